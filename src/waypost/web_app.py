@@ -20,7 +20,7 @@ from waypost.redirect.asgi import RedirectApp
 from waypost.resources import domains
 from waypost.resources.clicks.intake.bots import detect_bot
 from waypost.resources.domains import tls_api
-from waypost.resources.links.previews import render_page
+from waypost.resources.links.bot_pages import find_bot_page
 from waypost.resources.links.route_source import open_route_source
 from waypost.resources.webhooks.metrics import PendingGauges
 from waypost.settings import Settings
@@ -57,9 +57,9 @@ class _Redirects:
     task: "asyncio.Task[None]"
 
     def site(self, settings: Settings, app: ASGIApp) -> RedirectApp:
-        preview = partial(render_page, self.db, settings.shared_domain, settings.base_url)
+        bot_page = partial(find_bot_page, self.db, settings.shared_domain, settings.base_url)
         return RedirectApp(
-            self.state, app, preview, lambda scope: web_guard.is_https(Request(scope), settings.trusted_proxies)
+            self.state, app, bot_page, lambda scope: web_guard.is_https(Request(scope), settings.trusted_proxies)
         )
 
 

@@ -66,7 +66,7 @@ def resource_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clo
     return ResourceDeps(
         account=account_wiring.new_deps(settings, db, feed.publish, clock),
         links=of_links,
-        domains=_domain_web_deps(settings, of_domains, feed, of_links.destinations.check_url),
+        domains=_domain_web_deps(settings, of_domains, feed, of_links.destination_checker.check_url),
         webhooks=webhooks.Deps(db, webhooks.EndpointChecker(client), keys, base_url, clock),
         pixels=pixels.Deps(db, keys, partial(links.invalidate_pixel, feed.publish, clock), base_url, clock),
         qrcodes=qrcodes.Deps(db, urls, settings.shared_domain, base_url, clock),

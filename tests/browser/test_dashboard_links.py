@@ -13,7 +13,7 @@ from waypost.auth import get_account, sessions
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.kit.urls import canonical
-from waypost.resources.links.rules import destination
+from waypost.resources.links.rules import destination_with_utm
 
 pytestmark = LOOP
 
@@ -107,7 +107,7 @@ async def test_link_form_answers_while_typing(chromium: Browser, service: Servic
         [script, DESTINATIONS, UTM],
     )
     given = {key: value for key, value in UTM.items() if value}
-    assert shown == [destination(canonical(url), given) for url in DESTINATIONS]
+    assert shown == [destination_with_utm(canonical(url), given) for url in DESTINATIONS]
 
 
 async def test_a_destination_in_the_address_waits_for_somebody(

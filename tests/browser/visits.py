@@ -77,7 +77,7 @@ def of_owner(seeded: SeededService) -> Iterator[Visit]:
 def _of_links(seeded: SeededService) -> Iterator[Visit]:
     first, long, tagged, *_ = (f"/links/{each}" for each in seeded.links)
     yield from (Visit("/links?page=2"), Visit("/links?search=nothing+like+it"), Visit(f"/links?search={'a' * 300}"))
-    yield from (Visit("/links?done=off"), Visit(f"/links/new?from={seeded.links[2]}"))
+    yield from (Visit("/links?done=disabled"), Visit(f"/links/new?from={seeded.links[2]}"))
     yield from (Visit(first), Visit(long), Visit(f"{first}?done=created"), Visit(f"{first}?period=custom&from=x"))
     yield from (Visit(f"/links/{seeded.links[-1]}"), Visit(f"/links/{seeded.links[5]}"))
     yield from (Visit(f"{first}/qrcode"), Visit(f"{long}/qrcode?foreground=red&size=9"), Visit(f"{first}/delete"))

@@ -19,7 +19,7 @@ from waypost.outbound import (
     DestinationChecker,
     Outbound,
     OutboundResponse,
-    PagePreview,
+    PageMetadata,
     Poster,
     SafeBrowsing,
     Unreachable,
@@ -209,7 +209,7 @@ class TestEveryClient:
     async def test_destination(self, outbound: Outbound) -> None:
         async with Receiver(endless_interim()) as receiver:
             with pytest.raises(Unreachable, match=r"1xx"):
-                await DestinationChecker(outbound, UrlSafety()).inspect(canonical(receiver.url()), account=None)
+                await DestinationChecker(outbound, UrlSafety()).fetch_metadata(canonical(receiver.url()), account=None)
             await receiver.gone.wait()
 
     async def test_certificate_authority(self, outbound: Outbound, authority: trustme.CA) -> None:
@@ -240,13 +240,15 @@ class TestHostileHeaders:
         body = b"<title>a</title>"
         script = always(b"HTTP/1.1 200 OK\r\n%b\r\nContent-Length: %d\r\n\r\n%b" % (header, len(body), body))
         async with Receiver(script) as receiver:
-            seen = await DestinationChecker(outbound, UrlSafety()).inspect(canonical(receiver.url()), account=None)
-        assert seen == PagePreview(title="a")
+            seen = await DestinationChecker(outbound, UrlSafety()).fetch_metadata(
+                canonical(receiver.url()), account=None
+            )
+        assert seen == PageMetadata(title="a")
 
     async def test_location(self, outbound: Outbound) -> None:
         async with Receiver(always(response(302, location="http://" + "a" * 9_000))) as receiver:
             with pytest.raises(Unreachable, match="too long"):
-                await DestinationChecker(outbound, UrlSafety()).inspect(canonical(receiver.url()), account=None)
+                await DestinationChecker(outbound, UrlSafety()).fetch_metadata(canonical(receiver.url()), account=None)
 
     @pytest.mark.parametrize("body", [b"[" * 60_000, b'{"a":' * 10_000])
     def test_json(self, body: bytes) -> None:

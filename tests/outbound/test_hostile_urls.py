@@ -36,14 +36,14 @@ LOOPBACK = """
 async def test_no_redirect_leads_to_the_canary(outbound: Outbound, host: str) -> None:
     async with canary() as forbidden, Receiver(redirect(f"http://{host}:{forbidden.port}/")) as receiver:
         with pytest.raises(OutboundError):
-            await DestinationChecker(outbound, UrlSafety()).inspect(canonical(receiver.url()), account=new_id())
+            await DestinationChecker(outbound, UrlSafety()).fetch_metadata(canonical(receiver.url()), account=new_id())
         assert (receiver.connections, forbidden.connections) == (1, 0)
 
 
 async def test_a_redirect_that_is_no_url_is_unreachable(outbound: Outbound) -> None:
     async with Receiver(redirect("http://[::1")) as receiver:
         with pytest.raises(Unreachable, match="an invalid URL"):
-            await DestinationChecker(outbound, UrlSafety()).inspect(canonical(receiver.url()), account=new_id())
+            await DestinationChecker(outbound, UrlSafety()).fetch_metadata(canonical(receiver.url()), account=new_id())
 
 
 def test_only_one_loopback_address_is_open() -> None:

@@ -5,7 +5,7 @@ from waypost.outbound.destination_checker import DestinationChecker
 from waypost.outbound.dns_records import DnsLookup, DnsRecords, printable
 from waypost.outbound.errors import NotPublic, OutboundError, Unreachable, Unsafe
 from waypost.outbound.mail import Mailer
-from waypost.outbound.page import PagePreview
+from waypost.outbound.page import PageMetadata
 from waypost.outbound.tls_probe import TlsProbe, TlsProbeResult
 from waypost.outbound.url_safety import Blocklist, SafeBrowsing, UrlSafety
 
@@ -19,7 +19,7 @@ __all__ = [
     "Outbound",
     "OutboundError",
     "OutboundResponse",
-    "PagePreview",
+    "PageMetadata",
     "Post",
     "Poster",
     "SafeBrowsing",

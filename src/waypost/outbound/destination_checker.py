@@ -15,7 +15,7 @@ from waypost.kit.fair_queue import FairQueue, TimeBudget
 from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound.client import Outbound, OutboundResponse
 from waypost.outbound.errors import Unreachable, Unsafe
-from waypost.outbound.page import PagePreview, read_preview
+from waypost.outbound.page import PageMetadata, read_metadata
 from waypost.outbound.url_safety import UrlSafety
 
 CONNECT_TIMEOUT = 3.0
@@ -56,13 +56,16 @@ class DestinationChecker:
         self._hosts = WeakValueDictionary[str, FairQueue]()
         self._pages = FairQueue(1, per_key=1, busy_message=_BUSY)  # computing threads slow down the event loop
 
-    async def inspect(self, url: Url, *, account: UUID) -> PagePreview:
-        """Raises NotPublic, Unreachable, Unsafe; Unavailable when too many are waiting."""
+    async def fetch_metadata(self, url: Url, *, account: UUID) -> PageMetadata:
+        """Fetch the page and read its metadata.
+
+        Raises NotPublic, Unreachable, Unsafe; Unavailable if too many are waiting.
+        """
         work, wait = TimeBudget(DEADLINE), TimeBudget(MAX_WAIT)
         async with self._checks.slot(account, wait):
             response = await self._follow(url, _PAGE, account, work, wait)
         async with self._pages.slot(account, wait):
-            return await _preview(response)
+            return await _read_metadata(response)
 
     async def fetch_image(self, url: Url, *, account: UUID, max_body: int) -> bytes:
         """The body if its type is an image's; the caller checks that it is one.
@@ -78,7 +81,7 @@ class DestinationChecker:
         return response.body
 
     async def check_url(self, url: Url) -> None:
-        """The rules of `inspect` without a request and without a DNS lookup. Raises NotPublic, Unsafe."""
+        """The rules of `fetch_metadata` without a request and without a DNS lookup. Raises NotPublic, Unsafe."""
         await self.check_ip(url)
         await self._check_safety(url)
 
@@ -137,14 +140,14 @@ def _redirect_target(url: Url, location: str) -> Url:
         raise Unreachable("it redirects to an invalid URL") from None
 
 
-async def _preview(response: OutboundResponse) -> PagePreview:
+async def _read_metadata(response: OutboundResponse) -> PageMetadata:
     """In a thread, so that no page can block the event loop. An error page says nothing about the destination."""
     if not response.body or not 200 <= response.status < 300:
-        return PagePreview()
+        return PageMetadata()
     try:
         async with asyncio.timeout(READING_DEADLINE):
             return await asyncio.to_thread(
-                read_preview, response.body, response.headers.get("Content-Type"), response.url
+                read_metadata, response.body, response.headers.get("Content-Type"), response.url
             )
     except TimeoutError:
-        return PagePreview()
+        return PageMetadata()

@@ -39,7 +39,9 @@ _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2
 
 
 @dataclass(frozen=True, slots=True)
-class PagePreview:
+class PageMetadata:
+    """Title and Open Graph tags."""
+
     title: str | None = None
     og_title: str | None = None
     og_description: str | None = None
@@ -47,14 +49,14 @@ class PagePreview:
     """Absolute and canonical."""
 
 
-def read_preview(body: bytes, content_type: str | None, url: Url) -> PagePreview:
-    """The page's description of itself, trimmed to a link's limits."""
+def read_metadata(body: bytes, content_type: str | None, url: Url) -> PageMetadata:
+    """Read the metadata, trimmed to the limits of a link."""
     found: dict[str, str] = {}
     for name, value in _described(decode_page(body, content_type)):
         if text := _clean(value):
             found.setdefault(name, text)  # the first one counts, as in a browser
     og_title = _trimmed(found.get("og:title"), 255)
-    return PagePreview(
+    return PageMetadata(
         title=_trimmed(found.get("title"), 255) or og_title,
         og_title=og_title,
         og_description=_trimmed(found.get("og:description"), 5000),

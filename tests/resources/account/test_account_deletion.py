@@ -21,7 +21,7 @@ from waypost.kit.clock import EPOCH
 from waypost.kit.errors import NotFound, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.urls import canonical
-from waypost.outbound import PagePreview
+from waypost.outbound import PageMetadata
 from waypost.redirect import ChangeFeed
 from waypost.resources.account import account_deletion
 from waypost.resources.domains import service as domain_service
@@ -198,8 +198,15 @@ async def test_concurrent_writes_to_a_closed_account_fail(place: WebApp) -> None
     resources = wiring.resource_deps(place.settings, place.db, feed, place.clock)
     caller, its = Caller(ada.account), ada.account.id
     new = NewLink(destination_url="https://example.com/", slug="late")
-    link = link_rules.new_link(
-        its, new, canonical("https://example.com/"), PagePreview(), domain=None, image=None, now=START, link_id=new_id()
+    link = link_rules.build_link(
+        its,
+        new,
+        canonical("https://example.com/"),
+        PageMetadata(),
+        domain=None,
+        image=None,
+        now=START,
+        link_id=new_id(),
     )
     pixel = NewPixel(platform="facebook", name="Late", pixel_id="1")
     webhook = NewWebhook(url="https://1.1.1.1/", event_types=["link.created"])

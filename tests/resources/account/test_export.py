@@ -36,7 +36,7 @@ async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
 @pytest.fixture(autouse=True)
 def _in_small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(click_export, "_PAGE", _PAGE)
-    monkeypatch.setattr(account_data, "_EXPORTED_AT_ONCE", 4)
+    monkeypatch.setattr(account_data, "_EXPORT_BATCH", 4)
 
 
 async def furnish(place: WebApp, browser: Browser, count: int) -> tuple[list[Link], list[Click]]:

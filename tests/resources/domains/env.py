@@ -105,7 +105,7 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
             base_url=BASE_URL,
             clock=beside.clock,
             points_here=points_nowhere,
-            check_url=beside.deps.destinations.check_url,
+            check_url=beside.deps.destination_checker.check_url,
         )
         async with new_client(db, directory, _endpoints, deps, clock=beside.clock) as client:
             yield Env(client, deps, beside)

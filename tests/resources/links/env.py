@@ -127,7 +127,7 @@ class Env:
         answer = await self.client.delete(f"/api/v1/pixels/{pixel}", headers=self.alice.headers)
         assert answer.status_code == 204, answer.text
 
-    def hosted(self) -> list[str]:
+    def uploaded_files(self) -> list[str]:
         return sorted(path.name for path in self.deps.media.glob("*"))
 
 
@@ -155,7 +155,7 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
         outbound = Outbound(allow=[ip_network(HOST)])
         deps = Deps(
             db=db,
-            destinations=DestinationChecker(outbound, UrlSafety(Blocklist(blocklist))),
+            destination_checker=DestinationChecker(outbound, UrlSafety(Blocklist(blocklist))),
             media=directory / "media",
             invalidate_routes=changed_slugs.extend,
             shared_domain=SHARED,

@@ -5,7 +5,7 @@ from resources.links.env import Env, faults
 from resources.links.test_images import image_bytes
 
 from waypost.resources.links import images, rules
-from waypost.resources.links.images import CleanImage
+from waypost.resources.links.images import ReencodedImage
 
 REFUSED: list[tuple[str, str]] = [
     ("slug", "a/b"),
@@ -23,13 +23,13 @@ REFUSED: list[tuple[str, str]] = [
 def decoded(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """Images that were decoded."""
     noted: list[bytes] = []
-    clean = images.clean
+    reencode = images.reencode
 
-    def note(content: bytes) -> CleanImage:
+    def note(content: bytes) -> ReencodedImage:
         noted.append(content)
-        return clean(content)
+        return reencode(content)
 
-    monkeypatch.setattr(images, "clean", note)
+    monkeypatch.setattr(images, "reencode", note)
     return noted
 
 
@@ -60,5 +60,5 @@ async def test_reports_a_refused_destination_with_other_problems(env: Env) -> No
 )
 async def test_an_unacceptable_file_causes_no_request(env: Env, content: bytes, message: str) -> None:
     answer = await env.send_form("POST", "", [("destination_url", env.site.url()), ("slug", "a/b")], file=content)
-    assert faults(answer) == {"slug": [rules.slug_problem("a/b", ())], "og_image_file": [message]}
+    assert faults(answer) == {"slug": [rules.find_slug_problem("a/b", ())], "og_image_file": [message]}
     assert env.site.seen == []

@@ -234,7 +234,7 @@ async def test_links_of_a_deleted_domain_are_on_the_shared_one_at_once(both: Dom
 
 
 async def test_detaches_links_in_batches(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("waypost.resources.links.domain_detach._BATCH", 2)
+    monkeypatch.setattr("waypost.resources.links.domain_detach._BATCH_SIZE", 2)
     db = env.deps.db
     gone, kept = await domain(db, env.alice.account_id, NAME), await domain(db, env.alice.account_id, "kept.test")
     for n in range(5):

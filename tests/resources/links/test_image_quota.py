@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 from waypost.auth.model import accounts
 from waypost.database import Database
 from waypost.resources.links import images, media, rules
-from waypost.resources.links.images import CleanImage, clean
+from waypost.resources.links.images import ReencodedImage, reencode
 
 LIMIT = rules.MAX_IMAGES_MB << 20
 
@@ -30,7 +30,7 @@ async def set_used(env: Env, db: Database, count: int) -> None:
 
 
 def on_disk(env: Env) -> int:
-    return sum((env.deps.media / name).stat().st_size for name in env.hosted())
+    return sum((env.deps.media / name).stat().st_size for name in env.uploaded_files())
 
 
 async def test_counts_the_bytes_of_all_images(env: Env, db: Database) -> None:
@@ -43,7 +43,7 @@ async def test_counts_the_bytes_of_all_images(env: Env, db: Database) -> None:
     assert await used(env, db) == on_disk(env) > 0
     await env.changed(link, title="Its image is gone already")
     await env.delete(other)
-    assert (await used(env, db), env.hosted()) == (0, [])
+    assert (await used(env, db), env.uploaded_files()) == (0, [])
 
 
 async def test_refuses_an_image_over_the_quota_without_traces(env: Env, db: Database) -> None:
@@ -53,17 +53,17 @@ async def test_refuses_an_image_over_the_quota_without_traces(env: Env, db: Data
     link = await env.make()
     answer = await env.send_form("PATCH", f"/{link['id']}", [], file=image_bytes())
     assert faults(answer) == {"og_image_file": [rules.IMAGE_QUOTA_USED]}
-    assert (await used(env, db), env.hosted()) == (LIMIT - 10, [])
+    assert (await used(env, db), env.uploaded_files()) == (LIMIT - 10, [])
 
 
 async def test_accepts_an_image_that_fits_exactly(env: Env, db: Database) -> None:
-    await set_used(env, db, LIMIT - len(clean(image_bytes()).content))
+    await set_used(env, db, LIMIT - len(reencode(image_bytes()).content))
     await upload(env, image_bytes())
     assert await used(env, db) == LIMIT
 
 
 async def test_decodes_nothing_for_a_full_account(env: Env, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(images, "clean", lambda _: pytest.fail("it was decoded"))
+    monkeypatch.setattr(images, "reencode", lambda _: pytest.fail("it was decoded"))
     await set_used(env, db, LIMIT)
     answer = await env.send_form("POST", "", [("destination_url", env.site.url())], file=image_bytes())
     assert faults(answer) == {"og_image_file": [rules.IMAGE_QUOTA_USED]}
@@ -80,12 +80,12 @@ async def test_a_full_account_may_replace_and_remove_images(env: Env, db: Databa
 
 
 async def test_concurrent_uploads_do_not_exceed_the_quota(env: Env, db: Database) -> None:
-    await set_used(env, db, LIMIT - 2 * len(clean(image_bytes()).content))
+    await set_used(env, db, LIMIT - 2 * len(reencode(image_bytes()).content))
     sent = [env.send_form("POST", "", [("destination_url", env.site.url())], file=image_bytes()) for _ in range(5)]
     statuses = sorted(answer.status_code for answer in await asyncio.gather(*sent))
     assert statuses == [201, 201, 422, 422, 422]
     assert await used(env, db) == LIMIT
-    assert len(env.hosted()) == 2
+    assert len(env.uploaded_files()) == 2
 
 
 async def test_a_cancelled_upload_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +98,7 @@ async def test_a_cancelled_upload_leaves_no_file(tmp_path: Path, monkeypatch: py
         write(*given)
 
     monkeypatch.setattr(media, "_write", slow)
-    keeping = asyncio.create_task(media.save(tmp_path / "media", CleanImage(b"content", "png")))
+    keeping = asyncio.create_task(media.save(tmp_path / "media", ReencodedImage(b"content", "png")))
     await begun.wait()
     keeping.cancel()
     await asyncio.sleep(0)

@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
 from waypost.resources.links import images
-from waypost.resources.links.images import BadImage, CleanImage, ImageCleaner, clean
+from waypost.resources.links.images import BadImage, ImageReencoder, ReencodedImage, reencode
 
 START_OF_SCAN = b"\xff\xda"
 FORMATS = [("PNG", "png"), ("JPEG", "jpg"), ("WEBP", "webp"), ("GIF", "gif")]
@@ -66,7 +66,7 @@ async def test_hosts_an_uploaded_image(env: Env) -> None:
 
 @pytest.mark.parametrize(("kind", "extension"), FORMATS)
 def test_keeps_the_format(kind: str, extension: str) -> None:
-    image = clean(image_bytes(kind))
+    image = reencode(image_bytes(kind))
     assert (image.extension, opened(image.content).format, opened(image.content).size) == (extension, kind, (40, 20))
 
 
@@ -76,19 +76,19 @@ def test_metadata_is_dropped_and_orientation_applied() -> None:
     exif[0x010F] = "Secret Camera"
     for kind in ("JPEG", "PNG", "WEBP"):
         content = image_bytes(kind, exif=exif, icc_profile=b"secret profile" * 20, comment=b"Secret comment")
-        made = clean(content).content
+        made = reencode(content).content
         assert opened(made).size == (20, 40), kind
         assert b"secret" not in made.lower(), kind
         assert b"Exif" not in made, kind
 
 
 def test_drops_data_after_the_image() -> None:
-    assert b"<script>" not in clean(image_bytes("GIF") + b"<script>alert(1)</script>").content
+    assert b"<script>" not in reencode(image_bytes("GIF") + b"<script>alert(1)</script>").content
 
 
 @pytest.mark.parametrize("kind", ["GIF", "WEBP"])
 def test_animations_stay_animated(kind: str) -> None:
-    made = opened(clean(animation(kind)).content)
+    made = opened(reencode(animation(kind)).content)
     assert (made.format, made.n_frames, made.info["loop"]) == (kind, 3, 3)
     for number in range(3):
         made.seek(number)
@@ -101,9 +101,9 @@ def test_animations_stay_animated(kind: str) -> None:
 
 
 def test_accepts_images_at_the_limits() -> None:
-    assert opened(clean(image_bytes("PNG", (images.MAX_SIDE, 3))).content).size == (images.STORED_SIDE, 1)
-    assert opened(clean(animation("GIF", images.MAX_FRAMES, (30, 10))).content).n_frames == 200
-    assert opened(clean(scanned(images.MAX_SCANS)).content).size == (40, 20)
+    assert opened(reencode(image_bytes("PNG", (images.MAX_SIDE, 3))).content).size == (images.STORED_SIDE, 1)
+    assert opened(reencode(animation("GIF", images.MAX_FRAMES, (30, 10))).content).n_frames == 200
+    assert opened(reencode(scanned(images.MAX_SCANS)).content).size == (40, 20)
 
 
 def bomb(width: int, height: int) -> bytes:
@@ -158,48 +158,48 @@ def growing_gif() -> bytes:
 )
 def test_refuses_bad_images(content: bytes, message: str) -> None:
     with pytest.raises(BadImage) as refused:
-        clean(content)
+        reencode(content)
     assert str(refused.value) == message
 
 
 async def test_does_not_block_the_event_loop() -> None:
-    cleaner = ImageCleaner()
-    cleaning = asyncio.create_task(cleaner.clean(image_bytes("PNG", (2000, 2000)), account=new_id()))
+    reencoder = ImageReencoder()
+    cleaning = asyncio.create_task(reencoder.reencode(image_bytes("PNG", (2000, 2000)), account=new_id()))
     turns = 0
     while not cleaning.done():
         await asyncio.sleep(0)
         turns += 1
-    cleaner.close()
+    reencoder.close()
     assert turns > 10
 
 
 async def test_the_queue_of_images_is_short() -> None:
-    cleaner, account = ImageCleaner(max_waiting_per_key=1), new_id()
+    reencoder, account = ImageReencoder(max_waiting_per_key=1), new_id()
     three = await asyncio.gather(
-        *[cleaner.clean(image_bytes(), account=account) for _ in range(3)], return_exceptions=True
+        *[reencoder.reencode(image_bytes(), account=account) for _ in range(3)], return_exceptions=True
     )
-    assert [type(result) for result in three] == [CleanImage, CleanImage, Unavailable]
-    assert (await cleaner.clean(image_bytes(), account=account)).extension == "png"
-    cleaner.close()
+    assert [type(result) for result in three] == [ReencodedImage, ReencodedImage, Unavailable]
+    assert (await reencoder.reencode(image_bytes(), account=account)).extension == "png"
+    reencoder.close()
 
 
 async def test_one_accounts_images_do_not_block_anothers(monkeypatch: pytest.MonkeyPatch) -> None:
     """R30: twelve uploads that take for ever, and then somebody else's."""
     blocked, greedy = threading.Event(), new_id()
 
-    def slow(content: bytes) -> CleanImage:
+    def slow(content: bytes) -> ReencodedImage:
         if content == b"slow":
             blocked.wait()
-        return CleanImage(content, "png")
+        return ReencodedImage(content, "png")
 
-    monkeypatch.setattr(images, "clean", slow)
-    cleaner = ImageCleaner()
-    twelve = [asyncio.create_task(cleaner.clean(b"slow", account=greedy)) for _ in range(12)]
-    assert (await cleaner.clean(b"quick", account=new_id())).content == b"quick"
+    monkeypatch.setattr(images, "reencode", slow)
+    reencoder = ImageReencoder()
+    twelve = [asyncio.create_task(reencoder.reencode(b"slow", account=greedy)) for _ in range(12)]
+    assert (await reencoder.reencode(b"quick", account=new_id())).content == b"quick"
     blocked.set()
     results = await asyncio.gather(*twelve, return_exceptions=True)
-    assert {type(result) for result in results} == {CleanImage, Unavailable}
-    cleaner.close()
+    assert {type(result) for result in results} == {ReencodedImage, Unavailable}
+    reencoder.close()
 
 
 def tiled(size: tuple[int, int], mode: str = "RGB") -> Image.Image:
@@ -226,7 +226,7 @@ def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:
 def test_a_small_file_does_not_grow_beyond_the_limits(kind: str, options: dict[str, Any]) -> None:
     """R31"""
     content = encoded(tiled((2400, 1600)), kind, **options)
-    made = clean(content).content
+    made = reencode(content).content
     assert len(made) <= images.STORED_BYTES
     assert max(opened(made).size) <= images.STORED_SIDE
     width, height = opened(made).size
@@ -239,7 +239,7 @@ def test_a_small_animation_does_not_grow_beyond_the_limits() -> None:
     frames = [frame.rotate(90 * turn) for turn in (1, 2, 3, 0)] * 3
     frame.save(out, "WEBP", save_all=True, append_images=frames, lossless=True, method=0, quality=0)
     assert len(out.getvalue()) < 150_000
-    made = opened(clean(out.getvalue()).content)
+    made = opened(reencode(out.getvalue()).content)
     assert made.n_frames == 13
     assert made.n_frames * made.width * made.height <= images.STORED_PIXELS
     assert made.fp.seek(0, io.SEEK_END) <= images.STORED_BYTES
@@ -250,7 +250,7 @@ def test_refuses_images_that_stay_too_large(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(images, "STORED_BYTES", len(content))
     monkeypatch.setattr(images, "_encode", lambda *_: bytes(len(content) + 1))
     with pytest.raises(BadImage, match="fewer pixels"):
-        clean(content)
+        reencode(content)
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "I;16"])
@@ -258,7 +258,7 @@ def test_reducing_in_bands_shows_no_seams(mode: str) -> None:
     """It is reduced in bands, whose seams must not show."""
     grey = Image.linear_gradient("L").resize((100, 5000))
     image = grey.convert("I").point(lambda value: value * 256).convert("I;16") if mode == "I;16" else grey.convert(mode)
-    made = opened(clean(encoded(image, "PNG")).content)
+    made = opened(reencode(encoded(image, "PNG")).content)
     assert made.size == (41, 2048)
     seen = made.convert("I").point(lambda value: value / 256).convert("L") if mode == "I;16" else made.convert("L")
     expected = list(grey.resize((1, 20), Image.Resampling.BOX).tobytes())
@@ -269,7 +269,7 @@ def test_reducing_in_bands_shows_no_seams(mode: str) -> None:
 def test_applies_the_orientation_of_large_images(kind: str) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
-    assert opened(clean(image_bytes(kind, (3000, 1500), exif=exif)).content).size == (1024, 2048)
+    assert opened(reencode(image_bytes(kind, (3000, 1500), exif=exif)).content).size == (1024, 2048)
 
 
 @pytest.mark.parametrize("kind", ["GIF", "WEBP"])
@@ -277,13 +277,13 @@ def test_frames_are_counted_before_any_is_decoded(kind: str, monkeypatch: pytest
     content = animation(kind, images.MAX_FRAMES + 1)
     monkeypatch.setattr(images, "_frames", lambda *_: pytest.fail("it was decoded"))
     with pytest.raises(BadImage, match="frames"):
-        clean(content)
+        reencode(content)
 
 
 async def test_reports_a_bad_image_with_other_problems(env: Env) -> None:
     answer = await env.send_form("POST", "", [("destination_url", "nonsense"), ("slug", "a/b")], file=b"nonsense")
     assert faults(answer).keys() == {"destination_url", "slug", "og_image_file"}
-    assert env.hosted() == []
+    assert env.uploaded_files() == []
 
 
 async def test_ignores_the_file_name_of_the_upload(env: Env) -> None:
@@ -311,7 +311,7 @@ async def test_a_failed_write_leaves_no_file(env: Env) -> None:
     await env.make(env.bob, slug="taken")
     fields = [("destination_url", env.site.url()), ("slug", "taken")]
     assert faults(await env.send_form("POST", "", fields, file=image_bytes())).keys() == {"slug"}
-    assert env.hosted() == []
+    assert env.uploaded_files() == []
 
 
 async def test_answers_503_when_the_disk_is_not_writable(env: Env) -> None:
@@ -325,7 +325,7 @@ async def test_a_change_replaces_the_image_and_its_file(env: Env) -> None:
     link = await upload(env, image_bytes())
     answer = await env.send_form("PATCH", f"/{link['id']}", [], file=image_bytes("WEBP"))
     changed = answer.json()["data"]["og_image"]
-    assert [f"{BASE_URL}/media/{name}" for name in env.hosted()] == [changed]
+    assert [f"{BASE_URL}/media/{name}" for name in env.uploaded_files()] == [changed]
     assert changed.endswith(".webp")
     assert (await env.client.get(link["og_image"])).status_code == 404
 
@@ -334,7 +334,7 @@ async def test_a_change_replaces_the_image_and_its_file(env: Env) -> None:
 async def test_a_change_to_another_image_removes_the_file(env: Env, value: str | None) -> None:
     link = await upload(env, image_bytes())
     assert (await env.changed(link, og_image=value))["og_image"] == value
-    assert env.hosted() == []
+    assert env.uploaded_files() == []
 
 
 async def test_keeps_the_image_when_its_url_is_sent_back(env: Env) -> None:
@@ -343,7 +343,7 @@ async def test_keeps_the_image_when_its_url_is_sent_back(env: Env) -> None:
     assert (await env.client.get(link["og_image"])).status_code == 200
 
 
-async def test_logs_a_file_that_cannot_be_removed(env: Env) -> None:
+async def test_logs_a_file_that_cannot_be_deleted(env: Env) -> None:
     for leave in (env.delete, lambda link: env.patch(link, {"og_image": None})):
         link = await upload(env, image_bytes())
         file = env.deps.media / link["og_image"].rpartition("/")[2]
@@ -351,7 +351,7 @@ async def test_logs_a_file_that_cannot_be_removed(env: Env) -> None:
         file.mkdir()  # nobody can unlink a directory
         with capture_logs() as logged:
             assert (await leave(link)).status_code in {200, 204}
-        assert [(entry["event"], entry["name"]) for entry in logged] == [("image file not removed", file.name)]
+        assert [(entry["event"], entry["name"]) for entry in logged] == [("image file not deleted", file.name)]
 
 
 async def test_accepts_the_url_of_a_hosted_image(env: Env) -> None:
@@ -366,7 +366,7 @@ async def test_refuses_urls_that_only_begin_like_a_hosted_image(env: Env, name: 
 
 async def test_deleting_a_link_removes_its_image(env: Env) -> None:
     await env.delete(await upload(env, image_bytes()))
-    assert env.hosted() == []
+    assert env.uploaded_files() == []
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,7 @@ async def test_disables_copies_and_deletes_a_link(place: WebApp, site: Website) 
     ada = await place.browser("ada@example.com")
     id_ = await make(ada, site, slug="a", new_tags="t", **{"utm_params[utm_source]": "x"})
     answer = await ada.post(f"/links/{id_}/switch?tag=t", {"status": "inactive"})
-    assert answer.headers["location"] == f"/links?tag=t&done=off&link={id_}"
+    assert answer.headers["location"] == f"/links?tag=t&done=disabled&link={id_}"
     assert (await ada.get("/a")).status_code == 404
     row = await ada.post(f"/links/{id_}/switch", {"status": "active"}, headers=HTMX)
     assert (row.text.count("<li id="), "Active" in row.text, "<html" in row.text) == (1, True, False)

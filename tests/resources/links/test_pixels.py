@@ -99,14 +99,14 @@ async def test_accepts_pixels_in_a_multipart_form(env: Env) -> None:
 
 
 async def test_refuses_a_pixel_deleted_during_the_destination_check(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The transaction decides, whatever the first check found."""
+    """The check in the transaction counts."""
     pixel = await env.pixel()
     link = await env.make()
 
     async def always(_tx: object, _account: UUID, ids: list[UUID]) -> set[UUID]:
         return set(ids)
 
-    monkeypatch.setattr("waypost.resources.pixels.known", always)
+    monkeypatch.setattr("waypost.resources.pixels.find_own_ids", always)
     await env.delete_pixel(pixel)
     wrong = {"pixel_ids.0": [rules.NO_SUCH_PIXEL]}
     assert faults(await env.post({"slug": "free", "pixel_ids": [pixel]})) == wrong

@@ -50,26 +50,26 @@ async def test_a_refused_request_claims_nothing(env: Env) -> None:
 async def test_a_generated_slug_never_revives_an_old_one(env: Env) -> None:
     made = await env.make(slug="Abc2345")
     async with env.deps.db.read() as tx:
-        link = replace(await store.require(tx, env.alice.account_id, UUID(made["id"])), id=new_id())
+        link = replace(await store.get(tx, env.alice.account_id, UUID(made["id"])), id=new_id())
     await env.delete(made)
     async with env.deps.db.write() as tx:
-        assert not await store.claim_unused_slug(tx, link)
-        assert await store.claim_slug(tx, link)
+        assert not await store.reserve_unused_slug(tx, link)
+        assert await store.reserve_slug(tx, link)
 
 
 @pytest.mark.parametrize("slug", [*[word for word in sorted(RESERVED) if word.isalnum()][::5], "API", "Login"])
 def test_refuses_reserved_words(slug: str) -> None:
-    assert rules.slug_problem(slug, RESERVED)
-    assert rules.slug_problem(slug, frozenset()) is None
+    assert rules.find_slug_problem(slug, RESERVED)
+    assert rules.find_slug_problem(slug, frozenset()) is None
 
 
 def test_generated_slugs_grow_after_collisions() -> None:
-    assert [len(rules.generated_slug(attempt, RESERVED)) for attempt in (0, 3, 4, 8)] == [7, 7, 8, 9]
+    assert [len(rules.generate_slug(attempt, RESERVED)) for attempt in (0, 3, 4, 8)] == [7, 7, 8, 9]
 
 
 def test_generated_slugs_are_not_rude() -> None:
     assert all(rules.is_rude(slug) for slug in ("xFuCkyz", "aSh1tbc", "2cUnT34"))
-    assert not any(rules.is_rude(rules.generated_slug(0, RESERVED)) for _ in range(500))
+    assert not any(rules.is_rude(rules.generate_slug(0, RESERVED)) for _ in range(500))
 
 
 @given(st.text(max_size=300))
@@ -77,4 +77,4 @@ def test_allows_only_plain_characters(slug: str) -> None:
     plain = 0 < len(slug) <= 255 and all(
         character.isascii() and (character.isalnum() or character in "-_") for character in slug
     )
-    assert (rules.slug_problem(slug, frozenset()) is None) == plain
+    assert (rules.find_slug_problem(slug, frozenset()) is None) == plain

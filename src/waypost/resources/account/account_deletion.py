@@ -47,7 +47,7 @@ async def start(deps: Deps, account: auth.Account) -> None:
         async with db.write() as tx:
             await auth.mark_account_deleted(deps.auth, tx, account_id)
             await plan.cancel_later(tx, account_id, now)
-            deleted = await links.delete_some(tx, account_id, now, at_once=_BATCH_SIZE, skip_locked=True)
+            deleted = await links.delete_batch(tx, account_id, now, batch_size=_BATCH_SIZE, skip_locked=True)
             images = [link.image for link in deleted if link.image]  # only this job knows these files now
             first = {"phase": _PHASES[0], "images": images}
             await jobs.enqueue(tx, JOB, first, now=now, account_id=account_id)
@@ -68,7 +68,7 @@ class AccountDeletion:
         if job.account_id is None:
             return
         for name in job.payload.get("images", ()):
-            await media.discard(self.media, name)
+            await media.delete(self.media, name)
         phase = job.payload["phase"]
         handlers = {"links": self._delete_public_data, "clicks": self._delete_clicks, "rest": self._delete_rows}
         is_done = await _has_finished(handlers[phase](job.account_id), within=_TIME_LIMIT)
@@ -82,13 +82,13 @@ class AccountDeletion:
 
     async def _delete_public_data(self, account_id: UUID) -> AsyncGenerator[None, None]:
         """Delete links, pixels, webhooks and domains."""
-        async for _ in links.delete_all_for(
+        async for _ in links.delete_account_data(
             self.db,
             account_id,
             media_directory=self.media,
             invalidate_routes=self.invalidate_routes,
             clock=self.clock,
-            at_once=_BATCH_SIZE,
+            batch_size=_BATCH_SIZE,
         ):
             yield
         await pixels.delete_account_data(self.db, account_id)
@@ -106,7 +106,7 @@ class AccountDeletion:
         after = UUID(int=0)
         while True:
             async with self.db.read() as tx:
-                ids = await links.ids_after(tx, account_id, after, at_most=_BATCH_SIZE)
+                ids = await links.find_ids_after(tx, account_id, after, limit=_BATCH_SIZE)
             if not ids:
                 break
             async with self.db.write() as tx:

@@ -110,7 +110,7 @@ def _files(deps: Deps, session: Session) -> Mapping[str, AsyncIterator[str]]:
         "domains.json": _json(lambda: domains.export_account_data(db, account_id, deps.cname_target)),
         "pixels.json": _json(lambda: pixels.export_account_data(db, account_id)),
         "webhooks.json": _json(lambda: webhooks.export_account_data(db, account_id)),
-        "links.jsonl": links.export(
+        "links.jsonl": links.export_account_data(
             db, account_id, shared_domain=deps.shared_domain, base_url=deps.auth.base_url, clock=deps.auth.clock
         ),
         "clicks.jsonl": _clicks(deps, session),

@@ -67,7 +67,7 @@ async def browse_link(
 ) -> Page[Click]:
     """Raises NotFound for a link that the account does not have, or has deleted."""
     async with db.read_for(caller.account.id) as tx:
-        await links.check_exists(tx, caller.account.id, link_id)
+        await links.require_exists(tx, caller.account.id, link_id)
         return await _page(tx, Subject(link_id), click_filter, request)
 
 

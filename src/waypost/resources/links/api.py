@@ -36,7 +36,7 @@ _FILTERS = (
     parameter("search", {**_LINE, "maxLength": MAX_SEARCH}, "Text in title, slug or destination"),
     parameter("tag", _LINE, "Links with exactly this tag"),
     parameter("hostname", _LINE, "A domain of the account, or the shared domain"),
-    parameter("status", {"type": "string", "enum": list(get_args(LinkStatus))}, "Whether the link resolves"),
+    parameter("status", {"type": "string", "enum": list(get_args(LinkStatus))}, "Status of the link"),
 )
 
 
@@ -49,7 +49,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
     new_link = Annotated[tuple[NewLink, Problems], Depends(ParsedBody(NewLink))]
     link_change = Annotated[tuple[LinkChange, Problems], Depends(ParsedBody(LinkChange))]
 
-    def show(link: Link) -> LinkJson:
+    def link_json(link: Link) -> LinkJson:
         return to_json(link, shared_domain=deps.shared_domain, base_url=deps.base_url, now=deps.clock())
 
     @router.get(
@@ -62,24 +62,24 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         filter_ = read_filter(read_query(request), deps.shared_domain, problems)
         problems.raise_if_any()
         async with deps.db.read_for(caller.account.id) as tx:
-            found = await lists.exact_page(tx, caller.account.id, filter_, page, deps.clock())
-        return paginated(found.map(show), request, deps.base_url)
+            links = await lists.exact_page(tx, caller.account.id, filter_, page, deps.clock())
+        return paginated(links.map(link_json), request, deps.base_url)
 
     @router.post("", summary="Create a link", status_code=201, response_model=Data[LinkJson])
     async def create(caller: writer, body: new_link) -> Response:
         """The destination is fetched once: it must be reachable, public and safe. Its page's title, description and
         image become the link preview unless you send your own.
         """
-        return data(show(await service.create(deps, caller, *body)), 201)
+        return data(link_json(await service.create(deps, caller, *body)), 201)
 
     @router.get(_ONE, summary="Get a link", response_model=Data[LinkJson])
     async def find(caller: reader, link_id: id_of_path) -> Response:
-        return data(show(await service.find(deps, caller, link_id)))
+        return data(link_json(await service.get(deps, caller, link_id)))
 
     @router.patch(_ONE, summary="Change a link", response_model=Data[LinkJson])
     async def change(caller: writer, link_id: id_of_path, body: link_change) -> Response:
         """Changes the fields that you send and keeps the others; null clears a field. Redirects change immediately."""
-        return data(show(await service.change(deps, caller, link_id, *body)))
+        return data(link_json(await service.change(deps, caller, link_id, *body)))
 
     @router.delete(_ONE, summary="Delete a link", status_code=204)
     async def delete(caller: writer, link_id: id_of_path) -> Response:

@@ -1,7 +1,7 @@
-"""Validation of links before the transaction: one answer names every problem.
+"""Validates links before the transaction: one response names every problem.
 
-All cheap checks come first. Only what passes them is worth the expensive ones (fetching the destination, decoding an
-image), which run side by side and never inside a transaction.
+Cheap checks run first. If all pass, the expensive ones (fetching the destination, decoding an image) run concurrently,
+never inside a transaction.
 """
 
 import asyncio
@@ -11,30 +11,29 @@ from uuid import UUID
 from waypost import auth
 from waypost.kit.errors import NotFound, Problems, Unavailable
 from waypost.kit.urls import BadUrl, Url, canonical
-from waypost.outbound import NotPublic, OutboundError, PagePreview, Unreachable, Unsafe
+from waypost.outbound import NotPublic, OutboundError, PageMetadata, Unreachable, Unsafe
 from waypost.resources import domains, pixels
 from waypost.resources.links import media, rules, store
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.images import MAX_BYTES, BadImage, CleanImage, check_size_and_type
+from waypost.resources.links.images import MAX_BYTES, BadImage, ReencodedImage, check_size_and_type
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import MAX_URL, LinkChange, LinkFields, NewLink
 
 _REFUSED = {NotPublic: rules.NOT_PUBLIC, Unreachable: rules.UNREACHABLE, Unsafe: rules.UNSAFE}
 
 
-class CheckedTargets(NamedTuple):
-    """What the fields name; None where they name nothing or something wrong."""
+class ResolvedFields(NamedTuple):
+    """The destination URL and the id of the domain; None if not sent or invalid, and for the shared domain."""
 
     url: Url | None
     domain: UUID | None
-    """Also None for the shared domain."""
 
 
-class Inspection(NamedTuple):
-    """Results of the expensive checks; empty where nothing was sent."""
+class CheckedContent(NamedTuple):
+    """Results of the expensive checks; empty for fields that were not sent."""
 
-    preview: PagePreview
-    image: CleanImage | None
+    metadata: PageMetadata
+    image: ReencodedImage | None
 
 
 def check_combination(change: LinkChange, problems: Problems) -> None:
@@ -45,17 +44,17 @@ def check_combination(change: LinkChange, problems: Problems) -> None:
     change.check_required(problems)
 
 
-async def check_fields(
+async def run_cheap_checks(
     deps: Deps, account: UUID, fields: LinkFields, problems: Problems, before: Link | None = None
-) -> CheckedTargets:
-    """The cheap checks. `before`: the link that the fields change."""
+) -> ResolvedFields:
+    """Check the fields and find their domain. `before`: the link that the fields change."""
     _check_values(deps, fields, problems)
     url = await _check_destination(deps, account, fields, problems)
     domain = await _find_domain(deps, account, fields, problems)
     if fields.pixel_ids:
         async with deps.db.read() as tx:
             rules.check_pixels(fields, await pixels.find_own_ids(tx, account, fields.pixels), problems)
-    # the write itself decides on slug and quota: this spares the expensive checks for what it would refuse
+    # the transaction checks slug and quota again: here they only avoid expensive checks
     if fields.slug is not None and "slug" not in problems:
         async with deps.db.point_read() as tx:
             owner = await store.find_slug_owner(tx, fields.slug)
@@ -66,7 +65,7 @@ async def check_fields(
             used = await auth.count_image_bytes(tx, account)
         if used - (before.og_image_bytes if before else 0) >= rules.MAX_IMAGES_MB << 20:
             problems.add("og_image_file", rules.IMAGE_QUOTA_USED)
-    return CheckedTargets(url, domain)
+    return ResolvedFields(url, domain)
 
 
 def check_length(destination: str, problems: Problems) -> None:
@@ -74,37 +73,37 @@ def check_length(destination: str, problems: Problems) -> None:
         problems.add("destination_url", rules.TOO_LONG)
 
 
-async def inspect(deps: Deps, account: UUID, fields: LinkFields, url: Url | None, problems: Problems) -> Inspection:
-    """The expensive checks. Raises Invalid before them for the problems found so far, and after them."""
+async def run_expensive_checks(
+    deps: Deps, account: UUID, fields: LinkFields, url: Url | None, problems: Problems
+) -> CheckedContent:
+    """Fetch the destination and re-encode the image. Raises Invalid for problems found before or now."""
     problems.raise_if_any()
-    found = Inspection(
-        *await asyncio.gather(
-            _fetch_preview(deps, account, url, problems), _clean_image(deps, account, fields, problems)
-        )
+    metadata, image = await asyncio.gather(
+        _fetch_metadata(deps, account, url, problems), _reencode_image(deps, account, fields, problems)
     )
     problems.raise_if_any()
-    return found
+    return CheckedContent(metadata, image)
 
 
-async def preview(deps: Deps, account: UUID, new: NewLink, problems: Problems) -> PagePreview:
-    """Title and Open Graph tags of the destination's page. Raises Invalid as `service.create` would."""
+async def fetch_metadata(deps: Deps, account: UUID, new: NewLink, problems: Problems) -> PageMetadata:
+    """Fetch the metadata of the destination's page. Raises Invalid as `service.create` does."""
     url = await _check_destination(deps, account, new, problems)
-    return (await inspect(deps, account, new, url, problems)).preview
+    return (await run_expensive_checks(deps, account, new, url, problems)).metadata
 
 
-async def fetch_image(deps: Deps, account: UUID, url: str) -> CleanImage:
-    """Whatever fails raises the same NotFound, so that nobody can use it to probe which URLs exist."""
+async def fetch_image(deps: Deps, account: UUID, url: str) -> ReencodedImage:
+    """Fetch an image. Every failure raises the same NotFound, so that nobody can probe which URLs exist."""
     if len(url) > MAX_URL:
         raise NotFound
     try:
-        content = await deps.destinations.fetch_image(canonical(url), account=account, max_body=MAX_BYTES)
-        return await deps.images.clean(content, account=account)
+        content = await deps.destination_checker.fetch_image(canonical(url), account=account, max_body=MAX_BYTES)
+        return await deps.images.reencode(content, account=account)
     except (BadUrl, OutboundError, BadImage, Unavailable):
         raise NotFound from None
 
 
 def _check_values(deps: Deps, fields: LinkFields, problems: Problems) -> None:
-    if fields.slug is not None and (problem := rules.slug_problem(fields.slug, deps.reserved)):
+    if fields.slug is not None and (problem := rules.find_slug_problem(fields.slug, deps.reserved)):
         problems.add("slug", problem)
     if fields.expires_at is not None and fields.expires_at <= deps.clock():
         problems.add("expires_at", rules.NOT_FUTURE)
@@ -121,13 +120,13 @@ def _check_values(deps: Deps, fields: LinkFields, problems: Problems) -> None:
 
 
 async def _check_destination(deps: Deps, account: UUID, fields: LinkFields, problems: Problems) -> Url | None:
-    """The canonical URL, as far as it can be checked without a request."""
+    """Return the canonical URL after the checks that need no request."""
     if fields.destination_url is None:
         return None
     try:
         url = canonical(fields.destination_url)
         if not await _is_loop(deps, account, url):
-            await deps.destinations.check_ip(url)
+            await deps.destination_checker.check_ip(url)
             return url
         problems.add("destination_url", rules.LOOP)
     except (BadUrl, NotPublic) as error:
@@ -136,10 +135,10 @@ async def _check_destination(deps: Deps, account: UUID, fields: LinkFields, prob
 
 
 async def _is_loop(deps: Deps, account: UUID, url: Url) -> bool:
-    own = deps.shared_domain, deps.base_url.partition("://")[2]
-    if rules.is_own_host(url, own):
+    own_hosts = deps.shared_domain, deps.base_url.partition("://")[2]
+    if rules.is_own_host(url, own_hosts):
         return True
-    if url.is_ip or not rules.is_own_port(url, own):
+    if url.is_ip or not rules.is_own_port(url, own_hosts):
         return False
     async with deps.db.read() as tx:
         return await domains.is_custom_domain(tx, account, url.host)
@@ -149,25 +148,25 @@ async def _find_domain(deps: Deps, account: UUID, fields: LinkFields, problems: 
     if fields.hostname is None or fields.hostname == deps.shared_domain:
         return None
     async with deps.db.read() as tx:
-        found = await domains.find_id(tx, account, fields.hostname)
-    if found is None:
+        domain_id = await domains.find_id(tx, account, fields.hostname)
+    if domain_id is None:
         problems.add("hostname", rules.NO_SUCH_DOMAIN)
-    return found
+    return domain_id
 
 
-async def _fetch_preview(deps: Deps, account: UUID, url: Url | None, problems: Problems) -> PagePreview:
+async def _fetch_metadata(deps: Deps, account: UUID, url: Url | None, problems: Problems) -> PageMetadata:
     try:
-        return await deps.destinations.inspect(url, account=account) if url else PagePreview()
+        return await deps.destination_checker.fetch_metadata(url, account=account) if url else PageMetadata()
     except (NotPublic, Unreachable, Unsafe) as error:
         problems.add("destination_url", _REFUSED[type(error)])
-        return PagePreview()
+        return PageMetadata()
 
 
-async def _clean_image(deps: Deps, account: UUID, fields: LinkFields, problems: Problems) -> CleanImage | None:
+async def _reencode_image(deps: Deps, account: UUID, fields: LinkFields, problems: Problems) -> ReencodedImage | None:
     if fields.og_image_file is None:
         return None
     try:
-        return await deps.images.clean(fields.og_image_file.content, account=account)
+        return await deps.images.reencode(fields.og_image_file.content, account=account)
     except BadImage as error:
         problems.add("og_image_file", str(error))
         return None

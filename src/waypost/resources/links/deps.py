@@ -7,20 +7,20 @@ from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.outbound import DestinationChecker
 from waypost.redirect import InvalidateRoutes
-from waypost.resources.links.images import ImageCleaner
+from waypost.resources.links.images import ImageReencoder
 
 
 @dataclass(frozen=True, slots=True)
 class Deps:
     db: Database
-    destinations: DestinationChecker
+    destination_checker: DestinationChecker
     media: Path
-    """Directory of hosted images."""
+    """Directory of uploaded images."""
     invalidate_routes: InvalidateRoutes
     """Called after the commit and before the response."""
     shared_domain: str
     base_url: str
     clock: Clock
     reserved: frozenset[str]
-    """Slugs, in lower case, that nobody may have: more where short links share the application's host."""
-    images: ImageCleaner = field(default_factory=ImageCleaner)
+    """Slugs that no link may have, in lower case: more of them if short links share the application's host."""
+    images: ImageReencoder = field(default_factory=ImageReencoder)

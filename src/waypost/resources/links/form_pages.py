@@ -1,4 +1,4 @@
-"""The form that creates or changes a link, and its parts that follow the input: the state of a slug, and a social card.
+"""The form that creates or changes a link, and its fragments that follow the input: slug state and social card.
 
 A card's image is fetched and re-encoded here, because our pages load nothing from other hosts.
 """
@@ -31,43 +31,43 @@ class LinkFormPages(Pages[Deps]):
             Route("/links/{id}/edit", self.edit),
             Route("/links/{id}/edit", self.change, methods=["POST"]),
             Route("/links/check-slug", self.check_slug),
-            Route("/links/preview", self.preview, methods=["POST"]),
+            Route("/links/preview", self.preview_destination, methods=["POST"]),
             Route("/links/card-image", self.card_image),
         ]
 
     async def new(self, request: Request) -> Response:
-        """Blank, with `?url=` as destination, or with `?from=` as a copy of another link."""
+        """Show a blank form, or one with the destination `?url=`, or a copy of the link `?from=`."""
         session = await self._auth.require_session(request)
         source = request.query_params.get("from")
         if source is None:
-            form = forms.blank(self._deps, request.query_params.get("url"))
+            form = forms.fill_blank(self._deps, request.query_params.get("url"))
         else:
-            form = forms.copy_of(await service.find(self._deps, session, require_id(source)), self._deps)
-        return await self._page(request, session, form)
+            form = forms.fill_copy(await service.get(self._deps, session, require_id(source)), self._deps)
+        return await self._render_form(request, session, form)
 
     async def create(self, request: Request) -> Response:
         session, form = await self._read(request)
         if not self._auth.has_active_plan(session):
-            return await self._page(request, session, form, status=402)
+            return await self._render_form(request, session, form, status=402)
         try:
-            link = await service.create_once(self._deps, session, *forms.new_link(form))
+            link = await service.create_once(self._deps, session, *forms.read_new_link(form))
         except (Invalid, Unavailable) as error:
-            return await self._refused(request, session, form, error)
+            return await self._render_error(request, session, form, error)
         return RedirectResponse(f"/links/{link.id}?done=created", 303)
 
     async def edit(self, request: Request) -> Response:
-        session, link = await self._link(request)
-        return await self._page(request, session, forms.of_link(link, self._deps), link)
+        session, link = await self._get_link(request)
+        return await self._render_form(request, session, forms.fill_from_link(link, self._deps), link)
 
     async def change(self, request: Request) -> Response:
-        session, link = await self._link(request)
+        session, link = await self._get_link(request)
         form = await read_form(request)
         if not self._auth.has_active_plan(session):
-            return await self._page(request, session, form, link, status=402)
+            return await self._render_form(request, session, form, link, status=402)
         try:
-            await service.change(self._deps, session, link.id, *forms.link_change(form, link, self._deps))
+            await service.change(self._deps, session, link.id, *forms.read_change(form, link, self._deps))
         except (Invalid, Unavailable) as error:
-            return await self._refused(request, session, form, error, link)
+            return await self._render_error(request, session, form, error, link)
         return RedirectResponse(f"/links?done=changed&link={link.id}", 303)
 
     async def check_slug(self, request: Request) -> Response:
@@ -76,15 +76,16 @@ class LinkFormPages(Pages[Deps]):
         state, problem = await service.slug_state(self._deps, session, slug, link_id) if slug else ("blank", "")
         return self._views.render_fragment(request, _TEMPLATE, "slug_state", state=state, problem=problem)
 
-    async def preview(self, request: Request) -> Response:
+    async def preview_destination(self, request: Request) -> Response:
+        """Render the social card of the destination's page."""
         session = await self._auth.require_session(request)
         form, card, problem = await read_form(request), None, ""
         try:
             if form.text("destination_url").strip():
                 self._auth.require_active_plan(session)
                 await self._auth.limit_expensive(session, "preview")
-                found = await checks.preview(self._deps, session.account.id, *forms.destination(form))
-                card = forms.scraped_card(self._deps, form, found)
+                metadata = await checks.fetch_metadata(self._deps, session.account.id, *forms.read_destination(form))
+                card = forms.scraped_card(self._deps, form, metadata)
         except Invalid as error:
             problem = Form().with_errors(error.errors).error("destination_url")
         except (PaymentRequired, RateLimited, Unavailable) as error:
@@ -100,18 +101,18 @@ class LinkFormPages(Pages[Deps]):
         image = await checks.fetch_image(self._deps, session.account.id, request.query_params.get("url", ""))
         return Response(image.content, media_type=media.TYPES[image.extension], headers=_IMAGE_HEADERS)
 
-    async def _link(self, request: Request) -> tuple[Session, Link]:
+    async def _get_link(self, request: Request) -> tuple[Session, Link]:
         session = await self._auth.require_session(request)
-        return session, await service.find(self._deps, session, self._path_id(request))
+        return session, await service.get(self._deps, session, self._path_id(request))
 
-    async def _refused(
+    async def _render_error(
         self, request: Request, session: Session, form: Form, error: Invalid | Unavailable, link: Link | None = None
     ) -> Response:
         if isinstance(error, Invalid):
-            return await self._page(request, session, form.with_errors(error.errors), link, status=422)
-        return await self._page(request, session, form.with_errors({"body": [error.message]}), link, status=503)
+            return await self._render_form(request, session, form.with_errors(error.errors), link, status=422)
+        return await self._render_form(request, session, form.with_errors({"body": [error.message]}), link, status=503)
 
-    async def _page(
+    async def _render_form(
         self, request: Request, session: Session, form: Form, link: Link | None = None, *, status: int = 200
     ) -> Response:
         async with self._deps.db.read() as tx:

@@ -1,4 +1,4 @@
-"""The fields of a link's form: filled from a link, and read into the fields of an API request.
+"""Fills the form of a link, and reads it into the fields of an API request.
 
 A change sends only what differs from the link: an unchanged destination is not checked again, and an expiry in the past
 may stay.
@@ -16,7 +16,7 @@ from waypost.kit.errors import Problems
 from waypost.kit.fields import parse
 from waypost.kit.ids import new_id, parse_id
 from waypost.kit.urls import UTM_KEYS, without_query_keys
-from waypost.outbound import PagePreview
+from waypost.outbound import PageMetadata
 from waypost.resources.links import media
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
@@ -31,25 +31,25 @@ _MAX_OFFSET = 18 * 60
 
 @dataclass(frozen=True, slots=True)
 class SocialCard:
-    """How a link looks where it is shared."""
+    """Preview of a link as chats and feeds show it."""
 
     host: str
     title: str
     description: str
     image: str
     """A URL, or empty."""
-    hosted_image: str
-    """The path of an image that is hosted here, or empty."""
+    uploaded_image: str
+    """The path of an uploaded image, or empty."""
     page_title: str = ""
-    """Of the destination's page."""
+    """The title of the destination's page."""
 
 
-def blank(deps: Deps, destination_url: str | None = None) -> Form:
+def fill_blank(deps: Deps, destination_url: str | None = None) -> Form:
     return Form({"form_id": str(new_id()), "hostname": deps.shared_domain, "destination_url": destination_url})
 
 
-def of_link(link: Link, deps: Deps) -> Form:
-    """Times in UTC, to the second; the destination without the UTM parameters, which have fields of their own."""
+def fill_from_link(link: Link, deps: Deps) -> Form:
+    """Fill the form. Times are in UTC; the UTM parameters have fields of their own and are not in the URL."""
     image = media.url(deps.base_url, link.og_image_file_name) if link.og_image_file_name else link.og_image
     return Form(
         {
@@ -68,25 +68,25 @@ def of_link(link: Link, deps: Deps) -> Form:
     )
 
 
-def copy_of(link: Link, deps: Deps) -> Form:
-    """Without the slug, and without a hosted image, which is deleted together with its link."""
-    new = {"slug": None, "og_image": link.og_image, "form_id": str(new_id())}
-    return Form({**of_link(link, deps).fields, **new})
+def fill_copy(link: Link, deps: Deps) -> Form:
+    """Fill the form for a copy. It lacks the slug, and an uploaded image, which is deleted together with its link."""
+    changed = {"slug": None, "og_image": link.og_image, "form_id": str(new_id())}
+    return Form({**fill_from_link(link, deps).fields, **changed})
 
 
-def new_link(form: Form) -> tuple[NewLink, Problems, UUID]:
-    """With the id that makes a form submitted twice create one link."""
-    fields = {name: value for name, value in _sent(form).items() if value not in (None, [], {})}
+def read_new_link(form: Form) -> tuple[NewLink, Problems, UUID]:
+    """Read the fields, and the id that makes a form submitted twice create one link."""
+    fields = {name: value for name, value in _read_fields(form).items() if value not in (None, [], {})}
     return *parse(NewLink, fields), parse_id(form.text("form_id")) or new_id()
 
 
-def destination(form: Form) -> tuple[NewLink, Problems]:
-    """Only the destination's URL."""
+def read_destination(form: Form) -> tuple[NewLink, Problems]:
+    """Read the destination URL only."""
     return parse(NewLink, {"destination_url": form.text("destination_url").strip()})
 
 
-def link_change(form: Form, link: Link, deps: Deps) -> tuple[LinkChange, Problems]:
-    fields, before = _sent(form), of_link(link, deps)
+def read_change(form: Form, link: Link, deps: Deps) -> tuple[LinkChange, Problems]:
+    fields, before = _read_fields(form), fill_from_link(link, deps)
     kept = [id_ for id_ in before.texts("pixel_ids") if id_ in fields["pixel_ids"]]  # in the link's order
     fields["pixel_ids"] = list(dict.fromkeys([*kept, *fields["pixel_ids"]]))
     unchanged = {**before.fields, "og_image_file": None, "expires_at": _timestamp(before.text("expires_at"), "")}
@@ -97,20 +97,20 @@ def link_change(form: Form, link: Link, deps: Deps) -> tuple[LinkChange, Problem
 
 
 def typed_card(deps: Deps, form: Form) -> SocialCard | None:
-    """The card as far as it is known without a request to the destination."""
+    """Build the card without a request to the destination."""
     host = _host(form.text("destination_url"))
     title = form.text("og_title") or form.text("title")
     return _card(deps, host, title, form.text("og_description"), form.text("og_image")) if host else None
 
 
-def scraped_card(deps: Deps, form: Form, page: PagePreview) -> SocialCard:
-    texts = page.og_title or page.title or "", page.og_description or "", page.og_image or ""
-    return _card(deps, _host(form.text("destination_url").strip()), *texts, page_title=page.title or "")
+def scraped_card(deps: Deps, form: Form, metadata: PageMetadata) -> SocialCard:
+    texts = metadata.og_title or metadata.title or "", metadata.og_description or "", metadata.og_image or ""
+    return _card(deps, _host(form.text("destination_url").strip()), *texts, page_title=metadata.title or "")
 
 
 def _card(deps: Deps, host: str, title: str, description: str, image: str, *, page_title: str = "") -> SocialCard:
-    hosted = image.removeprefix(deps.base_url) if media.is_url(deps.base_url, image) else ""
-    return SocialCard(host, title, description, image, hosted, page_title)
+    uploaded = image.removeprefix(deps.base_url) if media.is_url(deps.base_url, image) else ""
+    return SocialCard(host, title, description, image, uploaded, page_title)
 
 
 def _host(url: str) -> str:
@@ -120,8 +120,8 @@ def _host(url: str) -> str:
         return ""
 
 
-def _sent(form: Form) -> dict[str, Any]:
-    """All fields of the form; blank ones are null."""
+def _read_fields(form: Form) -> dict[str, Any]:
+    """Read all fields of the form; blank ones are None."""
     fields: dict[str, Any] = {name: form.fields.get(name) for name in _TEXTS}
     fields |= {name: form.text(name).strip() or None for name in _STRIPPED}
     if description := form.text("og_description"):  # browsers send line breaks as CRLF
@@ -137,7 +137,7 @@ def _sent(form: Form) -> dict[str, Any]:
 
 
 def _timestamp(local: str, offset: str) -> str | None:
-    """`offset`: minutes that UTC is ahead of the browser's clock, as in JavaScript; blank for UTC."""
+    """Convert to UTC. `offset`: minutes that UTC is ahead of the browser's clock, as in JavaScript; blank for UTC."""
     if not local:
         return None
     minutes = int(offset) if _OFFSET.fullmatch(offset) else 0

@@ -1,8 +1,8 @@
 """Re-encode uploaded images so that they are safe to serve: pixels only, no metadata.
 
 Accepts JPEG, PNG, WebP and GIF by content, never by name. Refuses everything else, above all SVG, and images that cost
-far more than their size: too many pixels, frames or scans. The result is bounded, too: a small file can hold a large
-image.
+far more than their size: too many pixels, frames or scans. The result is bounded, too: a small file can contain a
+large image.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ MAX_BYTES = 2 * 1024 * 1024  # of an upload
 MAX_PIXELS = 25_000_000
 MAX_SIDE = 8192
 MAX_FRAMES = 200
-MAX_PIXELS_OF_FRAMES = 50_000_000
+MAX_TOTAL_PIXELS = 50_000_000
 MAX_SCANS = 64  # of a progressive JPEG: each covers all pixels, and may be 10 bytes long
 STORED_BYTES = 2_000_000
 STORED_SIDE = 2048
@@ -30,10 +30,10 @@ STORED_SIDE = 2048
 STORED_PIXELS = STORED_SIDE * STORED_SIDE
 
 NOT_AN_IMAGE = "This must be an image: jpg, png, webp or gif."
-TOO_LARGE = "This may be at most 2 MB."
-TOO_MANY_PIXELS = f"This may have at most {MAX_PIXELS // 1_000_000} megapixels and {MAX_SIDE} pixels a side."
-TOO_MANY_FRAMES = f"This may have at most {MAX_FRAMES} frames, {MAX_PIXELS_OF_FRAMES // 1_000_000} megapixels together."
-TOO_MANY_SCANS = f"A JPEG may have at most {MAX_SCANS} scans."
+TOO_LARGE = "This must be at most 2 MB."
+TOO_MANY_PIXELS = f"This must have at most {MAX_PIXELS // 1_000_000} megapixels and {MAX_SIDE} pixels per side."
+TOO_MANY_FRAMES = f"This must have at most {MAX_FRAMES} frames, {MAX_TOTAL_PIXELS // 1_000_000} megapixels together."
+TOO_MANY_SCANS = f"A JPEG must have at most {MAX_SCANS} scans."
 NOT_COMPRESSIBLE = "This image takes more than 2 MB when stored. Use one with fewer pixels or frames."
 
 _THREADS = 2  # an image takes up to 130 MB
@@ -51,16 +51,16 @@ _BAND_ROWS = 512
 
 
 class BadImage(ValueError):
-    """Its text is the error message for the user."""
+    """The image is refused. The text is the error message for the user."""
 
 
-class CleanImage(NamedTuple):
+class ReencodedImage(NamedTuple):
     content: bytes
     extension: str
 
 
-class ImageCleaner:
-    """Cleans images in threads of its own: decoding never blocks the event loop, and few images at a time take memory.
+class ImageReencoder:
+    """Re-encodes images in its own threads: decoding never blocks the event loop, and few images are in memory.
 
     Accounts take turns. The queue is short: when it is full, requests are refused instead of keeping their bodies here.
     """
@@ -72,29 +72,29 @@ class ImageCleaner:
             _THREADS, per_key=1, max_waiting=max_waiting, max_waiting_per_key=max_waiting_per_key, busy_message=busy
         )
 
-    async def clean(self, content: bytes, *, account: UUID) -> CleanImage:
-        """Raises BadImage, or Unavailable when the queue is full."""
+    async def reencode(self, content: bytes, *, account: UUID) -> ReencodedImage:
+        """Re-encode an image. Raises BadImage; Unavailable if the queue is full."""
         async with self._queue.slot(account):
-            return await asyncio.get_running_loop().run_in_executor(self._threads, clean, content)
+            return await asyncio.get_running_loop().run_in_executor(self._threads, reencode, content)
 
     def close(self) -> None:
-        """Cancel what is queued. Images being cleaned are finished first, within seconds."""
+        """Cancel queued images. Those in progress are finished, within seconds."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def check_size_and_type(content: bytes) -> None:
-    """The checks that need no decoding. Raises BadImage."""
+    """Run the checks that need no decoding. Raises BadImage."""
     if len(content) > MAX_BYTES:
         raise BadImage(TOO_LARGE)
     if not content.startswith(_SIGNATURES):
         raise BadImage(NOT_AN_IMAGE)
 
 
-def clean(content: bytes) -> CleanImage:
-    """Raises BadImage. Takes up to a few seconds, so never call it in the event loop."""
+def reencode(content: bytes) -> ReencodedImage:
+    """Re-encode an image. Raises BadImage. Takes up to a few seconds, so never call it in the event loop."""
     check_size_and_type(content)
     try:
-        return _reencode(content)
+        return _decode_and_encode(content)
     except BadImage:
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
@@ -108,7 +108,7 @@ class _Frame(NamedTuple):
     milliseconds: int
 
 
-def _reencode(content: bytes) -> CleanImage:
+def _decode_and_encode(content: bytes) -> ReencodedImage:
     with Image.open(io.BytesIO(content), formats=tuple(_EXTENSIONS)) as image:
         kind = "JPEG" if image.format == "MPO" else str(image.format)  # MPO: a JPEG with more images, as phones write
         if kind == "JPEG" and content.count(_START_OF_SCAN) > MAX_SCANS:
@@ -121,7 +121,7 @@ def _reencode(content: bytes) -> CleanImage:
     for _ in range(_ATTEMPTS):
         encoded = _encode(frames, kind, loop)
         if len(encoded) <= STORED_BYTES:
-            return CleanImage(encoded, _EXTENSIONS[kind])
+            return ReencodedImage(encoded, _EXTENSIONS[kind])
         scale = sqrt(min(0.5, 0.8 * STORED_BYTES / len(encoded)))
         smaller = _scaled(frames[0].image.size, scale)
         frames = [frame._replace(image=_encodable(_resized(frame.image, smaller), kind)) for frame in frames]
@@ -129,7 +129,7 @@ def _reencode(content: bytes) -> CleanImage:
 
 
 def _declared_size(image: Image.Image, content: bytes) -> tuple[int, tuple[int, int]]:
-    """Number of frames and their size, checked before anything is decoded."""
+    """Return the number of frames and their size, checked before anything is decoded."""
     count, (width, height) = 1, image.size
     if image.format == "WEBP":
         count = getattr(image, "n_frames", 1)
@@ -139,13 +139,13 @@ def _declared_size(image: Image.Image, content: bytes) -> tuple[int, tuple[int, 
             count, width, height = count + 1, max(width, right), max(height, bottom)
     if max(width, height) > MAX_SIDE or width * height > MAX_PIXELS:
         raise BadImage(TOO_MANY_PIXELS)
-    if count > 1 and (count > MAX_FRAMES or count * width * height > MAX_PIXELS_OF_FRAMES):
+    if count > 1 and (count > MAX_FRAMES or count * width * height > MAX_TOTAL_PIXELS):
         raise BadImage(TOO_MANY_FRAMES)
     return max(count, 1), (width, height)
 
 
 def _gif_frames(content: bytes) -> Iterator[tuple[int, int]]:
-    """Right and bottom edge of each frame: frames may exceed the size in the file's header."""
+    """Yield the right and bottom edge of each frame: frames may exceed the size in the file's header."""
     at = 13 + _palette_bytes(content[10])
     while at < len(content) and content[at] != 0x3B:
         if content[at] == 0x2C:
@@ -167,7 +167,7 @@ def _after_blocks(content: bytes, at: int) -> int:
 
 
 def _frames(image: Image.Image, count: int, canvas: tuple[int, int], scale: float) -> Iterator[_Frame]:
-    """Each is scaled down before the next one is decoded."""
+    """Decode the frames. Each is scaled down before the next one is decoded."""
     for number in range(count):
         try:
             image.seek(number)
@@ -186,7 +186,7 @@ def _scaled(size: tuple[int, int], scale: float) -> tuple[int, int]:
 
 
 def _resized(image: Image.Image, size: tuple[int, int]) -> Image.Image:
-    """Reduces in bands first, which takes a fraction of the memory: resizing pixels with alpha copies all of them."""
+    """Resize the image, reducing it in bands first: resizing pixels with alpha copies all of them."""
     if image.size == size:
         return image
     mode = _mixing_mode(image)
@@ -204,14 +204,14 @@ def _resized(image: Image.Image, size: tuple[int, int]) -> Image.Image:
 
 
 def _mixing_mode(image: Image.Image) -> str:
-    """The mode in which pixels can be averaged."""
+    """Return the mode in which pixels can be averaged."""
     if image.has_transparency_data:
         return "RGBA"
     return {"1": "L", "L": "L", "I": "I", "I;16": "I", "CMYK": "CMYK"}.get(image.mode, "RGB")
 
 
 def _upright_pixels(image: Image.Image) -> Image.Image:
-    """The image the right way up, without its metadata: location, camera, comments, colour profile."""
+    """Apply the orientation and remove the metadata: location, camera, comments, color profile."""
     upright = ImageOps.exif_transpose(image)
     upright.info = {key: value for key, value in upright.info.items() if key == "transparency"}
     return upright

@@ -1,4 +1,4 @@
-"""Hosted preview images: files with random names, written atomically, served so that browsers only display them."""
+"""Files of uploaded images: they have random names, are written atomically, and served for display only."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from fastapi import APIRouter
 from fastapi.responses import FileResponse
 
 from waypost.kit.errors import NotFound, Unavailable
-from waypost.resources.links.images import CleanImage
+from waypost.resources.links.images import ReencodedImage
 
 PATH = "/media"
 _NAME = re.compile(r"[0-9a-f]{32}\.(jpg|png|webp|gif)")
@@ -31,7 +31,7 @@ def endpoints(directory: Path) -> APIRouter:
 
     @router.api_route(PATH + "/{name}", methods=["GET", "HEAD"], include_in_schema=False)
     async def show(name: str) -> FileResponse:
-        """Only names that `save` made: nothing else in the directory can be reached."""
+        """Serve a file. Only names that `save` generated are accepted."""
         match = _NAME.fullmatch(name)
         if match is None or not (directory / name).is_file():
             raise NotFound
@@ -45,18 +45,19 @@ def url(base_url: str, name: str) -> str:
 
 
 def is_url(base_url: str, text: str) -> bool:
-    """Whether it is the URL of an image that is or was hosted here."""
+    """Whether this is the URL of an uploaded image, existing or not."""
     prefix = url(base_url, "")
     return text.startswith(prefix) and _NAME.fullmatch(text.removeprefix(prefix)) is not None
 
 
-class HostedImage(NamedTuple):
+class UploadedImage(NamedTuple):
     name: str
-    bytes: int
+    size: int
+    """Bytes."""
 
 
-async def save(directory: Path, image: CleanImage) -> HostedImage:
-    """When it returns, the file survives a power cut. Raises Unavailable."""
+async def save(directory: Path, image: ReencodedImage) -> UploadedImage:
+    """Write the file and sync it to disk. Raises Unavailable."""
     name = f"{secrets.token_hex(16)}.{image.extension}"
     writing = asyncio.create_task(asyncio.to_thread(_write, directory, name, image.content))
     try:
@@ -64,19 +65,19 @@ async def save(directory: Path, image: CleanImage) -> HostedImage:
     except OSError as error:
         raise Unavailable("The image could not be saved. Try again in a moment.") from error
     except asyncio.CancelledError:
-        await asyncio.wait([writing])  # its thread goes on and would leave the file behind
-        await discard(directory, name)
+        await asyncio.wait([writing])  # the thread goes on and would leave the file behind
+        await delete(directory, name)
         raise
-    return HostedImage(name, len(image.content))
+    return UploadedImage(name, len(image.content))
 
 
-async def discard(directory: Path, name: str | None) -> None:
-    """A file that cannot be removed is logged for the operator; the request succeeds anyway."""
+async def delete(directory: Path, name: str | None) -> None:
+    """Delete the file. If that fails, it is logged, and the request succeeds anyway."""
     if name:
         try:
             await asyncio.to_thread((directory / name).unlink, missing_ok=True)
         except OSError as error:
-            log.error("image file not removed", name=name, reason=str(error))
+            log.error("image file not deleted", name=name, reason=str(error))
 
 
 def _write(directory: Path, name: str, content: bytes) -> None:

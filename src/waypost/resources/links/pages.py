@@ -1,4 +1,4 @@
-"""The list of links, and what can be done to a link from there. `form_pages` has the form."""
+"""The list of links, and the actions in it. `form_pages` has the form."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,16 +23,16 @@ from waypost.web import read_pagination, read_query
 from waypost.web.dashboard import Form, Pages, SessionAuth, Views, is_fragment_request, read_form
 
 Sparklines = Callable[[Tx, Sequence[UUID]], Awaitable[Mapping[UUID, Sequence[int]]]]
-"""Clicks of each link on the last days, today last."""
+"""Clicks per day of each link, oldest day first."""
 
 _PER_PAGE = 25
 _MAX_COUNTED = 1_000
 """With a filter, a longer list shows "more than 1,000"."""
 _LIST_PARAMETERS = (*FILTERS, "sort")
-_WIDTH, _HEIGHT = 84, 24
-_DONE = {
-    "on": "Link enabled.",
-    "off": "Link disabled. Visitors see “Link not found”.",
+_WIDTH, _HEIGHT = 84, 24  # of a sparkline
+_NOTICES = {
+    "enabled": "Link enabled.",
+    "disabled": "Link disabled. Visitors see “Link not found”.",
     "deleted": "Link deleted.",
     "changed": "Changes saved. They apply to the next visitor.",
 }
@@ -42,11 +42,10 @@ _DONE = {
 class LinkRow:
     link: Link
     short_url: str
-    host: str
-    """Of the destination."""
-    recent: int
-    points: str
-    """Of the sparkline, in an SVG of _WIDTH and _HEIGHT."""
+    destination_host: str
+    clicks_14_days: int
+    sparkline_points: str
+    """In an SVG of _WIDTH and _HEIGHT."""
 
 
 class LinkPages(Pages[Deps]):
@@ -56,14 +55,14 @@ class LinkPages(Pages[Deps]):
 
     def endpoints(self) -> list[Route]:
         return [
-            Route("/links", self.browse),
+            Route("/links", self.list_links),
             *LinkFormPages(self._deps, self._auth, self._views).endpoints(),
-            Route("/links/{id}/switch", self.toggle, methods=["POST"]),
+            Route("/links/{id}/switch", self.change_status, methods=["POST"]),
             Route("/links/{id}/delete", self.confirm_delete),
             Route("/links/{id}/delete", self.delete, methods=["POST"]),
         ]
 
-    async def browse(self, request: Request) -> Response:
+    async def list_links(self, request: Request) -> Response:
         session = await self._auth.require_session(request)
         problems = Problems()
         filter_ = read_filter(read_query(request), self._deps.shared_domain, problems)
@@ -71,40 +70,40 @@ class LinkPages(Pages[Deps]):
         form = Form(dict(read_query(request)), problems.errors)
         query, is_fragment = _query(request), is_fragment_request(request, "found")
         async with self._deps.db.read_for(session.account.id) as tx:
-            found: Page[Link] = Page([], 0, page)
+            links: Page[Link] = Page([], 0, page)
             if not problems:
                 now, order = self._deps.clock(), _order(form)
-                found = await lists.bounded_page(tx, session.account.id, filter_, page, now, order, limit=_MAX_COUNTED)
-            rows = await self._rows(tx, found)
+                links = await lists.bounded_page(tx, session.account.id, filter_, page, now, order, limit=_MAX_COUNTED)
+            rows = await self._rows(tx, links)
             choices = None if is_fragment else await find_choices(tx, session.account.id)
         context: dict[str, Any] = {"page": rows, "form": form, "query": query, "width": _WIDTH, "height": _HEIGHT}
-        context["counted"] = found.total if filter_.is_empty else _MAX_COUNTED
+        context["counted"] = links.total if filter_.is_empty else _MAX_COUNTED
         status = 422 if problems else 200
         if is_fragment:
-            answer = self._views.render_fragment(request, "links/list.html", "found", status=status, **context)
-            answer.headers["HX-Push-Url"] = f"/links?{query}" if query else "/links"
-            return answer
+            response = self._views.render_fragment(request, "links/list.html", "found", status=status, **context)
+            response.headers["HX-Push-Url"] = f"/links?{query}" if query else "/links"
+            return response
         context |= {"choices": choices, "shared_domain": self._deps.shared_domain}
-        context["notice"] = _DONE.get(request.query_params.get("done", ""))
+        context["notice"] = _NOTICES.get(request.query_params.get("done", ""))
         return self._views.render_page(request, "links/list.html", status=status, **context)
 
-    async def toggle(self, request: Request) -> Response:
+    async def change_status(self, request: Request) -> Response:
         session, id_ = await self._auth.require_session(request), self._path_id(request)
         status: Any = (await read_form(request)).text("status") or "inactive"
         if status != "inactive":
             self._auth.require_active_plan(session)
         link = await service.change(self._deps, session, id_, LinkChange(status=status), Problems())
         if not is_fragment_request(request):
-            return _back(request, "on" if link.is_enabled else "off", link.id)
+            return _redirect_to_list(request, "enabled" if link.is_enabled else "disabled", link.id)
         async with self._deps.db.read() as tx:
             rows = await self._rows(tx, Page([link], 1, PageRequest()))
         context: dict[str, Any] = {"row": rows.items[0], "query": _query(request), "width": _WIDTH, "height": _HEIGHT}
-        return self._views.render_fragment(request, "links/toggled.html", "row", **context)
+        return self._views.render_fragment(request, "links/row.html", "row", **context)
 
     async def confirm_delete(self, request: Request) -> Response:
-        """A page, or for a script the content of a dialog."""
+        """Ask on a page, or in a dialog if htmx requests it."""
         session, id_ = await self._auth.require_session(request), self._path_id(request)
-        link = await service.find(self._deps, session, id_)
+        link = await service.get(self._deps, session, id_)
         context: dict[str, Any] = {"link": link, "short_url": self._short_url(link), "query": _query(request)}
         if is_fragment_request(request):
             return self._views.render_fragment(request, "links/delete.html", "question", **context)
@@ -113,17 +112,17 @@ class LinkPages(Pages[Deps]):
     async def delete(self, request: Request) -> Response:
         session, id_ = await self._auth.require_session(request), self._path_id(request)
         await service.delete(self._deps, session, id_)
-        return _back(request, "deleted", None)
+        return _redirect_to_list(request, "deleted", None)
 
-    async def _rows(self, tx: Tx, found: Page[Link]) -> Page[LinkRow]:
-        recent = await self._sparklines(tx, [link.id for link in found.items]) if found.items else {}
-        return found.map(
+    async def _rows(self, tx: Tx, links: Page[Link]) -> Page[LinkRow]:
+        clicks = await self._sparklines(tx, [link.id for link in links.items]) if links.items else {}
+        return links.map(
             lambda link: LinkRow(
                 link,
                 short_url=self._short_url(link),
-                host=urlsplit(link.destination_url).netloc,
-                recent=sum(recent[link.id]),
-                points=points(recent[link.id]),
+                destination_host=urlsplit(link.destination_url).netloc,
+                clicks_14_days=sum(clicks[link.id]),
+                sparkline_points=sparkline_points(clicks[link.id]),
             )
         )
 
@@ -131,11 +130,12 @@ class LinkPages(Pages[Deps]):
         return f"{link.hostname or self._deps.shared_domain}/{link.slug}"
 
 
-def points(counts: Sequence[int]) -> str:
-    """Of a polyline in the sparkline's size; no clicks are at the bottom."""
-    most, step = max([*counts, 1]), (_WIDTH - 2) / max(1, len(counts) - 1)
+def sparkline_points(counts: Sequence[int]) -> str:
+    """Return the points of a polyline of _WIDTH and _HEIGHT. Zero is at the bottom."""
+    highest, step = max([*counts, 1]), (_WIDTH - 2) / max(1, len(counts) - 1)
     return " ".join(
-        f"{1 + index * step:.1f},{_HEIGHT - 2 - count / most * (_HEIGHT - 4):.1f}" for index, count in enumerate(counts)
+        f"{1 + index * step:.1f},{_HEIGHT - 2 - count / highest * (_HEIGHT - 4):.1f}"
+        for index, count in enumerate(counts)
     )
 
 
@@ -144,12 +144,12 @@ def _order(form: Form) -> Order:
 
 
 def _query(request: Request) -> str:
-    """The list's own parameters, without blank ones."""
+    """Return the parameters of the list, without blank ones."""
     query = read_query(request)
-    given = ((name, query.get(name)) for name in _LIST_PARAMETERS)
-    return urlencode([(name, text) for name, text in given if text and (name, text) != ("sort", "newest")])
+    params = ((name, query.get(name)) for name in _LIST_PARAMETERS)
+    return urlencode([(name, text) for name, text in params if text and (name, text) != ("sort", "newest")])
 
 
-def _back(request: Request, done: str, link_id: UUID | None) -> Response:
-    more = {"done": done} | ({"link": str(link_id)} if link_id else {})
-    return RedirectResponse("/links?" + "&".join(filter(None, (_query(request), urlencode(more)))), 303)
+def _redirect_to_list(request: Request, done: str, link_id: UUID | None) -> Response:
+    params = {"done": done} | ({"link": str(link_id)} if link_id else {})
+    return RedirectResponse("/links?" + "&".join(filter(None, (_query(request), urlencode(params)))), 303)

@@ -1,4 +1,4 @@
-"""Rules for links without I/O: slugs, redirect loops, and the row that a request makes of a link."""
+"""Rules for links, without I/O: slugs, redirect loops, and the link that a request creates or changes."""
 
 import re
 import secrets
@@ -12,9 +12,9 @@ from uuid import UUID
 from waypost.kit.errors import Problems
 from waypost.kit.ids import parse_id
 from waypost.kit.urls import Url, with_query, without_query_keys
-from waypost.outbound import PagePreview
+from waypost.outbound import PageMetadata
 from waypost.resources.links import media
-from waypost.resources.links.media import HostedImage
+from waypost.resources.links.media import UploadedImage
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import MAX_SLUG, MAX_URL, LinkChange, LinkFields, NewLink
 
@@ -23,7 +23,7 @@ SlugState = Literal["free", "own", "current", "taken", "refused"]
 
 UNTITLED = "Untitled"
 MAX_IMAGES_MB = 500
-"""All images of an account together."""
+"""Per account."""
 
 FORM_USED = "This form was already submitted and its link has since been deleted. Open a new form."
 SLUG_TAKEN = "This slug is already taken. Choose another one."
@@ -33,12 +33,12 @@ NOT_PUBLIC = "The destination URL is not on the public internet. Use a URL that 
 LOOP = (
     "The destination URL is on this service's own domain, which would cause a redirect loop. Use another destination."
 )
-TOO_LONG = f"This may have at most {MAX_URL} characters, including the UTM parameters."
+TOO_LONG = f"This must have at most {MAX_URL} characters, including the UTM parameters."
 NO_SUCH_PIXEL = "This is not a pixel of your account."
 NOT_AN_ID = "This must be a UUID."
 NO_SUCH_DOMAIN = "This is not a domain registered to your account."
 IMAGE_QUOTA_USED = (
-    f"Your images take up {MAX_IMAGES_MB} MB, the most an account may have. Delete links with images that you no longer"
+    f"Your images use {MAX_IMAGES_MB} MB, the limit per account. Delete links with images that you no longer"
     " need, or remove their images."
 )
 NOT_FUTURE = "This must be a time in the future."
@@ -56,18 +56,21 @@ _LOOK_ALIKES = str.maketrans("1345790", "ieastgo")
 _REPLACED_AS_SENT = ("slug", "og_title", "og_description", "expires_at")
 
 
-def slug_problem(slug: str, reserved: Collection[str]) -> str | None:
+def find_slug_problem(slug: str, reserved: Collection[str]) -> str | None:
     if len(slug) > MAX_SLUG:
-        return f"This may have at most {MAX_SLUG} characters."
+        return f"This must have at most {MAX_SLUG} characters."
     if not _SLUG.fullmatch(slug):
-        return "This may contain only letters (a-z, A-Z), digits, dashes and underscores."
+        return "This must contain only letters (a-z, A-Z), digits, dashes and underscores."
     if slug.lower() in reserved:
         return "This slug is reserved for the service itself. Choose another one."
     return None
 
 
 def slug_state(owner: tuple[UUID, UUID | None] | None, account: UUID, link: UUID | None) -> tuple[SlugState, str]:
-    """`owner`: the account that has the slug, and the link that uses it; `link`: the one being edited."""
+    """Return the state of a slug, and the problem with it.
+
+    `owner`: the account that has the slug, and the link that uses it; `link`: the one being edited.
+    """
     if owner is None:
         return "free", ""
     if owner[0] != account or owner[1] not in {None, link}:
@@ -75,8 +78,8 @@ def slug_state(owner: tuple[UUID, UUID | None] | None, account: UUID, link: UUID
     return ("own" if owner[1] is None else "current"), ""
 
 
-def generated_slug(attempt: int, reserved: Collection[str]) -> str:
-    """`attempt` counts from 0: slugs get longer after several collisions, so creating a link always succeeds."""
+def generate_slug(attempt: int, reserved: Collection[str]) -> str:
+    """Generate a slug. `attempt` counts from 0: after several collisions slugs get longer, so that one is free."""
     length = _FIRST_LENGTH + attempt // _ATTEMPTS_PER_LENGTH
     while True:
         slug = "".join(secrets.choice(ALPHABET) for _ in range(length))
@@ -89,53 +92,53 @@ def is_rude(slug: str) -> bool:
     return any(word in lower or word in lower.translate(_LOOK_ALIKES) for word in _RUDE)
 
 
-def check_pixels(fields: LinkFields, known: Collection[UUID], problems: Problems) -> None:
+def check_pixels(fields: LinkFields, own_ids: Collection[UUID], problems: Problems) -> None:
     for index, sent in enumerate(fields.pixel_ids or []):
         id_ = parse_id(sent) if isinstance(sent, str) else None
-        if id_ not in known:
+        if id_ not in own_ids:
             problems.add(f"pixel_ids.{index}", NO_SUCH_PIXEL if id_ else NOT_AN_ID)
 
 
-def is_own_host(url: Url, own: Sequence[str]) -> bool:
-    """Whether the URL is on one of `own` (`host[:port]`). The default ports of http and https count as one."""
-    return (url.host, _unless_default(url.port)) in {_host_and_port(netloc) for netloc in own}
+def is_own_host(url: Url, own_hosts: Sequence[str]) -> bool:
+    """Whether the URL is on one of `own_hosts` (`host[:port]`). The ports 80 and 443 count as the same."""
+    return (url.host, _unless_default(url.port)) in {_host_and_port(netloc) for netloc in own_hosts}
 
 
-def is_own_port(url: Url, own: Sequence[str]) -> bool:
-    """Whether custom domains may be served on the URL's port: a default one, or one of `own`."""
-    return _unless_default(url.port) in {None, *(_host_and_port(netloc)[1] for netloc in own)}
+def is_own_port(url: Url, own_hosts: Sequence[str]) -> bool:
+    """Whether custom domains may be served on the URL's port: 80, 443, or one of `own_hosts`."""
+    return _unless_default(url.port) in {None, *(_host_and_port(netloc)[1] for netloc in own_hosts)}
 
 
-def destination(url: Url, utm: Mapping[str, str], previous_keys: Iterable[str] = ()) -> str:
-    """The URL with `utm` in its query, and without the other parameters that were added before."""
+def destination_with_utm(url: Url, utm: Mapping[str, str], previous_keys: Iterable[str] = ()) -> str:
+    """Set the UTM parameters in the URL's query. Removes those of `previous_keys` that `utm` does not have."""
     return with_query(without_query_keys(url.text, [key for key in previous_keys if key not in utm]), utm)
 
 
-def new_link(
+def build_link(
     account: UUID,
     new: NewLink,
     url: Url,
-    scraped: PagePreview,
+    metadata: PageMetadata,
     *,
     domain: UUID | None,
-    image: HostedImage | None,
+    image: UploadedImage | None,
     now: datetime,
     link_id: UUID,
 ) -> Link:
-    """Explicit values win over scraped ones, field by field (spec, Links rule 2). The slug may still be empty."""
+    """Build the link. Sent values replace those of the page, field by field. The slug may be empty."""
     return Link(
         id=link_id,
         account_id=account,
         slug=new.slug or "",
         domain_id=domain,
         hostname=new.hostname if domain else None,
-        destination_url=destination(url, new.utm),
-        title=new.title or scraped.title or UNTITLED,
-        og_title=new.og_title or scraped.og_title,
-        og_description=new.og_description or scraped.og_description,
-        og_image=None if image else new.og_image or scraped.og_image,
+        destination_url=destination_with_utm(url, new.utm),
+        title=new.title or metadata.title or UNTITLED,
+        og_title=new.og_title or metadata.og_title,
+        og_description=new.og_description or metadata.og_description,
+        og_image=None if image else new.og_image or metadata.og_image,
         og_image_file_name=image.name if image else None,
-        og_image_bytes=image.bytes if image else 0,
+        og_image_bytes=image.size if image else 0,
         utm_params=new.utm,
         tags=new.tags or [],
         expires_at=new.expires_at,
@@ -147,10 +150,10 @@ def new_link(
     )
 
 
-def changed_link(
-    link: Link, change: LinkChange, url: Url | None, *, domain: UUID | None, image: HostedImage | None, base_url: str
+def apply_change(
+    link: Link, change: LinkChange, url: Url | None, *, domain: UUID | None, image: UploadedImage | None, base_url: str
 ) -> Link:
-    """Omitted fields stay, null clears. `updated_at` stays, too: the change may turn out to change nothing."""
+    """Return the changed link. Fields that were not sent stay, and null clears. `updated_at` stays, too."""
     values: dict[str, Any] = {name: getattr(change, name) for name in _REPLACED_AS_SENT if change.sends(name)}
     if change.sends("hostname"):
         values |= {"domain_id": domain, "hostname": change.hostname if domain else None}
@@ -164,17 +167,17 @@ def changed_link(
         values["is_enabled"] = change.status == "active"
     if url is not None:  # a new URL keeps the link's UTM parameters unless others are sent with it
         utm = change.utm if change.sends("utm_params") else link.utm_params
-        values |= {"destination_url": destination(url, utm, link.utm_params), "utm_params": utm}
+        values |= {"destination_url": destination_with_utm(url, utm, link.utm_params), "utm_params": utm}
     return replace(link, **values, **_changed_image(link, change, image, base_url))
 
 
-def _changed_image(link: Link, change: LinkChange, image: HostedImage | None, base_url: str) -> dict[str, Any]:
+def _changed_image(link: Link, change: LinkChange, image: UploadedImage | None, base_url: str) -> dict[str, Any]:
     if image is not None:
-        return {"og_image": None, "og_image_file_name": image.name, "og_image_bytes": image.bytes}
+        return {"og_image": None, "og_image_file_name": image.name, "og_image_bytes": image.size}
     is_unchanged = link.og_image_file_name is not None and change.og_image == media.url(
         base_url, link.og_image_file_name
     )
-    if not change.sends("og_image") or is_unchanged:  # a client that sends back what it read keeps the hosted image
+    if not change.sends("og_image") or is_unchanged:  # a client that sends back what it read keeps the uploaded image
         return {}
     return {"og_image": change.og_image, "og_image_file_name": None, "og_image_bytes": 0}
 

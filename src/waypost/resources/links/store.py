@@ -1,6 +1,6 @@
-"""Statements on the tables of links, apart from lists. Other packages use some inside their transactions.
+"""SQL of links, apart from lists. Other packages use some of it inside their transactions.
 
-The database alone decides that slugs are unique, and it does so here.
+Only the database decides whether a slug is free, so that no two links get the same.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -29,21 +29,21 @@ from waypost.resources.links.model import (
     slugs,
 )
 
-_ONE = select(*COLUMNS).where(
+_FIND = select(*COLUMNS).where(
     links.c.id == bindparam("link_id"), links.c.account_id == bindparam("account_id"), NOT_DELETED
 )
 """Built once: it is the API's most frequent statement, and building it took as long as running it."""
 
-_CHANGES_KEPT = timedelta(hours=1)
+_CHANGE_RETENTION = timedelta(hours=1)
 _IN_OTHER_TABLES = ("hostname", "clicks", "pixel_ids")
 
 _IDS = (bindparam("account_id", type_=Id), bindparam("link_id", type_=Id))
-_CLAIM = text(
+_RESERVE = text(
     "INSERT INTO slugs (slug, account_id, link_id) VALUES (:slug, :account_id, :link_id)"
     " ON CONFLICT (slug) DO UPDATE SET link_id = excluded.link_id"
     " WHERE slugs.account_id = excluded.account_id AND slugs.link_id IS NULL RETURNING slug"
 ).bindparams(*_IDS)
-_CLAIM_UNUSED = text(
+_RESERVE_UNUSED = text(
     "INSERT INTO slugs (slug, account_id, link_id) VALUES (:slug, :account_id, :link_id)"
     " ON CONFLICT (slug) DO NOTHING RETURNING slug"
 ).bindparams(*_IDS)
@@ -60,34 +60,34 @@ _BATCH = 500  # parameters of one statement
 SHORT_LINKS = select(
     *(links.c.id, links.c.account_id, HOSTNAME.label("hostname"), links.c.slug, links.c.created_at, links.c.deleted_at)
 ).subquery("short_links")
-"""Every link, deleted ones included, for the statements of other packages. The databases merge it into them."""
+"""Every link, deleted ones included, for queries of other packages. The databases merge it into them."""
 
 
-async def claim_slug(tx: Tx, link: Link) -> bool:
-    """Take a slug that nobody has, or that this account had before. A concurrent claim of it waits for our commit."""
-    return (await tx.execute(_CLAIM, _slug_row(link))).one_or_none() is not None
+async def reserve_slug(tx: Tx, link: Link) -> bool:
+    """Reserve a slug that is unused, or that this account used before. A concurrent call waits for our commit."""
+    return (await tx.execute(_RESERVE, _slug_row(link))).one_or_none() is not None
 
 
-async def claim_unused_slug(tx: Tx, link: Link) -> bool:
-    """Take a slug that nobody ever had: a generated one must not revive a printed QR code."""
-    return (await tx.execute(_CLAIM_UNUSED, _slug_row(link))).one_or_none() is not None
+async def reserve_unused_slug(tx: Tx, link: Link) -> bool:
+    """Reserve a slug that was never used: a generated one must not revive a printed QR code."""
+    return (await tx.execute(_RESERVE_UNUSED, _slug_row(link))).one_or_none() is not None
 
 
 async def release_slug(tx: Tx, slug: str) -> None:
-    """The account keeps the slug: nobody else can take over its printed QR codes."""
+    """Detach the slug from its link. The account keeps it, because printed QR codes contain it."""
     await tx.execute(update(slugs).where(slugs.c.slug == slug).values(link_id=None))
 
 
 async def find_slug_owner(tx: Tx | PointRead, slug: str) -> tuple[UUID, UUID | None] | None:
-    """The account that has a slug, and the link that uses it; None for a slug that nobody ever had."""
+    """Return the account that has the slug, and the link that uses it; None if the slug was never used."""
     row = (await tx.execute(select(slugs.c.account_id, slugs.c.link_id).where(slugs.c.slug == slug))).one_or_none()
     return None if row is None else (row.account_id, row.link_id)
 
 
 async def add(tx: Tx, link: Link) -> bool:
-    """False when the id is in use. A concurrent use of it waits for the end of our transaction.
+    """Insert a link. False if its id is in use; a concurrent use of the id waits for the end of our transaction.
 
-    Raises NotFound when the account was closed meanwhile: nothing would ever delete the link then.
+    Raises NotFound if the account has been deleted: nothing would ever delete the link then.
     """
     row = asdict(link) | {"search_text": link.search_text}
     for name in _IN_OTHER_TABLES:
@@ -104,37 +104,42 @@ async def add(tx: Tx, link: Link) -> bool:
 
 
 async def find(tx: Tx | PointRead, account_id: UUID, link_id: UUID) -> Link | None:
-    row = (await tx.execute(_ONE, {"account_id": account_id, "link_id": link_id})).one_or_none()
+    row = (await tx.execute(_FIND, {"account_id": account_id, "link_id": link_id})).one_or_none()
     return None if row is None else Link(*row)
 
 
-async def require_for_change(tx: Tx, account_id: UUID, link_id: UUID) -> Link:
-    """Nobody else changes it until the transaction ends (on SQLite it is the only writer anyway)."""
-    locked = select(links.c.id).where(links.c.id == link_id, links.c.account_id == account_id).with_for_update()
-    await tx.execute(locked)
-    return await require(tx, account_id, link_id)  # after the wait: a lock does not re-read rows of other tables
+async def lock(tx: Tx, account_id: UUID, link_id: UUID) -> Link:
+    """Lock and return the link. Raises NotFound."""
+    lock_query = select(links.c.id).where(links.c.id == link_id, links.c.account_id == account_id).with_for_update()
+    await tx.execute(lock_query)
+    return await get(tx, account_id, link_id)  # after the wait: a lock does not re-read rows of other tables
 
 
 async def save(tx: Tx, before: Link, after: Link) -> None:
-    """Write only what differs."""
+    """Write the fields that differ."""
     old, new = asdict(before), asdict(after)
     values = {name: value for name, value in new.items() if value != old[name] and name not in _IN_OTHER_TABLES}
     await tx.execute(update(links).where(links.c.id == after.id).values(**values, search_text=after.search_text))
     if before.tags != after.tags:
-        await _remove_tags(tx, before)
+        await _delete_tags(tx, before)
         await _add_tags(tx, after)
     if before.pixel_ids != after.pixel_ids:
         await pixels.attach(tx, after.id, after.pixel_ids)
 
 
 async def mark_deleted(tx: Tx, link: Link, at: datetime) -> None:
-    values = {"deleted_at": at, "og_image_file_name": None, "og_image_bytes": 0}
-    await tx.execute(update(links).where(links.c.id == link.id).values(values))
-    await release_slug(tx, link.slug)
-    await _remove_tags(tx, link)
-    await pixels.attach(tx, link.id, [])
+    await mark_all_deleted(tx, [link.id], [link.slug], at)
+    await _delete_tags(tx, link)
     await domains.change_links_count(tx, link.domain_id, None)
     await auth.adjust_links_count(tx, link.account_id, -1)
+
+
+async def mark_all_deleted(tx: Tx, ids: Sequence[UUID], their_slugs: Sequence[str], at: datetime) -> None:
+    """Mark links as deleted and detach their slugs and pixels. Tags and counters are left to the caller."""
+    values = {"deleted_at": at, "og_image_file_name": None, "og_image_bytes": 0}
+    await tx.execute(update(links).where(links.c.id.in_(ids)).values(values))
+    await tx.execute(update(slugs).where(slugs.c.slug.in_(their_slugs)).values(link_id=None))
+    await pixels.detach_from_links(tx, ids)
 
 
 async def record_route_changes(tx: Tx, changes: Iterable[str], at: datetime) -> None:
@@ -148,70 +153,69 @@ async def record_route_changes(tx: Tx, changes: Iterable[str], at: datetime) -> 
         return
     if rows:
         await tx.execute(insert(route_changes), rows)
-    await tx.execute(delete(route_changes).where(route_changes.c.at < at - _CHANGES_KEPT))
+    await tx.execute(delete(route_changes).where(route_changes.c.at < at - _CHANGE_RETENTION))
 
 
-async def require(tx: Tx | PointRead, account_id: UUID, link_id: UUID) -> Link:
-    """Raises NotFound, also for another account's link and for a deleted one."""
+async def get(tx: Tx | PointRead, account_id: UUID, link_id: UUID) -> Link:
+    """Return a link. Raises NotFound, also for a deleted link and for one of another account."""
     link = await find(tx, account_id, link_id)
     if link is None:
         raise NotFound
     return link
 
 
-async def check_exists(tx: Tx, account_id: UUID, link_id: UUID) -> None:
-    """Raises NotFound, as `require` does, without reading the link."""
-    found = select(links.c.id).where(links.c.id == link_id, links.c.account_id == account_id, NOT_DELETED)
-    if (await tx.execute(found)).first() is None:
+async def require_exists(tx: Tx, account_id: UUID, link_id: UUID) -> None:
+    """Raise NotFound as `get` does, without reading the link."""
+    query = select(links.c.id).where(links.c.id == link_id, links.c.account_id == account_id, NOT_DELETED)
+    if (await tx.execute(query)).first() is None:
         raise NotFound
 
 
 async def find_names(tx: Tx, ids: Sequence[UUID], *, shared_domain: str) -> dict[UUID, tuple[str, str]]:
-    """(short URL, title) of each link that is not deleted. For about a page of ids."""
+    """Return (short URL, title) of each link that is not deleted. For about a page of ids."""
     hostname = func.coalesce(HOSTNAME, shared_domain)
-    found = await tx.execute(
-        select(links.c.id, hostname, links.c.slug, links.c.title).where(links.c.id.in_(ids), NOT_DELETED)
-    )
-    return {link_id: (f"{host}/{slug}", title) for link_id, host, slug, title in found}
+    query = select(links.c.id, hostname, links.c.slug, links.c.title).where(links.c.id.in_(ids), NOT_DELETED)
+    return {link_id: (f"{host}/{slug}", title) for link_id, host, slug, title in await tx.execute(query)}
 
 
 async def find_accounts(tx: Tx, link_ids: Collection[UUID]) -> dict[UUID, UUID]:
-    """The account of each link, also of deleted ones."""
+    """Return the account of each link, deleted ones included."""
     ids = list(link_ids)
-    found: dict[UUID, UUID] = {}
+    accounts: dict[UUID, UUID] = {}
     for start in range(0, len(ids), _BATCH):
         batch = ids[start : start + _BATCH]
         rows = await tx.execute(select(links.c.id, links.c.account_id).where(links.c.id.in_(batch)))
-        found |= {row.id: row.account_id for row in rows}
-    return found
+        accounts |= {row.id: row.account_id for row in rows}
+    return accounts
 
 
 async def find_busy(tx: Tx, account_id: UUID, clicks: int) -> list[UUID]:
-    """Links with more clicks than that, without deleted ones."""
-    c = link_clicks.c
-    found = select(links.c.id).join(link_clicks, c.link_id == links.c.id).where(c.account_id == account_id)
-    return list(await tx.scalars(found.where(c.clicks > clicks, NOT_DELETED)))
+    """Return links with more than `clicks` clicks, without deleted ones."""
+    counters = link_clicks.c
+    query = select(links.c.id).join(link_clicks, counters.link_id == links.c.id)
+    query = query.where(counters.account_id == account_id, counters.clicks > clicks, NOT_DELETED)
+    return list(await tx.scalars(query))
 
 
 async def count_clicks(tx: Tx, account_id: UUID) -> int:
-    """Clicks of all links of the account, also of deleted ones."""
-    counted = select(func.sum(link_clicks.c.clicks)).where(link_clicks.c.account_id == account_id)
-    return int(await tx.scalar(counted) or 0)
+    """Count the clicks of all links of the account, deleted ones included."""
+    query = select(func.sum(link_clicks.c.clicks)).where(link_clicks.c.account_id == account_id)
+    return int(await tx.scalar(query) or 0)
 
 
 async def add_clicks(tx: Tx, counts: Iterable[tuple[bytes, bytes, int]]) -> None:
-    """`counts`: (id of the link, id of its account, clicks). Sorted, because neighbouring rows share pages.
+    """`counts`: (id of the link, id of its account, clicks).
 
-    The caller holds the lock on statistics, which keeps drainers apart.
+    The caller has the lock on statistics, so that one drainer writes at a time. Sorted: neighboring rows share pages.
     """
     await bulk.insert(tx, link_clicks, sorted(counts), on_conflict=_ADD_CLICKS)
 
 
 async def find_wrong_clicks(tx: Tx, expected: Subquery) -> Sequence[UUID]:
-    """Links whose counter differs or is missing. `expected`: (id, clicks) of every link."""
+    """Return links whose counter differs or is missing. `expected`: (id, clicks) of every link."""
     counter = func.coalesce(link_clicks.c.clicks, -1)
-    wrong = select(expected.c.id).outerjoin(link_clicks, link_clicks.c.link_id == expected.c.id)
-    return (await tx.scalars(wrong.where(counter != expected.c.clicks))).all()
+    query = select(expected.c.id).outerjoin(link_clicks, link_clicks.c.link_id == expected.c.id)
+    return (await tx.scalars(query.where(counter != expected.c.clicks))).all()
 
 
 async def set_clicks(tx: Tx, clicks: Mapping[UUID, int]) -> None:
@@ -226,11 +230,11 @@ async def _add_tags(tx: Tx, link: Link) -> None:
         await tx.execute(insert(link_tags), rows)
 
 
-async def _remove_tags(tx: Tx, link: Link) -> None:
+async def _delete_tags(tx: Tx, link: Link) -> None:
     if link.tags:
-        c = link_tags.c
-        of_link = (c.account_id == link.account_id, c.tag.in_(link.tags), c.link_id == link.id)
-        await tx.execute(delete(link_tags).where(*of_link))
+        tags = link_tags.c  # all columns of the key: an account can have very many tags
+        conditions = (tags.account_id == link.account_id, tags.tag.in_(link.tags), tags.link_id == link.id)
+        await tx.execute(delete(link_tags).where(*conditions))
 
 
 def _slug_row(link: Link) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def new_deps(
     )
     return Deps(
         db=db,
-        destinations=DestinationChecker(client, safety),
+        destination_checker=DestinationChecker(client, safety),
         media=settings.data_dir / "media",
         invalidate_routes=invalidate_routes,
         shared_domain=settings.shared_domain,

@@ -54,7 +54,7 @@ class StatsPages(Pages[links.Deps]):
         session, deps = await self._auth.require_session(request), self._deps
         now = deps.clock()
         async with deps.db.read_for(session.account.id) as tx:
-            link = await links.require(tx, session.account.id, request.path_params["id"])
+            link = await links.get(tx, session.account.id, request.path_params["id"])
             choice = _choose(request, since=link.created_at, now=now)
             context = await self._read_context(tx, request, choice, Subject(link.id), now)
         context |= {
@@ -115,7 +115,8 @@ class StatsPages(Pages[links.Deps]):
             return Response(status_code=204)
         subject = Subject(session.account.id, is_account=True)
         if link_id := request.path_params.get("id"):
-            subject = Subject((await links.find(self._deps, session, link_id)).id)
+            async with self._deps.db.point_read() as tx:
+                subject = Subject((await links.get(tx, session.account.id, link_id)).id)
         return self.live.stream(subject, session.account.id, is_signed_in) or Response(status_code=204)
 
     async def _render_latest(self, subject: Subject) -> str:

@@ -60,7 +60,7 @@ def endpoints(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = 
         at = clock()
         query = read_stats_query(read_query(request), at)
         async with db.read_for(caller.account.id) as tx:
-            await links.check_exists(tx, caller.account.id, link_id)
+            await links.require_exists(tx, caller.account.id, link_id)
             series = await read_series(tx, Subject(link_id), query, at)
             lists = await read_lists(tx, series, shared_domain=shared_domain)
         return data({"link_id": str(link_id), **to_json(query, series, lists)})

@@ -97,7 +97,7 @@ function fill(form) {
     }
   };
   field("og_image_file").addEventListener("change", ({ target }) => {
-    target.setCustomValidity(target.files[0]?.size > 2 * 1024 * 1024 ? "This may be at most 2 MB." : "");
+    target.setCustomValidity(target.files[0]?.size > 2 * 1024 * 1024 ? "This must be at most 2 MB." : "");
     if (target.reportValidity()) showImage();
   });
   field("og_image").addEventListener("change", showImage);

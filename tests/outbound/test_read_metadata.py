@@ -7,14 +7,14 @@ import pytest
 from w3lib.encoding import http_content_type_encoding
 
 from waypost.kit.urls import canonical
-from waypost.outbound.page import DECODED_AT_ONCE, ENCODINGS, MAX_TAG, PagePreview, decode_page, read_preview
+from waypost.outbound.page import DECODED_AT_ONCE, ENCODINGS, MAX_TAG, PageMetadata, decode_page, read_metadata
 
 URL = canonical("https://example.com/dir/page")
 SIZE = 512 * 1024
 
 
-def read(page: str | bytes, content_type: str | None = "text/html; charset=utf-8") -> PagePreview:
-    return read_preview(page if isinstance(page, bytes) else page.encode(), content_type, URL)
+def read(page: str | bytes, content_type: str | None = "text/html; charset=utf-8") -> PageMetadata:
+    return read_metadata(page if isinstance(page, bytes) else page.encode(), content_type, URL)
 
 
 def test_reads_title_and_open_graph_tags() -> None:
@@ -23,7 +23,7 @@ def test_reads_title_and_open_graph_tags() -> None:
         "<meta property='og:title' content='OG title'><meta name=og:description content=Words>"
         '<META CONTENT="https://cdn.example.com/i.png" PROPERTY="OG:Image" /></head>'
     )
-    assert seen == PagePreview("Title", "OG title", "Words", "https://cdn.example.com/i.png")
+    assert seen == PageMetadata("Title", "OG title", "Words", "https://cdn.example.com/i.png")
 
 
 class TestText:
@@ -53,7 +53,7 @@ class TestText:
         assert read(html).title == title
 
     def test_og_title_stands_in_for_a_missing_title(self) -> None:
-        assert read("<meta property=og:title content=x>") == PagePreview(title="x", og_title="x")
+        assert read("<meta property=og:title content=x>") == PageMetadata(title="x", og_title="x")
 
     def test_it_is_trimmed_to_the_limits(self) -> None:
         seen = read(

@@ -1,6 +1,6 @@
 """The page that crawlers and link-preview bots get for a link: its Open Graph and Twitter tags.
 
-Only escaped text and a plain link for people. The page loads nothing.
+It shows escaped text and a plain link, and loads nothing.
 """
 
 from collections.abc import Iterator
@@ -15,8 +15,8 @@ from waypost.redirect import pages
 from waypost.resources.links import media
 from waypost.resources.links.model import HOSTNAME, NOT_DELETED, links
 
-_SHOWN = ("slug", "destination_url", "title", "og_title", "og_description", "og_image", "og_image_file_name")
-_FIND = select(HOSTNAME.label("hostname"), *(links.c[name] for name in _SHOWN)).where(
+_FIELDS = ("slug", "destination_url", "title", "og_title", "og_description", "og_image", "og_image_file_name")
+_FIND = select(HOSTNAME.label("hostname"), *(links.c[name] for name in _FIELDS)).where(
     links.c.id == bindparam("link_id"), NOT_DELETED, links.c.is_enabled
 )
 
@@ -38,9 +38,9 @@ _PAGE = """<!doctype html>
 
 
 @dataclass(frozen=True, slots=True)
-class PreviewPage:
+class BotPage:
     url: str
-    """The short link, with its scheme."""
+    """The short URL, with its scheme."""
     destination: str
     title: str
     description: str = ""
@@ -48,14 +48,17 @@ class PreviewPage:
     """An absolute URL, or empty."""
 
 
-async def render_page(db: Database, shared_domain: str, base_url: str, link_id: bytes) -> bytes | None:
-    """`link_id`: 32 hex digits. None for a link that has been deleted or disabled. Raises Unavailable."""
+async def find_bot_page(db: Database, shared_domain: str, base_url: str, link_id: bytes) -> bytes | None:
+    """Render the page of a link; None if it was deleted or disabled. Raises Unavailable.
+
+    `link_id`: 32 hex digits.
+    """
     async with db.point_read() as tx:
         row = (await tx.execute(_FIND, {"link_id": UUID(link_id.decode())})).one_or_none()
     if row is None:
         return None
     scheme = base_url.partition("://")[0]
-    page = PreviewPage(
+    page = BotPage(
         url=f"{scheme}://{row.hostname or shared_domain}/{row.slug}",
         destination=row.destination_url,
         title=row.og_title or row.title,
@@ -65,8 +68,8 @@ async def render_page(db: Database, shared_domain: str, base_url: str, link_id: 
     return render(page)
 
 
-def render(page: PreviewPage) -> bytes:
-    """Insert each text once: none of them is parsed for placeholders."""
+def render(page: BotPage) -> bytes:
+    """Fill the template once, so that no text is parsed for placeholders."""
     is_short = len(page.destination) <= _MAX_LABEL
     label = page.destination if is_short else f"{page.destination[: _MAX_LABEL - 1]}…"
     return _PAGE.format(
@@ -79,7 +82,7 @@ def render(page: PreviewPage) -> bytes:
     ).encode()
 
 
-def _tags(page: PreviewPage) -> Iterator[str]:
+def _tags(page: BotPage) -> Iterator[str]:
     yield _meta("property", "og:type", "website")
     yield _meta("property", "og:url", page.url)
     yield _meta("name", "twitter:card", "summary_large_image" if page.image else "summary")

@@ -17,7 +17,7 @@ from waypost.outbound import (
     DestinationChecker,
     NotPublic,
     Outbound,
-    PagePreview,
+    PageMetadata,
     Unreachable,
     Unsafe,
     UrlSafety,
@@ -40,14 +40,14 @@ def short_deadline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     return
 
 
-async def look(destinations: DestinationChecker, url: str, account: UUID | None = None) -> PagePreview:
-    return await destinations.inspect(canonical(url), account=account or new_id())
+async def look(destinations: DestinationChecker, url: str, account: UUID | None = None) -> PageMetadata:
+    return await destinations.fetch_metadata(canonical(url), account=account or new_id())
 
 
 async def test_returns_the_preview_of_a_reachable_page(destinations: DestinationChecker) -> None:
     async with Receiver(page(PAGE)) as receiver:
         seen = await look(destinations, receiver.url("/page"))
-    assert seen == PagePreview("A page", 'Its "title"', "What it is about", receiver.url("/image.png"))
+    assert seen == PageMetadata("A page", 'Its "title"', "What it is about", receiver.url("/image.png"))
     assert receiver.connections == 1
     assert b"Waypost" in receiver.heads[0]
     assert receiver.heads[0].startswith(b"GET /page ")
@@ -57,7 +57,7 @@ class TestReachable:
     @pytest.mark.parametrize("status", [200, 204, 304, 401, 403, 404, 429, 451, 999])
     async def test_by_any_answer_but_a_5xx(self, destinations: DestinationChecker, status: int) -> None:
         async with Receiver(servers.always(response(status))) as receiver:
-            assert await look(destinations, receiver.url()) == PagePreview()
+            assert await look(destinations, receiver.url()) == PageMetadata()
 
     @pytest.mark.parametrize("status", [500, 502, 503, 530])
     async def test_not_by_a_5xx(self, destinations: DestinationChecker, status: int) -> None:
@@ -67,12 +67,12 @@ class TestReachable:
 
     async def test_an_error_page_is_no_preview(self, destinations: DestinationChecker) -> None:
         async with Receiver(page("<title>Access denied</title>", 403)) as receiver:
-            assert await look(destinations, receiver.url()) == PagePreview()
+            assert await look(destinations, receiver.url()) == PageMetadata()
 
     async def test_a_file_is_reachable_without_being_read(self, destinations: DestinationChecker) -> None:
         head = b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nContent-Length: 99999999999\r\n\r\n"
         async with Receiver(servers.always(head)) as receiver:
-            assert await look(destinations, receiver.url()) == PagePreview()
+            assert await look(destinations, receiver.url()) == PageMetadata()
 
     async def test_half_a_megabyte_of_html_is_read(self, destinations: DestinationChecker) -> None:
         async with Receiver(servers.endless) as receiver:
@@ -207,7 +207,7 @@ class TestTurns:
 
     async def _look(
         self, names: NameServer, destinations: DestinationChecker, receiver: Receiver, number: int, account: UUID
-    ) -> PagePreview:
+    ) -> PageMetadata:
         names.has(f"host{number}.test", [OPEN])
         return await look(destinations, receiver.url(host=f"host{number}.test"), account)
 
@@ -233,7 +233,7 @@ class Gate:
         async with self._arrived:
             await self._arrived.wait_for(lambda: self.inside >= waiting)
 
-    async def open_when_quiet(self, looks: list[asyncio.Task[PagePreview]], waiting: int = 1) -> None:
+    async def open_when_quiet(self, looks: list[asyncio.Task[PageMetadata]], waiting: int = 1) -> None:
         await self.has(waiting)
         for _ in range(200):  # whoever else could come, comes now
             await asyncio.sleep(0)

@@ -17,9 +17,9 @@ from resources.links.env import SHARED, Env
 
 from waypost.database import Database
 from waypost.kit.errors import Unavailable
-from waypost.resources.links.previews import PreviewPage, render, render_page
+from waypost.resources.links.bot_pages import BotPage, find_bot_page, render
 
-CARD = PreviewPage("https://go.test/a", "https://example.com/", "Title", "Description", "https://example.com/i.png")
+CARD = BotPage("https://go.test/a", "https://example.com/", "Title", "Description", "https://example.com/i.png")
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Seen(HTMLParser):
 
 
 async def seen(env: Env, link: dict, base_url: str = BASE_URL) -> Seen:
-    page = await render_page(env.deps.db, SHARED, base_url, UUID(link["id"]).hex.encode())
+    page = await find_bot_page(env.deps.db, SHARED, base_url, UUID(link["id"]).hex.encode())
     assert page is not None
     return Seen(page)
 
@@ -112,18 +112,18 @@ async def test_disabled_and_deleted_links_have_no_page(env: Env) -> None:
     await env.delete(deleted)
     await env.changed(off, status="inactive")
     for link_id in (UUID(deleted["id"]), UUID(off["id"]), uuid4()):
-        assert await render_page(env.deps.db, SHARED, BASE_URL, link_id.hex.encode()) is None
+        assert await find_bot_page(env.deps.db, SHARED, BASE_URL, link_id.hex.encode()) is None
 
 
 @pytest.mark.parametrize("url", ["sqlite:///{0}/none/waypost.db", "postgresql://postgres@/none?host={0}"])
 async def test_raises_unavailable_without_a_database(url: str, tmp_path: Path) -> None:
     db = Database(url.format(tmp_path))
     with pytest.raises(Unavailable):
-        await render_page(db, SHARED, BASE_URL, uuid4().hex.encode())
+        await find_bot_page(db, SHARED, BASE_URL, uuid4().hex.encode())
     await db.close()
 
 
-def assert_says(page: Seen, card: PreviewPage) -> None:
+def assert_says(page: Seen, card: BotPage) -> None:
     """Exactly what it was given, in the elements and attributes of an ordinary page."""
     assert page.elements == Seen(render(CARD)).elements
     for kind in ("og", "twitter"):
@@ -135,18 +135,18 @@ def assert_says(page: Seen, card: PreviewPage) -> None:
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_escapes_hostile_text(text: str) -> None:
-    card = PreviewPage(text, text, text, text, text)
+    card = BotPage(text, text, text, text, text)
     assert_says(Seen(render(card)), card)
 
 
 @given(*[st.text(min_size=1)] * 5)
 def test_escapes_any_text(url: str, destination: str, title: str, description: str, image: str) -> None:
-    card = PreviewPage(url, destination, title, description, image)
+    card = BotPage(url, destination, title, description, image)
     assert_says(Seen(render(card)), card)
 
 
 def test_shortens_a_long_destination() -> None:
-    card = PreviewPage("https://go.test/a", "https://example.com/" + "a" * 2000, "Title")
+    card = BotPage("https://go.test/a", "https://example.com/" + "a" * 2000, "Title")
     page = Seen(render(card))
     assert page.href == card.destination
     assert page.texts["a"] == card.destination[:89] + "…"
