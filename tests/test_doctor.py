@@ -12,7 +12,7 @@ from waypost.database import Database
 from waypost.kit import clock
 from waypost.resources.clicks.model import click_retention
 from waypost.secret_key import FILE, with_secret_key
-from waypost.settings import SettingFault, Settings
+from waypost.settings import SettingProblem, Settings
 from waypost.worker import jobs
 from waypost.worker.jobs import jobs as table
 
@@ -75,14 +75,14 @@ async def test_reports_an_unreachable_database(settings: Settings) -> None:
 
 
 async def test_skips_checks_that_depend_on_invalid_settings(settings: Settings) -> None:
-    findings = await examine(settings, [SettingFault("database_url", "WAYPOST_DATABASE_URL: is wrong")])
+    findings = await examine(settings, [SettingProblem("database_url", "WAYPOST_DATABASE_URL: is wrong")])
     assert [finding.message for finding in findings if finding.check == "settings"] == [
         "WAYPOST_DATABASE_URL: is wrong"
     ]
     checks = {finding.check for finding in findings}
     assert {"DNS", "disk", "countries"} < checks
     assert not {"schema", "database", "queue"} & checks
-    assert {finding.check for finding in await examine(settings, [SettingFault("", "waypost.toml: is wrong")])} == {
+    assert {finding.check for finding in await examine(settings, [SettingProblem("", "waypost.toml: is wrong")])} == {
         "settings",
         "clock",
     }

@@ -73,7 +73,7 @@ def test_the_printed_commands_work(tmp_path: Path, port: int) -> None:
 
 def test_recognizes_a_current_schema_in_any_directory(tmp_path: Path, sqlite_template: Path) -> None:
     settings = Settings(data_dir=tmp_path / "50% of #1")
-    assert not serve._is_surely_current(settings)
+    assert not serve._is_known_current(settings)
     settings.data_dir.mkdir()
     (settings.data_dir / "waypost.db").write_bytes(sqlite_template.read_bytes())
-    assert serve._is_surely_current(settings)
+    assert serve._is_known_current(settings)

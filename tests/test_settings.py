@@ -1,4 +1,4 @@
-"""Settings: where they come from, and that every fault is named."""
+"""Settings: where they come from, and that every problem is named."""
 
 import contextlib
 from ipaddress import ip_network

@@ -29,7 +29,7 @@ from cryptography.hazmat.primitives.serialization import (
 from forked import WAYPOST
 from test_cli import Waypost
 
-from waypost.commands.webhook_receiver import description
+from waypost.commands.webhook_receiver import describe
 from waypost.kit.signing import signature
 from waypost.kit.urls import canonical
 from waypost.outbound import Outbound
@@ -248,7 +248,7 @@ AT = datetime(2026, 11, 20, 2, 56, 16, 123456, UTC)
 
 def test_describes_a_delivery() -> None:
     headers = {"X-Signature": signature(SECRET, int(AT.timestamp()) + 299, b'{"a":1}')}
-    assert description(headers, b'{"a":1}', SECRET, AT) == (
+    assert describe(headers, b'{"a":1}', SECRET, AT) == (
         '2026-11-20T02:56:16.123456Z  -  -  verified\n  {\n    "a": 1\n  }\n'
     )
 
@@ -269,7 +269,7 @@ def test_describes_a_delivery() -> None:
 )
 def test_escapes_control_characters(body: bytes) -> None:
     headers = {"X-Event-Type": "\x1b[2J\r\n verified", "X-Delivery-Id": "\x9b\x7f"}
-    line, *rest = description(headers, body, None, AT).split("\n")
+    line, *rest = describe(headers, body, None, AT).split("\n")
     assert r"\u001b[2J\r\n verified  \u009b\u007f  not verified" in line
     assert all(each.isprintable() for each in [line, *rest])
     assert all(each.startswith("  ") or not each.strip() for each in rest)

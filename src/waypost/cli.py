@@ -1,6 +1,6 @@
-"""The command line: parse, call one function, print. Imports late, so that --help answers at once.
+"""The command line: parses, calls one function, prints. Imports late, so that --help is fast.
 
-Results go to stdout; with --json they are one document, and messages for people go to stderr.
+Results go to stdout, with --json as one document; messages for people go to stderr.
 """
 
 import sys
@@ -13,9 +13,9 @@ from cyclopts import App, CycloptsError, Parameter
 from waypost.commands.accounts import account, key
 from waypost.commands.clicks import export, stats
 from waypost.commands.runner import (
-    DONE,
-    FAILED,
-    WRONG_USAGE,
+    EXIT_FAILED,
+    EXIT_OK,
+    EXIT_USAGE,
     JsonOption,
     refuse_without_command,
     report_error,
@@ -105,7 +105,7 @@ def doctor(*, json: JsonOption = False) -> int:
 
     findings = asyncio.run(examine(*read_settings()))
     output.write_findings(findings, as_json=json)
-    return FAILED if any(finding.state == "failed" for finding in findings) else DONE
+    return EXIT_FAILED if any(finding.state == "failed" for finding in findings) else EXIT_OK
 
 
 @app.command
@@ -169,7 +169,7 @@ async def list_domains(settings: "Settings", *, json: JsonOption = False) -> Non
     from waypost.resources.domains import store
 
     async with open_database(settings) as db, db.read() as tx:
-        output.write([output.domain_json(*each) for each in await store.list_all(tx)], as_json=json)
+        output.write([output.domain_json(email, domain) for email, domain in await store.list_all(tx)], as_json=json)
 
 
 @domain.command(name="release")
@@ -259,10 +259,10 @@ async def rotate_secrets(settings: "Settings") -> int:
 
     ring = secret_rotation.read_key_ring(settings)
     async with open_database(settings) as db:
-        done = await secret_rotation.rotate_all(db, ring.keys)
+        done = await secret_rotation.rotate_all(db, ring.key_ring)
     for line in secret_rotation.report(done, ring.name):
         say(line)
-    return FAILED if done.unreadable else DONE
+    return EXIT_FAILED if done.unreadable else EXIT_OK
 
 
 def main() -> NoReturn:
@@ -270,9 +270,9 @@ def main() -> NoReturn:
     try:
         code = refuse_without_command(app) or app(exit_on_error=False, result_action="return_value")
     except CycloptsError:  # Cyclopts has printed it
-        code = WRONG_USAGE
+        code = EXIT_USAGE
     except KeyboardInterrupt:
-        code = FAILED
+        code = EXIT_FAILED
     except Exception as error:  # noqa: BLE001  # no traceback on a terminal: an unexpected one is logged
         code = report_error(error)
-    sys.exit(code or DONE)
+    sys.exit(code or EXIT_OK)

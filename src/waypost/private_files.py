@@ -1,4 +1,4 @@
-"""Files that only the service's own user can access, regardless of the umask and earlier modes (R33)."""
+"""Files that only the service's own user can access, regardless of the umask and earlier modes."""
 
 import contextlib
 import os
@@ -8,21 +8,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-_OTHERS = 0o077
+_OTHERS_MODE = 0o077
 
 
 def restrict_new_files() -> None:
     """Create files with mode 0600 and directories with 0700 from now on. Every process calls this first."""
-    os.umask(_OTHERS)
+    os.umask(_OTHERS_MODE)
 
 
 def make_directory(path: Path) -> None:
     """Create the directory, or remove other users' access to an existing one. Raise OSError."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     mode = stat.S_IMODE(path.stat().st_mode)
-    if mode & _OTHERS:
+    if mode & _OTHERS_MODE:
         with contextlib.suppress(OSError):  # it belongs to another user, which doctor reports
-            path.chmod(mode & ~_OTHERS)
+            path.chmod(mode & ~_OTHERS_MODE)
 
 
 def write(path: Path, text: str) -> None:
@@ -41,15 +41,15 @@ def replace(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that gets its name once it is complete, and never replaces another. Raise OSError."""
+    """Open a file that gets its name once it is complete, and never replaces another. Raise OSError."""
     with _draft(path) as (draft, file):
         yield file
         _sync(file)
         try:
-            os.link(draft, path)  # unlike a rename, fails if the name was taken meanwhile
+            os.link(draft, path)  # unlike a rename, fails if the name exists
         except FileExistsError:
             raise
-        except OSError:  # no hard links here, as on FAT and some network file systems
+        except OSError:  # no hard links, as on FAT and some network file systems
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             draft.replace(path)
 
@@ -71,13 +71,13 @@ def _sync(file: BinaryIO) -> None:
 
 def open_to_others(directory: Path) -> list[Path]:
     """Return the directory and everything in it that its mode opens to other users. Raise OSError."""
-    found = [Path(parent, name) for parent, below, files in os.walk(directory) for name in (*below, *files)]
-    return [path for path in (directory, *found) if _is_open(path)]
+    paths = [Path(parent, name) for parent, below, files in os.walk(directory) for name in (*below, *files)]
+    return [path for path in (directory, *paths) if _is_open(path)]
 
 
 def _is_open(path: Path) -> bool:
     try:
         mode = path.lstat().st_mode
-    except FileNotFoundError:  # deleted meanwhile
+    except FileNotFoundError:  # deleted concurrently
         return False
-    return bool(mode & _OTHERS) and not stat.S_ISLNK(mode)
+    return bool(mode & _OTHERS_MODE) and not stat.S_ISLNK(mode)

@@ -12,7 +12,7 @@ from waypost import private_files
 from waypost.settings import Settings, SettingsError
 
 FILE = "secret.key"
-SHORTEST = 32
+MIN_LENGTH = 32
 """Characters: the length of `openssl rand -hex 16`. Keys created here have 64."""
 
 
@@ -25,12 +25,12 @@ def with_secret_key(settings: Settings) -> Settings:
 
 
 def derived_key(settings: Settings, purpose: str) -> bytes:
-    """32 bytes that reveal neither the secret key nor keys derived for other purposes."""
+    """Return 32 bytes that reveal neither the secret key nor keys derived for other purposes."""
     return derived_keys(settings, purpose)[0]
 
 
 def derived_keys(settings: Settings, purpose: str) -> list[bytes]:
-    """One key for each secret key, in order: a signature is valid until its key is removed."""
+    """Return a key for each secret key, in order: a signature is valid until its key is removed."""
     secret = settings.secret_key.get_secret_value() if settings.secret_key else ""
     return [hmac.digest(key.strip().encode(), purpose.encode(), "sha256") for key in secret.split(",")]
 
@@ -45,11 +45,11 @@ def make_data_dir(path: Path) -> None:
 def check_data_dir(path: Path) -> None:
     """Raise SettingsError if it can be neither used nor created. Change nothing."""
     absolute = path.absolute()
-    found = next(each for each in (absolute, *absolute.parents) if os.path.lexists(each))
-    if not found.is_dir():
-        raise SettingsError(f"WAYPOST_DATA_DIR: {path} cannot be used: {found} is not a directory")
-    if not os.access(found, os.R_OK | os.W_OK | os.X_OK):
-        raise SettingsError(f"WAYPOST_DATA_DIR: {path} cannot be used: {found} is not writable for this user")
+    existing = next(parent for parent in (absolute, *absolute.parents) if os.path.lexists(parent))
+    if not existing.is_dir():
+        raise SettingsError(f"WAYPOST_DATA_DIR: {path} cannot be used: {existing} is not a directory")
+    if not os.access(existing, os.R_OK | os.W_OK | os.X_OK):
+        raise SettingsError(f"WAYPOST_DATA_DIR: {path} cannot be used: {existing} is not writable for this user")
 
 
 def check(settings: Settings) -> None:
@@ -67,11 +67,11 @@ def check(settings: Settings) -> None:
         _refuse_empty(keys, source)
         if is_short(keys.partition(",")[0]):
             advice = "Create one with openssl rand -base64 48 and put it before the current one: new,old"
-            raise SettingsError(f"{source} the first key has fewer than {SHORTEST} characters. {advice}")
+            raise SettingsError(f"{source} the first key has fewer than {MIN_LENGTH} characters. {advice}")
 
 
 def is_short(key: str) -> bool:
-    return len(key.strip()) < SHORTEST
+    return len(key.strip()) < MIN_LENGTH
 
 
 def _refuse_empty(keys: str, source: str) -> None:
@@ -98,7 +98,7 @@ def _read(path: Path) -> str:
 
 
 def _create(path: Path) -> str:
-    """If another process was first, its key is used."""
+    """Create a key, unless another process was first, and return the stored one."""
     with contextlib.suppress(FileExistsError), private_files.new_file(path) as file:
         file.write(f"{secrets.token_urlsafe(48)}\n".encode())
     key = _read(path)

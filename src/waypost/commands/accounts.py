@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from waypost.commands.runner import WRONG_USAGE, JsonOption, say, with_settings
+from waypost.commands.runner import EXIT_USAGE, JsonOption, say, with_settings
 
 if TYPE_CHECKING:
     from waypost.settings import Settings
@@ -39,7 +39,7 @@ async def create_account(
 
     password = _read_new_password(email.strip(), name) if password_stdin else None
     if password_stdin and password is None:
-        return WRONG_USAGE
+        return EXIT_USAGE
     async with open_database(settings) as db:
         created = await auth.create_account(
             db,
@@ -91,7 +91,7 @@ async def list_accounts(settings: "Settings", *, json: JsonOption = False) -> No
     from waypost.commands.database import open_database
 
     async with open_database(settings) as db:
-        output.write([output.account_json(each) for each in await auth.list_accounts(db)], as_json=json)
+        output.write([output.account_json(account) for account in await auth.list_accounts(db)], as_json=json)
 
 
 @account.command(name="sign-in-link")
@@ -113,9 +113,10 @@ async def sign_in_link(settings: "Settings", email: str, /, *, json: JsonOption 
 @account.command(name="invite")
 @with_settings
 async def invite(settings: "Settings", email: str, /, *, json: JsonOption = False) -> None:
-    """Invite a person to create an account. Print a link that is valid for 7 days, and email it if mail is set up."""
+    """Invite a person to create an account. Print a link that is valid for 7 days, and email it if email is set up."""
     from waypost.auth import signup
     from waypost.auth.deps import new_deps
+    from waypost.auth.rules import normalize_email
     from waypost.commands import output
     from waypost.commands.database import open_database
     from waypost.kit import clock
@@ -123,11 +124,11 @@ async def invite(settings: "Settings", email: str, /, *, json: JsonOption = Fals
     async with open_database(settings) as db:
         deps = new_deps(settings, db, clock.now)
         invitation = await signup.invite(deps, email)
-    output.write({"email": email.strip().lower(), "url": invitation.url}, as_json=json)
+    output.write({"email": normalize_email(email), "url": invitation.url}, as_json=json)
     if invitation.is_sent:
         say("The link was also sent by email.")
     elif deps.sends_mail:
-        say("The link was not sent: this address has reached its limit of mails. Pass the link on yourself.")
+        say("The link was not sent: this address has reached its limit of emails. Pass the link on yourself.")
     else:
         say("The link was not sent: WAYPOST_SMTP_URL is not set. Pass the link on yourself.")
 
@@ -150,7 +151,7 @@ async def create_key(
     from waypost.kit import clock
     from waypost.kit.errors import Invalid
 
-    if repeated := sorted({each for each in scope if scope.count(each) > 1}):
+    if repeated := sorted({name for name in scope if scope.count(name) > 1}):
         raise Invalid({"--scope": [f"{', '.join(repeated)}: Name each scope once."]})
     ends_at = parse_time("--expires-at", expires_at)
     async with open_database(settings) as db:
@@ -189,7 +190,7 @@ async def list_keys(settings: "Settings", *, account: AccountOption, json: JsonO
 
     async with open_database(settings) as db:
         owner = await get_account(db, account)
-        output.write([output.key_json(each) for each in await auth.list_keys(db, owner.id)], as_json=json)
+        output.write([output.key_json(key) for key in await auth.list_keys(db, owner.id)], as_json=json)
 
 
 def _read_new_password(*not_allowed: str) -> str | None:
@@ -210,8 +211,8 @@ def _read_new_password(*not_allowed: str) -> str | None:
     except UnicodeDecodeError:
         say(f"--password-stdin: This must be UTF-8 text of at most {passwords.MAX_LENGTH:,} characters.")
         return None
-    fault = passwords.find_problem(password, *not_allowed)
-    if fault:
-        say(f"--password-stdin: {fault}")
+    problem = passwords.find_problem(password, *not_allowed)
+    if problem:
+        say(f"--password-stdin: {problem}")
         return None
     return password

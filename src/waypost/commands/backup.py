@@ -2,7 +2,7 @@
 
 It never overwrites a file or leaves an incomplete archive. On PostgreSQL, use `pg_dump` for the database.
 
-Visits that are not drained yet are stored as the privacy settings allow (R32).
+Visits that are not drained yet are stored as the privacy settings require.
 """
 
 import contextlib
@@ -48,22 +48,23 @@ def write_backup(settings: Settings, target: Path) -> list[str]:
 def _fill(archive: tarfile.TarFile, settings: Settings, *, scratch: Path) -> None:
     db = Database(settings.database)
     media = settings.data_dir / "media"
-    # Before and after the snapshot: an image that a row of the snapshot names existed at one of the two times.
-    done = _add_media(archive, media, set())
+    # before and after the snapshot: an image that a row of the snapshot refers to existed at one of the two times
+    added = _add_media(archive, media, set())
     if db.dialect == "sqlite":
         _add_database_and_spool(archive, settings, db.path, scratch)
-    _add_media(archive, media, done)
+    _add_media(archive, media, added)
     key = settings.data_dir / secret_key.FILE
     if key.exists():
         archive.add(key, secret_key.FILE)
 
 
-def _add_media(archive: tarfile.TarFile, directory: Path, done: set[Path]) -> set[Path]:
-    found = set(directory.rglob("*"))
-    for path in found - done:
-        with contextlib.suppress(FileNotFoundError):  # its link was changed or deleted meanwhile
+def _add_media(archive: tarfile.TarFile, directory: Path, added: set[Path]) -> set[Path]:
+    """Add the files that are not in `added`, and return all of them."""
+    paths = set(directory.rglob("*"))
+    for path in paths - added:
+        with contextlib.suppress(FileNotFoundError):  # its link was changed or deleted concurrently
             archive.add(path, f"media/{path.relative_to(directory)}", recursive=False)
-    return found | done
+    return paths | added
 
 
 def _add_database_and_spool(archive: tarfile.TarFile, settings: Settings, path: Path, scratch: Path) -> None:
@@ -82,16 +83,16 @@ def _add_database_and_spool(archive: tarfile.TarFile, settings: Settings, path: 
                 lock.execute("BEGIN IMMEDIATE")
                 snapshot.execute("BEGIN")  # it begins at the first read
                 positions = dict(snapshot.execute("SELECT segment, position FROM spool_positions"))
-                opened = list(_opened(segments(spool)))
+                files = list(_open_files(segments(spool)))
                 lock.execute("ROLLBACK")
             intake = IntakeSettings(settings.trusted_proxies, settings.ip_privacy, lambda _: "", b"")
-            for file in opened:
+            for file in files:
                 with file:
                     _add_segment(archive, file, positions.get(Path(file.name).name, 0), intake, scratch.parent)
         _add_database(archive, snapshot, scratch)
 
 
-def _opened(paths: list[Path]) -> Iterator[BinaryIO]:
+def _open_files(paths: list[Path]) -> Iterator[BinaryIO]:
     for path in paths:
         with contextlib.suppress(FileNotFoundError):  # drained before the lock and deleted now: its clicks are rows
             yield path.open("rb")
@@ -126,7 +127,7 @@ def _add_database(archive: tarfile.TarFile, snapshot: sqlite3.Connection, scratc
         with contextlib.closing(sqlite3.connect(scratch)) as copy:
             scratch.chmod(0o600)
             snapshot.backup(copy)
-            copy.execute("DELETE FROM spool_positions")  # the archive's segments hold only undrained lines
+            copy.execute("DELETE FROM spool_positions")  # the archive's segments contain only undrained lines
             copy.commit()
         archive.add(scratch, DATABASE_FILE)
     finally:
@@ -148,7 +149,7 @@ def _notes(settings: Settings, target: Path) -> list[str]:
     if settings.secret_key:
         notes.append("WAYPOST_SECRET_KEY is set outside the data directory: keep it with the backup.")
     else:
-        notes.append("The archive holds the secret key: store it like a secret.")
+        notes.append("The archive contains the secret key: store it like a secret.")
     if not settings.database.startswith("sqlite"):
-        notes.append("The archive holds no database and no spooled clicks: back up the database with pg_dump.")
+        notes.append("The archive contains neither the database nor spooled clicks: back up the database with pg_dump.")
     return notes

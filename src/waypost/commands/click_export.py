@@ -30,7 +30,7 @@ class ExportFailed(WaypostError):
     """The export could not be written."""
 
 
-async def filter_of(
+async def read_query(
     db: Database,
     *,
     account: str | None,
@@ -39,24 +39,24 @@ async def filter_of(
     end: datetime | None,
     kind: ClickKind | Literal["all"],
 ) -> ExportQuery:
-    """Raise NotFound, or Invalid with the option's name."""
+    """Return the query for the options. Raises NotFound, or Invalid with the option's name."""
     if start and end and start >= end:
         raise Invalid({"--from": ["This must be earlier than --to."]})
     owner = None if account is None else (await get_account(db, account)).id
     subject = Subject(owner, is_account=True) if owner else None
     if link is not None:
         subject = await _link(db, link, owner)
-    return ExportQuery(subject, next((each for each in KINDS if each == kind), None), start, end)
+    return ExportQuery(subject, next((known for known in KINDS if known == kind), None), start, end)
 
 
 async def _link(db: Database, text: str, owner: UUID | None) -> Subject:
-    """A deleted link is found too: its clicks are still stored."""
+    """Return the link of the option, also a deleted one, whose clicks are still stored."""
     link_id = parse_id(text)
-    found = None
+    link_owner = None
     if link_id:
         async with db.read() as tx:
-            found = (await find_accounts(tx, [link_id])).get(link_id)
-    if not (link_id and found) or owner not in {None, found}:
+            link_owner = (await find_accounts(tx, [link_id])).get(link_id)
+    if not (link_id and link_owner) or owner not in {None, link_owner}:
         raise NotFound(f"There is no link {text}{' of this account' if owner else ''}: the API lists the ids.")
     return Subject(link_id)
 
@@ -64,10 +64,10 @@ async def _link(db: Database, text: str, owner: UUID | None) -> Subject:
 async def write(
     db: Database, query: ExportQuery, export_format: ExportFormat, output: Path | None, *, shared_domain: str
 ) -> int | None:
-    """Return the number of clicks; None when the reader stopped before the end."""
+    """Return the number of clicks; None if the reader stopped before the end."""
     try:
-        with _file(output) if output else _stdout() as to, progress("Exporting clicks") as on_progress:
-            return await export(db, query, to, export_format, shared_domain=shared_domain, on_progress=on_progress)
+        with _file(output) if output else _stdout() as file, progress("Exporting clicks") as on_progress:
+            return await export(db, query, file, export_format, shared_domain=shared_domain, on_progress=on_progress)
     except BrokenPipeError:
         return None
     except OSError as error:
@@ -76,17 +76,17 @@ async def write(
 
 @contextlib.contextmanager
 def _stdout() -> Iterator[TextIO]:
-    """A copy of stdout: Python would write to the closed pipe again at exit, and print an error."""
-    with os.fdopen(os.dup(sys.stdout.fileno()), "w", _BUFFER, "utf-8", newline="") as to:
-        yield to
+    """Open a copy of stdout: Python would write to a closed pipe again at exit, and print an error."""
+    with os.fdopen(os.dup(sys.stdout.fileno()), "w", _BUFFER, "utf-8", newline="") as file:
+        yield file
 
 
 @contextlib.contextmanager
 def _file(target: Path) -> Iterator[TextIO]:
-    """Readable by its owner only: it holds visitors' IP addresses."""
+    """Create a file that only its owner can read: it contains IP addresses of visitors."""
     if target.exists():
         raise ExportFailed(f"{target} exists already: choose another name. Files are never overwritten.")
     with new_file(target) as file:
-        to = io.TextIOWrapper(file, "utf-8", newline="")
-        yield to
-        to.flush()
+        text_file = io.TextIOWrapper(file, "utf-8", newline="")
+        yield text_file
+        text_file.flush()

@@ -81,7 +81,7 @@ async def export_clicks(
 
     since, until = parse_time("--from", start), parse_time("--to", end)
     async with open_database(settings) as db:
-        which = await click_export.filter_of(db, account=account, link=link, start=since, end=until, kind=kind)
-        count = await click_export.write(db, which, form, output, shared_domain=settings.shared_domain)
+        query = await click_export.read_query(db, account=account, link=link, start=since, end=until, kind=kind)
+        count = await click_export.write(db, query, form, output, shared_domain=settings.shared_domain)
     if count is not None:
         say(f"{count:,} clicks exported.")

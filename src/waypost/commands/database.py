@@ -1,4 +1,4 @@
-"""The database of a command: its schema, and rows and times that options name."""
+"""Opens and migrates the database for a command, and reads the accounts and times of options."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -36,7 +36,7 @@ async def open_database(settings: Settings) -> AsyncIterator[Database]:
 
 async def migrate_database(settings: Settings) -> tuple[str | None, str]:
     """Return (revision before, revision after)."""
-    from waypost.database.migrations import migrate  # Alembic takes half a second, and is rarely needed
+    from waypost.database.migrations import migrate  # importing Alembic takes half a second, and it is rarely needed
 
     make_data_dir(settings.data_dir)
     db = Database(settings.database, readers=1)

@@ -23,14 +23,14 @@ from waypost.kit.clock import EPOCH, Clock
 from waypost.kit.errors import SettingsError, Unavailable
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.intake import countries
-from waypost.settings import SettingFault, Settings
+from waypost.settings import SettingProblem, Settings
 from waypost.worker import jobs
 
 _MB = 1 << 20
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
-_SKEW = 5.0  # seconds that clocks may differ
-_OUTDATED = timedelta(days=366)
-_LATE = 60  # seconds
+_MAX_SKEW = 5.0  # seconds
+_MAX_DATA_AGE = timedelta(days=366)
+_MAX_DELAY = 60  # seconds
 
 
 @dataclass(frozen=True)
@@ -41,26 +41,28 @@ class Finding:
     advice: str = ""
 
 
-async def examine(settings: Settings, faults: Sequence[SettingFault] = (), *, now: Clock = clock.now) -> list[Finding]:
-    """Checks that depend on a faulty setting are skipped: they would use its default."""
-    faulty = {fault.setting for fault in faults}
+async def examine(
+    settings: Settings, problems: Sequence[SettingProblem] = (), *, now: Clock = clock.now
+) -> list[Finding]:
+    """Run all checks, except those that depend on an invalid setting: they would use its default."""
+    invalid = {problem.setting for problem in problems}
 
-    def is_known(*names: str) -> bool:
-        return not faulty & {"", *names}
+    def is_valid(*names: str) -> bool:
+        return not invalid & {"", *names}
 
-    findings = [*_settings(faults)]
-    if is_known("base_url", "tls", "trusted_proxies"):
+    findings = [*_settings(problems)]
+    if is_valid("base_url", "tls", "trusted_proxies"):
         findings.append(_base_url(settings))
-    if is_known("outbound_allow"):
+    if is_valid("outbound_allow"):
         findings.append(_outbound(settings))
-    if is_known("data_dir", "secret_key", "spool_limit_mb"):
+    if is_valid("data_dir", "secret_key", "spool_limit_mb"):
         findings += _files(settings)
-    if is_known("geoip_database"):
+    if is_valid("geoip_database"):
         findings.append(_countries(settings, now))
     findings.append(_clock(settings))
-    if is_known("base_url"):
+    if is_valid("base_url"):
         findings.append(await _dns(settings))
-    if is_known("data_dir", "database_url", "click_retention_days"):
+    if is_valid("data_dir", "database_url", "click_retention_days"):
         findings += await _database(settings, now)
     return findings
 
@@ -79,8 +81,8 @@ async def _database(settings: Settings, now: Clock) -> list[Finding]:
     return findings
 
 
-def _settings(faults: Sequence[SettingFault]) -> list[Finding]:
-    failed = [Finding("settings", "failed", fault.text) for fault in faults]
+def _settings(problems: Sequence[SettingProblem]) -> list[Finding]:
+    failed = [Finding("settings", "failed", problem.text) for problem in problems]
     return failed or [Finding("settings", "ok", "all valid")]
 
 
@@ -132,7 +134,7 @@ def _writable(directory: Path) -> Finding:
 def _key(settings: Settings) -> Finding:
     path = settings.data_dir / secret_key.FILE
     if settings.secret_key:
-        return _given_key(settings.secret_key.get_secret_value())
+        return _key_from_setting(settings.secret_key.get_secret_value())
     if not path.exists():
         return Finding("secret key", "failed", f"{path} is missing", "Start waypost serve once, or restore a backup.")
     mode = path.stat().st_mode & 0o777
@@ -142,19 +144,21 @@ def _key(settings: Settings) -> Finding:
 
 
 def _modes(directory: Path) -> Finding:
-    """Readable files in a private directory are safe until its mode changes: a warning only."""
+    """Report readable files in a private directory as a warning: they are safe until its mode changes."""
     directory = directory.resolve()
-    found = private_files.open_to_others(directory)
-    if not found:
+    exposed = private_files.open_to_others(directory)
+    if not exposed:
         return Finding("file modes", "ok", f"private to this user in {directory}")
-    mode = found[0].lstat().st_mode & 0o777
-    message = f"{len(found)} files or directories are accessible to other users, such as {found[0]} (mode {mode:o})"
-    return Finding("file modes", "failed" if found[0] == directory else "warning", message, f"chmod -R go= {directory}")
+    mode = exposed[0].lstat().st_mode & 0o777
+    message = f"{len(exposed)} files or directories are accessible to other users, such as {exposed[0]} (mode {mode:o})"
+    return Finding(
+        "file modes", "failed" if exposed[0] == directory else "warning", message, f"chmod -R go= {directory}"
+    )
 
 
-def _given_key(keys: str) -> Finding:
+def _key_from_setting(keys: str) -> Finding:
     if any(map(secret_key.is_short, keys.split(","))):
-        message = f"an old key of WAYPOST_SECRET_KEY has fewer than {secret_key.SHORTEST} characters"
+        message = f"an old key of WAYPOST_SECRET_KEY has fewer than {secret_key.MIN_LENGTH} characters"
         return Finding("secret key", "warning", message, "Run waypost secrets rotate, then remove that key.")
     return Finding("secret key", "ok", "from WAYPOST_SECRET_KEY")
 
@@ -169,7 +173,7 @@ def _disk(directory: Path) -> Finding:
 def _spool(directory: Path, limit: int) -> Finding:
     size = 0
     for path in directory.rglob("*"):
-        with contextlib.suppress(FileNotFoundError):  # drained and deleted meanwhile
+        with contextlib.suppress(FileNotFoundError):  # drained and deleted concurrently
             size += path.stat().st_size
     size //= _MB
     if size > limit // 2:
@@ -186,17 +190,17 @@ def _countries(settings: Settings, now: Clock) -> Finding:
         advice = "Set it to a readable country database in MaxMind format, or remove the setting."
         return Finding("countries", "failed", str(error), advice)
     message = f"{file or 'bundled database'} of {day}"
-    if now().date() - day > _OUTDATED:
+    if now().date() - day > _MAX_DATA_AGE:
         advice = "Get a newer file." if file else "Update Waypost, or run make geo."
         return Finding("countries", "warning", message, advice)
     return Finding("countries", "ok", message)
 
 
 def _clock(settings: Settings) -> Finding:
-    """A clock that was set back is older than existing files."""
+    """Check that existing files are not in the future, as they are after the clock was set back."""
     newest = max((path.stat().st_mtime for path in [settings.data_dir, Path(__file__)] if path.exists()), default=0.0)
     ahead = newest - time.time()
-    if ahead > _SKEW:
+    if ahead > _MAX_SKEW:
         return Finding("clock", "failed", f"{ahead:.0f} s behind a file of this service", "Synchronize it (NTP).")
     return Finding("clock", "ok", clock.timestamp(clock.now()))
 
@@ -204,11 +208,11 @@ def _clock(settings: Settings) -> Finding:
 async def _dns(settings: Settings) -> Finding:
     host = urlsplit(settings.base_url).hostname or ""
     try:
-        answers = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        addresses = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError as error:
         advice = "Create its DNS record, or correct WAYPOST_BASE_URL."
         return Finding("DNS", "failed", f"{host} does not resolve: {error.strerror}", advice)
-    return Finding("DNS", "ok", f"{host} is {', '.join(sorted({str(answer[4][0]) for answer in answers}))}")
+    return Finding("DNS", "ok", f"{host} is {', '.join(sorted({str(address[4][0]) for address in addresses}))}")
 
 
 async def _database_findings(db: Database, settings: Settings, now: Clock) -> AsyncIterator[Finding]:
@@ -245,7 +249,7 @@ async def _postgresql(tx: Tx) -> Finding:
     before = time.time()
     server_time = (await tx.execute(select(func.clock_timestamp()))).scalar_one().timestamp()
     difference = max(before - server_time, server_time - time.time(), 0.0)
-    if difference > _SKEW:
+    if difference > _MAX_SKEW:
         return Finding(
             "database", "failed", f"its clock differs by {difference:.0f} s", "Synchronize both clocks (NTP)."
         )
@@ -256,7 +260,7 @@ async def _postgresql(tx: Tx) -> Finding:
 async def _queue(tx: Tx) -> Finding:
     backlog = await jobs.backlog(tx)
     late = (clock.now() - backlog.oldest).total_seconds() if backlog.oldest else 0
-    if late > _LATE:
+    if late > _MAX_DELAY:
         advice = "Check that the worker runs (waypost serve --role worker), and its log."
         return Finding("queue", "failed", f"{backlog.pending} jobs pending, the oldest is {late:.0f} s late", advice)
     if backlog.failed:

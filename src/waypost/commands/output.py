@@ -15,7 +15,7 @@ from waypost.auth import Account, ApiKey
 from waypost.kit.clock import timestamp
 from waypost.resources.domains.model import Domain
 
-if TYPE_CHECKING:  # it imports all of the application, which takes a second
+if TYPE_CHECKING:  # importing it takes a second
     from waypost.commands.doctor import Finding
 
 _COLUMNS = {
@@ -31,49 +31,49 @@ _COLUMNS = {
     "account",
     "status",
     "links_count",
-}  # what fits in a line
-_NEVER_WRAPPED = {"id", "email", "scopes", "hostname", "account"}  # what users copy
+}  # fits into one line
+_NO_WRAP = {"id", "email", "scopes", "hostname", "account"}  # users copy these
 _COLORS = {"ok": "green", "warning": "yellow", "failed": "red"}
 
 
-def account_json(of: Account) -> dict[str, Any]:
+def account_json(account: Account) -> dict[str, Any]:
     return {
-        "id": str(of.id),
-        "email": of.email,
-        "name": of.name,
-        "plan": of.plan.type,
-        "plan_status": of.plan.status,
-        "trial_ends_at": _time(of.plan.trial_ends_at),
-        "created_at": timestamp(of.created_at),
+        "id": str(account.id),
+        "email": account.email,
+        "name": account.name,
+        "plan": account.plan.type,
+        "plan_status": account.plan.status,
+        "trial_ends_at": _time(account.plan.trial_ends_at),
+        "created_at": timestamp(account.created_at),
     }
 
 
-def new_key_json(of: ApiKey, text: str) -> dict[str, Any]:
-    return {"id": str(of.id), "key": text, "scopes": list(of.scopes), "expires_at": _time(of.expires_at)}
+def new_key_json(key: ApiKey, text: str) -> dict[str, Any]:
+    return {"id": str(key.id), "key": text, "scopes": list(key.scopes), "expires_at": _time(key.expires_at)}
 
 
-def key_json(of: ApiKey) -> dict[str, Any]:
+def key_json(key: ApiKey) -> dict[str, Any]:
     return {
-        "id": str(of.id),
-        "name": of.name,
-        "prefix": of.prefix,
-        "scopes": list(of.scopes),
-        "last_used_at": _time(of.last_used_at),
-        "expires_at": _time(of.expires_at),
-        "revoked_at": _time(of.revoked_at),
-        "created_at": timestamp(of.created_at),
+        "id": str(key.id),
+        "name": key.name,
+        "prefix": key.prefix,
+        "scopes": list(key.scopes),
+        "last_used_at": _time(key.last_used_at),
+        "expires_at": _time(key.expires_at),
+        "revoked_at": _time(key.revoked_at),
+        "created_at": timestamp(key.created_at),
     }
 
 
-def domain_json(owner: str, of: Domain) -> dict[str, Any]:
+def domain_json(owner: str, domain: Domain) -> dict[str, Any]:
     return {
-        "hostname": of.hostname,
+        "hostname": domain.hostname,
         "account": owner,
-        "status": of.status,
-        "is_live": of.is_served,
-        "links_count": of.links_count,
-        "verified_at": _time(of.verified_at),
-        "created_at": timestamp(of.created_at),
+        "status": domain.status,
+        "is_live": domain.is_served,
+        "links_count": domain.links_count,
+        "verified_at": _time(domain.verified_at),
+        "created_at": timestamp(domain.created_at),
     }
 
 
@@ -81,8 +81,8 @@ def write(value: dict[str, Any] | list[dict[str, Any]], *, as_json: bool) -> Non
     if as_json:
         _document(value)
     elif isinstance(value, dict):
-        for name, each in value.items():  # plain lines: a key must not be wrapped
-            text = " ".join(each) if isinstance(each, list) else _cell(each)
+        for name, field in value.items():  # plain lines: a key must not be wrapped
+            text = " ".join(field) if isinstance(field, list) else _cell(field)
             sys.stdout.write(f"{name}: {text}\n")
     else:
         _table(value)
@@ -108,7 +108,7 @@ def _table(rows: list[dict[str, Any]]) -> None:
     if not rows:
         return
     names = [name for name in rows[0] if name in _COLUMNS]
-    table = Table(*(Column(name, no_wrap=name in _NEVER_WRAPPED, overflow="fold") for name in names))
+    table = Table(*(Column(name, no_wrap=name in _NO_WRAP, overflow="fold") for name in names))
     for row in rows:
         table.add_row(*(_cell(row[name]) for name in names))
     Console(markup=False, width=None if sys.stdout.isatty() else 200).print(table)
@@ -128,7 +128,7 @@ ReportProgress = Callable[[int, int], None]
 
 @contextlib.contextmanager
 def progress(label: str) -> Iterator[ReportProgress | None]:
-    """A progress bar on stderr. None unless stderr is a terminal, so that nothing is counted in vain."""
+    """Show a progress bar on stderr. None unless stderr is a terminal, so that nothing is counted needlessly."""
     if not sys.stderr.isatty():
         yield None
         return

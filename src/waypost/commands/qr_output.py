@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from waypost.commands.runner import DONE, say
+from waypost.commands.runner import EXIT_OK, say
 from waypost.kit.errors import SettingsError, WaypostError
 from waypost.kit.fields import parse
 from waypost.kit.urls import BadUrl, canonical
@@ -31,39 +31,39 @@ class DrawFailed(WaypostError):
 
 
 def draw(url: str, output: Path | None, **options: Any) -> int:
-    """`options` are a CodeStyle's fields; None where the option was not given."""
-    given = {name: value for name, value in options.items() if value is not None}
-    text, style = _checked_url(url), _checked_style(given)
+    """Draw the code. `options`: the fields of a CodeStyle; None if not set."""
+    fields = {name: value for name, value in options.items() if value is not None}
+    text, style = _canonical_url(url), _read_style(fields)
     try:
         if output:
             replace(output, _drawer(output)(text, style))  # as most drawing tools do
             for warning in warnings(style, text):
                 say(warning)
         else:
-            _refuse_file_options(given)
+            _refuse_file_options(fields)
             _print(text, style)
     except TooLong:
-        most = f"{MAX_BYTES[style.level]:,}"
-        raise SettingsError(f"The URL is too long: a code of level {style.level} holds {most} bytes.") from None
+        limit = f"{MAX_BYTES[style.level]:,}"
+        raise SettingsError(f"The URL is too long: a code of level {style.level} holds {limit} bytes.") from None
     except OSError as error:
         raise DrawFailed(f"{output or 'The code'} cannot be written: {error.strerror}") from error
-    return DONE
+    return EXIT_OK
 
 
-def _checked_url(text: str) -> str:
-    """Localhost is allowed, for services under development."""
+def _canonical_url(text: str) -> str:
+    """Return the canonical URL. Localhost is allowed, for services under development."""
     try:
         return canonical(text, is_public=False).text
     except BadUrl as error:
         raise SettingsError(str(error)) from None
 
 
-def _checked_style(given: Mapping[str, Any]) -> CodeStyle:
-    """The same limits as in the API."""
-    fields, problems = parse(NewStyle, given)
+def _read_style(fields: Mapping[str, Any]) -> CodeStyle:
+    """Return the style, with the same limits as in the API."""
+    style, problems = parse(NewStyle, fields)
     if problems:
         raise SettingsError("\n".join(f"--{name}: {' '.join(texts)}" for name, texts in problems.errors.items()))
-    return fields.code_style
+    return style.code_style
 
 
 def _drawer(output: Path) -> Callable[[str, CodeStyle], bytes]:
@@ -73,10 +73,10 @@ def _drawer(output: Path) -> Callable[[str, CodeStyle], bytes]:
     return drawer
 
 
-def _refuse_file_options(given: Mapping[str, Any]) -> None:
-    named = [f"--{name}" for name in given if name not in _TERMINAL_OPTIONS]
-    if named:
-        raise SettingsError(f"{', '.join(named)}: These options need a file: add --output.")
+def _refuse_file_options(fields: Mapping[str, Any]) -> None:
+    options = [f"--{name}" for name in fields if name not in _TERMINAL_OPTIONS]
+    if options:
+        raise SettingsError(f"{', '.join(options)}: These options need a file: add --output.")
 
 
 def _print(text: str, style: CodeStyle) -> None:
@@ -84,15 +84,15 @@ def _print(text: str, style: CodeStyle) -> None:
     is_terminal = sys.stdout.isatty()
     if is_terminal:
         _require_width(matrix.size + 2 * style.margin)
-    is_coloured = is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    lines = (coloured if is_coloured else plain)(matrix, style.margin)
+    has_color = is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    lines = (coloured if has_color else plain)(matrix, style.margin)
     # a copy of stdout: Python would print an error at exit if the reader is gone
-    with contextlib.suppress(BrokenPipeError), os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as to:
-        to.writelines(f"{line}\n" for line in lines)
+    with contextlib.suppress(BrokenPipeError), os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)
 
 
 def _require_width(columns: int) -> None:
-    """A code with wrapped lines cannot be scanned."""
+    """Raise DrawFailed if lines would wrap: such a code cannot be scanned."""
     available = shutil.get_terminal_size().columns
     if available < columns:
         raise DrawFailed(

@@ -1,4 +1,4 @@
-"""Runs a command: reads the settings first, reports errors, returns the exit code. Imports late, as do all commands."""
+"""Runs a command: reads the settings, reports errors, returns the exit code. Imports late, like all commands."""
 
 import functools
 import inspect
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 
-DONE, FAILED, WRONG_USAGE = 0, 1, 2
+EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
 
 JsonOption = Annotated[bool, Parameter(name="--json", negative="")]
 
@@ -21,7 +21,7 @@ JsonOption = Annotated[bool, Parameter(name="--json", negative="")]
 def with_settings(
     command: "Callable[Concatenate[Settings, P], Coroutine[Any, Any, int | None]]",
 ) -> Callable[P, int | None]:
-    """Run an async command with the settings as its first argument, which is no option of the command line."""
+    """Run an async command with the settings as its first argument, which is not an option of the command line."""
 
     @functools.wraps(command)
     def run(*arguments: P.args, **options: P.kwargs) -> int | None:
@@ -38,7 +38,7 @@ def with_settings(
 
 
 def say(text: str) -> None:
-    """Write a message for people to stderr: stdout is for results."""
+    """Write a message to stderr; stdout is for results."""
     sys.stderr.write(f"{text}\n")
 
 
@@ -49,7 +49,7 @@ def report_error(error: Exception) -> int:
     if isinstance(error, SettingsError | WaypostError):
         say(str(error) if isinstance(error, SettingsError) else error.details)
         is_wrong_usage = isinstance(error, SettingsError | Invalid) and not isinstance(error, Conflict)
-        return WRONG_USAGE if is_wrong_usage else FAILED
+        return EXIT_USAGE if is_wrong_usage else EXIT_FAILED
 
     import structlog
 
@@ -57,15 +57,15 @@ def report_error(error: Exception) -> int:
 
     logs.configure()
     structlog.get_logger().critical("unexpected error", error=str(error), exc_info=error)
-    return FAILED
+    return EXIT_FAILED
 
 
 def refuse_without_command(app: App) -> int | None:
-    """For `waypost key` alone, print its help to stderr and return the exit code. None if there is a command."""
+    """Print help and return the exit code if only a group was named, as in `waypost key`. None otherwise."""
     chain, apps, rest = app.parse_commands()
     if not chain or rest or apps[-1].default_command:
         return None
-    from rich.console import Console  # takes as long to import as everything else that help needs
+    from rich.console import Console  # importing it takes as long as all other imports for help
 
     app.help_print(chain, console=Console(stderr=True))
-    return WRONG_USAGE
+    return EXIT_USAGE

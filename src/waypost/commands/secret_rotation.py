@@ -1,7 +1,7 @@
 """`waypost secrets rotate`: re-encrypts all secrets with the first key of the ring, while the service runs.
 
-A value that no key decrypts stays unchanged and is reported. It never creates a key: with one that the service does not
-have, everything would seem to be rotated.
+A value that no key decrypts stays unchanged and is reported. It never creates a key: the service would not have it, and
+everything would seem to be rotated.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from waypost.kit.errors import WaypostError
 from waypost.secret_key import FILE, with_secret_key
 from waypost.settings import Settings
 
-_BATCH = 50  # rows of one transaction, which blocks other writers on SQLite
+_BATCH_SIZE = 50  # rows of one transaction, which blocks other writers on SQLite
 _ADVICE = "Run this with the settings of the service, with the new key before the old one."
 
 _Change = tuple[UUID, Ciphertext, Ciphertext]
@@ -32,7 +32,7 @@ class NotRotated(WaypostError):
 
 @dataclass(frozen=True, slots=True)
 class RingSource:
-    keys: KeyRing
+    key_ring: KeyRing
     name: str
     """Number of keys, and the setting or file they come from."""
 
@@ -54,35 +54,35 @@ def read_key_ring(settings: Settings) -> RingSource:
     return RingSource(KeyRing.from_setting(text), f"{count} keys of {source}")
 
 
-async def rotate_all(db: Database, keys: KeyRing) -> RotationResult:
+async def rotate_all(db: Database, key_ring: KeyRing) -> RotationResult:
     with progress("Re-encrypting") as report:
-        return await rotate(db, keys, encrypted_columns(metadata), report=report)
+        return await rotate(db, key_ring, encrypted_columns(metadata), report=report)
 
 
-def encrypted_columns(of: MetaData) -> list[Column[Any]]:
-    return [column for table in of.sorted_tables for column in table.c if isinstance(column.type, Encrypted)]
+def encrypted_columns(schema: MetaData) -> list[Column[Any]]:
+    return [column for table in schema.sorted_tables for column in table.c if isinstance(column.type, Encrypted)]
 
 
 async def rotate(
-    db: Database, keys: KeyRing, columns: Sequence[Column[Any]], *, report: ReportProgress | None = None
+    db: Database, key_ring: KeyRing, columns: Sequence[Column[Any]], *, report: ReportProgress | None = None
 ) -> RotationResult:
-    done = RotationResult()
+    result = RotationResult()
     total = await _count(db, columns) if report else 0
     for column in columns:
         after = None
         while rows := await _rows(db, column, after):
-            if await _rotate(db, keys, column, rows, done):
+            if await _rotate(db, key_ring, column, rows, result):
                 after = rows[-1].id
             if report:
-                report(done.examined, total)
-    return done
+                report(result.examined, total)
+    return result
 
 
-def report(done: RotationResult, ring: str) -> Iterator[str]:
-    for column, row in done.unreadable:
+def report(result: RotationResult, ring: str) -> Iterator[str]:
+    for column, row in result.unreadable:
         yield f"{column.table.name} {row}: none of the {ring} decrypts its {column.name}."
-    counts = f"{done.changed} re-encrypted, {len(done.unreadable)} unreadable"
-    yield f"{done.examined} secrets examined with the {ring}; {counts}."
+    counts = f"{result.changed} re-encrypted, {len(result.unreadable)} unreadable"
+    yield f"{result.examined} secrets examined with the {ring}; {counts}."
 
 
 def _setting(settings: Settings) -> tuple[str, str]:
@@ -109,29 +109,33 @@ async def _count(db: Database, columns: Sequence[Column[Any]]) -> int:
 
 async def _rows(db: Database, column: Column[Any], after: UUID | None) -> Sequence[Any]:
     [key] = column.table.primary_key
-    found = select(key.label("id"), column.label("ciphertext")).where(column.is_not(None)).order_by(key).limit(_BATCH)
+    query = (
+        select(key.label("id"), column.label("ciphertext")).where(column.is_not(None)).order_by(key).limit(_BATCH_SIZE)
+    )
     async with db.read() as tx:
-        return (await tx.execute(found if after is None else found.where(key > after))).all()
+        return (await tx.execute(query if after is None else query.where(key > after))).all()
 
 
-async def _rotate(db: Database, keys: KeyRing, column: Column[Any], rows: Sequence[Any], done: RotationResult) -> bool:
-    """Return False if some were changed meanwhile and must be examined again."""
+async def _rotate(
+    db: Database, key_ring: KeyRing, column: Column[Any], rows: Sequence[Any], result: RotationResult
+) -> bool:
+    """Return False if some were changed concurrently and must be examined again."""
     changes: list[_Change] = []
     unreadable: list[tuple[Column[Any], UUID]] = []
     for row in rows:
         try:
-            text = keys.decrypt(column, row.id, row.ciphertext)
+            text = key_ring.decrypt(column, row.id, row.ciphertext)
         except DecryptionFailed:
             unreadable.append((column, row.id))
         else:
-            if not keys.is_current(row.ciphertext):
-                changes.append((row.id, row.ciphertext, keys.encrypt(column, row.id, text)))
+            if not key_ring.is_current(row.ciphertext):
+                changes.append((row.id, row.ciphertext, key_ring.encrypt(column, row.id, text)))
     written = await _write(db, column, changes)
-    done.changed += written
+    result.changed += written
     if written < len(changes):
         return False
-    done.examined += len(rows)
-    done.unreadable += unreadable
+    result.examined += len(rows)
+    result.unreadable += unreadable
     return True
 
 
@@ -143,6 +147,6 @@ async def _write(db: Database, column: Column[Any], changes: Sequence[_Change]) 
     written = 0
     async with db.write() as tx:
         for row, before, after in changes:
-            as_read = update(column.table).where(key == row, column == before)
-            written += (await tx.execute(as_read.values({column: after}))).rowcount
+            statement = update(column.table).where(key == row, column == before)
+            written += (await tx.execute(statement.values({column: after}))).rowcount
     return written

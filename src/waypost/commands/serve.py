@@ -34,20 +34,20 @@ def start(
     tls: bool = False,
     tls_port: int | None = None,
 ) -> int:
-    """Never return: this process becomes the parent."""
+    """Start the service. Never returns: this process becomes the parent."""
     _check_options(host, port, workers, role, tls_port)
     settings = _settings(port, data_dir, tls=tls, tls_port=tls_port)
-    chosen = port or _default_port(settings, role)
-    tls_chosen = settings.tls_port if settings.tls and role != "worker" else 0
+    http_port = port or _default_port(settings, role)
+    https_port = settings.tls_port if settings.tls and role != "worker" else 0
     if tls_port and not settings.tls:
         raise Invalid({"--tls-port": ["This has no effect without --tls."]})
-    if tls_chosen == chosen:
-        raise Invalid({"--tls-port": [f"HTTP uses port {chosen}: choose another port for one of the two."]})
+    if https_port == http_port:
+        raise Invalid({"--tls-port": [f"HTTP uses port {http_port}: choose another port for one of the two."]})
     settings = with_secret_key(settings)
     _prepare_schema(settings, role)
     metrics.reset_counters(settings.data_dir)
     command = parent_command(
-        host, chosen, tls_port=tls_chosen, workers=workers or 1, role=role, app=APP, welcome=role == "all"
+        host, http_port, tls_port=https_port, workers=workers or 1, role=role, app=APP, welcome=role == "all"
     )
     return os.execv(command[0], command)  # noqa: S606  # our own interpreter; frees what was imported here
 
@@ -57,8 +57,8 @@ def _check_options(host: str, port: int | None, workers: int | None, role: str, 
     problems = Problems()
     if not host:
         problems.add("--host", "This must not be empty; 0.0.0.0 means all addresses.")
-    for option, given in (("--port", port), ("--tls-port", tls_port)):
-        if given is not None and not 0 < given < 65_536:
+    for option, number in (("--port", port), ("--tls-port", tls_port)):
+        if number is not None and not 0 < number < 65_536:
             problems.add(option, "This must be between 1 and 65535.")
     if workers is not None and workers < 1:
         problems.add("--workers", "This must be at least 1.")
@@ -76,16 +76,16 @@ def _settings(port: int | None, data_dir: Path | None, *, tls: bool, tls_port: i
     for name, value in options.items():
         if value is not None:
             _put(name, str(value))
-    settings, faults = read()
-    if port and "base_url" not in {*settings.model_fields_set, *(fault.setting for fault in faults)}:
+    settings, problems = read()
+    if port and "base_url" not in {*settings.model_fields_set, *(problem.setting for problem in problems)}:
         _put("BASE_URL", f"http://localhost:{port}")
     return load_settings()
 
 
 def _put(name: str, value: str) -> None:
-    """Replaces other spellings, which would set the same setting twice."""
-    for each in [each for each in os.environ if each.upper() == f"{PREFIX}{name}"]:
-        del os.environ[each]
+    """Set an environment variable and delete other spellings of it, which would set the same setting twice."""
+    for spelling in [key for key in os.environ if key.upper() == f"{PREFIX}{name}"]:
+        del os.environ[spelling]
     os.environ[f"{PREFIX}{name}"] = value
 
 
@@ -101,8 +101,8 @@ def _port_of(base_url: str) -> int:
 
 
 def _prepare_schema(settings: Settings, role: str) -> None:
-    """Migrations are imported late: loading them takes longer than everything else, and mostly none are pending."""
-    if _is_surely_current(settings):
+    """Migrate or check the schema. Migrations are imported late: loading them is slow, and usually none are pending."""
+    if _is_known_current(settings):
         return
     from waypost.commands import database
 
@@ -119,7 +119,7 @@ async def _check_schema(settings: Settings) -> None:
         pass
 
 
-def _is_surely_current(settings: Settings) -> bool:
+def _is_known_current(settings: Settings) -> bool:
     """Whether SQLite's revision is that of the newest migration; False also if that is unknown."""
     newest = max(path.name.partition("_")[0] for path in _MIGRATIONS.glob("[0-9]*.py"))
     path = Path(settings.database.removeprefix("sqlite:///")).absolute()

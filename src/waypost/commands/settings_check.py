@@ -8,28 +8,28 @@ from functools import partial
 from typing import Any
 
 from waypost import secret_key
-from waypost.settings import SettingFault, Settings, SettingsError, read, refuse
+from waypost.settings import SettingProblem, Settings, SettingsError, read, refuse
 
 
 def load_settings(**overrides: Any) -> Settings:
-    """Raise SettingsError with every fault."""
-    settings, faults = read_settings(**overrides)
-    refuse(faults)
+    """Raise SettingsError with every problem."""
+    settings, problems = read_settings(**overrides)
+    refuse(problems)
     return settings
 
 
-def read_settings(**overrides: Any) -> tuple[Settings, list[SettingFault]]:
-    """Return the settings, with the default for each faulty value, and every fault."""
-    settings, faults = read(**overrides)
-    faulty = {fault.setting for fault in faults}
+def read_settings(**overrides: Any) -> tuple[Settings, list[SettingProblem]]:
+    """Return the settings, with the default for each invalid value, and every problem."""
+    settings, problems = read(**overrides)
+    invalid = {problem.setting for problem in problems}
     for name, check in _checks(settings):
-        if name in faulty:
+        if name in invalid:
             continue
         try:
             check()
         except SettingsError as error:
-            faults.append(SettingFault(name, str(error)))
-    return settings, faults
+            problems.append(SettingProblem(name, str(error)))
+    return settings, problems
 
 
 def _checks(settings: Settings) -> Iterator[tuple[str, Callable[[], object]]]:

@@ -1,7 +1,7 @@
 """`waypost webhook listen`: a receiver for development. It prints deliveries and verifies their signatures.
 
-It listens on loopback only. Received data is printed as text: never as an escape sequence, nor as a line that looks
-like one of this command.
+It listens on loopback only. Received data is printed as text, without escape sequences, and cannot look like output of
+this command.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from socket import socket
 from socketserver import ThreadingTCPServer
 from typing import Any, cast
 
-from waypost.commands.runner import DONE, say
+from waypost.commands.runner import EXIT_OK, say
 from waypost.kit import clock, signing
 from waypost.kit.errors import Invalid, SettingsError, WaypostError
 
@@ -65,32 +65,32 @@ def listen(*, port: int, secret: str | None, status: int, tls: ssl.SSLContext | 
     """Run until Ctrl-C or SIGTERM, or until stdout is closed."""
     if not (0 <= port < 65536 and 200 <= status < 600):
         raise SettingsError("--port must be between 0 and 65535, and --status between 200 and 599.")
-    over = threading.Event()
+    stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: over.set())
-    printing = threading.Lock()
+        signal.signal(number, lambda *_: stop.set())
+    lock = threading.Lock()
 
     def show(headers: Mapping[str, str], body: bytes) -> None:
-        text = description(headers, body, secret, clock.now())
-        with printing:  # a pipe may take a long text in parts
-            if not _written(text):
-                over.set()
+        text = describe(headers, body, secret, clock.now())
+        with lock:  # a pipe may take a long text in parts
+            if not _write(text):
+                stop.set()
 
-    with _opened(port, status, tls, show) as server:
+    with _open_server(port, status, tls, show) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         scheme = "https" if tls else "http"
         url = f"{scheme}://{_HOST}:{server.server_address[1]}/"
         say(f"Listening on {url} and responding with {status}. Press Ctrl-C to stop.")
-        over.wait()
+        stop.wait()
         server.shutdown()
-    return DONE
+    return EXIT_OK
 
 
-def description(headers: Mapping[str, str], body: bytes, secret: str | None, at: datetime) -> str:
-    """A line about the delivery, then its body, indented so that it cannot look like such a line."""
-    known = (headers.get(name, "-") for name in ("X-Event-Type", "X-Delivery-Id"))
+def describe(headers: Mapping[str, str], body: bytes, secret: str | None, at: datetime) -> str:
+    """Return a line about the delivery and its indented body."""
+    fields = (headers.get(name, "-") for name in ("X-Event-Type", "X-Delivery-Id"))
     verdict = _verdict(headers.get("X-Signature", ""), body, secret, at)
-    line = "  ".join([clock.timestamp(at), *map(_printable, known), verdict])
+    line = "  ".join([clock.timestamp(at), *map(_printable, fields), verdict])
     indented = "\n".join(map(_printable, _readable(body).split("\n")))
     return f"{line}\n{textwrap.indent(indented, '  ')}\n"
 
@@ -98,8 +98,8 @@ def description(headers: Mapping[str, str], body: bytes, secret: str | None, at:
 def _verdict(signature: str, body: bytes, secret: str | None, at: datetime) -> str:
     if secret is None:
         return "not verified: no secret given"
-    fault = signing.fault(secret, signature, body, now=at.timestamp())
-    return f"NOT verified: {fault}" if fault else "verified"
+    problem = signing.find_problem(secret, signature, body, now=at.timestamp())
+    return f"NOT verified: {problem}" if problem else "verified"
 
 
 def _readable(body: bytes) -> str:
@@ -110,22 +110,22 @@ def _readable(body: bytes) -> str:
 
 
 def _printable(text: str) -> str:
-    """Control characters, also those of text direction, are escaped as in JSON."""
-    return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
+    """Escape control characters, also those of text direction, as in JSON."""
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
 
 
-def _written(text: str) -> bool:
-    """Without Python's buffer: a thread that waits for it would keep the process from ending."""
-    left = text.encode()
+def _write(text: str) -> bool:
+    """Write to stdout without Python's buffer, which could block the end of the process. False if it is closed."""
+    rest = text.encode()
     try:
-        while left:
-            left = left[os.write(sys.stdout.fileno(), left) :]
+        while rest:
+            rest = rest[os.write(sys.stdout.fileno(), rest) :]
     except BrokenPipeError:
         return False
     return True
 
 
-def _opened(port: int, status: int, tls: ssl.SSLContext | None, show: PrintDelivery) -> "_Server":
+def _open_server(port: int, status: int, tls: ssl.SSLContext | None, show: PrintDelivery) -> "_Server":
     try:
         return _Server(port, status, tls, show)
     except OSError as error:
@@ -144,7 +144,7 @@ class _Server(ThreadingTCPServer):
         super().__init__((_HOST, port), _Handler)
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """Runs in the connection's thread, so that a slow handshake delays no other."""
+        """Handshake in the connection's thread, so that a slow one does not delay others."""
         if not self._tls:
             super().finish_request(request, client_address)
             return

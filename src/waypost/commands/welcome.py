@@ -1,7 +1,7 @@
 """Prints a message once the service is ready. The first start also creates the owner's account and API key.
 
 The key is created only when it can be shown, so that a failed start leaves no unseen key. It is shown on a terminal
-only: anything else is a log, which is stored for long and read by many (R36).
+only: other outputs are logs, which many people can read for a long time.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ FILE = "first-start.txt"
 _FIRST_START = """
 Waypost is ready at {base_url}
 
-Sign in to the dashboard (works once, for 15 minutes): {entry}
+Sign in to the dashboard (works once, for 15 minutes): {sign_in_link}
 
 API key of {owner} (shown only once): {key}
 
@@ -46,7 +46,7 @@ Create another API key: waypost key create --account {owner} --name NAME
 async def welcome(settings: Settings, host: str, port: int, *, stop: asyncio.Event) -> None:
     await _until_ready(settings, host, port, stop)
     if not stop.is_set():
-        # Imported late, to leave the processor to the web process while it starts.
+        # imported late, to leave the processor to the web process while it starts
         from waypost.database import Database
 
         db = Database(settings.database, readers=1)
@@ -58,20 +58,20 @@ async def welcome(settings: Settings, host: str, port: int, *, stop: asyncio.Eve
 async def _text(db: "Database", settings: Settings) -> str:
     from waypost import auth
 
-    present = await auth.list_accounts(db)
-    if present:
-        return _LATER_START.format(base_url=settings.base_url, owner=present[-1].email)
+    accounts = await auth.list_accounts(db)
+    if accounts:
+        return _LATER_START.format(base_url=settings.base_url, owner=accounts[-1].email)
     if sys.stdout.isatty():
-        return await _first(db, settings)
+        return await _create_owner(db, settings)
     path = settings.data_dir.absolute() / FILE
     private_files.write(path, "")  # fails before the key is created, not after
-    private_files.write(path, await _first(db, settings))
+    private_files.write(path, await _create_owner(db, settings))
     return _IN_FILE.format(base_url=settings.base_url, owner=OWNER, path=path)
 
 
-async def _first(db: "Database", settings: Settings) -> str:
-    """Create the owner's account and key."""
-    # Imported on the first start only: it loads all of the application.
+async def _create_owner(db: "Database", settings: Settings) -> str:
+    """Create the owner's account and key, and return the message with them."""
+    # imported on the first start only, because it loads all of the application
     from waypost import auth
     from waypost.auth import sign_in
     from waypost.auth.deps import new_deps
@@ -82,9 +82,9 @@ async def _first(db: "Database", settings: Settings) -> str:
     _, key = await auth.create_key(db, account_id=owner.id, name="First key", scopes=auth.SCOPES, now=now)
     body = json.dumps({"slug": "hello", "destination_url": "https://example.com/"})
     short_url = f"{urlsplit(settings.base_url).scheme}://{settings.shared_domain}/hello"
-    entry = await sign_in.create_sign_in_link(new_deps(settings, db, clock.now), owner.id)
+    link = await sign_in.create_sign_in_link(new_deps(settings, db, clock.now), owner.id)
     return _FIRST_START.format(
-        base_url=settings.base_url, owner=OWNER, key=key, body=body, short_url=short_url, entry=entry
+        base_url=settings.base_url, owner=OWNER, key=key, body=body, short_url=short_url, sign_in_link=link
     )
 
 
@@ -99,7 +99,7 @@ async def _until_ready(settings: Settings, host: str, port: int, stop: asyncio.E
 
 
 async def _is_ready(host: str, port: int, name: str) -> bool:
-    """The parent listens before any web process accepts: the first request waits for the first process."""
+    """Request /readyz. The parent listens before a web process accepts, so the first request waits for it."""
     reader, writer = await asyncio.open_connection(host, port)
     try:
         writer.write(f"GET /readyz HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n".encode())

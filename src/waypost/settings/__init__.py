@@ -5,6 +5,6 @@ Commands use `commands.settings_check`, the processes of `serve` use `load`.
 
 from waypost.kit.errors import SettingsError
 from waypost.settings.model import PREFIX, Settings
-from waypost.settings.reading import CONFIG_FILE, SettingFault, load, read, refuse
+from waypost.settings.reading import CONFIG_FILE, SettingProblem, load, read, refuse
 
-__all__ = ["CONFIG_FILE", "PREFIX", "SettingFault", "Settings", "SettingsError", "load", "read", "refuse"]
+__all__ = ["CONFIG_FILE", "PREFIX", "SettingProblem", "Settings", "SettingsError", "load", "read", "refuse"]

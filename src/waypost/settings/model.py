@@ -35,18 +35,18 @@ def _networks(value: object) -> object:
     parts = _commas(value)
     if not isinstance(parts, list):
         return parts
-    return [ip_network(part, strict=False) if isinstance(part, str) else _no_network(part) for part in parts]
+    return [ip_network(part, strict=False) if isinstance(part, str) else _require_network(part) for part in parts]
 
 
-def _no_network(value: object) -> object:
-    """In the TOML file, `ip_network` would take a number for an address. A parsed network is returned unchanged."""
+def _require_network(value: object) -> object:
+    """Return a parsed network. Raise ValueError for a number, which `ip_network` would take for an address."""
     if isinstance(value, IPv4Network | IPv6Network):
         return value
     raise ValueError("must be networks in quotes, such as 10.0.0.0/8")
 
 
 def _none_if_empty(value: object) -> object:
-    """`WAYPOST_BLOCKLIST=` unsets it: an empty path would be the working directory."""
+    """Treat `WAYPOST_BLOCKLIST=` as unset: an empty path would be the working directory."""
     return None if value == "" else value
 
 
@@ -62,7 +62,7 @@ class Settings(BaseModel):
     base_url: str = "http://localhost:8000"
     shared_domain: str = ""
     data_dir: Path = Path("./data")
-    database_url: str = Field("", repr=False)  # may hold a password
+    database_url: str = Field("", repr=False)  # may contain a password
     secret_key: Secret = None
     trusted_proxies: Networks = []
     outbound_allow: Networks = []
@@ -103,74 +103,74 @@ class Settings(BaseModel):
 
     @field_validator("data_dir", mode="before")
     @classmethod
-    def _is_named(cls, value: object) -> object:
+    def _check_data_dir(cls, value: object) -> object:
         if value == "":
             raise ValueError("is empty: name a directory, or remove the setting")
         return value
 
     @field_validator("base_url")
     @classmethod
-    def _is_origin(cls, value: str) -> str:
+    def _check_origin(cls, value: str) -> str:
         try:
             return origin(value)
-        except BadUrl as fault:
-            raise ValueError(f"{fault} Write an origin such as https://app.example.com.") from None
+        except BadUrl as error:
+            raise ValueError(f"{error} Write an origin such as https://app.example.com.") from None
 
     @field_validator("shared_domain")
     @classmethod
-    def _is_host(cls, value: str) -> str:
-        """Short links work over http and https: both default ports are removed."""
+    def _check_host(cls, value: str) -> str:
+        """Remove the default ports of http and https: short links work over both."""
         try:
             return origin(f"http://{value}").removeprefix("http://").removesuffix(":443") if value else ""
-        except BadUrl as fault:
-            raise ValueError(f"{fault} Write a host with an optional port, such as go.example.com.") from None
+        except BadUrl as error:
+            raise ValueError(f"{error} Write a host with an optional port, such as go.example.com.") from None
 
     @field_validator("cname_target")
     @classmethod
-    def _is_name(cls, value: str) -> str:
+    def _check_cname_target(cls, value: str) -> str:
         try:
             host = canonical(f"http://{value}").host if value else ""
-        except BadUrl as fault:
-            raise ValueError(f"{fault} Write a host name such as go.example.com.") from None
+        except BadUrl as error:
+            raise ValueError(f"{error} Write a host name such as go.example.com.") from None
         if host != value.lower():
             raise ValueError("must be a host name alone, such as go.example.com")
         return host
 
     @field_validator("safe_browsing_url", "meta_url", "tiktok_url", "pinterest_url", "stripe_url")
     @classmethod
-    def _is_api_url(cls, value: AnyUrl) -> AnyUrl:
+    def _check_api_url(cls, value: AnyUrl) -> AnyUrl:
         canonical(str(value))  # fails at the start, not at each request
         return value
 
     @field_validator("acme_directory")
     @classmethod
-    def _is_https_url(cls, value: AnyUrl) -> AnyUrl:
+    def _check_https_url(cls, value: AnyUrl) -> AnyUrl:
         canonical(str(value), schemes=("https",))
         return value
 
     @field_validator("acme_email")
     @classmethod
-    def _is_address(cls, value: str) -> str:
+    def _check_email(cls, value: str) -> str:
         if value and not re.fullmatch(r"[!-;=?A-~]+@[!-;=?A-~]+", value):
             raise ValueError("must be an email address, such as ops@example.com")
         return value
 
     @field_validator("smtp_url")
     @classmethod
-    def _is_mail_server(cls, value: SecretStr | None) -> SecretStr | None:
+    def _check_mail_server(cls, value: SecretStr | None) -> SecretStr | None:
         _as_value_error(parse_smtp_url, value.get_secret_value() if value else "")
         return value
 
     @field_validator("mail_from")
     @classmethod
-    def _is_sender(cls, value: str) -> str:
+    def _check_sender(cls, value: str) -> str:
         if value:
             _as_value_error(parse_sender, value)
         return value
 
     @field_validator("database_url")
     @classmethod
-    def _is_database(cls, value: str) -> str:
+    def _check_database_url(cls, value: str) -> str:
         scheme, _, rest = value.partition("://")
         if value and scheme not in {"sqlite", "postgresql", "postgres"}:
             raise ValueError("must start with postgresql:// or sqlite:///")
@@ -180,7 +180,7 @@ class Settings(BaseModel):
 
     @field_validator("secret_key")
     @classmethod
-    def _has_no_empty_key(cls, value: SecretStr | None) -> SecretStr | None:
+    def _check_no_empty_key(cls, value: SecretStr | None) -> SecretStr | None:
         text = value.get_secret_value() if value else ""
         if text and not all(part.strip() for part in text.split(",")):
             raise ValueError("has an empty key: remove the extra comma")
@@ -188,14 +188,14 @@ class Settings(BaseModel):
 
     @field_validator("webhook_backoff")
     @classmethod
-    def _is_a_wait_for_each(cls, value: list[float]) -> list[float]:
+    def _check_webhook_backoff(cls, value: list[float]) -> list[float]:
         if len(value) != 4:
             raise ValueError("must be four numbers of seconds: the waits after attempts 1 to 4")
         return value
 
     @field_validator("stripe_prices")
     @classmethod
-    def _are_prices(cls, value: list[str]) -> list[str]:
+    def _check_prices(cls, value: list[str]) -> list[str]:
         if not all(re.fullmatch(r"[^=]*[^=\s][^=]*=\s*price_\w+", each) for each in value):
             raise ValueError("must name prices as in Monthly=price_123, Lifetime=price_456")
         return value
@@ -228,7 +228,7 @@ class Settings(BaseModel):
 
     @property
     def certified_hosts(self) -> tuple[str, ...]:
-        """The service's own host names that need certificates: none if the base URL is plain HTTP."""
+        """Hosts of the service itself that need certificates: none if the base URL is plain HTTP."""
         if not (self.tls and self.base_url.startswith("https://")):
             return ()
         hosts = (urlsplit(f"//{netloc}").hostname or "" for netloc in (self.base_host, self.shared_domain))
@@ -236,12 +236,12 @@ class Settings(BaseModel):
 
     @property
     def database(self) -> str:
-        """The database's URL; SQLite in the data directory unless another is set."""
+        """URL of the database; by default SQLite in the data directory."""
         return self.database_url or f"sqlite:///{self.data_dir / 'waypost.db'}"
 
 
 def _is_public_name(host: str) -> bool:
-    """No certificate authority certifies `localhost`, or IP addresses with this client."""
+    """Whether a certificate authority issues a certificate for the host: not for `localhost` and IP addresses."""
     try:
         return not canonical(f"https://{host}").is_ip
     except BadUrl:

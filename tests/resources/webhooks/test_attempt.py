@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from waypost.database import KeyRing
 from waypost.kit.ids import new_id
-from waypost.kit.signing import fault
+from waypost.kit.signing import find_problem
 from waypost.outbound import NotPublic, Outbound, Poster, Unreachable
 from waypost.resources.webhooks import Deliverer
 from waypost.resources.webhooks.delivery_limiter import WebhookEndpoint
@@ -73,7 +73,7 @@ async def test_sends_a_signed_request(receivers: Receivers, clock: FakeClock) ->
         "X-Webhook-Timestamp": now,
     }
     assert signature.startswith(f"t={now},v1=")
-    assert fault(SECRET, signature, sent.body, now=START.timestamp()) is None
+    assert find_problem(SECRET, signature, sent.body, now=START.timestamp()) is None
 
 
 async def test_each_attempt_is_signed_when_it_is_made(receivers: Receivers, clock: FakeClock) -> None:
@@ -82,10 +82,10 @@ async def test_each_attempt_is_signed_when_it_is_made(receivers: Receivers, cloc
     for number, wait in enumerate((*BACKOFF, 0), start=1):
         await deliverer.run(replace(claimed(number), body='{"same":1}'))
         signature = receivers.sent[-1].headers["X-Signature"]
-        assert fault(SECRET, signature, b'{"same":1}', now=clock().timestamp()) is None
+        assert find_problem(SECRET, signature, b'{"same":1}', now=clock().timestamp()) is None
         clock.move(timedelta(seconds=wait))
     first = receivers.sent[0]
-    assert fault(SECRET, first.headers["X-Signature"], first.body, now=clock().timestamp()) is not None
+    assert find_problem(SECRET, first.headers["X-Signature"], first.body, now=clock().timestamp()) is not None
     assert len({each.headers["X-Signature"] for each in receivers.sent}) == 5
     assert {each.body for each in receivers.sent} == {b'{"same":1}'}
 

@@ -22,7 +22,7 @@ from resources.webhooks.scripted import (
 from waypost.database import Database
 from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
-from waypost.kit.signing import fault
+from waypost.kit.signing import find_problem
 from waypost.outbound import NotPublic, Unreachable
 from waypost.resources.webhooks import metrics
 from waypost.resources.webhooks.delivery_limiter import INITIAL_HOST_LIMIT, INITIAL_LIMIT
@@ -53,7 +53,7 @@ async def test_delivers_everything_that_is_due(db: Database, loop: Loop, receive
     await deliver(loop)
     assert sorted(each.id for each in receivers.sent) == sorted(ids)
     assert all(
-        fault(alice.secret, each.headers["X-Signature"], each.body, now=START.timestamp()) is None
+        find_problem(alice.secret, each.headers["X-Signature"], each.body, now=START.timestamp()) is None
         for each in receivers.sent
     )
     assert {(row.status, row.attempts, row.response_status) for row in await deliveries(db)} == {("delivered", 1, 200)}

@@ -7,7 +7,7 @@ from resources.webhooks.scripted import BACKOFF, Receivers, deliver, deliveries,
 from sqlalchemy import select, update
 
 from waypost.database import Database, KeyRing
-from waypost.kit.signing import fault
+from waypost.kit.signing import find_problem
 from waypost.resources.webhooks.model import webhooks
 
 OLD, BOTH, NEW = KeyRing(["old"]), KeyRing(["new", "old"]), KeyRing(["new"])
@@ -37,7 +37,7 @@ async def test_deliveries_survive_a_key_rotation(db: Database) -> None:
     assert len(receivers.sent) == 20
     for each in receivers.sent:
         at = int(each.headers["X-Webhook-Timestamp"])
-        assert fault(several[each.host].secret, each.headers["X-Signature"], each.body, now=at) is None
+        assert find_problem(several[each.host].secret, each.headers["X-Signature"], each.body, now=at) is None
 
 
 async def test_a_process_with_both_keys_reads_what_is_sealed_again_under_it(db: Database) -> None:
