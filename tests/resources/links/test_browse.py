@@ -84,7 +84,7 @@ async def test_search_matches_title_slug_and_destination(env: Env, search: str, 
 
 async def test_refuses_a_search_of_more_than_255_characters(env: Env) -> None:
     answer = await env.browse(f"?search={'_' * 256}")
-    assert faults(answer) == {"search": ["This may have at most 255 characters."]}
+    assert faults(answer) == {"search": ["This must have at most 255 characters."]}
 
 
 async def test_search_finds_the_changed_title(env: Env) -> None:

@@ -10,8 +10,8 @@ from sqlalchemy import event
 
 from waypost.database import Database
 from waypost.kit.pagination import PageRequest
-from waypost.resources.links import lists, trigrams
-from waypost.resources.links.lists import LinkFilter
+from waypost.resources.links import listing, trigrams
+from waypost.resources.links.listing import LinkFilter
 
 WORST = ["a" * 253 + "b", "b" + "a" * 253, "*" * 254, "[" * 254, "%" * 254, "é" * 254, "a_" * 127, "\\" * 254]
 SIGNS = ["*", "?", "[", "]", "[a]", "[^a]", "%", "_", "\\", "\\%", "'", "É", "ß", "東"]
@@ -57,12 +57,12 @@ async def test_special_characters_match_literally(env: Env, db: Database) -> Non
     for search in SIGNS:
         async with db.read() as tx:
             filter_, request = LinkFilter(search=search), PageRequest(1, 100)
-            page = await lists.exact_page(tx, env.alice.account_id, filter_, request, env.clock())
+            page = await listing.list_with_total(tx, env.alice.account_id, filter_, request, env.clock())
         assert {link.title for link in page.items} == {each for each in SIGNS if search.casefold() in each.casefold()}
 
 
 async def test_compares_few_trigrams_in_the_event_loop(env: Env, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trigrams, "_QUERIED", 1_000)
+    monkeypatch.setattr(trigrams, "_MAX_TRIGRAMS", 1_000)
     search = "".join(chr(0x4E00 + number) for number in range(255))
     async with db.read() as tx:
-        assert len(await trigrams.rarest(tx, env.alice.account_id, search)) <= trigrams._COMPARED
+        assert len(await trigrams.select_rare_trigrams(tx, env.alice.account_id, search)) <= trigrams._MAX_COMPARED

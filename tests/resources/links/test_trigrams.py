@@ -12,8 +12,8 @@ from sqlalchemy import delete, insert, select, text, update
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import PageRequest
-from waypost.resources.links import lists, trigrams
-from waypost.resources.links.lists import LinkFilter
+from waypost.resources.links import listing, trigrams
+from waypost.resources.links.listing import LinkFilter
 from waypost.resources.links.model import links
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -23,14 +23,16 @@ SIGNS = "aaabbbAB\"*?[]%_ -'\\éßİıſ東京\ufffe\U0001f388"
 
 @pytest.fixture(autouse=True)
 def used_for_few_links(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trigrams, "_SCANNED", -1)
-    monkeypatch.setattr(trigrams, "_SHARE", math.inf)
+    monkeypatch.setattr(trigrams, "_MAX_SCANNED_LINKS", -1)
+    monkeypatch.setattr(trigrams, "_MIN_SHARE", math.inf)
 
 
 async def candidates(db: Database, env: Env, search: str) -> list[int] | None:
     async with db.read() as tx:
         account = env.alice.account_id
-        return await trigrams.candidates(tx, account, await trigrams.rarest(tx, account, search.casefold()))
+        return await trigrams.find_candidates(
+            tx, account, await trigrams.select_rare_trigrams(tx, account, search.casefold())
+        )
 
 
 async def titles(db: Database, env: Env, search: str) -> list[str]:
@@ -38,7 +40,7 @@ async def titles(db: Database, env: Env, search: str) -> list[str]:
     assert await candidates(db, env, search) is not None
     async with db.read() as tx:
         account, request = env.alice.account_id, PageRequest(1, 300)
-        page = await lists.exact_page(tx, account, LinkFilter(search=search), request, env.clock())
+        page = await listing.list_with_total(tx, account, LinkFilter(search=search), request, env.clock())
     assert page.total == len(page.items)
     return sorted(link.title for link in page.items)
 
@@ -73,17 +75,17 @@ async def test_is_not_used_where_it_would_not_be_faster(
         await env.make(title=f"Number {number}")
     assert await candidates(db, env, "nu") is None  # a trigram has three signs
     assert len(await candidates(db, env, "number") or []) == 3
-    monkeypatch.setattr(trigrams, "_RARE", 2)
+    monkeypatch.setattr(trigrams, "_MAX_MATCHES", 2)
     assert await candidates(db, env, "number") is None
     assert await candidates(db, env, "number 1") is not None
-    monkeypatch.setattr(trigrams, "_SCANNED", 3)
+    monkeypatch.setattr(trigrams, "_MAX_SCANNED_LINKS", 3)
     assert await candidates(db, env, "number 1") is None
 
 
 async def test_is_not_used_by_accounts_with_a_small_share_of_links(
     env: Env, db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trigrams, "_SHARE", 2)
+    monkeypatch.setattr(trigrams, "_MIN_SHARE", 2)
     await env.make(title="Summer sale")
     await env.make(env.bob)
     assert len(await candidates(db, env, "summer") or []) == 1

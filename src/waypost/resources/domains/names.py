@@ -70,6 +70,14 @@ class BadName(ValueError):
     """The message says what is wrong and what to do."""
 
 
+def canonical_or_lower(text: str) -> str:
+    """Return the canonical hostname. Text that is not a hostname is only lower-cased: no account has such a domain."""
+    try:
+        return canonical(text)
+    except BadName:
+        return text.lower()
+
+
 def canonical(text: str) -> str:
     """Return the canonical hostname. Raises BadName."""
     _check_rules(text)

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Depends, Request, Response
 from waypost.auth import Caller
 from waypost.kit.errors import Problems
 from waypost.kit.fields import ONE_LINE
-from waypost.resources.links import lists, service
+from waypost.resources.links import listing, service
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.lists import MAX_SEARCH, read_filter
+from waypost.resources.links.listing import MAX_SEARCH, read_filter
 from waypost.resources.links.model import Link, LinkStatus
 from waypost.resources.links.schemas import LinkChange, LinkJson, NewLink, to_json
 from waypost.web import (
@@ -62,7 +62,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         filter_ = read_filter(read_query(request), deps.shared_domain, problems)
         problems.raise_if_any()
         async with deps.db.read_for(caller.account.id) as tx:
-            links = await lists.exact_page(tx, caller.account.id, filter_, page, deps.clock())
+            links = await listing.list_with_total(tx, caller.account.id, filter_, page, deps.clock())
         return paginated(links.map(link_json), request, deps.base_url)
 
     @router.post("", summary="Create a link", status_code=201, response_model=Data[LinkJson])

@@ -12,7 +12,7 @@ from waypost.kit.errors import Invalid, NotFound, PaymentRequired, RateLimited, 
 from waypost.kit.ids import parse_id, require_id
 from waypost.resources.links import checks, forms, media, service
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.lists import find_choices
+from waypost.resources.links.listing import find_choices
 from waypost.resources.links.model import Link
 from waypost.web.dashboard import Form, Pages, read_form
 

@@ -1,4 +1,4 @@
-"""Tables of links, and the row of one."""
+"""Tables of links, and a link."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -103,9 +103,9 @@ Index(
 )
 
 HOSTNAME = domains.hostname_subquery(links.c.domain_id)
-"""For a link of the surrounding statement; null on the shared domain."""
+"""Scalar subquery: the hostname of the link; null on the shared domain."""
 
-# a table of its own: thousands of counters change at once, and a counter's row is smaller than a link's
+# a table of its own: thousands of counters change together, and a counter's row is smaller than a link's
 link_clicks = Table(
     "link_clicks",
     metadata,
@@ -168,14 +168,14 @@ class Link:
 
     @property
     def search_text(self) -> str:
-        """No input may contain a line break, so no search can match across two fields."""
+        """Searchable text. Fields contain no line breaks, so no search matches across two of them."""
         return f"{self.title}\n{self.slug}\n{self.destination_url}".casefold()
 
 
 CLICKS: ColumnElement[int] = func.coalesce(
     select(link_clicks.c.clicks).where(link_clicks.c.link_id == links.c.id).scalar_subquery(), 0
 )
-"""For a link of the surrounding statement."""
+"""Scalar subquery: the clicks of the link."""
 
 _FROM_OTHER_TABLES: dict[str, ColumnElement[Any]] = {
     "hostname": HOSTNAME,

@@ -13,10 +13,10 @@ from starlette.routing import Route
 from waypost.database import Tx
 from waypost.kit.errors import Problems
 from waypost.kit.pagination import Page, PageRequest
-from waypost.resources.links import lists, service
+from waypost.resources.links import listing, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.form_pages import LinkFormPages
-from waypost.resources.links.lists import FILTERS, Order, find_choices, read_filter
+from waypost.resources.links.listing import FILTERS, Order, find_choices, read_filter
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange
 from waypost.web import read_pagination, read_query
@@ -73,7 +73,9 @@ class LinkPages(Pages[Deps]):
             links: Page[Link] = Page([], 0, page)
             if not problems:
                 now, order = self._deps.clock(), _order(form)
-                links = await lists.bounded_page(tx, session.account.id, filter_, page, now, order, limit=_MAX_COUNTED)
+                links = await listing.list_with_capped_total(
+                    tx, session.account.id, filter_, page, now, order, limit=_MAX_COUNTED
+                )
             rows = await self._rows(tx, links)
             choices = None if is_fragment else await find_choices(tx, session.account.id)
         context: dict[str, Any] = {"page": rows, "form": form, "query": query, "width": _WIDTH, "height": _HEIGHT}

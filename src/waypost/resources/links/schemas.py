@@ -1,4 +1,4 @@
-"""Fields that a request may send for a link, with types and lengths, and a link's JSON. `checks` has the other rules.
+"""Fields that a request can send for a link, with types and lengths, and the JSON of a link. `checks` has other rules.
 
 A blank title, og_title or og_description counts as null: on create it is scraped from the page, on change it is
 cleared. A blank og_image is not an absolute URL and is refused.
@@ -37,14 +37,6 @@ MAX_SLUG = 255
 MAX_PIXELS = 20
 
 
-def canonical_name(text: str) -> str:
-    """Text that is no hostname stays as it is, in lower case: no account has such a domain."""
-    try:
-        return names.canonical(text)
-    except names.BadName:
-        return text.lower()
-
-
 ShortText = Annotated[Text, max_characters(255)]
 UrlText = Annotated[Text, max_characters(MAX_URL)]
 NullIfBlank = AfterValidator(lambda text: text if text.strip() else None)
@@ -53,7 +45,7 @@ TagList = Annotated[list[Annotated[ShortText, NOT_BLANK]], max_entries(100), Uni
 UtmParams = Annotated[dict[UtmKey, ShortText | None], max_keys(20)]
 Slug = Annotated[Text, Documented({"maxLength": MAX_SLUG, "pattern": "^[A-Za-z0-9_-]+$"})]
 PixelIds = Annotated[list[Any], max_entries(MAX_PIXELS), Documented({"items": {"type": "string", "format": "uuid"}})]
-HostnameText = Annotated[Text, AfterValidator(canonical_name)]
+HostnameText = Annotated[Text, AfterValidator(names.canonical_or_lower)]
 
 
 class LinkFields(Body):
@@ -68,7 +60,7 @@ class LinkFields(Body):
     utm_params: UtmParams | None = None
     tags: TagList | None = None
     expires_at: Timestamp | None = None
-    pixel_ids: PixelIds | None = None  # `checks` checks each
+    pixel_ids: PixelIds | None = None  # `checks` validates each id
 
     @property
     def utm(self) -> dict[str, str]:
@@ -76,8 +68,8 @@ class LinkFields(Body):
 
     @property
     def pixels(self) -> list[UUID]:
-        """Each once, in the order of their first occurrence, without what is no id."""
-        ids = (parse_id(each) for each in self.pixel_ids or [] if isinstance(each, str))
+        """The pixel ids without duplicates, in order; invalid ids are dropped."""
+        ids = (parse_id(text) for text in self.pixel_ids or [] if isinstance(text, str))
         return list(dict.fromkeys(id_ for id_ in ids if id_))
 
 
@@ -126,7 +118,7 @@ class LinkJson(TypedDict):
 
 
 def to_json(link: Link, *, shared_domain: str, base_url: str, now: datetime) -> LinkJson:
-    """The link object, its keys in the specification's order."""
+    """Return the link object, with its keys in the documented order."""
     hostname = link.hostname or shared_domain
     return {
         "id": str(link.id),

@@ -10,8 +10,8 @@ from sqlalchemy import Select, update
 
 from waypost.database import Database
 from waypost.kit.pagination import PageRequest
-from waypost.resources.links import lists, trigrams
-from waypost.resources.links.lists import Lead, LinkFilter, ListPlan, ListStatistics, Order, plan_list
+from waypost.resources.links import listing, trigrams
+from waypost.resources.links.listing import AccessPath, LinkFilter, ListPlan, ListStatistics, Order, plan_list
 from waypost.resources.links.model import Link, link_clicks
 
 FILTERS = [
@@ -52,7 +52,7 @@ async def fill(env: Env, db: Database) -> None:
 async def all_links(env: Env, db: Database, filter_: LinkFilter, order: Order = "newest") -> list[Link]:
     """The exact list of the API, sorted in Python."""
     async with db.read() as tx:
-        page = await lists.exact_page(tx, env.alice.account_id, filter_, PageRequest(1, 100), env.clock())
+        page = await listing.list_with_total(tx, env.alice.account_id, filter_, PageRequest(1, 100), env.clock())
     assert page.total == len(page.items)
     found = list(page.items)
     if order == "clicks":
@@ -70,7 +70,7 @@ async def all_links(env: Env, db: Database, filter_: LinkFilter, order: Order = 
 async def test_bounded_pages_hold_the_links_of_exact_lists(
     env: Env, db: Database, scanned: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trigrams, "_SCANNED", scanned)
+    monkeypatch.setattr(trigrams, "_MAX_SCANNED_LINKS", scanned)
     await fill(env, db)
     for filter_ in FILTERS:
         for order in get_args(Order):
@@ -79,7 +79,7 @@ async def test_bounded_pages_hold_the_links_of_exact_lists(
                 given = env.alice.account_id, filter_, PageRequest(number, 3), env.clock(), order
                 for limit in (3, 100):
                     async with db.read() as tx:
-                        page = await lists.bounded_page(tx, *given, limit=limit)
+                        page = await listing.list_with_capped_total(tx, *given, limit=limit)
                     assert page.items == expected[number * 3 - 3 : number * 3], (filter_, order, number)
                     assert page.total == len(expected) or page.total > limit, (filter_, order, number)
 
@@ -91,7 +91,7 @@ async def test_pages_of_exact_lists_follow_each_other(env: Env, db: Database) ->
         for number in (1, 2, 9):
             async with db.read() as tx:
                 request = PageRequest(number, 3)
-                page = await lists.exact_page(tx, env.alice.account_id, filter_, request, env.clock())
+                page = await listing.list_with_total(tx, env.alice.account_id, filter_, request, env.clock())
             assert (page.items, page.total) == (expected[number * 3 - 3 : number * 3], len(expected)), filter_
 
 
@@ -101,14 +101,14 @@ async def test_bounded_pages_count_no_further_than_their_limit(env: Env, db: Dat
     async with db.read() as tx:
         for filter_ in (LinkFilter(tag="all"), LinkFilter(search="page"), LinkFilter(on_shared_domain=True)):
             given = env.alice.account_id, filter_, PageRequest(1, 2), env.clock(), "newest"
-            assert (await lists.bounded_page(tx, *given, limit=limit)).total == min(8, limit + 1)
+            assert (await listing.list_with_capped_total(tx, *given, limit=limit)).total == min(8, limit + 1)
 
 
 ALL = {"search": "x", "tag": "a", "hostname": "a.example"}
 
 
 @pytest.mark.parametrize(
-    ("filters", "statistics", "lead"),
+    ("filters", "statistics", "access_path"),
     [
         ({}, ListStatistics(), "newest"),
         ({"status": "active"}, ListStatistics(), "newest"),
@@ -119,15 +119,19 @@ ALL = {"search": "x", "tag": "a", "hostname": "a.example"}
         (ALL, ListStatistics(candidates=[1], is_tag_rare=True), "candidates"),
     ],
 )
-def test_the_rarest_filter_leads(filters: dict[str, Any], statistics: ListStatistics, lead: Lead) -> None:
+def test_the_most_selective_filter_chooses_the_access_path(
+    filters: dict[str, Any], statistics: ListStatistics, access_path: AccessPath
+) -> None:
     filter_ = LinkFilter(**filters)
-    assert plan_list(filter_, statistics, "newest", is_match_common=False) == ListPlan(lead, is_sorted_afterwards=False)
+    assert plan_list(filter_, statistics, "newest", is_match_common=False) == ListPlan(
+        access_path, is_sorted_afterwards=False
+    )
     for order in ("clicks", "title"):
         plan = plan_list(filter_, statistics, order, is_match_common=False)
-        assert plan == ListPlan(lead, is_sorted_afterwards=True)
-        is_selective = lead in {"candidates", "tag"}
+        assert plan == ListPlan(access_path, is_sorted_afterwards=True)
+        is_selective = access_path in {"candidates", "tag"}
         plan = plan_list(filter_, statistics, order, is_match_common=True)
-        assert plan == ListPlan(lead if is_selective else order, is_sorted_afterwards=is_selective)
+        assert plan == ListPlan(access_path if is_selective else order, is_sorted_afterwards=is_selective)
 
 
 async def sqlite_plan(db: Database, statement: Select[Any]) -> list[str]:
@@ -143,7 +147,7 @@ async def sqlite_plan(db: Database, statement: Select[Any]) -> list[str]:
 async def test_common_matches_are_read_in_order_of_an_index(
     env: Env, db: Database, order: Order, filter_: LinkFilter
 ) -> None:
-    query = lists._ListQuery(env.alice.account_id, filter_, ListStatistics(), env.clock(), "sqlite")
+    query = listing._ListQuery(env.alice.account_id, filter_, ListStatistics(), env.clock(), "sqlite")
     steps = await sqlite_plan(db, query.ids(order, is_match_common=True))
     assert steps
     assert not [step for step in steps if "TEMP B-TREE" in step]
@@ -157,6 +161,6 @@ async def test_common_matches_are_read_in_order_of_an_index(
 )
 async def test_rare_candidates_are_read_by_id(env: Env, db: Database, order: Order, filter_: LinkFilter) -> None:
     statistics = ListStatistics(candidates=[1])
-    query = lists._ListQuery(env.alice.account_id, filter_, statistics, env.clock(), "sqlite")
+    query = listing._ListQuery(env.alice.account_id, filter_, statistics, env.clock(), "sqlite")
     of_links = [step for step in await sqlite_plan(db, query.ids(order)) if " links " in f"{step} "]
     assert {*of_links} == {"SEARCH links USING INDEX sqlite_autoindex_links_1 (id=?)"}
