@@ -17,7 +17,7 @@ from waypost.auth import Account, create_account, sessions
 from waypost.database import Database
 from waypost.secret_key import with_secret_key
 from waypost.settings import Settings
-from waypost.web_app import open_web
+from waypost.web_app import open_full_app
 
 BASE_URL = "http://app.test"
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
@@ -86,5 +86,5 @@ async def open_place(database_url: str, tmp_path: Path, **settings: Any) -> Asyn
     chosen, clock = with_secret_key(Settings(**given)), FakeClock()
     async with contextlib.AsyncExitStack() as stack:
         with mock.patch("waypost.web.dashboard.views.Environment", partial(Environment, bytecode_cache=COMPILED)):
-            web = await stack.enter_async_context(open_web(chosen, clock=clock))
-        yield WebApp(web.db, web.site, clock, chosen, stack)
+            web = await stack.enter_async_context(open_full_app(chosen, clock=clock))
+        yield WebApp(web.db, web.app, clock, chosen, stack)

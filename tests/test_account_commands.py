@@ -9,7 +9,7 @@ from forked import alone
 from test_cli import Waypost
 
 from waypost.settings import Settings
-from waypost.web_app import open_web
+from waypost.web_app import open_full_app
 
 PASSWORD = "four plain words suffice"
 
@@ -23,8 +23,8 @@ async def test_invites_and_prints_sign_in_links(tmp_path: Path, sqlite_template:
     assert invited["email"] == "ada@example.com"
 
     settings = Settings(data_dir=tmp_path / "data", secret_key="a key")
-    async with open_web(settings) as web:
-        transport = httpx.ASGITransport(web.site)
+    async with open_full_app(settings) as web:
+        transport = httpx.ASGITransport(web.app)
         async with httpx.AsyncClient(transport=transport, base_url=settings.base_url, headers=SAME_ORIGIN) as client:
             answer = await client.post(invited["url"], data={"name": "Ada", "password": PASSWORD})
             assert (answer.status_code, answer.headers["location"]) == (303, "/")

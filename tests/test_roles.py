@@ -17,7 +17,7 @@ from sqlalchemy import text
 from waypost.app import run_worker
 from waypost.database import Database
 from waypost.settings import Settings
-from waypost.web_app import open_redirect, open_web
+from waypost.web_app import open_full_app, open_redirect_app
 
 PROBES = ("/healthz", "/readyz", "/metrics")
 NOT_THEIRS = (
@@ -56,12 +56,12 @@ def client_of(app) -> httpx.AsyncClient:
 async def test_a_redirect_process_serves_redirects_and_probes_only(settings: Settings) -> None:
     settings.data_dir.mkdir()
     with Website() as page:
-        async with open_web(settings) as web, client_of(web.site) as client:
+        async with open_full_app(settings) as web, client_of(web.app) as client:
             alice = await new_person(web.db, "alice", now=datetime.now(UTC))
             link = {"destination_url": page.url, "slug": "hello"}
             made = await client.post("/api/v1/links", headers={"Authorization": f"Bearer {alice.key}"}, json=link)
             assert made.status_code == 201, made.text
-        async with open_redirect(settings) as web, client_of(web.site) as client:
+        async with open_redirect_app(settings) as web, client_of(web.app) as client:
             visit = await client.get("/hello")
             assert (visit.status_code, visit.headers["location"]) == (302, page.url)
             for path in PROBES:
@@ -77,8 +77,8 @@ async def test_a_redirect_process_serves_redirects_and_probes_only(settings: Set
 
 async def test_metrics_are_for_trusted_peers_only(settings: Settings) -> None:
     settings.data_dir.mkdir()
-    async with open_redirect(settings) as web:
-        transport = httpx.ASGITransport(web.site, client=("203.0.113.9", 1234))
+    async with open_redirect_app(settings) as web:
+        transport = httpx.ASGITransport(web.app, client=("203.0.113.9", 1234))
         async with httpx.AsyncClient(transport=transport, base_url="http://app.test") as stranger:
             answer = await stranger.get("/metrics")
     assert (answer.status_code, answer.content) == (404, b"")
@@ -92,7 +92,7 @@ async def test_a_redirect_process_answers_acme_challenges(settings: Settings, db
             {"now": 0 if db.dialect == "sqlite" else datetime.now(UTC)},
         )
     for tls, expected in ((True, (200, "token.key")), (False, (404, ""))):
-        async with open_redirect(settings.model_copy(update={"tls": tls})) as web, client_of(web.site) as client:
+        async with open_redirect_app(settings.model_copy(update={"tls": tls})) as web, client_of(web.app) as client:
             answer = await client.get("/.well-known/acme-challenge/token", headers={"Host": "go.example.com"})
             assert (answer.status_code, answer.text) == expected
 

@@ -24,7 +24,7 @@ from waypost.redirect.state import maintain
 from waypost.resources.domains.wiring import tls_context
 from waypost.settings import Settings
 from waypost.web.server import WebServer
-from waypost.web_app import new_probe_app, open_redirect, open_web
+from waypost.web_app import new_probe_app, open_full_app, open_redirect_app
 from waypost.worker.loop import WorkerLoop, cancel, every
 from waypost.worker.run import collect_garbage_rarely, work
 
@@ -46,11 +46,11 @@ async def run_web(
     time_ns: Callable[[], int] = time.time_ns,
 ) -> None:
     """Serve until `stop` is set and open requests have their responses."""
-    open_app = open_redirect if role == "redirect" else open_web
+    open_app = open_redirect_app if role == "redirect" else open_full_app
     async with open_app(settings, clock=clock, time_ns=time_ns, is_shutting_down=stop.is_set) as web:
         tls = await tls_context(settings, web.db, wiring.key_ring(settings), web.tasks) if tls_sockets else None
         connections = Connections(count_malformed=_MALFORMED.add)
-        server = WebServer(_config(web.site, protocol_for(web.state, connections)), tls, tls_sockets)
+        server = WebServer(_config(web.app, protocol_for(web.state, connections)), tls, tls_sockets)
         maintenance = asyncio.create_task(maintain(web.state, connections, server.server_state))
         background = [*web.tasks, maintenance]
         serving = asyncio.create_task(server.serve(sockets))

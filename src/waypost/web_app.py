@@ -26,20 +26,21 @@ from waypost.resources.webhooks.metrics import PendingGauges
 from waypost.settings import Settings
 from waypost.web import guard as web_guard
 from waypost.web.api import new_api
+from waypost.web.client_address import is_https
 from waypost.web.dashboard import AppRouter, Assets, SessionAuth, Views, new_dashboard
 from waypost.web.internal import metrics_endpoint
 from waypost.web.probes import health_endpoints, new_probes
 from waypost.worker.loop import cancel, every
 
 _HOSTS_IN_MEMORY = 50_000
-_READ_LIMIT = 2.0  # seconds of a statement that reads
+_READ_TIMEOUT = 2.0  # seconds per statement
 
 
 @dataclass(frozen=True, slots=True)
-class Web:
-    """The parts of a web process, valid inside `open_web`."""
+class WebProcess:
+    """The parts of a web process, valid inside `open_full_app` or `open_redirect_app`."""
 
-    site: RedirectApp
+    app: RedirectApp
     state: RedirectState
     db: Database
     tasks: "list[asyncio.Task[None]]"
@@ -47,8 +48,8 @@ class Web:
 
 
 @dataclass(frozen=True, slots=True)
-class _Redirects:
-    """The parts that answer visits."""
+class _RedirectParts:
+    """The parts that respond to visits."""
 
     state: RedirectState
     db: Database
@@ -56,23 +57,21 @@ class _Redirects:
     hosts: HostTable
     task: "asyncio.Task[None]"
 
-    def site(self, settings: Settings, app: ASGIApp) -> RedirectApp:
+    def app(self, settings: Settings, app: ASGIApp) -> RedirectApp:
         bot_page = partial(find_bot_page, self.db, settings.shared_domain, settings.base_url)
-        return RedirectApp(
-            self.state, app, bot_page, lambda scope: web_guard.is_https(Request(scope), settings.trusted_proxies)
-        )
+        return RedirectApp(self.state, app, bot_page, lambda scope: is_https(Request(scope), settings.trusted_proxies))
 
 
 @contextlib.asynccontextmanager
-async def open_web(
+async def open_full_app(
     settings: Settings,
     *,
     clock: Clock = now,
     time_ns: Callable[[], int] = time.time_ns,
     is_shutting_down: Callable[[], bool] = lambda: False,
-) -> AsyncIterator[Web]:
-    """`is_shutting_down` makes the readiness probe fail before the process ends."""
-    async with _open_redirects(settings, time_ns) as redirects, contextlib.AsyncExitStack() as stack:
+) -> AsyncIterator[WebProcess]:
+    """Open redirects, API and dashboard. `is_shutting_down` makes the readiness probe fail before the process ends."""
+    async with _open_redirect_parts(settings, time_ns) as redirects, contextlib.AsyncExitStack() as stack:
         db, feed = redirects.db, redirects.feed
         guard = web_guard.Guard(
             db, data_dir=settings.data_dir, base_url=settings.base_url, trusted=settings.trusted_proxies, clock=clock
@@ -85,37 +84,37 @@ async def open_web(
         auth = _session_auth(settings, db, clock)
         deps = wiring.resource_deps(settings, db, feed, clock)
         endpoints = wiring.endpoints(
-            settings, deps, redirects.hosts, guard, auth, views, is_shutting_down=is_shutting_down, closing=stack
+            settings, deps, redirects.hosts, guard, auth, views, is_shutting_down=is_shutting_down, stack=stack
         )
         api = new_api(settings.base_url)
         probes = _probes(settings, db, clock, is_shutting_down)
         for router in (*probes, *(router for package in endpoints for router in package.api)):
             api.include_router(router)
         dashboard = new_dashboard(views, assets, [page for package in endpoints for page in package.pages])
-        site = redirects.site(settings, _app_router(settings, api, dashboard))
-        yield Web(site, redirects.state, db, [redirects.task, flushing])
+        app = redirects.app(settings, _app_router(settings, api, dashboard))
+        yield WebProcess(app, redirects.state, db, [redirects.task, flushing])
 
 
 @contextlib.asynccontextmanager
-async def open_redirect(
+async def open_redirect_app(
     settings: Settings,
     *,
     clock: Clock = now,
     time_ns: Callable[[], int] = time.time_ns,
     is_shutting_down: Callable[[], bool] = lambda: False,
-) -> AsyncIterator[Web]:
-    """Redirects, probes and ACME challenges, without API and dashboard."""
-    async with _open_redirects(settings, time_ns) as redirects:
+) -> AsyncIterator[WebProcess]:
+    """Open redirects, probes and ACME challenges, without API and dashboard."""
+    async with _open_redirect_parts(settings, time_ns) as redirects:
         probes = new_probe_app(settings, redirects.db, clock, is_shutting_down)
         if settings.tls:
             probes.include_router(tls_api.challenge_endpoints(redirects.db))
-        yield Web(redirects.site(settings, probes), redirects.state, redirects.db, [redirects.task])
+        yield WebProcess(redirects.app(settings, probes), redirects.state, redirects.db, [redirects.task])
 
 
 @contextlib.asynccontextmanager
-async def _open_redirects(settings: Settings, time_ns: Callable[[], int]) -> AsyncIterator[_Redirects]:
+async def _open_redirect_parts(settings: Settings, time_ns: Callable[[], int]) -> AsyncIterator[_RedirectParts]:
     async with contextlib.AsyncExitStack() as stack:
-        db = Database(settings.database, read_limit=_READ_LIMIT)
+        db = Database(settings.database, read_limit=_READ_TIMEOUT)
         stack.push_async_callback(db.close)
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
         stack.callback(feed.close)
@@ -129,7 +128,7 @@ async def _open_redirects(settings: Settings, time_ns: Callable[[], int]) -> Asy
         hosts = HostTable(domains.HostSource(db), feed, capacity=_HOSTS_IN_MEMORY)
         task = asyncio.create_task(source.follow([table, hosts]))
         stack.push_async_callback(cancel, [task])
-        yield _Redirects(_redirect_state(settings, table, hosts, spool, time_ns), db, feed, hosts, task)
+        yield _RedirectParts(_redirect_state(settings, table, hosts, spool, time_ns), db, feed, hosts, task)
 
 
 def new_probe_app(settings: Settings, db: Database, clock: Clock, is_shutting_down: Callable[[], bool]) -> FastAPI:

@@ -1,6 +1,6 @@
-"""Makes from the settings what the processes run: dependencies, endpoints, and the worker's work.
+"""Creates what the processes run from the settings: dependencies, endpoints, and the worker's queues and steps.
 
-Each resource makes its own parts in `resources.<name>.wiring`; here is what they need of one another.
+Each resource creates its own parts in `resources.<name>.wiring`. This module connects them.
 """
 
 import sys
@@ -42,7 +42,7 @@ TEMPLATES = {
     name: f"waypost.resources.{name}"
     for name in ("account", "links", "clicks", "qrcodes", "domains", "pixels", "webhooks", "plan")
 }
-"""The packages that have pages, by the prefix of their templates."""
+"""The packages that have pages, by the prefix of their template names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,13 @@ class ResourceDeps:
 
 def resource_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> ResourceDeps:
     client, keys, base_url = outbound_client(settings), key_ring(settings), settings.base_url
-    of_domains = domain_deps(settings, db, feed, clock)
-    of_links = links_wiring.new_deps(settings, db, client, feed.publish, clock)
+    domains_deps = domain_deps(settings, db, feed, clock)
+    links_deps = links_wiring.new_deps(settings, db, client, feed.publish, clock)
     urls = qrcodes.Urls(base_url, derived_keys(settings, "qrcodes"))
     return ResourceDeps(
         account=account_wiring.new_deps(settings, db, feed.publish, clock),
-        links=of_links,
-        domains=_domain_web_deps(settings, of_domains, feed, of_links.destination_checker.check_url),
+        links=links_deps,
+        domains=_domain_web_deps(settings, domains_deps, feed, links_deps.destination_checker.check_url),
         webhooks=webhooks.Deps(db, webhooks.EndpointChecker(client), keys, base_url, clock),
         pixels=pixels.Deps(db, keys, partial(links.invalidate_pixel, feed.publish, clock), base_url, clock),
         qrcodes=qrcodes.Deps(db, urls, settings.shared_domain, base_url, clock),
@@ -112,37 +112,37 @@ def endpoints(
     views: Views,
     *,
     is_shutting_down: Callable[[], bool],
-    closing: AsyncExitStack,
+    stack: AsyncExitStack,
 ) -> list[Endpoints]:
-    closing.callback(deps.links.images.close)
-    closing.callback(deps.qrcodes.image_cache.close)
+    stack.callback(deps.links.images.close)
+    stack.callback(deps.qrcodes.image_cache.close)
     return [
         account_wiring.endpoints(deps.account, guard, auth, views),
         links_wiring.endpoints(deps.links, guard, auth, views, sparklines=partial(find_sparklines, deps.links.clock)),
         domains_wiring.endpoints(settings, deps.domains, hosts, guard, auth, views),
         qrcodes_wiring.endpoints(deps.qrcodes, guard, auth, views),
-        clicks_wiring.endpoints(deps.links, guard, auth, views, is_shutting_down=is_shutting_down, closing=closing),
+        clicks_wiring.endpoints(deps.links, guard, auth, views, is_shutting_down=is_shutting_down, stack=stack),
         webhooks_wiring.endpoints(deps.webhooks, guard, auth, views),
         pixels_wiring.endpoints(deps.pixels, guard, auth, views),
         plan_wiring.endpoints(deps.plan, auth, views),
     ]
 
 
-def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, closing: AsyncExitStack) -> list[WorkerParts]:
+def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: AsyncExitStack) -> list[WorkerParts]:
     client, keys, deps = outbound_client(settings), key_ring(settings), domain_deps(settings, db, feed, now)
     poster = Poster(client)
-    closing.push_async_callback(poster.close)
+    stack.push_async_callback(poster.close)
     return [
         WorkerParts([JobRunner(handlers(settings, db, client, deps, feed), clock=now)]),
         webhooks_wiring.worker_parts(settings, db, poster, keys),
         pixels_wiring.worker_parts(settings, db, poster, keys),
         domains_wiring.worker_parts(settings, deps, client, keys),
-        clicks_wiring.worker_parts(settings, db, closing),
+        clicks_wiring.worker_parts(settings, db, stack),
     ]
 
 
 def handlers(settings: Settings, db: Database, client: Outbound, deps: domains.Deps, feed: ChangeFeed) -> Handlers:
-    """Of the general queue, by the name of the job."""
+    """Return the handlers of the general queue by job name."""
     media = settings.data_dir / "media"
     return {
         domain_detach.JOB: partial(domain_detach.detach_links, db),

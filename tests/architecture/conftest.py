@@ -13,7 +13,7 @@ from architecture.running import BASE_URL, RunningApp
 from journeys.service import Website
 
 from waypost.settings import Settings
-from waypost.web_app import open_web
+from waypost.web_app import open_full_app
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +43,9 @@ async def _opened(directory: Path, template: Path, website: Website) -> AsyncIte
     settings = Settings(
         data_dir=directory, base_url=BASE_URL, outbound_allow=[ip_network("127.0.0.0/8")], secret_key="a key"
     )
-    async with open_web(settings) as web:
-        transport = httpx.ASGITransport(web.site)
+    async with open_full_app(settings) as web:
+        transport = httpx.ASGITransport(web.app)
         async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
-            front = web.site.app
+            front = web.app.app
             pages = [route.path for route in front.dashboard.routes]
             yield RunningApp(client, web.db, front.api, website, pages)

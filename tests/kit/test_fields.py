@@ -8,7 +8,7 @@ from pydantic import Field, InstanceOf
 from waypost.kit.fields import Body, LongText, Text, Timestamp, Upload, Uuid, parse
 
 NO_UNICODE = (
-    "This is not valid Unicode: it holds an unpaired surrogate, half of a character. Send both halves or neither."
+    "This is not valid Unicode: it contains an unpaired surrogate, half of a character. Send both halves or neither."
 )
 NO_FILE = "This must be a file: send it as a multipart/form-data part with a filename."
 ID = UUID("01a1fbb0-9c64-766d-a0c1-63dfc9473774")
@@ -55,7 +55,7 @@ def test_keeps_valid_fields_beside_invalid_ones() -> None:
     assert thing.model_fields_set == {"title"}
     assert wrong.errors == {
         "tags.1": ["This must be a string."],
-        "tags.2": ["This may have at most 5 characters."],
+        "tags.2": ["This must have at most 5 characters."],
         "status": ["This must be one of: active, inactive."],
     }
 

@@ -28,7 +28,7 @@ from waypost.redirect import (
 )
 from waypost.redirect.route import MISSING
 from waypost.settings import Settings
-from waypost.web_app import open_web
+from waypost.web_app import open_full_app
 
 CUSTOM = b"go.brand.test"
 BARE = b"xn--bcher-kva.test"
@@ -248,10 +248,10 @@ class Town:
 async def town(database_url: str, tmp_path: Path) -> AsyncIterator[Town]:
     names = {"base_url": "http://app.test", "shared_domain": HOST.decode()}
     here = {"data_dir": tmp_path, "database_url": database_url, "outbound_allow": [ip_network("127.0.0.0/8")]}
-    async with open_web(Settings(**names, **here, secret_key="a key")) as web:
+    async with open_full_app(Settings(**names, **here, secret_key="a key")) as web:
         alice = await new_person(web.db, "alice", now=datetime.now(UTC))
         id_ = await domain(web.db, alice.account_id, CUSTOM.decode(), root_url=ROOT.decode())
-        async with serve(web.site, http=protocol_for(web.state, Connections())) as wire:
+        async with serve(web.app, http=protocol_for(web.state, Connections())) as wire:
             yield Town(wire, web.db, alice, str(id_))
 
 

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from waypost.kit.errors import Invalid, TooLarge
 from waypost.kit.fields import Upload
 from waypost.web import read_fields
-from waypost.web.body import JSON_LIMIT, MULTIPART_LIMIT
+from waypost.web.body import MAX_JSON, MAX_MULTIPART
 
 JSON = "application/json"
 FORM = "multipart/form-data; boundary=xyz"
@@ -211,7 +211,7 @@ async def test_refuses_an_unusable_boundary(content_type: str) -> None:
 
 
 @pytest.mark.parametrize("announce", [True, False])
-@pytest.mark.parametrize(("content_type", "limit"), [(JSON, JSON_LIMIT), (FORM, MULTIPART_LIMIT)])
+@pytest.mark.parametrize(("content_type", "limit"), [(JSON, MAX_JSON), (FORM, MAX_MULTIPART)])
 async def test_refuses_a_body_over_the_limit(content_type: str, limit: int, announce: bool) -> None:
     with pytest.raises(TooLarge, match=f"{limit:,} bytes"):
         await read(b" " * (limit + 1), content_type, announce=announce)
@@ -233,9 +233,9 @@ async def test_stops_reading_at_the_limit() -> None:
 
     with pytest.raises(TooLarge):
         await read_fields(Request({"type": "http", "method": "POST", "headers": []}, receive))
-    assert read_chunks <= JSON_LIMIT // 65_536 + 1
+    assert read_chunks <= MAX_JSON // 65_536 + 1
 
 
 async def test_accepts_a_body_at_the_limit() -> None:
-    text = "x" * (JSON_LIMIT - len('{"a": ""}'))
+    text = "x" * (MAX_JSON - len('{"a": ""}'))
     assert await read(json.dumps({"a": text}).encode(), announce=False) == {"a": text}

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterable
-from typing import Self, TypeVar
+from typing import TypeVar
 
 Errors = dict[str, list[str]]
 T = TypeVar("T")
@@ -46,19 +46,19 @@ class NotFound(WaypostError):
     """There is no such resource."""  # or it is another account's: callers cannot distinguish
 
 
-def or_not_found(found: T | None) -> T:
-    """Raises NotFound for None."""
-    if found is None:
+def or_not_found(value: T | None) -> T:
+    """Return the value. Raises NotFound if it is None."""
+    if value is None:
         raise NotFound
-    return found
+    return value
 
 
 class MethodNotAllowed(WaypostError):
-    """The path does not take that method."""
+    """The path does not support this method."""
 
     def __init__(self, allowed: Iterable[str]) -> None:
         self.allowed = sorted(allowed)
-        super().__init__(f"The path does not take that method. Use one of: {', '.join(self.allowed)}.")
+        super().__init__(f"The path does not support this method. Use one of: {', '.join(self.allowed)}.")
 
 
 class UnregistrableName(WaypostError):
@@ -69,7 +69,7 @@ class TooLarge(WaypostError):
     """The request's body is too large."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"The request's body is too large: it may have at most {limit:,} bytes.")
+        super().__init__(f"The request's body is too large: it must have at most {limit:,} bytes.")
 
 
 class RateLimited(WaypostError):
@@ -78,7 +78,7 @@ class RateLimited(WaypostError):
     def __init__(self, retry_after: int) -> None:
         super().__init__()
         self.retry_after = retry_after
-        """Whole seconds until a slot frees, at least 1."""
+        """Whole seconds until the next request is accepted, at least 1."""
 
 
 class Unavailable(WaypostError):
@@ -104,11 +104,11 @@ class Conflict(Invalid):
 
 
 class SettingsError(Exception):
-    """What is wrong with the configuration, in words for the operator. Never holds a secret's value."""
+    """The configuration is wrong. The message is for the operator, and contains no secret."""
 
 
 class Problems:
-    """Collects what is wrong with an input, so that one answer names every field."""
+    """Collects the problems with an input, so that one response names every field."""
 
     def __init__(self, errors: Errors | None = None) -> None:
         self.errors: Errors = dict(errors or {})
@@ -119,13 +119,13 @@ class Problems:
             messages.append(message)
 
     def __contains__(self, field: str) -> bool:
-        """Whether the field, or an element or member of it, was found wrong."""
+        """Return whether the field, or an element or member of it, has a problem."""
         return any(name == field or name.startswith(f"{field}.") for name in self.errors)
 
     def __bool__(self) -> bool:
         return bool(self.errors)
 
-    def raise_if_any(self) -> Self:
+    def raise_if_any(self) -> None:
+        """Raise Invalid if there are problems."""
         if self.errors:
             raise Invalid(self.errors)
-        return self

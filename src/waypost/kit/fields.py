@@ -1,6 +1,6 @@
 """Types for the fields of a request body, and `parse`, which validates a body field by field.
 
-Nothing is converted: 5 is not a string. Text holds no control characters.
+Nothing is converted: 5 is not a string. Text contains no control characters.
 """
 
 import re
@@ -31,13 +31,13 @@ M = TypeVar("M", bound=BaseModel)
 ONE_LINE = r"^[^\x00-\x1f\x7f]*$"
 """Matches text without control characters. ECMA-262 for the OpenAPI document; Python, Go and Rust agree on it."""
 LINES = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"
-"""The same, but with line breaks and tabs."""
+"""Matches text with line breaks and tabs, but without other control characters."""
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 _CONTROLS_IN_LINES = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 _NO_UNICODE = (
-    "This is not valid Unicode: it holds an unpaired surrogate, half of a character. Send both halves or neither."
+    "This is not valid Unicode: it contains an unpaired surrogate, half of a character. Send both halves or neither."
 )
 
 
@@ -55,7 +55,7 @@ class Body(BaseModel):
 
     REQUIRED: ClassVar[Collection[str]] = ()
     NOT_NULL: ClassVar[Collection[str]] = ()
-    """In addition to those required."""
+    """Fields that must not be null, in addition to REQUIRED."""
     EXAMPLE: ClassVar[Mapping[str, Any]] = {}
 
     def check_required(self, problems: Problems) -> None:
@@ -76,7 +76,7 @@ class Upload:
 
 
 def text_problem(text: str) -> str | None:
-    """The reason to refuse text of one line. It is never stored, and PostgreSQL would not even compare a NUL."""
+    """Return the problem with text of one line, or None. PostgreSQL cannot even compare a NUL."""
     if _SURROGATES.search(text):
         return _NO_UNICODE
     return "This may not hold control characters." if _CONTROLS.search(text) else None
@@ -113,7 +113,7 @@ class Documented:
 def max_characters(count: int) -> Documented:
     def checked(text: str) -> str:
         if len(text) > count:
-            raise ValueError(f"This may have at most {count} characters.")
+            raise ValueError(f"This must have at most {count} characters.")
         return text
 
     return Documented({"maxLength": count}, AfterValidator(checked))
@@ -121,7 +121,7 @@ def max_characters(count: int) -> Documented:
 
 def _not_blank(text: str) -> str:
     if not text.strip():
-        raise ValueError("This may not be blank.")
+        raise ValueError("This must not be blank.")
     return text
 
 
@@ -129,21 +129,21 @@ NOT_BLANK = Documented({"minLength": 1}, AfterValidator(_not_blank))
 
 
 def max_entries(count: int) -> Documented:
-    """For a list."""
+    """Limit the entries of a list."""
     return _limit_size("maxItems", count)
 
 
 def max_keys(count: int) -> Documented:
-    """For an object."""
+    """Limit the keys of an object."""
     return _limit_size("maxProperties", count)
 
 
 def _limit_size(keyword: str, count: int) -> Documented:
-    """A longer one is refused before its entries are validated."""
+    """Refuse a longer value before its entries are validated."""
 
     def checked(value: Any) -> Any:
         if isinstance(value, dict | list) and len(value) > count:
-            raise ValueError(f"This may have at most {count} entries.")
+            raise ValueError(f"This must have at most {count} entries.")
         return value
 
     return Documented({keyword: count}, BeforeValidator(checked))
@@ -173,7 +173,7 @@ Uuid = Annotated[UUID, BeforeValidator(_uuid)]
 
 TimestampText = Annotated[str, Documented({"format": "date-time"})]
 IdText = Annotated[str, Documented({"format": "uuid"})]
-"""A UUID in an answer."""
+"""A UUID in a response."""
 
 _MAX_MESSAGES = 100
 """For one field: thousands of wrong entries are neither all reported, nor do they hide problems of other fields."""
@@ -188,15 +188,15 @@ _MESSAGES = {
     "model_type": "This must be an object.",
     # files are the only class whose instances a body can hold
     "is_instance_of": "This must be a file: send it as a multipart/form-data part with a filename.",
-    "missing": "This is required.",
-    "string_too_long": "This may have at most {max_length} characters.",
+    "missing": REQUIRED,
+    "string_too_long": "This must have at most {max_length} characters.",
     "string_too_short": "This must have at least {min_length} characters.",
     "string_unicode": "This must be valid Unicode text.",
-    "too_long": "This may have at most {max_length} entries.",
+    "too_long": "This must have at most {max_length} entries.",
     "too_short": "This must have at least {min_length} entries.",
     "literal_error": "This must be one of: {expected}.",
     "greater_than_equal": "This must be at least {ge}.",
-    "less_than_equal": "This may be at most {le}.",
+    "less_than_equal": "This must be at most {le}.",
 }
 
 

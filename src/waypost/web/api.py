@@ -1,6 +1,6 @@
-"""The JSON API's application: FastAPI with the specification's error envelope and OpenAPI document.
+"""The JSON API's application: FastAPI with our error envelope and OpenAPI document.
 
-What an endpoint's dependencies enforce is read from them into the document: key, scope, body and errors.
+The document is completed from the dependencies of each endpoint: key, scope, body and errors.
 """
 
 import json
@@ -25,7 +25,7 @@ PREFIX = "/api/v1"
 
 Schema = dict[str, Any]
 
-_ABOUT = f"""Everything the dashboard does with links, QR codes, domains, pixels and webhooks, for programs.
+_ABOUT = f"""Manage links, QR codes, domains, pixels and webhooks.
 
 Send a key as `Authorization: Bearer <key>`. Create keys under **API** in the dashboard; a key has only the scopes it
 was created with. Bodies are JSON, or `multipart/form-data` to upload a file. Lists are paginated.
@@ -40,12 +40,12 @@ _TAGS = {
     "qrcodes": ("QR codes", "Each link has a QR code: set its style, and show its image by a signed URL."),
     "clicks": ("Clicks and statistics", "Clicks one by one, and statistics of one link or of all links."),
     "domains": ("Domains", "Use your own domains for links: register a domain, set its DNS record, verify it."),
-    "pixels": ("Pixels", "Advertising pixels of links, and the results of events sent to their platforms."),
+    "pixels": ("Pixels", "Retargeting pixels, and the results of their server-side events."),
     "webhooks": ("Webhooks", "Notify your own server of events: signed, and retried until it accepts them."),
     "keys": ("API keys", "List the account's keys. Create and revoke keys in the dashboard."),
     "account": ("Account", "The account of the key, its plan and limits, and the key's scopes."),
 }
-"""In the order in which they are shown."""
+"""Title and description by tag, in the order in which they are shown."""
 _TAG_OF_OPERATION = {"stats_of_account": "clicks", "stats_of_link": "clicks", "account_tokens": "keys"}
 
 _SECURITY_SCHEMES = {
@@ -58,7 +58,7 @@ _MEANINGS: dict[int | str, str] = {
     "default": "Any other error.",
 }
 _INTEGER = {"type": "integer"}
-_BUDGET = {
+_RATE_LIMIT_HEADERS = {
     "X-RateLimit-Limit": {"description": "Requests per minute", "schema": _INTEGER},
     "X-RateLimit-Remaining": {"description": "Requests left in this minute", "schema": _INTEGER},
 }
@@ -105,12 +105,12 @@ class _Api(FastAPI):
 
 
 def _operation_id(route: APIRoute) -> str:
-    """`links_create`: what generated clients call their functions."""
+    """Return the name of the function in generated clients, such as `links_create`."""
     return "_".join([*map(str, route.tags), route.name.rstrip("_")])
 
 
 def new_api(base_url: str | None = None) -> FastAPI:
-    """Without routes; the composition root includes those of the resources."""
+    """Return the application without endpoints; the composition root adds them."""
     app = _Api(
         title="Waypost",
         version="1",
@@ -145,7 +145,7 @@ def _files() -> APIRouter:
 
 
 def _describe(document: Schema, routes: Sequence[BaseRoute]) -> Schema:
-    """Complete the document that FastAPI makes of the routes' signatures."""
+    """Complete the document that FastAPI derives from the signatures of endpoints."""
     document["components"]["securitySchemes"] = _SECURITY_SCHEMES
     document["components"]["schemas"] |= _ERROR_SCHEMAS
     document["tags"] = [
@@ -167,7 +167,7 @@ def _complete(operation: Schema, route: APIRoute) -> None:
     for call in _dependencies(route.dependant):
         if isinstance(call, Permission):
             operation["security"] = [{"bearer": [call.scope] if call.scope else []}]
-            operation["responses"][str(route.status_code or 200)]["headers"] = _BUDGET
+            operation["responses"][str(route.status_code or 200)]["headers"] = _RATE_LIMIT_HEADERS
             _add_errors(operation, 401, 402, *((403,) if call.scope else ()), 429)
             if any(parameter["in"] == "query" for parameter in operation.get("parameters", ())):
                 _add_errors(operation, 422)
@@ -183,13 +183,13 @@ def _add_errors(operation: Schema, *statuses: int) -> None:
 
 
 def _dependencies(dependant: Dependant) -> Iterator[Any]:
-    for each in dependant.dependencies:
-        yield each.call
-        yield from _dependencies(each)
+    for dependency in dependant.dependencies:
+        yield dependency.call
+        yield from _dependencies(dependency)
 
 
 def error_responses(*statuses: int | str) -> dict[int | str, Schema]:
-    """For `responses=` of a route, in addition to those that its dependencies imply."""
+    """Return `responses=` of an endpoint, in addition to those that its dependencies imply."""
     return {status: _error_response(status) for status in statuses}
 
 
@@ -205,7 +205,7 @@ def parameter(name: str, schema: Schema, description: str) -> Schema:
 
 
 def query_parameters(*parameters: Schema) -> Schema:
-    """For `openapi_extra=` of a route that reads its query string itself."""
+    """Return `openapi_extra=` of an endpoint that reads its query string itself."""
     return {"parameters": list(parameters)}
 
 
@@ -220,7 +220,7 @@ PAGING = (
 
 
 def _request_body(body: ParsedBody[Any]) -> Schema:
-    """As JSON and as a multipart form."""
+    """Describe the body as JSON and as a multipart form."""
     model: type[Body] = body.model
     fields = {name: _without_null(field) for name, field in model.model_json_schema()["properties"].items()}
     never_null = {*model.REQUIRED, *model.NOT_NULL}
@@ -229,7 +229,7 @@ def _request_body(body: ParsedBody[Any]) -> Schema:
         for name, field in fields.items()
         if field != _FILE
     }
-    as_form = dict(each for name, field in fields.items() for each in _form_fields(name, field))
+    as_form = dict(form_field for name, field in fields.items() for form_field in _form_fields(name, field))
     media_types = {
         "application/json": {"schema": _object(as_json, model.REQUIRED), "example": model.EXAMPLE},
         "multipart/form-data": {"schema": _object(as_form, model.REQUIRED)},
@@ -238,13 +238,13 @@ def _request_body(body: ParsedBody[Any]) -> Schema:
 
 
 def _without_null(field: Schema) -> Schema:
-    """Also without default: every field of a body may be left out."""
-    (schema,) = [each for each in field["anyOf"] if each != {"type": "null"}]
+    """Remove null and the default from a schema: every field of a body may be left out."""
+    (schema,) = [option for option in field["anyOf"] if option != {"type": "null"}]
     return _FILE if "$ref" in schema else schema
 
 
 def _form_fields(name: str, field: Schema) -> Iterator[tuple[str, Schema]]:
-    """Nested values are named as PHP and browsers name them; an empty text means null."""
+    """Name nested values as PHP forms do. Empty text means null."""
     if field["type"] == "array":
         yield f"{name}[]", field
     elif field["type"] == "object":

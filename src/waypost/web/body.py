@@ -18,9 +18,9 @@ from waypost.kit.fields import Body, Upload, parse
 B = TypeVar("B", bound=Body)
 Reader = Callable[[Request], Awaitable[dict[str, Any]]]
 
-JSON_LIMIT = 1 << 20
-MULTIPART_LIMIT = 3 << 20
-_TYPE_LIMIT = 256
+MAX_JSON = 1 << 20
+MAX_MULTIPART = 3 << 20
+_MAX_CONTENT_TYPE = 256
 
 
 FormValue = str | Upload | None
@@ -51,18 +51,18 @@ class ParsedBody(Generic[B]):
 
 async def read_fields(request: Request) -> dict[str, Any]:
     content_type = request.headers.get("content-type", "")
-    if len(content_type) > _TYPE_LIMIT:  # parsing its parameters takes quadratic time
-        raise malformed(f"The Content-Type may have at most {_TYPE_LIMIT} characters.")
+    if len(content_type) > _MAX_CONTENT_TYPE:  # parsing its parameters takes quadratic time
+        raise malformed(f"The Content-Type must have at most {_MAX_CONTENT_TYPE} characters.")
     kind, options = parse_options_header(content_type)
     if kind == b"multipart/form-data":
-        return read_multipart(await read_body(request, MULTIPART_LIMIT), options.get(b"boundary", b""))
+        return read_multipart(await read_body(request, MAX_MULTIPART), options.get(b"boundary", b""))
     if kind in {b"", b"application/json"} or kind.endswith(b"+json"):
-        return _json(await read_body(request, JSON_LIMIT))
+        return _json(await read_body(request, MAX_JSON))
     raise malformed("Send JSON (Content-Type: application/json) or a multipart/form-data body.")
 
 
 async def read_body(request: Request, limit: int) -> bytes:
-    """Raises Invalid on `body` for a compressed body: a few bytes could decompress to gigabytes."""
+    """Read the body. Raises TooLarge, and Invalid for a compressed body: a few bytes could decompress to gigabytes."""
     if request.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
         raise malformed("Send the body uncompressed, without Content-Encoding.")
     declared = request.headers.get("content-length", "")
@@ -112,15 +112,15 @@ def _finite(text: str) -> float:
 
 
 def read_multipart(body: bytes, boundary: bytes) -> dict[str, Any]:
-    """Raises Invalid on `body`."""
-    return nest(_named(*part) for part in _parts(body, boundary))
+    """Read the fields. Raises Invalid on `body`."""
+    return nest(_read_part(*part) for part in _split(body, boundary))
 
 
-def malformed(why: str) -> Invalid:
-    return Invalid({"body": [why]})
+def malformed(reason: str) -> Invalid:
+    return Invalid({"body": [reason]})
 
 
-def _parts(body: bytes, boundary: bytes) -> list[_Part]:
+def _split(body: bytes, boundary: bytes) -> list[_Part]:
     """Split with bytes methods, which are fast for any body; a byte-by-byte parser could be kept busy."""
     if not boundary:
         raise malformed("The multipart body's Content-Type names no boundary.")
@@ -130,18 +130,18 @@ def _parts(body: bytes, boundary: bytes) -> list[_Part]:
         if piece.startswith(b"--"):
             return parts
         if len(parts) == _MAX_PARTS:
-            raise malformed(f"The multipart body may have at most {_MAX_PARTS} parts.")
-        parts.append(_part(piece))
+            raise malformed(f"The multipart body must have at most {_MAX_PARTS} parts.")
+        parts.append(_parse_part(piece))
     raise malformed("The multipart body ends before its last boundary.")
 
 
-def _part(piece: bytes) -> _Part:
+def _parse_part(piece: bytes) -> _Part:
     padding, _, rest = piece.partition(b"\r\n")
     head, blank_line, content = rest.partition(b"\r\n\r\n")
     if padding.strip(b" \t") or not blank_line:
         raise malformed("The multipart body is malformed.")
     if len(head) > _MAX_HEADERS:
-        raise malformed(f"The headers of a part of the multipart body may have at most {_MAX_HEADERS} bytes.")
+        raise malformed(f"The headers of a part of the multipart body must have at most {_MAX_HEADERS} bytes.")
     return dict(_header(line) for line in head.split(b"\r\n")), content
 
 
@@ -150,7 +150,7 @@ def _header(line: bytes) -> tuple[bytes, bytes]:
     return name.lower(), value.strip(b" \t")
 
 
-def _named(headers: dict[bytes, bytes], content: bytes) -> tuple[str, FormValue]:
+def _read_part(headers: dict[bytes, bytes], content: bytes) -> tuple[str, FormValue]:
     disposition = headers.get(b"content-disposition", b"")
     if disposition.count(b";") > _MAX_OPTIONS:  # parsing them takes quadratic time
         raise malformed("A part of the multipart body is named with too many semicolons.")
@@ -179,13 +179,13 @@ def nest(values: Iterable[tuple[str, FormValue]]) -> dict[str, Any]:
             continue
         outer, inner = nested.groups()
         if inner == "" or (inner.isascii() and inner.isdigit()):
-            _inside(fields, outer, list).extend([] if value is None else [value])
+            _nested(fields, outer, list).extend([] if value is None else [value])
         else:
-            _inside(fields, outer, dict)[inner] = value
+            _nested(fields, outer, dict)[inner] = value
     return fields
 
 
-def _inside(fields: dict[str, Any], name: str, kind: type[Any]) -> Any:
+def _nested(fields: dict[str, Any], name: str, kind: type[Any]) -> Any:
     if not isinstance(fields.get(name), kind):
         fields[name] = kind()
     return fields[name]
@@ -195,4 +195,4 @@ def _text(raw: bytes) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError:
-        raise malformed("The multipart body holds text that is not UTF-8.") from None
+        raise malformed("The multipart body contains text that is not UTF-8.") from None

@@ -38,7 +38,7 @@ CODES = {
     429: "rate_limited",
     500: "server_error",
 }
-"""The specification's codes; every other status is an `http_error`."""
+"""Every other status is an `http_error`."""
 
 STATUSES: dict[type[errors.WaypostError], int] = {
     errors.BadRequest: 400,
@@ -55,10 +55,10 @@ STATUSES: dict[type[errors.WaypostError], int] = {
 }
 
 BARE = frozenset({406})
-"""Sent without the envelope (spec, Errors: the exception)."""
+"""Sent without the envelope."""
 
-BUDGET = "waypost.budget"
-"""Key in the ASGI scope: what the guard took from a budget, and that budget's limit."""
+RATE_LIMIT = "waypost.rate_limit"
+"""Key in the ASGI scope: the result of the rate limiter, and its limit."""
 
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 _SECRET = re.compile(r"(wp_live_|whsec_)[\w-]+|(?<=Bearer )\S+|(?<=\[parameters: ).*")
@@ -90,7 +90,7 @@ class JsonResponse(Response):
 
 
 def data(content: Any, status: int = 200) -> JsonResponse:
-    """`{"data": …}`. FastAPI neither copies nor validates a response that an endpoint returns."""
+    """Return `{"data": …}`. FastAPI neither copies nor validates a response that an endpoint returns."""
     return JsonResponse({"data": content}, status)
 
 
@@ -122,7 +122,7 @@ class ServerErrors:
     """
 
     def __init__(self, app: ASGIApp, respond: Callable[[Scope, str], Response]) -> None:
-        """`respond`: to a scope, with a message."""
+        """`respond`: builds the response to a scope with a message."""
         self._app = app
         self._respond = respond
 
@@ -130,41 +130,41 @@ class ServerErrors:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        has_begun = False
+        has_started = False
 
-        async def send_with_budget(message: Message) -> None:
-            nonlocal has_begun
+        async def send_with_rate_limit(message: Message) -> None:
+            nonlocal has_started
             if message["type"] == "http.response.start":
-                has_begun = True
-                _add_budget(message, scope)
+                has_started = True
+                _add_rate_limit_headers(message, scope)
             await send(message)
 
         try:
-            await self._app(scope, receive, send_with_budget)
+            await self._app(scope, receive, send_with_rate_limit)
         except ClientDisconnect:
             return
         except Exception as error:  # noqa: BLE001  # the one place for unexpected errors
             error_id = log_server_error(error, scope)
-            if not has_begun:
-                message = f"Something went wrong on our side. The error's number is {error_id}."
+            if not has_started:
+                message = f"Something went wrong on our side. The error ID is {error_id}."
                 response = self._respond(scope, message)
-                await response(scope, receive, send_with_budget)
+                await response(scope, receive, send_with_rate_limit)
 
 
-def _add_budget(message: Message, scope: Scope) -> None:
-    if BUDGET in scope:
-        taken, limit = scope[BUDGET]
+def _add_rate_limit_headers(message: Message, scope: Scope) -> None:
+    if RATE_LIMIT in scope:
+        result, limit = scope[RATE_LIMIT]
         headers = MutableHeaders(scope=message)
         headers["X-RateLimit-Limit"] = str(limit)
-        headers["X-RateLimit-Remaining"] = str(taken.remaining)
+        headers["X-RateLimit-Remaining"] = str(result.remaining)
 
 
-def note_budget(request: Request, taken: RateLimitResult, limit: int) -> None:
-    request.scope[BUDGET] = (taken, limit)
+def set_rate_limit(request: Request, result: RateLimitResult, limit: int) -> None:
+    request.scope[RATE_LIMIT] = (result, limit)
 
 
 def log_server_error(error: Exception, scope: Scope) -> str:
-    """Return the ID that the response shows and the log has."""
+    """Log the error. Return the ID that the response shows."""
     error_id = uuid4().hex
     trace = _SECRET.sub("…", "".join(traceback.format_exception(error)))
     path = _without_token(scope["path"])
@@ -186,7 +186,7 @@ async def _domain_error(request: Request, error: Exception) -> Response:
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
-    """Starlette's own: an unknown path, or a known path with another method."""
+    """Handle Starlette's own errors: an unknown path, or a known path with another method."""
     assert isinstance(error, HTTPException)  # noqa: S101  # registered for these alone
     if error.status_code == 404:
         return enveloped(404, errors.NotFound().message)
@@ -196,7 +196,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 async def _validation_error(_request: Request, error: Exception) -> Response:
-    """Parameters that FastAPI validates, declared by an endpoint that does not read them itself."""
+    """Handle problems with parameters that FastAPI validates."""
     assert isinstance(error, RequestValidationError)  # noqa: S101  # registered for these alone
     problems = errors.Problems()
     for detail in error.errors():
@@ -205,13 +205,13 @@ async def _validation_error(_request: Request, error: Exception) -> Response:
 
 
 def methods_of(request: Request) -> list[str]:
-    """All methods of the path: the framework knows only those of the first route that matches."""
+    """Return all methods of the path: the framework knows only those of the first route that matches."""
     routes = request.app.router.routes
 
-    def is_taken(method: str) -> bool:
+    def is_supported(method: str) -> bool:
         return any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
 
-    return [method for method in _METHODS if is_taken(method)]
+    return [method for method in _METHODS if is_supported(method)]
 
 
 def status_of(error: errors.WaypostError) -> int:

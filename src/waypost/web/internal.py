@@ -1,4 +1,4 @@
-"""Internal paths for the operator's own programs, such as Prometheus and Caddy. For others they do not exist.
+"""Internal paths for the operator's own programs, such as Prometheus and Caddy. Others get 404.
 
 The Host header is checked as well as the peer: with DNS rebinding, a web page makes its visitors' browsers send
 requests from inside the network under a public name.
@@ -19,21 +19,21 @@ from waypost.kit.errors import MethodNotAllowed, NotFound
 from waypost.kit.proxies import Network, is_trusted, read_forwarded
 from waypost.kit.urls import is_public_name
 from waypost.metrics import CONTENT_TYPE, Gauge, render
+from waypost.web.client_address import PROXY_HEADERS
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 Gauges = Callable[[], Awaitable[Sequence[Gauge]]]
 
 
 _LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
-_PROXY_HEADERS = ("via", "forwarded", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-real-ip")
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]*)(?::[0-9]*)?")
 
 
 def internal_route(
     path: str, endpoint: Endpoint, *, trusted: Sequence[Network], own_hosts: Collection[str] = ()
 ) -> APIRouter:
-    """Respond to GET from this machine and from the `trusted` networks, if the Host header is one of `own_hosts`
-    (with or without port), an IP address or a name that is not public.
+    """Return an endpoint for GET from this machine and the `trusted` networks, with a safe Host header: one of
+    `own_hosts` (with or without port), an IP address or a name that is not public.
     """
     router = APIRouter(include_in_schema=False)
     router.add_route(path, _InternalRoute(endpoint, trusted, own_hosts), include_in_schema=False)  # type: ignore[arg-type]
@@ -46,11 +46,11 @@ class _InternalRoute:
     def __init__(self, endpoint: Endpoint, trusted: Sequence[Network], own_hosts: Collection[str]) -> None:
         self._endpoint = endpoint
         self._trusted = (*_LOOPBACK, *trusted)
-        self._own_names = {_name_of(host) for host in own_hosts}
+        self._own_names = {_read_name(host) for host in own_hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope)
-        if not (self._is_host_safe(request) and all(is_trusted(each, self._trusted) for each in _hops_of(request))):
+        if not (self._is_host_safe(request) and all(is_trusted(hop, self._trusted) for hop in _read_hops(request))):
             raise NotFound
         if request.method != "GET":
             raise MethodNotAllowed(["GET"])
@@ -58,19 +58,14 @@ class _InternalRoute:
         await response(scope, receive, send)
 
     def _is_host_safe(self, request: Request) -> bool:
-        name = _name_of(",".join(request.headers.getlist("host")))
+        name = _read_name(",".join(request.headers.getlist("host")))
         return name is not None and (name in self._own_names or _is_address(name) or not is_public_name(name))
 
 
-def is_proxied(request: Request) -> bool:
-    """Whether a header shows that the request came through a proxy."""
-    return any(name in request.headers for name in _PROXY_HEADERS)
-
-
-def _name_of(host: str) -> str | None:
-    """Without port, brackets and trailing dot. Empty if none was sent, which no browser does."""
-    found = _HOST.fullmatch(host.lower())
-    return found[1].strip("[]").removesuffix(".") if found else None
+def _read_name(host: str) -> str | None:
+    """Return the name without port, brackets and trailing dot. Empty if none was sent, which no browser does."""
+    match = _HOST.fullmatch(host.lower())
+    return match[1].strip("[]").removesuffix(".") if match else None
 
 
 def _is_address(name: str) -> bool:
@@ -81,23 +76,23 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _hops_of(request: Request) -> list[str]:
-    """Every address that the request claims to have come from or through.
+def _read_hops(request: Request) -> list[str]:
+    """Return every address that the request claims to have come from or through.
 
     Otherwise all visitors of an unlisted proxy on this machine would seem local, and a proxy that passes on headers it
     does not know would let visitors choose their address.
     """
     peer = request.client.host if request.client else ""
-    named = {name: ",".join(request.headers.getlist(name)) for name in _PROXY_HEADERS if name in request.headers}
-    lists = (read_forwarded(named.get("forwarded", ""))[0], named.get("x-forwarded-for"), named.get("x-real-ip"))
-    hops = [hop for each in lists if each for hop in each.split(",")]
-    return [peer, *(hops or [""] * bool(named))]
+    headers = {name: ",".join(request.headers.getlist(name)) for name in PROXY_HEADERS if name in request.headers}
+    lists = (read_forwarded(headers.get("forwarded", ""))[0], headers.get("x-forwarded-for"), headers.get("x-real-ip"))
+    hops = [hop for text in lists if text for hop in text.split(",")]
+    return [peer, *(hops or [""] * bool(headers))]
 
 
 def metrics_endpoint(
     data_dir: Path, gauges: Gauges, *, trusted: Sequence[Network], own_hosts: Collection[str] = ()
 ) -> APIRouter:
-    """What Prometheus scrapes. `gauges` are read for each request."""
+    """Return the endpoint that Prometheus scrapes. `gauges` are read for each request."""
 
     async def show(_: Request) -> Response:
         content = await asyncio.to_thread(render, data_dir, await gauges())

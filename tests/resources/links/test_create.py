@@ -85,9 +85,9 @@ async def test_reports_an_oversized_field_once_with_other_problems(env: Env) -> 
     many = {"utm_params": {f"utm_{n}": 5 for n in range(5_000)}, "tags": [5] * 5_000, "pixel_ids": [5] * 5_000}
     assert faults(await env.post({"title": 5, **many})) == {
         "title": ["This must be a string."],
-        "utm_params": ["This may have at most 20 entries."],
-        "tags": ["This may have at most 100 entries."],
-        "pixel_ids": ["This may have at most 20 entries."],
+        "utm_params": ["This must have at most 20 entries."],
+        "tags": ["This must have at most 100 entries."],
+        "pixel_ids": ["This must have at most 20 entries."],
     }
 
 

@@ -87,7 +87,7 @@ async def test_reports_problems_by_index(env: Env) -> None:
 
 async def test_a_link_has_at_most_20_pixels(env: Env) -> None:
     ids = [await env.pixel() for _ in range(21)]
-    assert faults(await env.post({"pixel_ids": ids})) == {"pixel_ids": ["This may have at most 20 entries."]}
+    assert faults(await env.post({"pixel_ids": ids})) == {"pixel_ids": ["This must have at most 20 entries."]}
     assert (await env.make(pixel_ids=ids[:20]))["pixel_ids"] == ids[:20]
 
 

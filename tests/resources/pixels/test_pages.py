@@ -117,7 +117,7 @@ async def test_faults_are_beside_their_fields_and_what_was_typed_is_kept(place: 
     assert (refused.status_code, refused.text.count('class="error"')) == (422, 4)
     assert typed["access_token"] in unescape(refused.text)
     refused = await ada.post(path, typed | {"platform": "tiktok", "pixel_id": "x"})
-    assert (refused.status_code, "This may not be blank." in refused.text) == (422, True)
+    assert (refused.status_code, "This must not be blank." in refused.text) == (422, True)
     assert 'value="tiktok" aria-describedby="about-tiktok" checked' in refused.text
     assert (await row(place, path)).platform == "facebook"
     unpaid = await bob.post("/pixels/new", NEW)

@@ -100,12 +100,12 @@ async def test_shows_faults_and_keeps_the_input(place: WebApp) -> None:
     assert {name: text[:16] for name, text in reported} == {
         "foreground": "This must be a h",
         "background": "This must be a h",
-        "size": "This may be at m",
+        "size": "This must be at ",
         "margin": "This must be an ",
     }
     assert "<script>alert" not in refused.text
     tried = await ada.get(f"/links/{link.id}/qrcode/look", params=typed)
-    assert (tried.status_code, "Size: This may be at most 2048" in tried.text, "download" in tried.text) == (
+    assert (tried.status_code, "Size: This must be at most 2048" in tried.text, "download" in tried.text) == (
         200,
         True,
         False,

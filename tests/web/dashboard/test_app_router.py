@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 from waypost.kit.clock import now
 from waypost.kit.errors import RateLimited
 from waypost.web.dashboard import Assets, Views, new_dashboard
-from waypost.web.dashboard.app_router import PLAIN, UNSTATED, UNTRUSTED, AppRouter
+from waypost.web.dashboard.app_router import PLAIN, UNKNOWN, UNTRUSTED, AppRouter
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ async def test_avoids_redirect_loops_behind_proxies(has_tls: bool) -> None:
         "trusted": [ip_network("127.0.0.1/32")],
         "has_tls": has_tls,
     }
-    front, reported = AppRouter(_nothing, _nothing, ["api"], **known), UNSTATED.format(base_url="https://app.test")
+    front, reported = AppRouter(_nothing, _nothing, ["api"], **known), UNKNOWN.format(base_url="https://app.test")
     with capture_logs() as logs:
         for peer, headers in (
             ("127.0.0.1", {}),

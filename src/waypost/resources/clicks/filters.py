@@ -54,7 +54,7 @@ def check_names(query: QueryParams, names: Collection[str], problems: Problems) 
         if name not in names:
             problems.add(name, f"There is no such parameter. There are: {', '.join(names)}.")
         elif count > 1:
-            problems.add(name, "This may be given only once.")
+            problems.add(name, "This must be given only once.")
 
 
 def read_filter(query: QueryParams, problems: Problems, now: datetime) -> ClickFilter:
@@ -65,7 +65,7 @@ def read_filter(query: QueryParams, problems: Problems, now: datetime) -> ClickF
         if problem := text_problem(text):
             problems.add(name, problem)
         if len(text) > MAX_TEXT:
-            problems.add(name, f"This may have at most {MAX_TEXT} characters.")
+            problems.add(name, f"This must have at most {MAX_TEXT} characters.")
     if "country" in values:
         values["country"] = values["country"].upper()
         if not _COUNTRY.fullmatch(values["country"]) and query["country"] != UNKNOWN["country"]:

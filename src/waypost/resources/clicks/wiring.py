@@ -29,18 +29,18 @@ def endpoints(
     views: Views,
     *,
     is_shutting_down: Callable[[], bool],
-    closing: AsyncExitStack,
+    stack: AsyncExitStack,
 ) -> Endpoints:
     pages = StatsPages(deps, auth, views, is_shutting_down)
-    closing.push_async_callback(pages.live.close)
+    stack.push_async_callback(pages.live.close)
     lists = api.endpoints(deps.db, guard, base_url=deps.base_url, clock=deps.clock)
     stats = stats_api.endpoints(deps.db, guard, shared_domain=deps.shared_domain, clock=deps.clock)
     return Endpoints([lists, stats], pages.endpoints())
 
 
-def worker_parts(settings: Settings, db: Database, closing: AsyncExitStack) -> WorkerParts:
+def worker_parts(settings: Settings, db: Database, stack: AsyncExitStack) -> WorkerParts:
     drainer = Drainer(db, settings.data_dir / "spool", _intake_settings(settings))
-    closing.push_async_callback(drainer.close)
+    stack.push_async_callback(drainer.close)
     retention, top_values = Retention(db, settings.click_retention_days, clock=now), TopValuesRefresher(db, clock=now)
     return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), (3600, retention.step), (3600, top_values.step)])
 

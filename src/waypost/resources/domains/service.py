@@ -247,7 +247,7 @@ async def _check_no_loop(deps: WebDeps, caller: Caller, text: str) -> Url:
     """Return the canonical URL. Raises BadUrl, also for a URL that redirects back to this service."""
     url = canonical(text)
     if len(url.text) > MAX_URL:
-        raise BadUrl(f"This may have at most {MAX_URL} characters.")
+        raise BadUrl(f"This must have at most {MAX_URL} characters.")
     own_ports = {*DEFAULT_PORTS.values(), urlsplit(deps.base_url).port}
     if url.host in deps.own_hosts and url.port in own_ports:
         raise BadUrl(LOOP)

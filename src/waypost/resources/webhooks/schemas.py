@@ -10,7 +10,7 @@ from waypost.kit.fields import Body, Documented, IdText, Text, TimestampText, ma
 from waypost.resources.webhooks.model import Delivery, DeliveryStatus, EventType, Webhook
 
 MAX_URL = 2048
-TOO_LONG = f"This may have at most {MAX_URL} characters."
+TOO_LONG = f"This must have at most {MAX_URL} characters."
 
 
 def _unique(types: list[EventType]) -> list[EventType]:

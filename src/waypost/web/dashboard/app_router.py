@@ -2,7 +2,7 @@
 
 If the base URL is https, the dashboard redirects plain HTTP to HTTPS, and refuses forms sent over plain HTTP: others
 may have read them already. To avoid redirect loops, it redirects only requests that are known to be plain HTTP. A proxy
-that does not say how its visitors arrived may have received them over HTTPS; its visitors get an explanation instead.
+that does not say how its visitors connect may have received them over HTTPS; its visitors get an explanation instead.
 """
 
 from collections.abc import Collection, Sequence
@@ -14,19 +14,19 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from waypost.kit.proxies import Network
-from waypost.web.guard import Arrival, classify_arrival, is_https
+from waypost.web.client_address import Transport, classify_transport, is_https
 
 _SAFE = {"GET", "HEAD"}
-_AS_SENT = "/?#[]@!$&'()*+,;=:%"
+_UNQUOTED = "/?#[]@!$&'()*+,;=:%"
 PLAIN = "Use HTTPS: this request came over plain HTTP and nothing was done."
 UNTRUSTED = (
     "This request came through a proxy that sends forwarding headers but is not trusted."
     " If you run this service, add the proxy's address to WAYPOST_TRUSTED_PROXIES."
 )
-UNSTATED = (
-    "This service is at {base_url}, and this request came over plain HTTP. Open {base_url}. If you have just done that,"
-    " a proxy does not report that you use HTTPS: if you run this service, let the proxy send X-Forwarded-Proto and add"
-    " its address to WAYPOST_TRUSTED_PROXIES."
+UNKNOWN = (
+    "This service is at {base_url}, and this request came over plain HTTP. Open {base_url}."
+    " If you already use HTTPS, a proxy does not report it: if you run this service, let the proxy send"
+    " X-Forwarded-Proto and add its address to WAYPOST_TRUSTED_PROXIES."
 )
 _NOT_CACHED = {"Cache-Control": "no-store"}
 """A browser that cached the redirect would stay in a redirect loop after the proxy was fixed."""
@@ -67,20 +67,20 @@ class AppRouter:
         await app(scope, receive, send)
 
     def _refuse_plain_http(self, request: Request) -> Response:
-        arrival = classify_arrival(request, self._trusted)
-        if arrival is Arrival.UNTRUSTED:
+        transport = classify_transport(request, self._trusted)
+        if transport is Transport.UNTRUSTED:
             return self._refuse(UNTRUSTED)
-        if arrival is Arrival.UNSTATED or (arrival is Arrival.DIRECT and not self._has_tls):
-            return self._refuse(UNSTATED.format(base_url=self._base_url))
+        if transport is Transport.UNKNOWN or (transport is Transport.DIRECT and not self._has_tls):
+            return self._refuse(UNKNOWN.format(base_url=self._base_url))
         if request.method not in _SAFE:
             return PlainTextResponse(PLAIN, 400)
         path, query = request.scope["raw_path"], request.scope["query_string"]
         target = path + (b"?" + query if query else b"") if path.startswith(b"/") else b"/"
-        return RedirectResponse(self._base_url + quote(target, safe=_AS_SENT), 308, _NOT_CACHED)
+        return RedirectResponse(self._base_url + quote(target, safe=_UNQUOTED), 308, _NOT_CACHED)
 
-    def _refuse(self, why: str) -> Response:
-        """Also logged for the operator, once."""
-        if why not in self._logged:
-            log.warning("dashboard cannot detect HTTPS", reason=why)
-        self._logged.add(why)
-        return PlainTextResponse(why, 400)
+    def _refuse(self, reason: str) -> Response:
+        """Refuse the request, and log the reason once for the operator."""
+        if reason not in self._logged:
+            log.warning("dashboard cannot detect HTTPS", reason=reason)
+        self._logged.add(reason)
+        return PlainTextResponse(reason, 400)

@@ -12,7 +12,7 @@ from python_multipart.multipart import parse_options_header
 from starlette.requests import Request
 
 from waypost.kit.errors import Errors, Invalid, RateLimited, WaypostError
-from waypost.web.body import MULTIPART_LIMIT, malformed, nest, read_body, read_multipart
+from waypost.web.body import MAX_MULTIPART, malformed, nest, read_body, read_multipart
 
 _LIMIT = 1 << 20
 _FIELDS = 300
@@ -61,7 +61,7 @@ class Form:
 BLANK = Form()
 
 
-async def read_form(request: Request, limit: int = MULTIPART_LIMIT) -> Form:
+async def read_form(request: Request, limit: int = MAX_MULTIPART) -> Form:
     """Raises Invalid on `body`, and TooLarge beyond `limit` bytes. Without files, the limit is 1 MiB."""
     kind, options = parse_options_header(request.headers.get("content-type", "")[:256])
     if kind == b"multipart/form-data":
