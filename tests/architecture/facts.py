@@ -1,6 +1,6 @@
-"""What the specification states, as data: the tests of this folder hold the running application to it.
+"""The contract of the API as data: the tests of this directory check the running application against it.
 
-Only facts, and only here: a test never repeats one, so a change of the specification is a change of this file.
+Only facts, and only here: a test never repeats one, so a change of the contract is a change of this file.
 """
 
 from typing import NamedTuple
@@ -33,7 +33,7 @@ ENDPOINTS = (
     Endpoint("GET", "/v1/clicks", LINKS_READ, 200),
     Endpoint("GET", "/v1/links/{id}/clicks", LINKS_READ, 200),
     Endpoint("GET", "/v1/links/{id}/stats", LINKS_READ, 200),
-    Endpoint("GET", "/v1/stats", LINKS_READ, 200),  # beyond the specification
+    Endpoint("GET", "/v1/stats", LINKS_READ, 200),
     Endpoint("GET", "/v1/links/{id}/qrcode", LINKS_READ, 200),
     Endpoint("POST", "/v1/links/{id}/qrcode", LINKS_WRITE, 201),
     Endpoint("GET", "/v1/pixels", PIXELS_READ, 200),
@@ -41,11 +41,11 @@ ENDPOINTS = (
     Endpoint("GET", "/v1/pixels/{id}", PIXELS_READ, 200),
     Endpoint("PATCH", "/v1/pixels/{id}", PIXELS_WRITE, 200),
     Endpoint("DELETE", "/v1/pixels/{id}", PIXELS_WRITE, 204),
-    Endpoint("GET", "/v1/pixels/{id}/results", PIXELS_READ, 200),  # beyond the specification
+    Endpoint("GET", "/v1/pixels/{id}/results", PIXELS_READ, 200),
     Endpoint("GET", "/v1/webhooks", WEBHOOKS, 200),
     Endpoint("POST", "/v1/webhooks", WEBHOOKS, 201),
     Endpoint("DELETE", "/v1/webhooks/{id}", WEBHOOKS, 204),
-    Endpoint("GET", "/v1/webhooks/{id}", WEBHOOKS, 200),  # this and those of deliveries: beyond the specification
+    Endpoint("GET", "/v1/webhooks/{id}", WEBHOOKS, 200),
     Endpoint("GET", "/v1/webhooks/{id}/deliveries", WEBHOOKS, 200),
     Endpoint("POST", "/v1/webhooks/{id}/deliveries/{delivery_id}/redeliver", WEBHOOKS, 202),
     Endpoint("POST", "/v1/webhooks/{id}/test", WEBHOOKS, 202),
@@ -169,7 +169,7 @@ CLICK = {
     "browser": "string",
     "platform": "string",
     "created_at": "timestamp",
-    "is_scan": "boolean",  # this and what follows: beyond the specification
+    "is_scan": "boolean",
     "kind": "kind",
     "bot": "string or null",
 }
@@ -193,7 +193,7 @@ DOMAIN = {
     "created_at": "timestamp",
     "updated_at": "timestamp",
 }
-"""In this order; `tls` is beyond the specification."""
+"""In this order."""
 
 WEBHOOK = {
     "id": "uuid",
@@ -214,7 +214,7 @@ DELIVERY = {
     "error": "string or null",
     "created_at": "timestamp",
 }
-"""In this order; beyond the specification."""
+"""In this order."""
 
 QRCODE = {
     "id": "uuid",

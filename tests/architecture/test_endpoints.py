@@ -1,4 +1,4 @@
-"""The endpoints of the application are those of the specification's table, no fewer and no more."""
+"""The endpoints of the application are those of `facts.py`, no fewer and no more."""
 
 import pytest
 from architecture.facts import ENDPOINTS, NO_SUCH_VERB, PREFIX, SIGNED, Endpoint

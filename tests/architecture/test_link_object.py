@@ -1,4 +1,4 @@
-"""The link object and the page around it, to the letter and in the specification's order."""
+"""The link object and the page around it, to the letter and in the documented order."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The redirect's headers are the specification's, and the application's own paths are never taken for a slug."""
+"""The redirect's headers are those of `facts.py`, and the application's own paths are never taken for a slug."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""R13, R16: the specification's order of checks, and what each refusal costs."""
+"""R13, R16: the order of checks, and what each refusal costs."""
 
 from datetime import timedelta
 from ipaddress import ip_network

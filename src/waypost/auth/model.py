@@ -31,7 +31,7 @@ accounts = Table(
     Column("email", String(254), nullable=False, unique=True),  # lower case
     Column("name", Text, nullable=False),
     Column("password_hash", Text),
-    Column("confirmed_at", Instant),  # null while the email may belong to somebody else
+    Column("confirmed_at", Instant),  # null while the email may belong to a third party
     Column("deleted_at", Instant),  # the row stays, anonymous, while a job deletes the account's data
     Column("plan_type", Text, nullable=False),
     Column("plan_status", Text),  # as Stripe names it; null without a subscription

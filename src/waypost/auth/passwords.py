@@ -21,7 +21,7 @@ from waypost.kit.fair_queue import FairQueue
 T = TypeVar("T")
 
 MAX_CONCURRENT = 2
-MAX_UNKNOWN_WAITING = 40  # about two seconds of work; a longer queue would let a flood of guesses delay everybody
+MAX_UNKNOWN_WAITING = 40  # about two seconds of work; a longer queue would let a flood of guesses delay all sign-ins
 MAX_WAITING_PER_CLIENT = 8
 MAX_KNOWN_WAITING = 20
 MIN_LENGTH, MAX_LENGTH = 10, 1_024  # characters

@@ -1,4 +1,4 @@
-"""Emails that accounts used before, so that nobody gets a second trial with the same email.
+"""Emails that accounts used before, so that an email gets only one trial.
 
 Only a keyed digest is stored, for one year.
 """
@@ -18,7 +18,7 @@ _past_emails = past_emails.c
 
 
 async def record(tx: Tx, keys: Sequence[bytes], account: Account, now: datetime) -> None:
-    """Record the account's email if it is confirmed: an unconfirmed email may belong to somebody else.
+    """Record the account's email if it is confirmed: an unconfirmed email may belong to a third party.
 
     `keys`: the first makes the digest.
     """

@@ -94,7 +94,7 @@ async def reset_password(
         async with deps.db.write() as tx:
             or_not_found(await tokens.consume(tx, "reset", text, now=deps.clock()))
             await _set_password(deps, tx, account, hashed)
-            # an unconfirmed account may have been created by somebody who does not own the email
+            # an unconfirmed account may not belong to the owner of the email
             if remove_credentials or account.confirmed_at is None:
                 await passkeys.delete_all(tx, account.id)
                 await store.delete_keys(tx, account.id)

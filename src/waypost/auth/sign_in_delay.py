@@ -2,7 +2,7 @@
 
 This limits guesses from many IP addresses at one account; guesses from one address at many accounts are limited by
 address. An email without an account is delayed in the same way. The state is a fixed number of rows. Emails can share a
-row, which then counts for the last one. Which emails share one depends on a secret, so that nobody can choose.
+row, which then counts for the last one. Which emails share one depends on a secret, so that an attacker cannot choose.
 """
 
 import hmac

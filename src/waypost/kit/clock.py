@@ -22,7 +22,7 @@ def now() -> datetime:
 
 
 def timestamp(at: datetime) -> str:
-    """The specification's form: `2026-11-20T02:56:16.123456Z`."""
+    """Format a time for the API: `2026-11-20T02:56:16.123456Z`."""
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

@@ -1,4 +1,4 @@
-"""The visitor's IP address and scheme behind proxies: only trusted networks may send forwarding headers (R26).
+"""The visitor's IP address and scheme behind proxies: only trusted networks may send forwarding headers.
 
 Header values may be any text; nothing is raised.
 """
@@ -33,7 +33,7 @@ def visitor_address(peer: str, headers: ForwardingHeaders, trusted: Sequence[Net
     """Return the nearest address that is not a trusted proxy's. `peer`: the connection's own address.
 
     A proxy sets one header and may pass on the other as the visitor sent it. Which one is unknown here, so if they lead
-    to different addresses, both are ignored and the visitor is the peer (R34).
+    to different addresses, both are ignored and the visitor is the peer.
     """
     if not trusted:
         return _plain(peer)

@@ -166,7 +166,7 @@ def _python_agrees(url: Url) -> bool:
 def with_query(url_text: str, params: Mapping[str, str]) -> str:
     """The canonical URL with `params` at its query's end, in place of parameters of the same names.
 
-    Scheme and host become lower case, and a path that names no file ends with a slash (spec, Links rule 4).
+    Scheme and host become lower case, and a path that names no file ends with a slash.
     """
     if not params:
         return url_text

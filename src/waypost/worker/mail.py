@@ -1,11 +1,11 @@
 """Sends mail with a job: queued in the caller's transaction, sent afterwards, tried again when it fails.
 
-Every mail of the service is queued here. One email address gets 3 an hour and 6 a day of each kind (R36), so that a
+Every mail of the service is queued here. One email address gets 3 an hour and 6 a day of each kind, so that a
 stranger who requests mails cannot suppress a security notice. The counts are in the database: they hold across restarts
 and for all nodes.
 
 Without a mail server a mail is printed on the terminal, or else written to a file. Most mails contain a sign-in link,
-which must not be in a log (R36).
+which must not be in a log.
 """
 
 import asyncio

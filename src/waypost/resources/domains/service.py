@@ -43,7 +43,7 @@ TOO_MANY_DELETED = (
 HOSTNAME_FIXED = "A domain's hostname cannot be changed. Register the other hostname as a new domain."
 LOOP = "This URL is on this service itself, which would cause a redirect loop. Use a URL on another site."
 LOOP_ON_DOMAIN = "This URL is on a custom domain, which could cause a redirect loop. Use a URL on another site."
-NOT_PUBLIC = "This URL is not on the public internet. Use one that everybody can reach."
+NOT_PUBLIC = "This URL is not on the public internet. Use one that everyone can reach."
 UNSAFE = "This URL is listed as unsafe. Use another one."
 
 _TARGET_URLS = ("root_url", "not_found_url")

@@ -1,7 +1,7 @@
 """Erases drained lines of the spool, and removes segments that are drained completely.
 
 Lines contain full IP addresses, forwarding headers and referrers, of which clicks keep only what the privacy settings
-allow (R32). A segment in use or with more lines cannot be removed for that, so its drained lines are overwritten.
+allow. A segment in use or with more lines cannot be removed for that, so its drained lines are overwritten.
 """
 
 import contextlib

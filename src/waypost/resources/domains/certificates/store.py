@@ -84,7 +84,7 @@ async def set_own_hosts(tx: Tx, hostnames: Collection[str], now: datetime) -> No
 
 
 async def withdraw(tx: Tx, hostname: str, now: datetime) -> None:
-    """Stop to serve and renew the certificate: the hostname is no longer verified."""
+    """Stop serving and renewing the certificate: the hostname is no longer verified."""
     values = {"due_at": None, "leased_until": None, "error": None, "updated_at": now}
     await tx.execute(update(certificates).where(_cert.hostname == hostname, ~_cert.is_own).values(values))
     await _update_domain(tx, hostname, "none", None)

@@ -1,7 +1,7 @@
 """The queue of domain checks. A check is claimed under a lease, and only the holder of the lease may settle it.
 
 Requested checks go first. No account has more than its share in flight, so that a thousand broken domains of one
-account delay nobody else.
+account do not delay others.
 """
 
 from collections import Counter
