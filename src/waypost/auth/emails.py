@@ -83,7 +83,7 @@ async def send(tx: Tx, email: Email, *, to: str, now: datetime, account: Account
 
 
 async def notify(tx: Tx, email: Email, account: Account, *, now: datetime) -> None:
-    """Send a notice of a change. An unconfirmed address may belong to a third party, so it only gets emails of the kind `requested`."""
+    """Send a notice of a change. Its kind is `requested` if the address is unconfirmed: it may be a third party's."""
     kind: MailKind = "security" if account.confirmed_at else "requested"
     await mail.send_later(
         tx, kind, to=account.email, subject=email.subject, text=email.text, now=now, account_id=account.id
