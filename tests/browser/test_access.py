@@ -108,7 +108,7 @@ async def test_an_address_is_confirmed_from_any_page(
     page = await new_page(chromium, service, seeded.bob)
     await page.goto("/links")
     await page.get_by_role("button", name="Resend email").click()
-    await expect(page.get_by_text("We sent you an email.")).to_be_visible()
+    await expect(page.get_by_text("We send at most one email every 2 minutes.")).to_be_visible()
 
 
 async def test_the_reference(chromium: Browser, service: Service) -> None:

@@ -103,7 +103,7 @@ async def test_a_device_that_does_not_know_the_person_is_refused(chromium: Brows
     await device(eve, knows_person=False)
     await eve.page.goto("/account/security")
     await eve.page.get_by_role("button", name="Add passkey").click()
-    await expect(eve.page.get_by_role("alert").filter(has_text="No passkey was used")).to_be_visible()
+    await expect(eve.page.get_by_role("alert").filter(has_text="The passkey was not added")).to_be_visible()
     assert await eve.page.locator("text=Remove").count() == 0
 
 

@@ -12,6 +12,7 @@ from waypost.auth.model import Account, Plan
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, or_not_found
 
+SAME_EMAIL = "This is already your email address."
 EMAIL_TAKEN = "An account with this email already exists. Sign in instead."
 MAX_EMAIL_CHANGES = 5
 TOO_MANY_EMAIL_CHANGES = "Too many email changes today. Open the link in one of the emails, or try again tomorrow."
@@ -35,7 +36,7 @@ async def change_email(deps: Deps, account: Account, email: str) -> bool:
     email = rules.normalize_email(email)
     rules.check_account(email, account.name)
     if email == account.email:
-        return True
+        raise Invalid({"email": [SAME_EMAIL]})
     if deps.sends_mail:
         async with deps.db.write() as tx:
             await _send_change_confirmation(deps, tx, account, email)

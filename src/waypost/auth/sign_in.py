@@ -49,7 +49,8 @@ async def find_with_password(deps: Deps, email: str) -> AccountWithHash:
 
 
 async def request_password_reset(deps: Deps, email: str) -> None:
-    """Enqueue a job: the same work whether or not the email has an account."""
+    """Enqueue a job: the same work whether or not the email has an account. Raises Invalid if this is no email."""
+    rules.check_account(rules.normalize_email(email), "")
     async with deps.db.write() as tx:
         await jobs.enqueue(tx, JOB, {"email": _storable_email(email)}, now=deps.clock())
 

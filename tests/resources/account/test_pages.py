@@ -296,6 +296,28 @@ async def test_a_plan_starts_when_the_email_is_confirmed(mailing: WebApp) -> Non
     assert (await ada.post(first)).status_code == 404
 
 
+async def test_a_password_reset_requires_an_email_address(mailing: WebApp) -> None:
+    nobody = await mailing.browser()
+    for email in ("", "ada", "ada@"):
+        refused = await nobody.post("/forgot", {"email": email})
+        assert (refused.status_code, 'id="email-error"' in refused.text) == (422, True)
+    assert await mails(mailing) == []
+    assert "we sent a link to it" in (await nobody.post("/forgot", {"email": "ada@example.com"})).text
+
+
+async def test_a_service_without_emails_does_not_claim_to_send_one(place: WebApp) -> None:
+    ada = await signed_up(place)
+    assert "This service does not send emails" in (await ada.get("/forgot")).text
+    created = await ada.post("/forgot", {"email": "ada@example.com"})
+    assert ("Check your email" in created.text, "Ask the administrator" in created.text) == (False, True)
+
+
+async def test_an_account_keeps_its_email(place: WebApp) -> None:
+    ada = await signed_up(place)
+    refused = await ada.post("/account/email", {"email": " Ada@example.com "})
+    assert (refused.status_code, profile.SAME_EMAIL in refused.text) == (422, True)
+
+
 async def test_a_reset_removes_what_a_stranger_added_to_an_unconfirmed_account(mailing: WebApp) -> None:
     eve = await signed_up(mailing)
     await create_key(mailing.db, account_id=(await owner(mailing)).id, name="eve's", scopes=(), now=mailing.clock())

@@ -62,7 +62,7 @@ async def test_shows_totals_series_and_lists(place: WebApp) -> None:
     assert page.status_code == 200
     text = words(page.text)
     assert "Clicks 3 +200% compared with 3 Nov 2029 to 2 Dec 2029 Visitors 2 +100%" in text
-    assert "QR scans 1 new compared with" in text
+    assert "QR scans 1 Not counted as clicks" in text  # no change since zero
     assert "1 from bots 1 from link previews" in text
     assert "3 Dec 2029 to 1 Jan 2030" in text
     assert "First click 31 Dec 2029, 12:00, last click 1 Jan 2030, 11:00." in text

@@ -202,6 +202,8 @@ async def test_searches_sorts_and_pages_the_list(place: WebApp, site: Website) -
     again = await ada.get("/links?search=HARM", headers=HTMX | {"HX-History-Restore-Request": "true"})
     assert "<html" in again.text
     assert "No links found" in (await ada.get("/links?hostname=go.example.com")).text
+    beyond = (await ada.get("/links?page=99")).text
+    assert ("Page not found in this list" in beyond, "match" in beyond) == (True, False)
     wrong = await ada.get("/links?search=a%00b&status=odd")
     assert (wrong.status_code, "control characters" in wrong.text) == (422, True)
     async with place.db.write() as tx:

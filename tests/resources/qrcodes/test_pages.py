@@ -47,7 +47,7 @@ async def test_saves_a_style(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada)
     page = await ada.get(f"/links/{link.id}/qrcode")
-    assert (page.status_code, "1,234 scans" in page.text, "easy to scan" in page.text) == (200, True, True)
+    assert (page.status_code, "1,234 scans" in page.text, "No problems found" in page.text) == (200, True, True)
     assert values(page.text) == {
         "foreground": "#000000",
         "background": "#ffffff",
@@ -70,6 +70,18 @@ async def test_saves_a_style(place: WebApp) -> None:
         )
         image = await (await place.browser()).get(url)
         assert (image.status_code, image.headers["content-type"]) == (200, kind)
+
+
+async def test_without_a_plan_a_change_is_refused(place: WebApp) -> None:
+    bob = await place.browser("bob@example.com", plan="none")
+    link = await link_of(place, bob)
+    refused = await bob.post(f"/links/{link.id}/qrcode", STYLE)
+    assert (refused.status_code, 'notice bad" role="alert"' in refused.text, "View plan" in refused.text) == (
+        402,
+        True,
+        True,
+    )
+    assert 'class="notice" role="status"' not in refused.text
 
 
 async def test_previews_a_style_before_it_is_saved(place: WebApp) -> None:

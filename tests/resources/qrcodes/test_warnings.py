@@ -6,7 +6,14 @@ import pytest
 from resources.qrcodes.codes_env import Env
 
 from waypost.resources.qrcodes.drawing import matrix_of
-from waypost.resources.qrcodes.style import LIGHT_ON_DARK, CodeStyle, ErrorCorrection, modules_of, warnings
+from waypost.resources.qrcodes.style import (
+    LIGHT_ON_DARK,
+    NARROW_MARGIN,
+    CodeStyle,
+    ErrorCorrection,
+    modules_of,
+    warnings,
+)
 
 TEXT = "https://go.example/abcdefg?r=qr"  # 29 modules at level M
 
@@ -35,7 +42,8 @@ async def test_warns_in_responses(env: Env) -> None:
         ({"foreground": "#123456", "background": "#123456"}, ["a contrast of 1.0:1"]),
         ({"size": 93}, []),
         ({"size": 92}, ["A size of 148 or more"]),
-        ({"size": 64, "margin": 0}, ["A size of 116 or more"]),
+        ({"margin": 3}, [NARROW_MARGIN]),
+        ({"size": 64, "margin": 0}, [NARROW_MARGIN, "A size of 116 or more"]),
     ],
 )
 def test_warns_about_styles_that_are_hard_to_scan(fields: dict[str, Any], expected: list[str]) -> None:

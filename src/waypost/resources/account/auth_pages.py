@@ -144,7 +144,7 @@ class AuthPages(Pages[Deps]):
     # ── links in emails ─────────────────────────────────────────────────────────────────────────────────────────────
 
     async def show_forgot(self, request: Request) -> Response:
-        return self._views.render_page(request, "account/forgot.html", form=BLANK, is_sent=False)
+        return self._render_forgot(request, BLANK)
 
     async def forgot(self, request: Request) -> Response:
         form = await self._read_form(request)
@@ -152,10 +152,10 @@ class AuthPages(Pages[Deps]):
         try:
             account_with_hash = await sign_in.find_with_password(self._deps.auth, email)
             await self._deps.sign_in_limiter.check(request, email, account_with_hash)
-        except RateLimited as error:
-            return self._views.form(request, "account/forgot.html", form, error, is_sent=False)
-        await sign_in.request_password_reset(self._deps.auth, email)
-        return self._views.render_page(request, "account/forgot.html", form=form, is_sent=True)
+            await sign_in.request_password_reset(self._deps.auth, email)
+        except (Invalid, RateLimited) as error:
+            return self._render_forgot(request, form, error)
+        return self._render_forgot(request, form, is_sent=True)
 
     async def show_reset(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         account = await _valid_link(sign_in.get_reset_account(self._deps.auth, _token(request)))
@@ -236,6 +236,12 @@ class AuthPages(Pages[Deps]):
     async def _is_signed_in(self, request: Request, account: Account) -> bool:
         session = await self._auth.peek_session(request)
         return session is not None and session.account.id == account.id
+
+    def _render_forgot(
+        self, request: Request, form: Form, error: WaypostError | None = None, *, is_sent: bool = False
+    ) -> Response:
+        context: dict[str, Any] = {"is_sent": is_sent, "sends_mail": self._deps.auth.sends_mail}
+        return self._views.form(request, "account/forgot.html", form, error, **context)
 
     def _render_login(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
         context: dict[str, Any] = {"can_sign_up": self._deps.auth.signup == "open"}

@@ -17,8 +17,9 @@ from waypost.web.dashboard import BLANK, Form, Pages, SessionAuth, Views
 _NOTICES = {
     "name": "Your name was changed.",
     "email": "Your email address was changed.",
-    "mail": "We sent an email to the new address. Open the link in it to confirm the change.",
-    "confirm": "We sent you an email. Open the link in it to confirm your address.",
+    "mail": "Check the email and the spam folder of the new address. Open the link in the email to confirm the change. "
+    "We send at most one email every 2 minutes.",
+    "confirm": "Check your email and the spam folder. We send at most one email every 2 minutes.",
     "logged": "This service does not send emails. Ask the administrator for the confirmation link: the log shows where"
     " the email is stored.",
     "confirmed": "Your email address is confirmed.",

@@ -59,7 +59,7 @@ AD_ACCOUNT_AND_TAG = re.compile(r"([0-9]{1,18})/(.+)", re.ASCII)
 
 _DIGITS = re.compile(r"[0-9]+", re.ASCII)
 _USUAL_IDS: Mapping[str, re.Pattern[str]] = {
-    "facebook": re.compile(r"[0-9]{1,20}", re.ASCII),
+    "facebook": re.compile(r"[0-9]{15,16}", re.ASCII),
     "tiktok": re.compile(r"[A-Z0-9]{1,40}", re.ASCII | re.IGNORECASE),
     "pinterest": re.compile(r"([0-9]{1,18}/)?[0-9]{1,20}", re.ASCII),
     "google_ads": re.compile(r"[0-9]{1,20}|(AW|DC|G|GT)-[A-Z0-9-]{1,40}", re.ASCII | re.IGNORECASE),

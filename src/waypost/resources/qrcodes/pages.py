@@ -45,7 +45,7 @@ class DesignPages(Pages[Deps]):
         code = await self._code(request)
         form = await read_form(request)
         if not self._auth.has_active_plan(session):
-            return self._page(request, code, form, status=402, notice=PaymentRequired().message)
+            return self._page(request, code, form, status=402, error=PaymentRequired().message)
         new, problems = parse(NewStyle, of_form(form.fields))
         try:
             await service.set_style(self._deps, session, code.link_id, new, problems)
@@ -73,15 +73,17 @@ class DesignPages(Pages[Deps]):
         session = await self._auth.require_session(request)
         return await service.find(self._deps, session, self._path_id(request))
 
-    def _page(self, request: Request, code: QrCode, form: Form, *, status: int = 200, notice: str = "") -> Response:
-        context = self._context(code, form)
-        return self._views.render_page(request, "qrcodes/designer.html", status=status, notice=notice, **context)
+    def _page(self, request: Request, code: QrCode, form: Form, *, status: int = 200, **texts: str) -> Response:
+        context = self._context(code, form) | {"error": "", "has_form_errors": True} | texts
+        return self._views.render_page(request, "qrcodes/designer.html", status=status, **context)
 
     def _context(self, code: QrCode, form: Form) -> dict[str, Any]:
         new, problems = parse(NewStyle, of_form(form.fields))
         style = code.style if problems else new.code_style
         return {
             "form": form.with_errors(problems.errors),
+            "has_problems": bool(problems),
+            "has_form_errors": False,
             "code": code,
             "short_url": f"{code.target.hostname or self._deps.shared_domain}/{code.target.slug}",
             "is_saved": style == code.style and not problems,

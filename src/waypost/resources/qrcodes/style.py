@@ -15,6 +15,7 @@ MEDIA_TYPES: dict[ImageFormat, str] = {"png": "image/png", "svg": "image/svg+xml
 
 MIN_SIZE, MAX_SIZE = 64, 2048
 MAX_MARGIN = 10
+MIN_MARGIN = 4  # of the standard
 MIN_CONTRAST = 3.0
 
 NOT_HEX = "This must be a hex colour such as #1a2b3c or #abc. Colour names and rgb() are not supported."
@@ -22,6 +23,9 @@ NO_HASH = "A hex colour starts with #, such as #1a2b3c."
 TRANSPARENT = "Transparent colours are not supported. Enter three or six hex digits, such as #1a2b3c."
 LIGHT_ON_DARK = (
     "The foreground is lighter than the background. Some readers only find dark codes on a light background."
+)
+NARROW_MARGIN = (
+    f"The margin is smaller than {MIN_MARGIN} modules. On a dark or busy background, scanners may not find the code."
 )
 
 _COLOUR = re.compile(r"#?([0-9a-f]{3}|[0-9a-f]{4}|[0-9a-f]{6}|[0-9a-f]{8})")
@@ -79,6 +83,8 @@ def warnings(style: CodeStyle, text: str) -> Iterator[str]:
         )
     if foreground > background:
         yield LIGHT_ON_DARK
+    if style.margin < MIN_MARGIN:
+        yield NARROW_MARGIN
     modules = modules_of(text, style.level) + 2 * style.margin
     if style.size < _MIN_PIXELS * modules:
         yield (

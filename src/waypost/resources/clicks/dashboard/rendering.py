@@ -34,10 +34,8 @@ class StatCard:
 
     @property
     def change(self) -> str:
-        if self.before is None or self.count == self.before:
+        if not self.before or self.count == self.before:
             return ""
-        if self.before == 0:
-            return "new"
         percent = round(100 * (self.count - self.before) / self.before)
         return f"{percent:+,}%" if abs(percent) < 100_000 else ""
 

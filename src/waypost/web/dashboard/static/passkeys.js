@@ -4,7 +4,10 @@ const bytes = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAl
 const text = (buffer) =>
   btoa(String.fromCharCode(...new Uint8Array(buffer))).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 
-const REFUSED = "No passkey was used: the request was cancelled, timed out, or this device has no matching passkey.";
+const REFUSED = {
+  use: "No passkey was used. The request was canceled or timed out, or this device has no matching passkey.",
+  make: "The passkey was not added. The request was canceled or timed out, or this device already has a passkey for this account.",
+};
 
 function decode(options) {
   const known = (options.excludeCredentials ?? []).map((each) => ({ ...each, id: bytes(each.id) }));
@@ -48,7 +51,7 @@ if (window.PublicKeyCredential) {
         form.elements.credential.value = await sign(form);
         form.submit();
       } catch (error) {
-        alertLine.textContent = error.isServerError ? error.message : REFUSED;
+        alertLine.textContent = error.isServerError ? error.message : REFUSED[form.dataset.passkey];
         button.disabled = false;
       }
     });
