@@ -26,7 +26,7 @@ FILTERS = ("from", "to", "country", "device", "browser", "platform", "referrer",
 FilterField = Literal["country", "referrer", "device", "browser", "platform"]
 
 UNKNOWN: Mapping[FilterField, str] = {"country": "unknown", "referrer": "direct"}
-"""What to ask for where the click object holds the empty string: an empty parameter is an absent one."""
+"""Parameter values that select the empty string: an empty parameter counts as not sent."""
 
 _COUNTRY = re.compile(r"[A-Z][A-Z0-9]")
 _TEXTS: tuple[FilterField, ...] = ("browser", "platform", "referrer")
@@ -43,16 +43,16 @@ class ClickFilter:
 
     @property
     def conditions(self) -> list[ColumnElement[bool]]:
-        """Without those on time."""
-        of_values = [clicks.c[name] == value for name, value in self.values.items()]
-        return of_values if self.kind is None else [clicks.c.kind == self.kind, *of_values]
+        """SQL conditions, without those on time."""
+        conditions = [clicks.c[name] == value for name, value in self.values.items()]
+        return conditions if self.kind is None else [clicks.c.kind == self.kind, *conditions]
 
 
 def check_names(query: QueryParams, names: Collection[str], problems: Problems) -> None:
-    """Refuses unknown names, and repeated ones: two readers may take two different values."""
+    """Report unknown names, and repeated ones: their meaning would be ambiguous."""
     for name, count in Counter(name for name, _ in query.multi_items()).items():
         if name not in names:
-            problems.add(name, f"There is no such parameter. There are: {', '.join(names)}.")
+            problems.add(name, f"Unknown parameter. Use one of: {', '.join(names)}.")
         elif count > 1:
             problems.add(name, "This must be given only once.")
 
@@ -79,7 +79,7 @@ def read_filter(query: QueryParams, problems: Problems, now: datetime) -> ClickF
 
 
 def read_time_range(query: QueryParams, problems: Problems, now: datetime) -> tuple[datetime | None, datetime | None]:
-    """(start, end)"""
+    """Return (start, end)."""
     start, end = _timestamp("from", query, problems), _timestamp("to", query, problems)
     if start and start >= now:
         problems.add("from", "This must be a time in the past. Send an earlier one, or leave it out.")

@@ -295,7 +295,7 @@ async def test_all_problems_are_reported_together(env: Env, link: links.Link) ->
         assert answer.status_code == 422
         errors = answer.json()["error"]["errors"]
         assert set(errors) == set(wrong)
-        assert errors["page"] == ["There is no such parameter. There are: from, to, interval, timezone."]
+        assert errors["page"] == ["Unknown parameter. Use one of: from, to, interval, timezone."]
 
 
 @pytest.mark.parametrize(

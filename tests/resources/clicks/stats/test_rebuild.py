@@ -209,7 +209,7 @@ async def test_days_without_click_rows_stay_counted(db: Database) -> None:
 
 async def test_clicks_that_arrive_during_a_rebuild(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a visitor known before, onto statistics that are correct in part."""
-    monkeypatch.setattr(rebuilding, "_ROWS_AT_ONCE", 1)
+    monkeypatch.setattr(rebuilding, "_ROWS_BATCH_SIZE", 1)
     await add(db, [click(timedelta(minutes=15 * n), link) for n in range(3) for link in LINKS])
     async with db.write() as tx:
         for table in STATS_TABLES:
@@ -250,13 +250,13 @@ async def test_what_never_stops_changing_is_recounted_at_once(db: Database, monk
     async def overtaken(*_: Any) -> bool:
         return False
 
-    monkeypatch.setattr(rebuilding, "correct_in_groups", overtaken)
+    monkeypatch.setattr(rebuilding, "correct_in_batches", overtaken)
     assert (await rebuild(db)).corrected == 2
     assert await contents(db) == right
 
 
 async def test_counters_of_many_links_are_set_in_groups(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rebuilding, "_LINKS_AT_ONCE", 3)
+    monkeypatch.setattr(rebuilding, "_LINKS_BATCH_SIZE", 3)
     await add(db, [click(link=link) for link in LINKS])
     counted = await counters(db)
     async with db.write() as tx:

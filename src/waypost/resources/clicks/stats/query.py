@@ -29,7 +29,7 @@ DEFAULT_DAYS = 30
 _HOUR = timedelta(hours=1)
 _HOURS = tuple(_HOUR * count for count in range(24))
 _NOT_ZONES = {"localtime", "Factory"}
-"""The machine's own, and a placeholder."""
+"""The zone of the machine, and a placeholder."""
 
 NAMES = ("from", "to", "interval", "timezone")
 DEFAULT_INTERVAL: Interval = "day"
@@ -55,15 +55,15 @@ class StatsQuery:
     buckets: list[Bucket]
 
 
-def read_stats_query(given: QueryParams, now: datetime) -> StatsQuery:
+def read_stats_query(parameters: QueryParams, now: datetime) -> StatsQuery:
     """Raises Invalid."""
     problems = Problems()
-    check_names(given, NAMES, problems)
-    start, end = read_time_range(given, problems, now)
+    check_names(parameters, NAMES, problems)
+    start, end = read_time_range(parameters, problems, now)
     for name, at in (("from", start), ("to", end)):
         if at and not _EARLIEST <= at <= _LATEST:
             problems.add(name, f"This must lie between the years {_EARLIEST.year} and {_LATEST.year}.")
-    interval, timezone = given.get("interval", DEFAULT_INTERVAL), given.get("timezone", DEFAULT_ZONE)
+    interval, timezone = parameters.get("interval", DEFAULT_INTERVAL), parameters.get("timezone", DEFAULT_ZONE)
     check_choice("interval", interval, get_args(Interval), problems)
     if timezone not in zone_names():
         problems.add("timezone", "This must be the name of a time zone, such as Europe/Berlin.")
@@ -88,13 +88,13 @@ def zone_names() -> frozenset[str]:
 
 
 def default_start(end: datetime, zone: tzinfo) -> datetime:
-    """The local midnight DEFAULT_DAYS days before the end of the last day."""
+    """Return the local midnight DEFAULT_DAYS days before the end of the last day."""
     last = (end - timedelta(microseconds=1)).astimezone(zone).date()
     return midnight(last - timedelta(days=DEFAULT_DAYS - 1), zone)
 
 
 def midnight(day: date, zone: tzinfo) -> datetime:
-    # a skipped midnight is read with the offset before the gap, which is the time of the change
+    # a skipped midnight is computed with the offset before the gap, which is the time of the change
     return datetime.combine(day, time(), zone).astimezone(UTC)
 
 
@@ -109,8 +109,8 @@ def divide(time_range: TimeRange, interval: Interval, zone: tzinfo) -> list[Buck
         if until <= start or until <= at:  # a date that a zone skipped when it crossed the date line
             continue
         if len(buckets) == MAX_BUCKETS[interval]:
-            most = f"{MAX_BUCKETS[interval]:,} entries"
-            message = f"By {interval} this makes more than {most}: choose a longer interval or a shorter time range."
+            limit = f"{MAX_BUCKETS[interval]:,} {interval}s"
+            message = f"This time range has more than {limit}. Choose a longer interval or a shorter time range."
             raise Invalid({"interval": [message]})
         buckets.append(Bucket(at, max(start, at), min(end, until)))
     return buckets
@@ -163,7 +163,7 @@ def _next_hour(at: datetime, zone: tzinfo) -> datetime:
 
 
 def _change(before: datetime, after: datetime, zone: tzinfo) -> datetime:
-    """The second between the two in which the zone's offset changes."""
+    """Return the second between the two in which the zone's offset changes."""
     low, high, offset = int(before.timestamp()), int(after.timestamp()), _offset(before, zone)
     while high - low > 1:
         middle = (low + high) // 2

@@ -1,6 +1,6 @@
-"""Rebuilds statistics from click rows while the service runs: corrects what differs, and leaves the rest alone.
+"""Rebuilds statistics from clicks while the service runs. Only differing rows are written.
 
-Leaves days alone whose click rows retention has removed: their statistics are all that is left of them.
+Days whose clicks were deleted by retention are skipped.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
@@ -18,17 +18,17 @@ from waypost.resources.clicks.stats import store as stats_store
 from waypost.resources.clicks.stats import top_values
 from waypost.resources.clicks.stats.recount import Recount, recounts
 
-_ROWS_AT_ONCE = 2_000
-_TRIES = 5
-_LINKS_AT_ONCE = 500
+_ROWS_BATCH_SIZE = 2_000
+_MAX_TRIES = 5
+_LINKS_BATCH_SIZE = 500
 
-_T = click_totals.c
-_SUMS = (
-    select(_T.subject_id, func.sum(_T.clicks).label("clicks"), func.sum(_T.scans).label("scans"))
-    .where(_T.quarter == WHOLE_DAY)
-    .group_by(_T.subject_id)
+_totals = click_totals.c
+_SUMS_QUERY = (
+    select(_totals.subject_id, func.sum(_totals.clicks).label("clicks"), func.sum(_totals.scans).label("scans"))
+    .where(_totals.quarter == WHOLE_DAY)
+    .group_by(_totals.subject_id)
 )
-_NEXT_ACCOUNT = (
+_NEXT_ACCOUNT_QUERY = (
     select(clicks.c.account_id)
     .where(clicks.c.day == bindparam("day"), clicks.c.account_id > bindparam("after"))
     .order_by(clicks.c.account_id)
@@ -53,124 +53,133 @@ class RebuildResult:
     days: int = 0
     account_days: int = 0
     corrected: int = 0
-    """Of the account days, and days with orphans."""
+    """Account days, and days with orphans."""
     links: int = 0
-    """Whose counters were set."""
+    """Links whose counters were corrected."""
 
 
 async def rebuild(
     db: Database, *, from_day: int | None = None, on_progress: Callable[[int, int], None] | None = None
 ) -> RebuildResult:
-    """`on_progress` gets the number of days done and of all days."""
+    """Call `on_progress` with the number of days done and of all days."""
     result = RebuildResult()
     changing: list[AccountDay] = []
-    days = await _days(db, from_day)
+    days = await _find_days(db, from_day)
     for day in days:
         if on_progress:
             on_progress(result.days, len(days))
         result.corrected += await delete_orphans(db, day)
-        async for each in account_days(db, day):
+        async for account_day in find_account_days(db, day):
             result.account_days += 1
-            outcome = await recount(db, each)
+            outcome = await recount(db, account_day)
             result.corrected += outcome != "correct"
-            changing += [each] if outcome == "changing" else []
+            changing += [account_day] if outcome == "changing" else []
         result.days += 1
-    for each in changing:
-        if await recount(db, each) == "changing":
-            await recount_in_one_transaction(db, each)
+    for account_day in changing:
+        if await recount(db, account_day) == "changing":
+            await recount_in_one_transaction(db, account_day)
     if on_progress:
         on_progress(result.days, len(days))
-    result.links = await count_links(db)
+    result.links = await correct_link_counters(db)
     return result
 
 
-async def _days(db: Database, from_day: int | None) -> list[int]:
-    """Days with clicks or statistics, except those whose clicks retention has removed."""
+async def _find_days(db: Database, from_day: int | None) -> list[int]:
+    """Return the days with clicks or statistics, except those whose clicks were deleted by retention."""
     async with db.read() as tx:
         first = max(from_day or 0, await find_kept_since(tx))
         tables = clicks, click_totals, click_dimensions, visitor_days
         return sorted({day for table in tables for day in await find_days(tx, table) if day >= first})
 
 
-async def account_days(db: Database, day: int) -> AsyncIterator[AccountDay]:
-    """Of all accounts with clicks on this day."""
+async def find_account_days(db: Database, day: int) -> AsyncIterator[AccountDay]:
+    """Yield the account days of all accounts with clicks on this day."""
     after = UUID(int=0)
     while True:
         async with db.read() as tx:
-            account = await tx.scalar(_NEXT_ACCOUNT, {"day": day, "after": after})
+            account = await tx.scalar(_NEXT_ACCOUNT_QUERY, {"day": day, "after": after})
         if account is None:
             return
         yield AccountDay(day, account)
         after = account
 
 
-async def recount(db: Database, of: AccountDay) -> Outcome:
-    """Counts without blocking other writers, then writes only what is wrong."""
-    for _ in range(_TRIES):
+async def recount(db: Database, account_day: AccountDay) -> Outcome:
+    """Count without blocking other writers, then write only what is wrong."""
+    for _ in range(_MAX_TRIES):
         async with db.read() as tx:
-            count, wrong = await _count(tx, of), await _corrections(tx, of)
-        if not wrong:
+            count, corrections = await _count(tx, account_day), await _find_corrections(tx, account_day)
+        if not corrections:
             return "correct"
-        if await correct_in_groups(db, of, count, wrong):
+        if await correct_in_batches(db, account_day, count, corrections):
             return "corrected"
     return "changing"
 
 
-async def recount_in_one_transaction(db: Database, of: AccountDay) -> None:
-    """Other writers wait meanwhile: for the few days of accounts that never stop changing."""
+async def recount_in_one_transaction(db: Database, account_day: AccountDay) -> None:
+    """Count and correct while other writers wait: for the few accounts that never stop changing."""
     async with db.write() as tx:
-        if await _may_write(tx, of.day):
-            for correction in await _corrections(tx, of):
-                await _correct(tx, of, correction)
+        if await _may_write(tx, account_day.day):
+            for correction in await _find_corrections(tx, account_day):
+                await _correct(tx, account_day, correction)
 
 
 async def delete_orphans(db: Database, day: int) -> bool:
-    """Statistics of subjects without clicks on the day. There are none, unless somebody wrote to the tables."""
+    """Delete statistics of subjects without clicks on the day. Normally there are none."""
     async with db.read() as tx:
-        found = [each for each in recounts(db.dialect) if (await tx.execute(each.find_orphans, {"day": day})).first()]
-    if not found:
+        with_orphans = [
+            statements
+            for statements in recounts(db.dialect)
+            if (await tx.execute(statements.find_orphans, {"day": day})).first()
+        ]
+    if not with_orphans:
         return False
     async with db.write() as tx:
         if await _may_write(tx, day):
-            for each in found:
-                await tx.execute(each.delete_orphans, {"day": day})
+            for statements in with_orphans:
+                await tx.execute(statements.delete_orphans, {"day": day})
             await top_values.clear_cache(tx)
     return True
 
 
-async def correct_in_groups(db: Database, of: AccountDay, count: int, wrong: Sequence[Correction]) -> bool:
-    """False when a click has arrived meanwhile: it was added to what was wrong, so everything is recounted."""
-    for group in _groups(wrong):
+async def correct_in_batches(
+    db: Database, account_day: AccountDay, count: int, corrections: Sequence[Correction]
+) -> bool:
+    """Return False if a click has arrived: it was added to wrong statistics, so all must be recounted."""
+    for batch in _batches(corrections):
         async with db.write() as tx:
-            if not await _may_write(tx, of.day):
+            if not await _may_write(tx, account_day.day):
                 return True
-            if await _count(tx, of) != count:
+            if await _count(tx, account_day) != count:
                 return False
-            await _correct(tx, of, group)
+            await _correct(tx, account_day, batch)
     return True
 
 
-def _groups(wrong: Sequence[Correction]) -> Iterator[Correction]:
-    """Small enough that other writers do not wait long for a group's transaction."""
-    for statements, rows in wrong:
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
-            yield statements, rows[start : start + _ROWS_AT_ONCE]
+def _batches(corrections: Sequence[Correction]) -> Iterator[Correction]:
+    """Split them, so that other writers do not wait long for a transaction."""
+    for statements, rows in corrections:
+        for start in range(0, len(rows), _ROWS_BATCH_SIZE):
+            yield statements, rows[start : start + _ROWS_BATCH_SIZE]
 
 
-async def _count(tx: Tx, of: AccountDay) -> int:
-    count = select(func.count()).select_from(clicks)
-    return (await tx.execute(count.where(clicks.c.day == of.day, clicks.c.account_id == of.account_id))).scalar_one()
+async def _count(tx: Tx, account_day: AccountDay) -> int:
+    query = select(func.count()).where(clicks.c.day == account_day.day, clicks.c.account_id == account_day.account_id)
+    return (await tx.execute(query)).scalar_one()
 
 
-async def _corrections(tx: Tx, of: AccountDay) -> list[Correction]:
-    given = {"day": of.day, "account": of.account_id}
-    found = [(each, (await tx.execute(each.difference, given)).all()) for each in recounts(tx.dialect.name)]
-    return [(each, rows) for each, rows in found if rows]
+async def _find_corrections(tx: Tx, account_day: AccountDay) -> list[Correction]:
+    parameters = {"day": account_day.day, "account": account_day.account_id}
+    all_tables = [
+        (statements, (await tx.execute(statements.difference, parameters)).all())
+        for statements in recounts(tx.dialect.name)
+    ]
+    return [(statements, rows) for statements, rows in all_tables if rows]
 
 
-async def _correct(tx: Tx, of: AccountDay, correction: Correction) -> None:
+async def _correct(tx: Tx, account_day: AccountDay, correction: Correction) -> None:
     statements, rows = correction
-    await top_values.clear_cache_of(tx, of.account_id)
+    await top_values.clear_cache_of(tx, account_day.account_id)
     await tx.exec_driver_sql(statements.delete, [tuple(row[: statements.key_length]) for row in rows])
     expected: list[tuple[Any, ...]] = [tuple(row[:-1]) for row in rows if row[-1]]
     if expected:
@@ -178,37 +187,41 @@ async def _correct(tx: Tx, of: AccountDay, correction: Correction) -> None:
 
 
 async def _may_write(tx: Tx, day: int) -> bool:
-    """Nobody else adds clicks until the transaction ends, and retention has not reached this day meanwhile."""
+    """Lock the statistics until the transaction ends. Return False if retention has reached this day."""
     await stats_store.lock(tx)
     return day >= await find_kept_since(tx)
 
 
-async def count_links(db: Database) -> int:
-    """Returns the number of links whose counters were set."""
+async def correct_link_counters(db: Database) -> int:
+    """Set the counters of links that differ from the statistics. Return the number of these links."""
     async with db.read() as tx:
-        sums = _sums_of_links()
+        sums = _link_sums_subquery()
         wrong_clicks = {*await links.find_wrong_clicks(tx, sums)}
         wrong_scans = {*await qrcodes.find_wrong_scans(tx, sums)}
     wrong = sorted(wrong_clicks | wrong_scans)
-    for start in range(0, len(wrong), _LINKS_AT_ONCE):
-        some = wrong[start : start + _LINKS_AT_ONCE]
+    for start in range(0, len(wrong), _LINKS_BATCH_SIZE):
+        batch = wrong[start : start + _LINKS_BATCH_SIZE]
         async with db.write() as tx:
             await stats_store.lock(tx)
-            found = await _find_sums(tx, some)
-            await links.set_clicks(tx, {id_: found.get(id_, (0, 0))[0] for id_ in some})
-            await qrcodes.set_scans(tx, {id_: found.get(id_, (0, 0))[1] for id_ in some if id_ in wrong_scans})
+            correct = await _find_sums(tx, batch)
+            await links.set_clicks(tx, {id_: correct.get(id_, (0, 0))[0] for id_ in batch})
+            await qrcodes.set_scans(tx, {id_: correct.get(id_, (0, 0))[1] for id_ in batch if id_ in wrong_scans})
     return len(wrong)
 
 
-def _sums_of_links() -> Subquery:
-    """(id, clicks, scans) of every link."""
-    every, sums = links.SHORT_LINKS, _SUMS.subquery()
+def _link_sums_subquery() -> Subquery:
+    """Subquery: (id, clicks, scans) of every link."""
+    all_links, sums = links.SHORT_LINKS, _SUMS_QUERY.subquery()
     zero_if_none = (func.coalesce(sums.c[name], 0).label(name) for name in ("clicks", "scans"))
-    return select(every.c.id, *zero_if_none).outerjoin_from(every, sums, sums.c.subject_id == every.c.id).subquery()
+    return (
+        select(all_links.c.id, *zero_if_none)
+        .outerjoin_from(all_links, sums, sums.c.subject_id == all_links.c.id)
+        .subquery()
+    )
 
 
 async def _find_sums(tx: Tx, link_ids: Collection[UUID]) -> dict[UUID, tuple[int, int]]:
-    """(clicks, scans) of links that have any."""
+    """Return (clicks, scans) of links that have any."""
     days = await find_days(tx, click_totals)
-    sums = _SUMS.where(_T.subject_id.in_(link_ids), in_values(tx, _T.day, days))
+    sums = _SUMS_QUERY.where(_totals.subject_id.in_(link_ids), in_values(tx, _totals.day, days))
     return {row.subject_id: (int(row.clicks), int(row.scans)) for row in await tx.execute(sums)}

@@ -2,7 +2,7 @@
 
 Shares no code with the aggregation of new clicks, so that each checks the other.
 """
-# ruff: noqa: S608  # these statements are put together from constants of this file alone
+# ruff: noqa: S608  # these statements consist of constants of this file
 
 from dataclasses import dataclass
 
@@ -21,16 +21,16 @@ from waypost.resources.clicks.model import (
 
 @dataclass(frozen=True, slots=True)
 class Recount:
-    """The statements on one table of statistics."""
+    """The statements for one table of statistics."""
 
     difference: TextClause
-    """Of an account on a day: rows that are missing, and with 0 in a last column those that are wrong."""
+    """Rows of an account on a day that are missing (with 1 in a last column) or wrong (with 0)."""
     delete: str
-    """By its key."""
+    """Deletes a row by its key."""
     insert: str
     key_length: int
     find_orphans: TextClause
-    """A row of the day that belongs to no click of any account."""
+    """Finds a row of the day without a click of any account."""
     delete_orphans: TextClause
 
 
@@ -52,9 +52,9 @@ _VISITS = """WITH visits AS MATERIALIZED (
   FROM clicks WHERE day = :day AND account_id = :account
 )"""
 
-# the day itself counts like one more quarter, with nobody before or after it
+# the day itself counts like one more quarter, without visitors before or after it
 _TOTALS = f""",
-placed AS (
+with_quarters AS (
   SELECT subject_id, quarter, created_at, kind, is_scan, visitor_id FROM visits
   UNION ALL
   SELECT subject_id, {WHOLE_DAY}, created_at, kind, is_scan, visitor_id FROM visits
@@ -68,21 +68,21 @@ counted AS (
     count(*) FILTER (WHERE kind = 'human' AND is_scan) AS scans,
     min(created_at) FILTER (WHERE kind = 'human') AS first_at,
     max(created_at) FILTER (WHERE kind = 'human') AS last_at
-  FROM placed GROUP BY subject_id, quarter
+  FROM with_quarters GROUP BY subject_id, quarter
 ),
-seen AS (SELECT DISTINCT subject_id, visitor_id, quarter FROM placed WHERE kind = 'human'),
-neighbours AS (
-  SELECT subject_id, quarter, quarter - lag(quarter) OVER visitor AS away, lead(quarter) OVER visitor AS again
+seen AS (SELECT DISTINCT subject_id, visitor_id, quarter FROM with_quarters WHERE kind = 'human'),
+neighbors AS (
+  SELECT subject_id, quarter, quarter - lag(quarter) OVER visitor AS since, lead(quarter) OVER visitor AS next_quarter
   FROM seen WINDOW visitor AS (PARTITION BY subject_id, visitor_id, quarter = {WHOLE_DAY} ORDER BY quarter)
 ),
 first_seen AS (
   SELECT subject_id, quarter, count(*) AS visitors,
-    count(*) FILTER (WHERE away IS NULL OR away > 1) AS new_in_15,
-    count(*) FILTER (WHERE away IS NULL OR away > 2) AS new_in_30,
-    count(*) FILTER (WHERE away IS NULL OR away > 3) AS new_in_45,
-    count(*) FILTER (WHERE away IS NULL) AS firsts,
-    count(*) FILTER (WHERE again IS NULL) AS lasts
-  FROM neighbours GROUP BY subject_id, quarter
+    count(*) FILTER (WHERE since IS NULL OR since > 1) AS new_in_15,
+    count(*) FILTER (WHERE since IS NULL OR since > 2) AS new_in_30,
+    count(*) FILTER (WHERE since IS NULL OR since > 3) AS new_in_45,
+    count(*) FILTER (WHERE since IS NULL) AS firsts,
+    count(*) FILTER (WHERE next_quarter IS NULL) AS lasts
+  FROM neighbors GROUP BY subject_id, quarter
 ),
 expected AS (
   SELECT :day AS day, counted.*, coalesce(visitors, 0) AS visitors, coalesce(new_in_15, 0) AS new_in_15,
@@ -131,17 +131,17 @@ def _recount(dialect: str, table: Table) -> Recount:
     subject = "visitor_id, subject_id" if table is visitor_days else "subject_id"
     rows = f"{table.name} WHERE day = :day AND ({subject}) IN (SELECT {subject} FROM visits)"
     with_clicks = (subject.replace("subject_id", owner) for owner in ("link_id", "account_id"))
-    excepted = "".join(f" EXCEPT SELECT {each} FROM clicks WHERE day = :day" for each in with_clicks)
+    excepted = "".join(f" EXCEPT SELECT {columns} FROM clicks WHERE day = :day" for columns in with_clicks)
     orphans = f"SELECT {subject} FROM {table.name} WHERE day = :day{excepted}"
     both = f"SELECT {names}, 1 AS is_expected FROM expected UNION ALL SELECT {names}, 0 FROM {rows}"
-    place = "?" if dialect == "sqlite" else "%s"
+    placeholder = "?" if dialect == "sqlite" else "%s"
     key = table.primary_key.columns.keys()
     return Recount(
         difference=text(
             f"{expected} SELECT {names}, max(is_expected) FROM ({both}) AS pairs GROUP BY {names} HAVING count(*) = 1"
         ).bindparams(_DAY, bindparam("account", type_=Id)),
-        delete=f"DELETE FROM {table.name} WHERE {' AND '.join(f'{name} = {place}' for name in key)}",
-        insert=f"INSERT INTO {table.name} ({names}) VALUES ({', '.join([place] * len(table.c))})",
+        delete=f"DELETE FROM {table.name} WHERE {' AND '.join(f'{name} = {placeholder}' for name in key)}",
+        insert=f"INSERT INTO {table.name} ({names}) VALUES ({', '.join([placeholder] * len(table.c))})",
         key_length=len(key),
         find_orphans=text(f"{orphans} LIMIT 1").bindparams(_DAY),
         delete_orphans=text(f"DELETE FROM {table.name} WHERE day = :day AND ({subject}) IN ({orphans})").bindparams(
