@@ -24,7 +24,7 @@ from waypost.resources.clicks.model import Click
 from waypost.resources.links import Link, account_data, store
 from waypost.resources.links.model import links
 
-_PAGE = 50
+_BATCH_SIZE = 50
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
 
 
 @pytest.fixture(autouse=True)
-def _in_small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(click_export, "_PAGE", _PAGE)
+def _in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(click_export, "_BATCH_SIZE", _BATCH_SIZE)
     monkeypatch.setattr(account_data, "_EXPORT_BATCH", 4)
 
 
@@ -78,24 +78,24 @@ async def test_exports_every_own_click_once(place: WebApp) -> None:
 
 
 async def test_the_archive_is_written_while_it_is_read(place: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many clicks there are, one page of them is held."""
+    """However many clicks there are, memory holds one batch."""
     ada = await place.browser("ada@example.com")
     await furnish(place, ada, 333)
-    read, pages = [], export.pages
+    read, read_batches = [], export.read_batches
 
     async def counted(*given: Any) -> AsyncIterator[Any]:
-        async for page in pages(*given):
-            read.append(len(page))
-            yield page
+        async for batch in read_batches(*given):
+            read.append(len(batch))
+            yield batch
 
-    monkeypatch.setattr(export, "pages", counted)
+    monkeypatch.setattr(export, "read_batches", counted)
     session = await sessions.find(place.db, ada.client.cookies["waypost"], now=place.clock())
     auth = new_deps(place.settings, place.db, place.clock)
     deps = SimpleNamespace(auth=auth, shared_domain="app.test", cname_target="app.test")
     assert session
     turns = FairQueue(1, per_key=1)
     ahead = [len(read) async for _ in export.archive(deps, session, turns)]
-    assert (sum(read), max(read)) == (333, _PAGE)
+    assert (sum(read), max(read)) == (333, _BATCH_SIZE)
     assert sorted(set(ahead)) == [*range(len(read) + 1)]  # never two pages for one piece
 
     paused = export.archive(deps, session, turns)

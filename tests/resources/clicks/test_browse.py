@@ -17,7 +17,7 @@ from waypost.database import Database
 from waypost.kit.clock import DAY, microseconds, timestamp
 from waypost.resources import links
 from waypost.resources.clicks.days import DaySlice
-from waypost.resources.clicks.listing import latest, slices
+from waypost.resources.clicks.listing import list_latest, slices
 from waypost.resources.clicks.model import Click, Subject, click_retention
 from waypost.resources.clicks.schemas import to_json
 from waypost.resources.links import store
@@ -212,7 +212,7 @@ async def test_reports_all_problems_at_once(env: Env, link: links.Link) -> None:
     errors = answer.json()["error"]["errors"]
     assert set(errors) == set(wrong)
     assert errors["kind"] == ["This must be one of: human, crawler, preview, prefetch, all."]
-    assert "There are: page, per_page, link_id, from, to," in errors["colour"][0]
+    assert "Use one of: page, per_page, link_id, from, to," in errors["colour"][0]
     del wrong["link_id"]
     answer = await env.get(f"/links/{link.id}/clicks", **wrong)
     assert set(answer.json()["error"]["errors"]) == set(wrong)
@@ -292,6 +292,6 @@ async def test_finds_the_latest_clicks_of_long_ago(env: Env, link: links.Link) -
     async with env.db.read() as tx:
         for subject in (Subject(link.id), Subject(link.account_id, is_account=True)):
             for most in range(1, len(people) + 2):
-                found = await latest(tx, subject, most)
+                found = await list_latest(tx, subject, most)
                 assert [to_json(click)["id"] for click in found] == newest(people)[:most]
-        assert await latest(tx, Subject(uuid4()), 3) == []
+        assert await list_latest(tx, Subject(uuid4()), 3) == []

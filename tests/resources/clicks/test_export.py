@@ -94,7 +94,7 @@ async def test_an_export_without_clicks_has_only_the_csv_header(db: Database) ->
 async def test_exports_every_click_once_in_order(
     db: Database, alice: Person, bob: Person, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exporting, "_PAGE", at_once)
+    monkeypatch.setattr(exporting, "_BATCH_SIZE", at_once)
     people = {await new_link(db, who, slug): who for who, slug in ((alice, "a"), (alice, "b"), (bob, "c"))}
     day = timedelta(days=1)
     moments = [START + n * day + n % 7 * timedelta(hours=1, microseconds=n) for n in range(5)] * 3
@@ -179,7 +179,7 @@ async def test_keeps_unusual_text(db: Database, alice: Person) -> None:
 
 
 async def test_reports_progress(db: Database, alice: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exporting, "_PAGE", 2)
+    monkeypatch.setattr(exporting, "_BATCH_SIZE", 2)
     link = await new_link(db, alice, "a")
     await add(db, [*(click(alice, link) for _ in range(3)), click(alice, link, kind="preview")])
     progress: list[tuple[int, int]] = []

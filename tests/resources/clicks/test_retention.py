@@ -100,7 +100,7 @@ async def test_keeps_everything_without_the_setting(db: Database) -> None:
 
 
 async def test_resumes_after_an_interruption(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_GROUP", 3)
+    monkeypatch.setattr(module, "_BATCH_SIZE", 3)
     await add(db, [click(40, visitor) for visitor in range(10)] + [click(20), click(0)])
     first = await looked(retention(db, 30))
     assert await first.step()
@@ -111,7 +111,7 @@ async def test_resumes_after_an_interruption(db: Database, monkeypatch: pytest.M
 
 
 async def test_deletes_in_small_groups(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_GROUP", 4)
+    monkeypatch.setattr(module, "_BATCH_SIZE", 4)
     await add(db, [click(days_ago) for days_ago in (0, 20)] + [click(40, visitor) for visitor in range(10)])
     poller, left = await looked(retention(db, 30)), []
     while await poller.step():
@@ -140,7 +140,7 @@ async def test_deletes_late_clicks(db: Database) -> None:
 
 
 async def test_a_rebuild_afterwards_changes_nothing(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_GROUP", 1)
+    monkeypatch.setattr(module, "_BATCH_SIZE", 1)
     await add(db, [click(days_ago) for days_ago in (0, 30, 31)])
     before = await contents(db)
     poller = await looked(retention(db, 30))
@@ -178,7 +178,7 @@ async def test_deletes_without_new_clicks(db: Database) -> None:
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 async def test_waits_for_other_writers_of_statistics(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_GROUP", 1)
+    monkeypatch.setattr(module, "_BATCH_SIZE", 1)
     await add(db, [click(0), click(20), click(40)])
     poller = await looked(retention(db, 30))
     assert await poller.step()  # the boundary is raised

@@ -98,7 +98,7 @@ class AccountDeletion:
             yield
 
     async def _delete_clicks(self, account_id: UUID) -> AsyncGenerator[None, None]:
-        async for _ in clicks_of_account.delete_all_for(self.db, account_id, at_once=_BATCH_SIZE):
+        async for _ in clicks_of_account.delete_account_data(self.db, account_id, batch_size=_BATCH_SIZE):
             yield
 
     async def _delete_rows(self, account_id: UUID) -> AsyncGenerator[None, None]:

@@ -21,7 +21,7 @@ from waypost.kit.fair_queue import FairQueue
 from waypost.resources import domains, links, pixels, webhooks
 from waypost.resources.account import schemas
 from waypost.resources.account.deps import Deps
-from waypost.resources.clicks.export import ExportQuery, json_lines, pages
+from waypost.resources.clicks.export import ExportQuery, json_lines, read_batches
 from waypost.resources.clicks.model import Subject
 from waypost.web.streaming import StreamedResponse
 
@@ -149,5 +149,5 @@ async def _account(deps: Deps, session: Session) -> dict[str, Any]:
 
 async def _clicks(deps: Deps, session: Session) -> AsyncIterator[str]:
     query = ExportQuery(Subject(session.account.id, is_account=True), kind=None)
-    async for page in pages(deps.auth.db, query, deps.shared_domain):
-        yield await asyncio.to_thread(json_lines, page)
+    async for batch in read_batches(deps.auth.db, query, deps.shared_domain):
+        yield await asyncio.to_thread(json_lines, batch)

@@ -55,21 +55,24 @@ _PARAMETERS = (
     parameter("browser", TEXT_SCHEMA, "Browser family"),
     parameter("platform", TEXT_SCHEMA, "Operating system family"),
     parameter("referrer", TEXT_SCHEMA, f"Origin and path of the referring page, or `{UNKNOWN['referrer']}`"),
-    parameter("kind", {**_TEXT, "enum": [*KINDS, ALL], "default": HUMAN}, "Kind of visitor; only people are clicks"),
+    parameter(
+        "kind", {**_TEXT, "enum": [*KINDS, ALL], "default": HUMAN}, "Kind of visit; only `human` visits count as clicks"
+    ),
 )
 
-_OF_LINK = "/links/{id}/clicks"
-_OF_ONE = ("page", "per_page", *FILTERS)
-_OF_ALL = ("page", "per_page", "link_id", *FILTERS)
+_LINK_CLICKS_PATH = "/links/{id}/clicks"
+_LINK_CLICKS_PARAMETERS = ("page", "per_page", *FILTERS)
+_CLICKS_PARAMETERS = ("page", "per_page", "link_id", *FILTERS)
 _LINK_ID = parameter("link_id", {"type": "string", "format": "uuid"}, "Clicks of this link only")
+
+PathId = Annotated[UUID, Depends(path_id)]
 
 
 def endpoints(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) -> APIRouter:
     router = APIRouter(prefix=PREFIX, tags=["clicks"])
-    reader = Annotated[Caller, Depends(guard.allow("links:read"))]
-    id_of_path = Annotated[UUID, Depends(path_id)]
+    Reader = Annotated[Caller, Depends(guard.allow("links:read"))]  # noqa: N806  # a type
 
-    def answer(page: Page[Click], request: Request) -> Response:
+    def paginated_clicks(page: Page[Click], request: Request) -> Response:
         return paginated(page.map(to_json), request, base_url)
 
     @router.get(
@@ -79,25 +82,25 @@ def endpoints(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) 
         responses=error_responses(404),
         openapi_extra=query_parameters(*PAGING, _LINK_ID, *_PARAMETERS),
     )
-    async def browse(caller: reader, request: Request) -> Response:
-        """Of all links, newest first. Bots and link previews are not clicks; request them by `kind`."""
+    async def list_(caller: Reader, request: Request) -> Response:
+        """Lists clicks of all links, newest first. Bots and link previews are not clicks; request them by `kind`."""
         problems = Problems()
         link_id = read_link_id(read_query(request), problems)
-        parameters = _read_query(request, _OF_ALL, problems, clock())
+        parameters = _read_query(request, _CLICKS_PARAMETERS, problems, clock())
         if link_id is None:
-            return answer(await listing.browse(db, caller, *parameters), request)
-        return answer(await listing.browse_link(db, caller, link_id, *parameters), request)
+            return paginated_clicks(await listing.list_clicks(db, caller, *parameters), request)
+        return paginated_clicks(await listing.list_link_clicks(db, caller, link_id, *parameters), request)
 
     @router.get(
-        _OF_LINK,
+        _LINK_CLICKS_PATH,
         summary="List a link's clicks",
         response_model=Paginated[ClickJson],
         openapi_extra=query_parameters(*PAGING, *_PARAMETERS),
     )
-    async def browse_link(caller: reader, link_id: id_of_path, request: Request) -> Response:
-        """Newest first, with the same filters."""
-        parameters = _read_query(request, _OF_ONE, Problems(), clock())
-        return answer(await listing.browse_link(db, caller, link_id, *parameters), request)
+    async def list_of_link(caller: Reader, link_id: PathId, request: Request) -> Response:
+        """Lists clicks newest first, with the same filters."""
+        parameters = _read_query(request, _LINK_CLICKS_PARAMETERS, Problems(), clock())
+        return paginated_clicks(await listing.list_link_clicks(db, caller, link_id, *parameters), request)
 
     return router
 

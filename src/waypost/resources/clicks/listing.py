@@ -1,8 +1,7 @@
-"""Lists of clicks, of one link or of an account with its deleted links. Each reads one snapshot.
+"""Lists clicks of a link, or of an account with its deleted links, newest first. Each list reads one snapshot.
 
-One page of clicks, newest first, at any depth: skips full days by their counts, without reading their clicks.
-
-Counts clicks only where the statistics have no count.
+Whole days are skipped by their totals, so any page costs the same. Clicks are counted only where the statistics have no
+count.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,17 +33,17 @@ from waypost.resources.clicks.model import (
 )
 from waypost.resources.clicks.store import COLUMNS, read_click
 
-_T, _D = click_totals.c, click_dimensions.c
-_COUNTS: dict[ClickKind | None, ColumnElement[int]] = {
-    HUMAN: _T.clicks,
-    CRAWLER: _T.crawlers,
-    PREVIEW: _T.previews,
-    PREFETCH: _T.prefetches,
-    None: _T.clicks + _T.crawlers + _T.previews + _T.prefetches,
+_totals, _dimensions = click_totals.c, click_dimensions.c
+_COUNT_COLUMNS: dict[ClickKind | None, ColumnElement[int]] = {
+    HUMAN: _totals.clicks,
+    CRAWLER: _totals.crawlers,
+    PREVIEW: _totals.previews,
+    PREFETCH: _totals.prefetches,
+    None: _totals.clicks + _totals.crawlers + _totals.previews + _totals.prefetches,
 }
-_RECENT = 62  # days; wrong clocks may put up to half of them into the future
+_RECENT_DAYS = 62  # wrong clocks may put up to half of them into the future
 
-_OWN: dict[FilterField, int] = {"country": DIMENSIONS["country"], "referrer": DIMENSIONS["referrer"]}
+_OWN_DIMENSIONS: dict[FilterField, int] = {"country": DIMENSIONS["country"], "referrer": DIMENSIONS["referrer"]}
 """Fields with their own dimension; the others share one."""
 
 
@@ -57,127 +56,137 @@ class PageSlice:
     take: int
 
 
-async def browse(db: Database, caller: Caller, click_filter: ClickFilter, request: PageRequest) -> Page[Click]:
+async def list_clicks(db: Database, caller: Caller, click_filter: ClickFilter, request: PageRequest) -> Page[Click]:
     async with db.read_for(caller.account.id) as tx:
         return await _page(tx, Subject(caller.account.id, is_account=True), click_filter, request)
 
 
-async def browse_link(
+async def list_link_clicks(
     db: Database, caller: Caller, link_id: UUID, click_filter: ClickFilter, request: PageRequest
 ) -> Page[Click]:
-    """Raises NotFound for a link that the account does not have, or has deleted."""
+    """Raises NotFound for a link of another account or a deleted one."""
     async with db.read_for(caller.account.id) as tx:
         await links.require_exists(tx, caller.account.id, link_id)
         return await _page(tx, Subject(link_id), click_filter, request)
 
 
-async def latest(tx: Tx, subject: Subject, most: int) -> list[Click]:
-    """The latest clicks of people, without a total: usually the last days are enough."""
-    click_filter, found = ClickFilter(), list[Click]()
-    days = await _days(tx, click_filter)
-    for some in (days[-_RECENT:], days[:-_RECENT]):
-        if some and len(found) < most:
-            counted = await _counted(tx, subject, click_filter, some)
-            found += await _read(tx, subject, click_filter, slices(counted, 0, most - len(found)))
-    return found
+async def list_latest(tx: Tx, subject: Subject, limit: int) -> list[Click]:
+    """Return the latest clicks of people, without a total: usually the last days are enough."""
+    click_filter, latest = ClickFilter(), list[Click]()
+    all_days = await _find_days(tx, click_filter)
+    for days in (all_days[-_RECENT_DAYS:], all_days[:-_RECENT_DAYS]):
+        if days and len(latest) < limit:
+            counts = await _count_by_day(tx, subject, click_filter, days)
+            latest += await _read(tx, subject, click_filter, slices(counts, 0, limit - len(latest)))
+    return latest
 
 
 async def _page(tx: Tx, subject: Subject, click_filter: ClickFilter, request: PageRequest) -> Page[Click]:
-    counted = await _counted(tx, subject, click_filter, await _days(tx, click_filter))
-    some = slices(counted, request.offset, request.per_page, joins=not click_filter.values)
-    return Page(await _read(tx, subject, click_filter, some), sum(count for _, count in counted), request)
+    counts = await _count_by_day(tx, subject, click_filter, await _find_days(tx, click_filter))
+    page_slices = slices(counts, request.offset, request.per_page, joins=not click_filter.values)
+    return Page(await _read(tx, subject, click_filter, page_slices), sum(count for _, count in counts), request)
 
 
-async def _read(tx: Tx, subject: Subject, click_filter: ClickFilter, some: Iterable[PageSlice]) -> list[Click]:
-    found: list[Click] = []
-    for each in some:
-        found += map(read_click, await tx.execute(_newest(tx, subject, click_filter, each)))
-    return found
+async def _read(tx: Tx, subject: Subject, click_filter: ClickFilter, page_slices: Iterable[PageSlice]) -> list[Click]:
+    page: list[Click] = []
+    for page_slice in page_slices:
+        page += map(read_click, await tx.execute(_newest_query(tx, subject, click_filter, page_slice)))
+    return page
 
 
-def slices(counted: Iterable[tuple[DaySlice, int]], offset: int, limit: int, *, joins: bool = True) -> list[PageSlice]:
-    """The slices of a page. `counted` is newest first.
+def slices(counts: Iterable[tuple[DaySlice, int]], offset: int, limit: int, *, joins: bool = True) -> list[PageSlice]:
+    """Return the slices of a page. `counts` are newest first.
 
-    `joins`: full days become one slice. With filters they must not: an index finds the few clicks of one day in order,
+    `joins`: whole days become one slice. With filters they must not: an index finds the few clicks of one day in order,
     but several days would be read completely.
     """
-    found: list[PageSlice] = []
-    for part, count in counted:
+    page_slices: list[PageSlice] = []
+    for day_slice, count in counts:
         if limit == 0:
             break
         take = max(0, min(count - offset, limit))
-        if joins and take and found and offset == 0 and _can_join(found[-1], part, is_complete=take == count):
-            found[-1].days.append(part)
-            found[-1].take += take
+        last = page_slices[-1] if page_slices else None
+        if joins and take and last and offset == 0 and _can_join(last, day_slice, is_complete=take == count):
+            last.days.append(day_slice)
+            last.take += take
         elif take:
-            found.append(PageSlice([part], offset, take))
+            page_slices.append(PageSlice([day_slice], offset, take))
         offset, limit = max(0, offset - count), limit - take
-    return found
+    return page_slices
 
 
-def _can_join(before: PageSlice, part: DaySlice, *, is_complete: bool) -> bool:
-    return is_complete and part.is_whole_day and before.skip == 0 and all(each.is_whole_day for each in before.days)
+def _can_join(last: PageSlice, day_slice: DaySlice, *, is_complete: bool) -> bool:
+    return is_complete and day_slice.is_whole_day and last.skip == 0 and all(day.is_whole_day for day in last.days)
 
 
-async def _days(tx: Tx, click_filter: ClickFilter) -> list[DaySlice]:
-    """The days that can have matching clicks, oldest first: of the first and the last one perhaps a part."""
+async def _find_days(tx: Tx, click_filter: ClickFilter) -> list[DaySlice]:
+    """Return the days that can have matching clicks, oldest first. The first and the last can be partial."""
     known = await find_known_days(tx)
     return slice_between(click_filter.start, click_filter.end, [day for day in known.days if day >= known.kept_since])
 
 
-async def _counted(
+async def _count_by_day(
     tx: Tx, subject: Subject, click_filter: ClickFilter, days: Sequence[DaySlice]
 ) -> list[tuple[DaySlice, int]]:
-    """The days with matching clicks and their number, newest first."""
-    counts = await _count_days(tx, subject, click_filter, [each.day for each in days if each.is_whole_day])
-    for part in days:
-        if not part.is_whole_day:
-            counts[part.day] = await _count(tx, subject, click_filter, part)
-    return [(each, counts[each.day]) for each in reversed(days) if counts.get(each.day)]
+    """Return the days with matching clicks and the number of these, newest first."""
+    counts = await _count_whole_days(tx, subject, click_filter, [day.day for day in days if day.is_whole_day])
+    for day_slice in days:
+        if not day_slice.is_whole_day:
+            counts[day_slice.day] = await _count(tx, subject, click_filter, day_slice)
+    return [(day_slice, counts[day_slice.day]) for day_slice in reversed(days) if counts.get(day_slice.day)]
 
 
-async def _count_days(tx: Tx, subject: Subject, click_filter: ClickFilter, days: Sequence[int]) -> dict[int, int]:
-    aggregated = _aggregated(tx, click_filter.values)
+async def _count_whole_days(tx: Tx, subject: Subject, click_filter: ClickFilter, days: Sequence[int]) -> dict[int, int]:
+    conditions = _match_dimension(tx, click_filter.values)
     if not click_filter.values:
-        day = _T.day
-        counted = select(day, _COUNTS[click_filter.kind]).where(_T.subject_id == subject.id, _T.quarter == WHOLE_DAY)
-    elif aggregated and click_filter.kind == HUMAN:
-        day = _D.day
-        counted = select(day, func.sum(_D.clicks)).where(_D.subject_id == subject.id, *aggregated).group_by(day)
+        day = _totals.day
+        query = select(day, _COUNT_COLUMNS[click_filter.kind]).where(
+            _totals.subject_id == subject.id, _totals.quarter == WHOLE_DAY
+        )
+    elif conditions and click_filter.kind == HUMAN:
+        day = _dimensions.day
+        query = (
+            select(day, func.sum(_dimensions.clicks))
+            .where(_dimensions.subject_id == subject.id, *conditions)
+            .group_by(day)
+        )
     else:
         day = clicks.c.day
-        counted = select(day, func.count()).where(subject.clicks, *click_filter.conditions).group_by(day)
-    rows = await tx.execute(counted.where(in_values(tx, day, days)))
+        query = select(day, func.count()).where(subject.clicks, *click_filter.conditions).group_by(day)
+    rows = await tx.execute(query.where(in_values(tx, day, days)))
     return {row[0]: int(row[1]) for row in rows}
 
 
-def _aggregated(tx: Tx, values: Mapping[FilterField, str]) -> list[ColumnElement[bool]]:
-    """Conditions on `click_dimensions`, if one dimension has all these fields."""
+def _match_dimension(tx: Tx, values: Mapping[FilterField, str]) -> list[ColumnElement[bool]]:
+    """Conditions on `click_dimensions`; none unless one dimension has all these fields."""
     if set(values) <= {"device", "browser", "platform"}:
-        return [_D.dimension == DIMENSIONS["agent"], *(_of_agent(tx, *each) for each in values.items())]
+        return [
+            _dimensions.dimension == DIMENSIONS["agent"],
+            *(_match_agent(tx, name, value) for name, value in values.items()),
+        ]
     if len(values) == 1:
         ((name, value),) = values.items()
-        return [_D.dimension == _OWN[name], _D.value == value]
+        return [_dimensions.dimension == _OWN_DIMENSIONS[name], _dimensions.value == value]
     return []
 
 
-def _of_agent(tx: Tx, name: FilterField, value: str) -> ColumnElement[bool]:
-    """Whether the first, second or last of the three fields is the value. LIKE would interpret wildcards."""
+def _match_agent(tx: Tx, name: FilterField, value: str) -> ColumnElement[bool]:
+    """SQL condition: this field of the agent has the value. LIKE would interpret wildcards."""
     if name == "device":
-        return func.substr(_D.value, 1, len(value) + 1) == f"{value}\t"
+        return func.substr(_dimensions.value, 1, len(value) + 1) == f"{value}\t"
     if name == "platform":
-        return func.substr(_D.value, func.length(_D.value) - len(value)) == f"\t{value}"
-    place = func.strpos if tx.dialect.name == "postgresql" else func.instr
-    return place(_D.value, f"\t{value}\t") > 0
+        return func.substr(_dimensions.value, func.length(_dimensions.value) - len(value)) == f"\t{value}"
+    find_position = func.strpos if tx.dialect.name == "postgresql" else func.instr
+    return find_position(_dimensions.value, f"\t{value}\t") > 0
 
 
-async def _count(tx: Tx, subject: Subject, click_filter: ClickFilter, part: DaySlice) -> int:
-    counted = select(func.count()).select_from(clicks)
-    return (await tx.execute(counted.where(*_conditions(tx, subject, click_filter, [part])))).scalar_one()
+async def _count(tx: Tx, subject: Subject, click_filter: ClickFilter, day_slice: DaySlice) -> int:
+    query = select(func.count()).select_from(clicks).where(*_conditions(tx, subject, click_filter, [day_slice]))
+    return (await tx.execute(query)).scalar_one()
 
 
-def _newest(tx: Tx, subject: Subject, click_filter: ClickFilter, page_slice: PageSlice) -> Select[Any]:
-    """Selects ids first, so that skipped clicks are read from the index only."""
+def _newest_query(tx: Tx, subject: Subject, click_filter: ClickFilter, page_slice: PageSlice) -> Select[Any]:
+    """Select ids first, so that skipped clicks are read from the index only."""
     order = clicks.c.created_at.desc(), clicks.c.id.desc()
     ids = select(clicks.c.id).where(*_conditions(tx, subject, click_filter, page_slice.days)).order_by(*order)
     return select(*COLUMNS).where(clicks.c.id.in_(ids.offset(page_slice.skip).limit(page_slice.take))).order_by(*order)
@@ -188,5 +197,5 @@ def _conditions(
 ) -> list[ColumnElement[bool]]:
     conditions = [subject.clicks, *click_filter.conditions]
     if len(days) > 1:
-        return [in_values(tx, clicks.c.day, [each.day for each in days]), *conditions]
+        return [in_values(tx, clicks.c.day, [day.day for day in days]), *conditions]
     return [*within(days[0]), *conditions]

@@ -1,6 +1,6 @@
 """Deletes clicks that are older than the retention period. Statistics stay.
 
-Clicks past the period are hidden at once and deleted in small groups, so nothing else waits for long.
+Clicks past the period are hidden immediately and deleted in small batches, so nothing else waits for long.
 """
 
 from sqlalchemy import bindparam, delete, select, tuple_
@@ -12,16 +12,18 @@ from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.model import click_retention, clicks, visitor_days
 from waypost.resources.clicks.stats import store as stats_store
 
-_GROUP = 2_000  # rows; some 20 ms
+_BATCH_SIZE = 2_000  # some 20 ms
 
-_EXPIRED = {
+_EXPIRED_KEYS = {
     table: select(*table.primary_key)
     .where(table.c.day < bindparam("kept_since"))
     .order_by(table.c.day)
-    .limit(bindparam("count"))
+    .limit(bindparam("limit"))
     for table in (clicks, visitor_days)
 }
-_DELETIONS = [delete(table).where(tuple_(*table.primary_key).in_(rows)) for table, rows in _EXPIRED.items()]
+_DELETE_STATEMENTS = [
+    delete(table).where(tuple_(*table.primary_key).in_(keys)) for table, keys in _EXPIRED_KEYS.items()
+]
 
 
 class Retention:
@@ -32,10 +34,10 @@ class Retention:
         self._days = days
         self._clock = clock
         self._kept_since: int | None = None  # while rows of earlier days are being deleted
-        self._previous: int | None = None  # the boundary by the clock of the last run
+        self._previous: int | None = None  # the boundary by the clock of the last step
 
     async def step(self) -> bool:
-        """Deletes one group of rows. False if there is none."""
+        """Delete one batch of rows. Return False if there is none."""
         if self._kept_since is None:
             self._kept_since = await self._begin()
         if await self._delete(self._kept_since):
@@ -44,7 +46,7 @@ class Retention:
         return False
 
     async def _begin(self) -> int:
-        """From now on lists, statistics and rebuilds leave out the rows of earlier days."""
+        """Move the boundary. From now on lists, statistics and rebuilds leave out the rows of earlier days."""
         day = self._trusted_boundary()
         if day is not None:
             async with self._db.write() as tx:
@@ -54,7 +56,7 @@ class Retention:
             return await find_kept_since(tx)
 
     def _trusted_boundary(self) -> int | None:
-        """The first day to keep. At most a day after the one an hour ago: a wrong clock must not delete clicks."""
+        """Return the first day to keep. It moves by at most a day an hour: a wrong clock must not delete clicks."""
         if self._days is None:
             return None
         before, self._previous = self._previous, (self._clock() - EPOCH).days - self._days
@@ -62,18 +64,18 @@ class Retention:
 
     async def _delete(self, day: int) -> bool:
         async with self._db.read() as tx:  # usually nothing is expired, and a read needs no write lock
-            parameters = {"kept_since": day, "count": 1}
-            if not [1 for rows in _EXPIRED.values() if (await tx.execute(rows, parameters)).first()]:
+            parameters = {"kept_since": day, "limit": 1}
+            if not [1 for query in _EXPIRED_KEYS.values() if (await tx.execute(query, parameters)).first()]:
                 return False
         async with self._db.write() as tx:
             await stats_store.lock(tx)  # otherwise writers could deadlock
-            for deletion in _DELETIONS:
-                await tx.execute(deletion, {"kept_since": day, "count": _GROUP})
+            for statement in _DELETE_STATEMENTS:
+                await tx.execute(statement, {"kept_since": day, "limit": _BATCH_SIZE})
         return True
 
 
 async def _raise_boundary(tx: Tx, day: int) -> None:
-    """Never lowers it: rows of the days before are gone."""
+    """Never lower it: rows of earlier days are deleted."""
     insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
     statement = insert(click_retention).values(id=1, kept_since=day)
     is_later = statement.excluded.kept_since > click_retention.c.kept_since

@@ -136,7 +136,7 @@ def _choose(request: Request, *, since: datetime, now: datetime) -> time_range.S
 
 
 async def _latest_clicks(tx: Tx, subject: Subject, *, shared_domain: str) -> list[rendering.LatestClick]:
-    found = await listing.latest(tx, subject, _LATEST)
+    found = await listing.list_latest(tx, subject, _LATEST)
     if not subject.is_account:
         return [rendering.latest_click(click) for click in found]
     ids = {UUID(bytes=click.link_id) for click in found}

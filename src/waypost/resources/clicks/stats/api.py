@@ -1,7 +1,6 @@
 """JSON endpoints of statistics."""
 
 from typing import Annotated, get_args
-from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
 
@@ -9,14 +8,14 @@ from waypost.auth import Caller
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.resources import links
-from waypost.resources.clicks.api import TIME_RANGE_PARAMETERS
+from waypost.resources.clicks.api import TIME_RANGE_PARAMETERS, PathId
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats.query import DEFAULT_INTERVAL, DEFAULT_ZONE, Interval, read_stats_query
 from waypost.resources.clicks.stats.read import read_lists, read_series
 from waypost.resources.clicks.stats.schemas import AccountStatsJson, LinkStatsJson, to_json, top_links_to_json
-from waypost.web import PREFIX, Data, Guard, data, parameter, path_id, query_parameters, read_query
+from waypost.web import PREFIX, Data, Guard, data, parameter, query_parameters, read_query
 
-_OF_LINK = "/links/{id}/stats"
+_LINK_STATS_PATH = "/links/{id}/stats"
 _TEXT = {"type": "string"}
 _PARAMETERS = (
     *TIME_RANGE_PARAMETERS,
@@ -31,8 +30,7 @@ _PARAMETERS = (
 
 def endpoints(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now) -> APIRouter:
     router = APIRouter(prefix=PREFIX, tags=["stats"])
-    reader = Annotated[Caller, Depends(guard.allow("links:read"))]
-    id_of_path = Annotated[UUID, Depends(path_id)]
+    Reader = Annotated[Caller, Depends(guard.allow("links:read"))]  # noqa: N806  # a type
 
     @router.get(
         "/stats",
@@ -40,8 +38,8 @@ def endpoints(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = 
         response_model=Data[AccountStatsJson],
         openapi_extra=query_parameters(*_PARAMETERS),
     )
-    async def of_account(caller: reader, request: Request) -> Response:
-        """With the most clicked links."""
+    async def of_account(caller: Reader, request: Request) -> Response:
+        """Includes the most clicked links."""
         at = clock()
         query = read_stats_query(read_query(request), at)
         async with db.read_for(caller.account.id) as tx:
@@ -50,12 +48,12 @@ def endpoints(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = 
         return data({**to_json(query, series, lists), "top_links": top_links_to_json(lists)})
 
     @router.get(
-        _OF_LINK,
+        _LINK_STATS_PATH,
         summary="Get a link's statistics",
         response_model=Data[LinkStatsJson],
         openapi_extra=query_parameters(*_PARAMETERS),
     )
-    async def of_link(caller: reader, link_id: id_of_path, request: Request) -> Response:
+    async def of_link(caller: Reader, link_id: PathId, request: Request) -> Response:
         """Clicks, visitors and scans over time, with countries, referrers, devices, browsers and platforms."""
         at = clock()
         query = read_stats_query(read_query(request), at)
