@@ -62,7 +62,7 @@ def test_schemes_can_be_narrowed() -> None:
 
 
 def test_an_error_says_what_to_do() -> None:
-    with pytest.raises(BadUrl, match="four plain decimal numbers"):
+    with pytest.raises(BadUrl, match="four decimal numbers"):
         canonical("http://0x7f.1/")
 
 

@@ -74,7 +74,7 @@ def test_error_messages_can_hold_any_text() -> None:
 async def test_a_wrong_method_lists_all_allowed_methods(client: httpx.AsyncClient) -> None:
     response = await client.put(THING)
     assert response.headers["Allow"] == "GET, PATCH"
-    assert response.json()["error"]["message"] == "The path does not support this method. Use one of: GET, PATCH."
+    assert response.json()["error"]["message"] == "The URL does not support the method. Supported: GET, PATCH."
     assert (await client.get("/api/v1/things")).headers["Allow"] == "POST"
 
 

@@ -184,7 +184,7 @@ def _rp_id(deps: Deps) -> str:
 def _label(name: str) -> str:
     label = name.strip()
     if len(label) > MAX_NAME_LENGTH or not label.isprintable():
-        raise Invalid({"passkey_name": [f"The name must be printable text of at most {MAX_NAME_LENGTH} characters."]})
+        raise Invalid({"passkey_name": [f"This must have at most {MAX_NAME_LENGTH} printable characters."]})
     return label or "Passkey"
 
 

@@ -44,8 +44,10 @@ _all = FairQueue(
 
 def find_problem(text: str, *others: str) -> str | None:
     """Return why a new password is refused, or None. `others`: texts that it must not equal, such as the email."""
-    if not MIN_LENGTH <= len(text) <= MAX_LENGTH:
-        return f"The password must have {MIN_LENGTH} to {MAX_LENGTH:,} characters."
+    if len(text) < MIN_LENGTH:
+        return f"The password must have at least {MIN_LENGTH} characters."
+    if len(text) > MAX_LENGTH:
+        return f"The password must have at most {MAX_LENGTH:,} characters."
     folded = text.casefold()
     if folded in {other.casefold() for other in others} or folded in {other.partition("@")[0] for other in others}:
         return "The password must not be your name or email."

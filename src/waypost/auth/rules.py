@@ -45,9 +45,9 @@ def check_account(email: str, name: str) -> None:
     """Check a normalized email and a name. Raises Invalid."""
     problems = Problems()
     if len(email) > MAX_EMAIL_LENGTH or not email.isprintable() or not _EMAIL.fullmatch(email):
-        problems.add("email", "This must be an email address.")
+        problems.add("email", "This must be an email address, such as ann@example.com.")
     if not _is_label(name):
-        problems.add("name", "The name must be printable text of at most 255 characters.")
+        problems.add("name", "This must have at most 255 printable characters.")
     problems.raise_if_any()
 
 
@@ -55,7 +55,7 @@ def check_key(name: str, scopes: Sequence[str], expires_at: datetime | None, now
     """Check the fields of a new key. Raises Invalid."""
     problems = Problems()
     if not name or not _is_label(name):
-        problems.add("name", "The name must be printable text of 1 to 255 characters.")
+        problems.add("name", "This must have 1 to 255 printable characters.")
     for index, scope in enumerate(scopes):
         if scope not in SCOPES:
             problems.add(f"scopes.{index}", f"This must be one of: {', '.join(SCOPES)}.")

@@ -23,6 +23,7 @@ WRONG_CREDENTIALS = "Email or password is incorrect."
 WRONG_PASSWORD = "This password is incorrect."  # noqa: S105
 CONFIRM_FIRST = "Confirm that it's you first."
 NO_PASSWORD = "Enter your password."  # noqa: S105
+NO_CREDENTIALS = "Enter your email and your password."
 
 
 async def sign_in(
@@ -41,6 +42,12 @@ async def sign_in(
             await store.replace_password_hash(tx, account.id, hashed, before=stored)
         stored = hashed
     return AuthenticationResult(account, password=stored)
+
+
+def require_credentials(email: str, password: str) -> None:
+    """Raise Invalid on `body` if one of them is empty."""
+    if not email.strip() or not password:
+        raise Invalid({"body": [NO_CREDENTIALS]})
 
 
 async def find_with_password(deps: Deps, email: str) -> AccountWithHash:
@@ -142,6 +149,8 @@ async def reauthenticate_by_passkey(deps: Deps, session: sessions.Session, respo
 
 async def verify_password(deps: Deps, account: Account, password: str, client: SignInClient) -> AuthenticationResult:
     """Verify the account's password. Raises Invalid and RateLimited."""
+    if not password:
+        raise Invalid({"password": [NO_PASSWORD]})
     async with deps.db.read() as tx:
         stored = await store.find_password_hash(tx, account.id)
     if not await _verify_rate_limited(deps, account.email, password, stored, client):
@@ -185,7 +194,7 @@ async def _check_own_password(deps: Deps, session: sessions.Session, password: s
     if stored and not password:  # a page that was loaded while the authentication was recent has no password field
         raise Invalid({"current_password": [NO_PASSWORD]})
     if not await passwords.verify(password, stored, SignInClient(session.id.bytes, is_known=True)):
-        raise Invalid({"current_password": [WRONG_PASSWORD if stored else CONFIRM_FIRST]})
+        raise Invalid({"current_password": [WRONG_PASSWORD]} if stored else {"body": [CONFIRM_FIRST]})
 
 
 async def _verify_rate_limited(deps: Deps, email: str, password: str, stored: str | None, client: SignInClient) -> bool:

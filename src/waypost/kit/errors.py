@@ -43,7 +43,7 @@ class Forbidden(WaypostError):
 
 
 class NotFound(WaypostError):
-    """There is no such resource."""  # or it is another account's: callers cannot distinguish
+    """The resource does not exist, or you do not have access to it."""
 
 
 def or_not_found(value: T | None) -> T:
@@ -54,22 +54,22 @@ def or_not_found(value: T | None) -> T:
 
 
 class MethodNotAllowed(WaypostError):
-    """The path does not support this method."""
+    """The URL does not support the method."""
 
     def __init__(self, allowed: Iterable[str]) -> None:
         self.allowed = sorted(allowed)
-        super().__init__(f"The path does not support this method. Use one of: {', '.join(self.allowed)}.")
+        super().__init__(f"The URL does not support the method. Supported: {', '.join(self.allowed)}.")
 
 
 class UnregistrableName(WaypostError):
-    """The name cannot be registered as a domain."""
+    """The hostname cannot be registered."""
 
 
 class TooLarge(WaypostError):
-    """The request's body is too large."""
+    """The request body is too large."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"The request's body is too large: it must have at most {limit:,} bytes.")
+        super().__init__(f"The request body is too large. The limit is {limit:,} bytes.")
 
 
 class RateLimited(WaypostError):

@@ -79,7 +79,7 @@ def text_problem(text: str) -> str | None:
     """Return the problem with text of one line, or None. PostgreSQL cannot even compare a NUL."""
     if _SURROGATES.search(text):
         return _NO_UNICODE
-    return "This may not hold control characters." if _CONTROLS.search(text) else None
+    return "This must not contain control characters." if _CONTROLS.search(text) else None
 
 
 def _one_line(text: str) -> str:
@@ -92,7 +92,7 @@ def _lines(text: str) -> str:
     if _SURROGATES.search(text):
         raise ValueError(_NO_UNICODE)
     if _CONTROLS_IN_LINES.search(text):
-        raise ValueError("This may not hold control characters other than line breaks and tabs.")
+        raise ValueError("This must not contain control characters other than line breaks and tabs.")
     return text
 
 
@@ -113,7 +113,7 @@ class Documented:
 def max_characters(count: int) -> Documented:
     def checked(text: str) -> str:
         if len(text) > count:
-            raise ValueError(f"This must have at most {count} characters.")
+            raise ValueError(f"This must have at most {count:,} characters.")
         return text
 
     return Documented({"maxLength": count}, AfterValidator(checked))
@@ -143,7 +143,7 @@ def _limit_size(keyword: str, count: int) -> Documented:
 
     def checked(value: Any) -> Any:
         if isinstance(value, dict | list) and len(value) > count:
-            raise ValueError(f"This must have at most {count} entries.")
+            raise ValueError(f"This must have at most {count:,} entries.")
         return value
 
     return Documented({keyword: count}, BeforeValidator(checked))
@@ -155,7 +155,7 @@ def _timestamp(value: Any) -> datetime:
     try:
         return parse_timestamp(value if isinstance(value, str) else "")
     except ValueError:
-        raise ValueError("This must be an ISO 8601 timestamp, such as 2030-01-31T12:00:00Z.") from None
+        raise ValueError("This must be a date and time in ISO 8601 format, such as 2030-01-31T12:00:00Z.") from None
 
 
 def _uuid(value: Any) -> UUID:
@@ -189,14 +189,14 @@ _MESSAGES = {
     # files are the only class whose instances a body can hold
     "is_instance_of": "This must be a file: send it as a multipart/form-data part with a filename.",
     "missing": REQUIRED,
-    "string_too_long": "This must have at most {max_length} characters.",
+    "string_too_long": "This must have at most {max_length:,} characters.",
     "string_too_short": "This must have at least {min_length} characters.",
     "string_unicode": "This must be valid Unicode text.",
-    "too_long": "This must have at most {max_length} entries.",
+    "too_long": "This must have at most {max_length:,} entries.",
     "too_short": "This must have at least {min_length} entries.",
     "literal_error": "This must be one of: {expected}.",
     "greater_than_equal": "This must be at least {ge}.",
-    "less_than_equal": "This must be at most {le}.",
+    "less_than_equal": "This must be at most {le:,}.",
 }
 
 

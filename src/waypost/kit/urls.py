@@ -67,7 +67,7 @@ def canonical(text: str, *, schemes: Collection[str] = ("http", "https"), is_pub
     is_clean = _CLEAN.fullmatch(text) and raw_host.lower().strip("[]") == host
     url = Url(text if is_clean else parsed.href, scheme, host, port, is_ip)
     if not _python_agrees(url):
-        raise BadUrl("The URL's host can be read in two ways. Write it in its plain form.")
+        raise BadUrl("The URL's host name is ambiguous. Write it without special characters.")
     return url
 
 
@@ -89,7 +89,7 @@ def origin(text: str) -> str:
 
 def _refuse_invisible(text: str) -> None:
     if _INVISIBLE.search(text):
-        raise BadUrl("The URL must not contain blanks or control characters. Write a blank as %20.")
+        raise BadUrl("The URL must not contain spaces or control characters. Write a space as %20.")
     if "\\" in text:
         raise BadUrl("The URL must not contain a backslash. Use / instead, or write it as %5C.")
 
@@ -123,7 +123,7 @@ def _checked_host(parsed: ada_url.URL, raw_host: str) -> tuple[str, bool]:
         return parsed.hostname.strip("[]"), True
     if parsed.host_type == ada_url.HostType.IPV4:
         if not _DECIMALS.fullmatch(raw_host):  # 127.1, 0x7f000001, 2130706433, full-width digits, …
-            raise BadUrl("Write the IP address as four plain decimal numbers.")
+            raise BadUrl("Write the IP address as four decimal numbers, such as 192.0.2.1.")
         return parsed.hostname, True
     return _checked_name(parsed.hostname), False
 
@@ -133,7 +133,7 @@ def _checked_name(name: str) -> str:
         raise BadUrl("The URL's host must not end with a dot.")
     labels = name.split(".")
     if len(name) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
-        raise BadUrl("The URL's host is not a valid host name.")
+        raise BadUrl("The URL's host name is not valid. Check its spelling.")
     return name
 
 
@@ -144,13 +144,13 @@ def is_public_name(name: str) -> bool:
 
 def _refuse_special(name: str) -> None:
     if not is_public_name(name):
-        raise BadUrl("The URL's host is not a public host name.")
+        raise BadUrl("The URL's host is not on the public internet. Use a URL that is reachable from the internet.")
 
 
 def _checked_port(parsed: ada_url.URL, scheme: str) -> int:
     port = int(parsed.port or DEFAULT_PORTS[scheme])
     if port in BAD_PORTS:
-        raise BadUrl(f"Port {port} cannot be used in a URL: browsers refuse it.")
+        raise BadUrl(f"Browsers block port {port}. Use another port.")
     return port
 
 

@@ -41,7 +41,7 @@ _UNKNOWN_METHOD: HttpError = (405, "method_not_allowed", f"Unknown method. Suppo
 _HEAD_TOO_LARGE: HttpError = (
     431,
     "http_error",
-    f"A request may have at most {_MAX_HEADERS} headers and a head of {_MAX_HEAD_SIZE >> 10} KiB.",
+    f"A request must have at most {_MAX_HEADERS} headers and a head of {_MAX_HEAD_SIZE >> 10} KiB.",
 )
 _TOO_SLOW: HttpError = (
     408,

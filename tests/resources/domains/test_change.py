@@ -68,7 +68,7 @@ async def test_rejects_invalid_fields(env: Env) -> None:
         f"https://brand.example/{'ü' * 1000}",
     ):  # the second once encoded
         assert faults(await env.patch(made, {"root_url": long})) == {
-            "root_url": ["This must have at most 2048 characters."]
+            "root_url": ["This must have at most 2,048 characters."]
         }
     for other in (None, 5, "", "other.test", "co.uk"):
         assert faults(await env.patch(made, {"hostname": other})).keys() == {"hostname"}

@@ -46,7 +46,7 @@ async def test_rejects_invalid_hostnames(env: Env) -> None:
         ({"hostname": None}, REQUIRED),
         ({"hostname": ""}, names.EMPTY),
         *(({"hostname": wrong}, "This must be a string.") for wrong in (5, True, ["go.brand.test"], {})),
-        ({"hostname": "go.brand.test\n"}, "This may not hold control characters."),
+        ({"hostname": "go.brand.test\n"}, "This must not contain control characters."),
         ({"hostname": "a" * 255}, names.TOO_LONG),
         ({"hostname": "https://go.brand.test"}, names.SCHEME),
         ({"hostname": "192.0.2.1"}, names.ADDRESS),

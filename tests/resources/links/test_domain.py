@@ -152,9 +152,9 @@ async def test_counts_the_links_of_each_domain(env: Env) -> None:
         return await count(db, one), await count(db, two)
 
     link = await env.make(slug="a", hostname="one.test")
-    assert faults(await env.post({"slug": "a", "hostname": "one.test"})) == {"slug": [rules.SLUG_TAKEN]}
+    assert faults(await env.post({"slug": "a", "hostname": "one.test"})) == {"slug": [rules.SLUG_USED]}
     other = await env.make(slug="b")
-    assert faults(await env.patch(other, {"slug": "a", "hostname": "one.test"})) == {"slug": [rules.SLUG_TAKEN]}
+    assert faults(await env.patch(other, {"slug": "a", "hostname": "one.test"})) == {"slug": [rules.SLUG_USED]}
     assert await counts() == (1, 0)
     await env.changed(link, hostname="two.test", slug="c")
     await env.changed(link, hostname="two.test", status="inactive")

@@ -44,7 +44,7 @@ async def test_a_refused_request_claims_nothing(env: Env) -> None:
     await env.make(env.bob, slug="zz-bobs")
     link = await env.make(slug="aa-mine")
     await env.patch(link, {"slug": "zz-bobs"})
-    assert faults(await env.post({"slug": "aa-mine"})) == {"slug": [rules.SLUG_TAKEN]}
+    assert faults(await env.post({"slug": "aa-mine"})) == {"slug": [rules.SLUG_USED]}
 
 
 async def test_a_generated_slug_never_revives_an_old_one(env: Env) -> None:

@@ -117,7 +117,7 @@ async def test_shows_faults_and_keeps_the_input(place: WebApp) -> None:
     }
     assert "<script>alert" not in refused.text
     tried = await ada.get(f"/links/{link.id}/qrcode/look", params=typed)
-    assert (tried.status_code, "Size: This must be at most 2048" in tried.text, "download" in tried.text) == (
+    assert (tried.status_code, "Size: This must be at most 2,048" in tried.text, "download" in tried.text) == (
         200,
         True,
         False,

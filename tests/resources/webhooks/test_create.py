@@ -135,7 +135,7 @@ async def test_a_form_is_taken(env: Env) -> None:
 async def test_the_length_of_the_url(env: Env) -> None:
     assert len((await env.make(url=f"{URL}/".ljust(2048, "a")))["url"]) == 2048
     for too_long in (f"{URL}/".ljust(2049, "a"), f"{URL}/".ljust(2040, "ü")):  # the latter as it would be kept
-        assert faults(await env.post(NEW | {"url": too_long})) == {"url": ["This must have at most 2048 characters."]}
+        assert faults(await env.post(NEW | {"url": too_long})) == {"url": ["This must have at most 2,048 characters."]}
 
 
 # ── where it leads ──────────────────────────────────────────────────────────────────────────────────────────────────

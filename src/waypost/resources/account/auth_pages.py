@@ -77,6 +77,7 @@ class AuthPages(Pages[Deps]):
         form = await self._read_form(request)
         email, password = form.text("email"), form.text("password")
         try:
+            sign_in.require_credentials(email, password)
             account_with_hash = await sign_in.find_with_password(self._deps.auth, email)
             client = await self._deps.sign_in_limiter.check(request, email, account_with_hash)
             authenticated = await sign_in.sign_in(self._deps.auth, email, account_with_hash, password, client)

@@ -54,7 +54,7 @@ def check_names(query: QueryParams, names: Collection[str], problems: Problems) 
         if name not in names:
             problems.add(name, f"Unknown parameter. Use one of: {', '.join(names)}.")
         elif count > 1:
-            problems.add(name, "This must be given only once.")
+            problems.add(name, "This must be sent only once.")
 
 
 def read_filter(query: QueryParams, problems: Problems, now: datetime) -> ClickFilter:
@@ -113,5 +113,5 @@ def _timestamp(name: str, query: QueryParams, problems: Problems) -> datetime | 
     try:
         return parse_timestamp(text)
     except ValueError:
-        problems.add(name, "This must be an ISO 8601 timestamp, such as 2030-01-31T12:00:00Z.")
+        problems.add(name, "This must be a date and time in ISO 8601 format, such as 2030-01-31T12:00:00Z.")
         return None

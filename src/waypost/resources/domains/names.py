@@ -29,7 +29,7 @@ WILDCARD = "A wildcard cannot be registered. Register each hostname separately."
 UNDERSCORE = "A hostname cannot contain underscores. Use a hyphen instead."
 EMPTY_LABEL = "There is an extra dot. Remove it."
 LONG_LABEL = f"Each part between dots can have at most {MAX_LABEL} characters. Shorten it."
-DASH = "No part of a hostname can begin or end with a hyphen. Remove the hyphen."
+HYPHEN = "No part of a hostname can begin or end with a hyphen. Remove the hyphen."
 SIGN = "A hostname can contain only letters, digits, hyphens and dots. Remove other characters."
 NO_LETTER = (
     "A hostname can contain letters and digits of any language, but no symbols such as emoji. Remove the symbols."
@@ -134,7 +134,7 @@ def _a_label(label: str) -> str:
     if not label:
         raise BadName(EMPTY_LABEL)
     if label.startswith("-") or label.endswith("-"):
-        raise BadName(DASH)
+        raise BadName(HYPHEN)
     a_label = label if label.isascii() else f"xn--{label.encode('punycode').decode()}"
     if len(a_label) > MAX_LABEL:
         raise BadName(LONG_LABEL)

@@ -43,7 +43,7 @@ TOO_MANY_DELETED = (
 HOSTNAME_FIXED = "A domain's hostname cannot be changed. Register the other hostname as a new domain."
 LOOP = "This URL is on this service itself, which would cause a redirect loop. Use a URL on another site."
 LOOP_ON_DOMAIN = "This URL is on a custom domain, which could cause a redirect loop. Use a URL on another site."
-NOT_PUBLIC = "This URL is not on the public internet. Use one that everyone can reach."
+NOT_PUBLIC = "This URL is not on the public internet. Use a URL that is reachable from the internet."
 UNSAFE = "This URL is listed as unsafe. Use another one."
 
 _TARGET_URLS = ("root_url", "not_found_url")
@@ -247,7 +247,7 @@ async def _check_no_loop(deps: WebDeps, caller: Caller, text: str) -> Url:
     """Return the canonical URL. Raises BadUrl, also for a URL that redirects back to this service."""
     url = canonical(text)
     if len(url.text) > MAX_URL:
-        raise BadUrl(f"This must have at most {MAX_URL} characters.")
+        raise BadUrl(f"This must have at most {MAX_URL:,} characters.")
     own_ports = {*DEFAULT_PORTS.values(), urlsplit(deps.base_url).port}
     if url.host in deps.own_hosts and url.port in own_ports:
         raise BadUrl(LOOP)

@@ -58,8 +58,9 @@ async def run_cheap_checks(
     if fields.slug is not None and "slug" not in problems:
         async with deps.db.point_read() as tx:
             owner = await store.find_slug_owner(tx, fields.slug)
-        if rules.slug_state(owner, account, before.id if before else None)[0] == "taken":
-            problems.add("slug", rules.SLUG_TAKEN)
+        state, problem = rules.slug_state(owner, account, before.id if before else None)
+        if state == "taken":
+            problems.add("slug", problem)
     if fields.og_image_file is not None:
         async with deps.db.point_read() as tx:
             used = await auth.count_image_bytes(tx, account)

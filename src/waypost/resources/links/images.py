@@ -29,11 +29,11 @@ STORED_SIDE = 2048
 # of all frames together: all are in memory at once, and a million takes up to 0.3 s
 STORED_PIXELS = STORED_SIDE * STORED_SIDE
 
-NOT_AN_IMAGE = "This must be an image: jpg, png, webp or gif."
-TOO_LARGE = "This must be at most 2 MB."
+NOT_AN_IMAGE = "This must be a JPEG, PNG, WebP or GIF image."
+TOO_LARGE = "The image must be 2 MB or smaller."
 TOO_MANY_PIXELS = f"This must have at most {MAX_PIXELS // 1_000_000} megapixels and {MAX_SIDE} pixels per side."
 TOO_MANY_FRAMES = f"This must have at most {MAX_FRAMES} frames, {MAX_TOTAL_PIXELS // 1_000_000} megapixels together."
-TOO_MANY_SCANS = f"A JPEG must have at most {MAX_SCANS} scans."
+TOO_MANY_SCANS = f"This JPEG has more than {MAX_SCANS} scans. Save it as a JPEG that is not progressive."
 NOT_COMPRESSIBLE = "This image takes more than 2 MB when stored. Use one with fewer pixels or frames."
 
 _THREADS = 2  # an image takes up to 130 MB

@@ -27,13 +27,14 @@ MAX_IMAGES_MB = 500
 
 FORM_USED = "This form was already submitted and its link has since been deleted. Open a new form."
 SLUG_TAKEN = "This slug is already taken. Choose another one."
+SLUG_USED = "One of your links uses this slug. Choose another one."
 UNREACHABLE = "The destination URL could not be reached. Check the URL and try again."
 UNSAFE = "The destination URL was flagged as unsafe and cannot be shortened."
-NOT_PUBLIC = "The destination URL is not on the public internet. Use a URL that everybody can reach."
+NOT_PUBLIC = "The destination URL is not on the public internet. Use a URL that is reachable from the internet."
 LOOP = (
     "The destination URL is on this service's own domain, which would cause a redirect loop. Use another destination."
 )
-TOO_LONG = f"This must have at most {MAX_URL} characters, including the UTM parameters."
+TOO_LONG = f"This must have at most {MAX_URL:,} characters, including the UTM parameters."
 NO_SUCH_PIXEL = "This is not a pixel of your account."
 NOT_AN_ID = "This must be a UUID."
 NO_SUCH_DOMAIN = "This is not a domain registered to your account."
@@ -60,9 +61,9 @@ def find_slug_problem(slug: str, reserved: Collection[str]) -> str | None:
     if len(slug) > MAX_SLUG:
         return f"This must have at most {MAX_SLUG} characters."
     if not _SLUG.fullmatch(slug):
-        return "This must contain only letters (a-z, A-Z), digits, dashes and underscores."
+        return "This must contain only letters (a-z, A-Z), digits, hyphens and underscores."
     if slug.lower() in reserved:
-        return "This slug is reserved for the service itself. Choose another one."
+        return "This slug is reserved. Choose another one."
     return None
 
 
@@ -73,8 +74,10 @@ def slug_state(owner: tuple[UUID, UUID | None] | None, account: UUID, link: UUID
     """
     if owner is None:
         return "free", ""
-    if owner[0] != account or owner[1] not in {None, link}:
+    if owner[0] != account:
         return "taken", SLUG_TAKEN
+    if owner[1] not in {None, link}:
+        return "taken", SLUG_USED
     return ("own" if owner[1] is None else "current"), ""
 
 

@@ -16,7 +16,7 @@ MAX_TOKEN = 1_000
 
 def _printable(text: str) -> str:
     if not text.isprintable():
-        raise ValueError("This must contain printable characters only.")
+        raise ValueError("This must contain only printable characters.")
     return text
 
 
@@ -25,7 +25,7 @@ def _sendable(text: str) -> str | None:
     if not text.strip():
         return None
     if not text.isascii() or " " in text:
-        raise ValueError("This must contain ASCII characters only, without spaces.")
+        raise ValueError("This must contain only letters, digits and symbols of ASCII, without spaces.")
     return text
 
 

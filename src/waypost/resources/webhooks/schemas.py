@@ -10,13 +10,13 @@ from waypost.kit.fields import Body, Documented, IdText, Text, TimestampText, ma
 from waypost.resources.webhooks.model import Delivery, DeliveryStatus, EventType, Webhook
 
 MAX_URL = 2048
-TOO_LONG = f"This must have at most {MAX_URL} characters."
+TOO_LONG = f"This must have at most {MAX_URL:,} characters."
 
 
 def _unique(types: list[EventType]) -> list[EventType]:
     """Return each type once, in the order of their first occurrence. Raises ValueError if there is none."""
     if not types:
-        raise ValueError("This must have at least 1 entry.")
+        raise ValueError("Select at least one event type.")
     return list(dict.fromkeys(types))
 
 

@@ -18,8 +18,8 @@ MAX_WEBHOOKS = 20
 """Maximum per account."""
 MAX_SCANNED = 5_000
 """Maximum of deliveries that are read for a page with filters."""
-NOT_PUBLIC = "The URL does not lead to a public address. Use one that anybody can reach."
-UNREACHABLE = "No address of the URL's host could be found. Check its spelling and its DNS records, and try again."
+NOT_PUBLIC = "This URL is not on the public internet. Use a URL that is reachable from the internet."
+UNREACHABLE = "The URL's host was not found in DNS. Check its spelling, and try again."
 TOO_MANY = f"An account may have at most {MAX_WEBHOOKS} webhooks. Delete one that is not needed any more."
 
 

@@ -97,7 +97,7 @@ function fill(form) {
     }
   };
   field("og_image_file").addEventListener("change", ({ target }) => {
-    target.setCustomValidity(target.files[0]?.size > 2 * 1024 * 1024 ? "This must be at most 2 MB." : "");
+    target.setCustomValidity(target.files[0]?.size > 2 * 1024 * 1024 ? "The image must be 2 MB or smaller." : "");
     if (target.reportValidity()) showImage();
   });
   field("og_image").addEventListener("change", showImage);
@@ -106,7 +106,7 @@ function fill(form) {
   let previewed = destination.value;
   const preview = () => {
     const typed = destination.value.trim();
-    destination.value = typed && !typed.includes("://") && /^[^\s/]+\.[^\s/]+/.test(typed) ? `https://${typed}` : typed;
+    destination.value = typed && !typed.includes("://") && /^(?!\w+:\D)[^\s/]+\.[^\s/]+/.test(typed) ? `https://${typed}` : typed;
     show();
     if (destination.value === previewed || (destination.value && !destination.checkValidity())) return;
     previewed = destination.value;
