@@ -114,7 +114,7 @@ async def open_redirect_app(
 @contextlib.asynccontextmanager
 async def _open_redirect_parts(settings: Settings, time_ns: Callable[[], int]) -> AsyncIterator[_RedirectParts]:
     async with contextlib.AsyncExitStack() as stack:
-        db = Database(settings.database, read_limit=_READ_TIMEOUT)
+        db = Database(settings.database, read_timeout=_READ_TIMEOUT)
         stack.push_async_callback(db.close)
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
         stack.callback(feed.close)

@@ -53,5 +53,5 @@ async def test_reports_each_loss_and_each_reconnection(db: Database, following, 
         for _ in range(2):
             await lose(db)
             assert [await states.get(), await states.get()] == ["lost", "connected"]
-    lost = "change feed lost, every route is checked until it is restored"
-    assert [line["event"] for line in lines] == [lost, "change feed restored"] * 2
+    lost = "change feed disconnected"
+    assert [line["event"] for line in lines] == [lost, "change feed reconnected"] * 2

@@ -26,7 +26,7 @@ LONGER_THAN_THE_LIMIT = {
 @pytest.fixture
 async def limited(database_url: str) -> AsyncIterator[Database]:
     """One reader: the next statement would meet any remains of a slow one."""
-    database = Database(database_url, readers=1, read_limit=LIMIT)
+    database = Database(database_url, readers=1, read_timeout=LIMIT)
     yield database
     await database.close()
 
@@ -52,7 +52,7 @@ async def test_the_limit_applies_to_each_statement(limited: Database) -> None:
 
 
 async def test_other_reads_run_during_a_slow_one(database_url: str) -> None:
-    db = Database(database_url, readers=4, read_limit=60)
+    db = Database(database_url, readers=4, read_timeout=60)
     slow_account = new_id()
     slow = [asyncio.create_task(run(db, db.read_for(slow_account), ENDLESS)) for _ in range(20)]
     for _ in range(3):
@@ -66,7 +66,7 @@ async def test_other_reads_run_during_a_slow_one(database_url: str) -> None:
 
 
 async def test_a_cancelled_read_is_interrupted(database_url: str) -> None:
-    db = Database(database_url, readers=1, read_limit=3600)
+    db = Database(database_url, readers=1, read_timeout=3600)
     slow = asyncio.create_task(run(db, db.read(), ENDLESS))
     await asyncio.sleep(LIMIT)
     slow.cancel()
@@ -79,7 +79,7 @@ async def test_a_cancelled_read_is_interrupted(database_url: str) -> None:
 
 async def test_a_read_cancelled_before_its_start_is_interrupted(database_url: str) -> None:
     """An interrupt before the thread begins the statement has no effect, so that one interrupt is not enough."""
-    db = Database(database_url, readers=1, read_limit=3600)
+    db = Database(database_url, readers=1, read_timeout=3600)
     for turns in range(40):
         slow = asyncio.create_task(run(db, db.read(), ENDLESS))
         for _ in range(turns):

@@ -13,7 +13,7 @@ from waypost.kit.errors import Unavailable
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "db-turn"
+    return tmp_path / "db-lock"
 
 
 class OtherProcess:
@@ -31,7 +31,7 @@ class OtherProcess:
 
 async def test_excludes_other_processes(path: Path) -> None:
     lock, other = WriteLock(path), OtherProcess(path)
-    async with lock.held():
+    async with lock.acquire():
         with pytest.raises(BlockingIOError):
             other.lock()
     other.lock()
@@ -44,7 +44,7 @@ async def test_wakes_waiting_writers_in_order(path: Path) -> None:
     other.lock()
 
     async def write(name: str) -> None:
-        async with lock.held():
+        async with lock.acquire():
             order.append(name)
 
     waiting = [asyncio.create_task(write(name)) for name in ("first", "second")]
@@ -61,10 +61,10 @@ async def test_a_cancelled_writer_does_not_keep_the_lock(path: Path) -> None:
     lock, other = WriteLock(path), OtherProcess(path)
     other.lock()
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.05), lock.held():
+        async with asyncio.timeout(0.05), lock.acquire():
             pass
     other.release()
-    async with lock.held():
+    async with lock.acquire():
         pass
     lock.close()
 
@@ -75,16 +75,16 @@ async def test_waiting_too_long_raises_unavailable(path: Path, monkeypatch: pyte
     other.lock()
     for _ in range(2):
         with pytest.raises(Unavailable):
-            async with lock.held():
+            async with lock.acquire():
                 pass
     other.release()
-    async with lock.held():
+    async with lock.acquire():
         pass
     lock.close()
 
 
 async def test_works_without_a_lock_file(tmp_path: Path) -> None:
-    lock = WriteLock(tmp_path / "gone" / "db-turn")
-    async with lock.held():
+    lock = WriteLock(tmp_path / "gone" / "db-lock")
+    async with lock.acquire():
         pass
     lock.close()

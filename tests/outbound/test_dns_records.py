@@ -24,7 +24,7 @@ async def test_finds_records(names: NameServer, records: DnsRecords) -> None:
     names.has("a.test", ["8.8.8.8"])
     found = await records.find("a.test", "TXT")
     assert set(found.values) == {"one", "two pieces, joined", "", "\ufffdü"}
-    assert found.is_answer
+    assert found.is_conclusive
     assert await records.find("c.test", "CNAME") == DnsLookup("c.test", ("a.test",))
     assert set((await records.find("b.test", "TXT")).values) == set(found.values)  # through the alias
     assert await records.addresses("b.test") == ("8.8.8.8",)
@@ -64,14 +64,14 @@ async def test_what_comes_over_tcp_is_parsed_in_a_thread(
 async def test_more_than_a_thousand_records_are_not_parsed(names: NameServer, records: DnsRecords) -> None:
     names.has("a.test", [f"8.8.{n // 250}.{n % 250}" for n in range(1_001)])
     found = await records.find("a.test", "A")
-    assert (found.problem, found.is_answer, names.over_tcp) == ("server_failed", False, 1)
+    assert (found.problem, found.is_conclusive, names.over_tcp) == ("server_failed", False, 1)
 
 
 @pytest.mark.parametrize("rcode", ["SERVFAIL", "REFUSED", "NOTIMP"])
 async def test_failing_name_servers(names: NameServer, records: DnsRecords, rcode: str) -> None:
     names.fails("a.test", rcode)
     assert await records.find("a.test", "TXT") == DnsLookup("a.test", problem="server_failed", code=rcode)
-    assert not (await records.find("a.test", "TXT")).is_answer
+    assert not (await records.find("a.test", "TXT")).is_conclusive
 
 
 async def test_what_is_not_there(names: NameServer, records: DnsRecords) -> None:
@@ -94,7 +94,7 @@ async def test_nobody_is_there() -> None:
     records._resolver.lifetime = 0.2
     found = await records.find("a.test", "TXT")
     assert found.problem in {"unreachable", "timed_out"}
-    assert not found.is_answer
+    assert not found.is_conclusive
 
 
 async def test_chains(names: NameServer, records: DnsRecords) -> None:

@@ -7,7 +7,7 @@ import pytest
 from w3lib.encoding import http_content_type_encoding
 
 from waypost.kit.urls import canonical
-from waypost.outbound.page import DECODED_AT_ONCE, ENCODINGS, MAX_TAG, PageMetadata, decode_page, read_metadata
+from waypost.outbound.page import _DECODED_BYTES, ENCODINGS, MAX_TAG, PageMetadata, decode_page, read_metadata
 
 URL = canonical("https://example.com/dir/page")
 SIZE = 512 * 1024
@@ -148,13 +148,13 @@ def test_a_page_is_decoded_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(codecs, "getincrementaldecoder", lambda name: partial(Watched, name))
     assert read(b"<title>x</title>" + b"\x81" * SIZE, "text/html; charset=windows-1252").title == "x"
-    assert len(sizes) > SIZE // DECODED_AT_ONCE
-    assert max(sizes) == DECODED_AT_ONCE
+    assert len(sizes) > SIZE // _DECODED_BYTES
+    assert max(sizes) == _DECODED_BYTES
 
 
 @pytest.mark.parametrize("name", sorted(ENCODINGS - {"iso8859-12"}))  # which there is not
 def test_pieces_are_decoded_as_the_whole_is(name: str) -> None:
-    body = bytes(range(256)) * (DECODED_AT_ONCE // 128) + b"\xe6\xbc"
+    body = bytes(range(256)) * (_DECODED_BYTES // 128) + b"\xe6\xbc"
     content_type = f"text/html; charset={name}"
     whole = body.decode(http_content_type_encoding(content_type) or "", errors="replace")
     assert decode_page(body, content_type) == whole

@@ -107,7 +107,7 @@ class TestBlocklist:
         path.unlink()
         for _ in range(3):
             assert await is_unsafe(safety, "https://bad.example/")
-        assert capsys.readouterr().out.count("stays in force") == 1
+        assert capsys.readouterr().out.count("stays in use") == 1
         path.write_text("new.example\n")
         assert await is_unsafe(safety, "https://new.example/")
         assert not await is_unsafe(safety, "https://bad.example/")

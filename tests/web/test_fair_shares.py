@@ -56,7 +56,7 @@ async def visitor(place: WebApp, email: str) -> Visitor:
 
 async def test_an_account_with_a_full_share_delays_no_other(place: WebApp) -> None:
     greedy, modest = await visitor(place, "greedy@example.com"), await visitor(place, "modest@example.com")
-    shares = place.db._shares
+    shares = place.db._fair_slots
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(shares._per_key):
             await stack.enter_async_context(shares.slot(greedy.id))
@@ -73,7 +73,7 @@ async def test_an_account_with_a_full_share_delays_no_other(place: WebApp) -> No
 @pytest.mark.parametrize("path", ["/api/v1/links", "/links"])
 async def test_refuses_too_many_waiting_requests_with_retry_after(place: WebApp, path: str) -> None:
     greedy = await visitor(place, "greedy@example.com")
-    place.db._shares._per_key = place.db._shares._max_waiting_per_key = 0
+    place.db._fair_slots._per_key = place.db._fair_slots._max_waiting_per_key = 0
     answer = await greedy.browser.get(path, headers=greedy.key)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert "busy" in answer.text

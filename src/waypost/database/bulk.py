@@ -1,6 +1,6 @@
-"""Inserts and finds thousands of rows without SQLAlchemy, for the few statements that dominate the work.
+"""Inserts and finds thousands of rows without SQLAlchemy, for the few statements that take most of the time.
 
-Rows hold what the drivers take: bytes for an `Id`, microseconds for an `Instant`.
+Rows contain what the drivers take: bytes for an `Id`, microseconds for an `Instant`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -40,25 +40,25 @@ async def insert(tx: Tx, table: Table, rows: Sequence[BulkRow], *, on_conflict: 
     if not rows:
         return
     if tx.dialect.name == "postgresql":
-        await tx.exec_driver_sql(_from_arrays(table, on_conflict), _arrays(table.c, rows))
+        await tx.exec_driver_sql(_insert_arrays(table, on_conflict), _arrays(table.c, rows))
         return
     for batch in _batches(rows):
-        statement = _of_values(table, len(batch), on_conflict)
+        statement = _insert_values(table, len(batch), on_conflict)
         await tx.exec_driver_sql(statement, tuple(chain.from_iterable(batch)))
 
 
 async def find(tx: Tx, table: Table, keys: Sequence[BulkRow]) -> list[BulkRow]:
     """Return the existing rows with these primary keys, all columns; ids as bytes."""
-    found: list[BulkRow] = []
     if tx.dialect.name == "postgresql" and keys:
         rows = await tx.exec_driver_sql(
-            _with_keys(table, _unnested(table.primary_key)), _arrays(table.primary_key, keys)
+            _select_keys(table, _unnested(table.primary_key)), _arrays(table.primary_key, keys)
         )
         ids = {number for number, column in enumerate(table.c) if isinstance(column.type, Id)}
-        return [tuple(v.bytes if number in ids else v for number, v in enumerate(row)) for row in rows]
+        return [tuple(value.bytes if number in ids else value for number, value in enumerate(row)) for row in rows]
+    found: list[BulkRow] = []
     for batch in _batches(keys):
         values = _values(len(table.primary_key), len(batch))
-        rows = await tx.exec_driver_sql(_with_keys(table, f"VALUES {values}"), tuple(chain.from_iterable(batch)))
+        rows = await tx.exec_driver_sql(_select_keys(table, f"VALUES {values}"), tuple(chain.from_iterable(batch)))
         found += map(tuple, rows)
     return found
 
@@ -72,24 +72,24 @@ def _batches(rows: Sequence[BulkRow]) -> Iterator[Sequence[BulkRow]]:
 
 
 @lru_cache
-def _of_values(table: Table, size: int, on_conflict: str) -> str:
+def _insert_values(table: Table, size: int, on_conflict: str) -> str:
     return f"{_into(table)} VALUES {_values(len(table.c), size)} {on_conflict}"
 
 
 @lru_cache
-def _from_arrays(table: Table, on_conflict: str) -> str:
+def _insert_arrays(table: Table, on_conflict: str) -> str:
     return f"{_into(table)} {_unnested(table.c)} {on_conflict}"
 
 
 @lru_cache
-def _with_keys(table: Table, keys: str) -> str:
+def _select_keys(table: Table, keys: str) -> str:
     """CROSS JOIN makes SQLite look up each key instead of scanning the keys for each row."""
     names = [column.name for column in table.primary_key]
     key_names = ", ".join(f"key_{name}" for name in names)
     matching = " AND ".join(f"{name} = key_{name}" for name in names)
     columns = ", ".join(table.c.keys())
-    found = f"SELECT {columns} FROM keys CROSS JOIN {table.name} WHERE {matching}"  # noqa: S608  # our own names
-    return f"WITH keys ({key_names}) AS ({keys}) {found}"
+    query = f"SELECT {columns} FROM keys CROSS JOIN {table.name} WHERE {matching}"  # noqa: S608  # our own names
+    return f"WITH keys ({key_names}) AS ({keys}) {query}"
 
 
 def _values(columns: int, rows: int) -> str:
@@ -110,14 +110,14 @@ def _arrays(columns: Iterable[Column[Any]], rows: Sequence[BulkRow]) -> tuple[st
 
 
 def _array(column: Column[Any], values: BulkRow) -> str:
-    """A PostgreSQL array literal. The driver would call a Python function for each value."""
+    """Return a PostgreSQL array literal. The driver would call a Python function for each value."""
     if None in values:
-        written = iter(_written(column, tuple(value for value in values if value is not None)))
-        return f"{{{','.join('NULL' if value is None else next(written) for value in values)}}}"
-    return f"{{{','.join(_written(column, values))}}}"
+        literals = iter(_literals(column, tuple(value for value in values if value is not None)))
+        return f"{{{','.join('NULL' if value is None else next(literals) for value in values)}}}"
+    return f"{{{','.join(_literals(column, values))}}}"
 
 
-def _written(column: Column[Any], values: BulkRow) -> Iterable[str]:
+def _literals(column: Column[Any], values: BulkRow) -> Iterable[str]:
     if isinstance(column.type, Id):
         return map(bytes.hex, values)
     if isinstance(column.type, Text):

@@ -73,7 +73,7 @@ SQLITE_PRAGMAS = {
 }
 WRITER_CACHE = -64_000  # KiB: a batch of clicks fits; a smaller cache would write its pages twice
 
-_PLANNING = "SET jit = off; SET plan_cache_mode = force_custom_plan"
+_PLAN_SETTINGS = "SET jit = off; SET plan_cache_mode = force_custom_plan"
 """PostgreSQL plans each call for its values: a generic plan suits neither a common nor a rare tag, and took a second
 where the right one takes 5 ms. JIT compilation takes longer than any statement here.
 """
@@ -101,10 +101,10 @@ class _Compiler(SQLiteCompiler):
 
 
 class Database:
-    def __init__(self, url: str, *, readers: int = 4, read_limit: float | None = None) -> None:
+    def __init__(self, url: str, *, readers: int = 4, read_timeout: float | None = None) -> None:
         """`url`: `sqlite:///path` or `postgresql://…`; `readers`: maximum number of read connections.
 
-        `read_limit`: seconds after which a read statement is interrupted; None, for background work, is no limit.
+        `read_timeout`: seconds after which a read statement is interrupted; None, for background work, is no limit.
         """
         parsed = make_url(url)
         self.dialect: Literal["sqlite", "postgresql"] = (
@@ -113,23 +113,23 @@ class Database:
         self.url = url
         if self.dialect == "sqlite":
             self.path = Path(parsed.database or "")
-            self._reader = _sqlite_engine(parsed, begin="BEGIN", size=readers, limit=read_limit)
-            self._long_reader = _sqlite_engine(parsed, begin="BEGIN", size=2) if read_limit else self._reader
+            self._reader = _sqlite_engine(parsed, begin="BEGIN", size=readers, limit=read_timeout)
+            self._long_reader = _sqlite_engine(parsed, begin="BEGIN", size=2) if read_timeout else self._reader
             self._writer = _sqlite_engine(parsed, begin="BEGIN IMMEDIATE", size=1)
             self._point_reader = _in_thread_engine(parsed)
-            self._write_lock = WriteLock(Path(f"{self.path}-turn"))  # SQLite has one writer
+            self._write_lock = WriteLock(Path(f"{self.path}-lock"))  # SQLite has one writer
         else:
-            self._reader = _postgres_engine(parsed, size=readers * 4, limit=read_limit)
-            self._writer = _postgres_engine(parsed, size=readers * 2) if read_limit else self._reader
+            self._reader = _postgres_engine(parsed, size=readers * 4, limit=read_timeout)
+            self._writer = _postgres_engine(parsed, size=readers * 2) if read_timeout else self._reader
             self._long_reader = self._writer
-        shared = max(1, (readers if self.dialect == "sqlite" else readers * 4) * 3 // 4)
-        self._shares = FairQueue(shared, per_key=max(1, readers // 2), max_waiting=1_024, max_waiting_per_key=128)
+        slots = max(1, (readers if self.dialect == "sqlite" else readers * 4) * 3 // 4)
+        self._fair_slots = FairQueue(slots, per_key=max(1, readers // 2), max_waiting=1_024, max_waiting_per_key=128)
 
     @contextlib.asynccontextmanager
     async def read(self) -> AsyncIterator[Tx]:
         """Open a read-only transaction on one consistent snapshot.
 
-        Raise Unavailable when the database cannot be reached, and when a statement exceeds the limit.
+        Raises Unavailable when the database cannot be reached, and when a statement exceeds the limit.
         """
         async with self._read(self._reader) as tx:
             yield tx
@@ -137,7 +137,7 @@ class Database:
     @contextlib.asynccontextmanager
     async def read_for(self, account: UUID) -> AsyncIterator[Tx]:
         """`read()` for queries whose time grows with the account's data: no account can use all connections."""
-        async with self._shares.slot(account), self.read() as tx:
+        async with self._fair_slots.slot(account), self.read() as tx:
             yield tx
 
     @contextlib.asynccontextmanager
@@ -148,7 +148,7 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def _read(self, engine: AsyncEngine) -> AsyncIterator[Tx]:
-        async with _errors_translated(self.url), engine.connect() as connection:
+        async with _translate_errors(self.url), engine.connect() as connection:
             if self.dialect == "postgresql":
                 await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             yield connection
@@ -157,26 +157,26 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def point_read(self) -> AsyncIterator[Tx | PointRead]:
-        """For single rows by a unique key, nothing else: on SQLite the statement blocks the event loop.
+        """Read single rows by a unique key, nothing else: on SQLite the statement blocks the event loop.
 
-        Each statement sees its own snapshot. Raise Unavailable when the database cannot be reached.
+        Each statement sees its own snapshot. Raises Unavailable when the database cannot be reached.
         """
         if self.dialect == "postgresql":
-            async with _errors_translated(self.url), self._reader.connect() as connection:
+            async with _translate_errors(self.url), self._reader.connect() as connection:
                 yield await connection.execution_options(isolation_level="AUTOCOMMIT")  # saves two round trips
             return
-        async with _errors_translated(self.url):
+        async with _translate_errors(self.url):
             with self._point_reader.connect() as connection:
                 yield PointRead(connection)
 
     @contextlib.asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:
-        """Commit at the end of the block, roll back on an exception. Raise Unavailable when the database is gone."""
-        async with _errors_translated(self.url), self._writing(), self._writer.begin() as connection:
+        """Commit at the end of the block, roll back on an exception. Raises Unavailable."""
+        async with _translate_errors(self.url), self._writing(), self._writer.begin() as connection:
             yield connection
 
     def _writing(self) -> contextlib.AbstractAsyncContextManager[None]:
-        return self._write_lock.held() if self.dialect == "sqlite" else contextlib.nullcontext()
+        return self._write_lock.acquire() if self.dialect == "sqlite" else contextlib.nullcontext()
 
     async def close(self) -> None:
         for engine in {self._reader, self._long_reader, self._writer}:
@@ -187,14 +187,14 @@ class Database:
 
 
 @contextlib.asynccontextmanager
-async def _errors_translated(url: str) -> AsyncIterator[None]:
+async def _translate_errors(url: str) -> AsyncIterator[None]:
     try:
         yield
     except IntegrityError:
         raise
     except (OperationalError, InterfaceError, InternalError, PoolTimeoutError) as error:
         if _is_interrupted(error):
-            raise Unavailable("The database took too long to answer. Ask for less, or try again later.") from error
+            raise Unavailable("The query took too long. Request less data, or try again later.") from error
         raise DatabaseUnavailable(location_of(url)) from error
     except Exception as error:
         if _is_outage(error):
@@ -233,8 +233,8 @@ def _sqlite_engine(url: URL, *, begin: str, size: int, limit: float | None = Non
     def connect(dialect: Dialect, _record: Any, arguments: Any, options: Any) -> Any:
         # A failure to open is raised here: in aiosqlite its thread may outlive the event loop and print a traceback.
         sqlite3.connect(arguments[0]).close()
-        made: Any = dialect.connect(*arguments, **options)
-        return SqliteConnection(made.dbapi, made.driver_connection, limit)
+        adapted: Any = dialect.connect(*arguments, **options)
+        return SqliteConnection(adapted.dbapi, adapted.driver_connection, limit)
 
     @event.listens_for(engine.sync_engine, "begin")
     def start(connection: Any) -> None:
@@ -277,7 +277,7 @@ def _postgres_engine(url: URL, *, size: int, limit: float | None = None) -> Asyn
     def configure(connection: Any, _record: Any) -> None:
         connection.autocommit = True
         cursor = connection.cursor()
-        cursor.execute(_PLANNING)
+        cursor.execute(_PLAN_SETTINGS)
         if limit is not None:
             cursor.execute(f"SET statement_timeout = {round(limit * 1000)}")
         cursor.close()
@@ -287,9 +287,9 @@ def _postgres_engine(url: URL, *, size: int, limit: float | None = None) -> Asyn
 
 
 async def take_advisory_lock(tx: Tx, key: int) -> None:
-    """Held until the transaction ends. Not needed on SQLite, which has one writer.
+    """Take a lock until the transaction ends. Not needed on SQLite, which has one writer.
 
-    Raise Unavailable after 10 s. The limit holds for every lock until the transaction ends.
+    Raises Unavailable after 10 s. The limit applies to every lock until the transaction ends.
     """
     if tx.dialect.name == "postgresql":
         await tx.execute(_TAKE_LOCK, {"key": key})

@@ -22,14 +22,14 @@ async def follow_channel(
     on_connected: Callable[[], None],
     on_lost: Callable[[], None],
 ) -> NoReturn:
-    """Call `on_connected` once no notification can be missed, and `on_lost` when that is no longer so."""
+    """Call `on_connected` when no notification can be missed from now on, and `on_lost` when they can be."""
     is_lost = False
 
     def connected() -> None:
         nonlocal is_lost
         on_connected()
         if is_lost:
-            log.info("change feed restored")
+            log.info("change feed reconnected")
         is_lost = False
 
     while True:
@@ -38,7 +38,7 @@ async def follow_channel(
         except (psycopg.Error, TimeoutError, OSError) as error:
             on_lost()
             if not is_lost:
-                log.warning("change feed lost, every route is checked until it is restored", error=str(error).strip())
+                log.warning("change feed disconnected", effect="each route is checked first", error=str(error).strip())
             is_lost = True
             await asyncio.sleep(_RETRY)
 

@@ -39,7 +39,7 @@ class Id(TypeDecorator[UUID]):
 
 
 class Instant(TypeDecorator[datetime]):
-    """A moment in UTC to the microsecond: an integer on SQLite, so that comparisons are exact."""
+    """A point in time in UTC to the microsecond: an integer on SQLite, so that comparisons are exact."""
 
     impl = BigInteger
     cache_ok = True

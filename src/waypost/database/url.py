@@ -30,11 +30,11 @@ def check_postgresql_url(url: str) -> None:
 
 
 def location_of(url: str) -> str:
-    """`db.example.com:5432`, or a file; without user name and password."""
+    """Return `db.example.com:5432`, or a file; without user name and password."""
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
         return parsed.database or ""
     host, port = parsed.query.get("host") or parsed.host, parsed.query.get("port") or parsed.port or 5432
     if host is None:
         return f"port {port} of this machine"
-    return ", ".join(f"{each}:{port}" for each in ([host] if isinstance(host, str) else host))
+    return ", ".join(f"{name}:{port}" for name in ([host] if isinstance(host, str) else host))

@@ -1,4 +1,4 @@
-"""A lock among all processes that write to one SQLite database. The kernel wakes waiting writers in order.
+"""The lock of all processes that write to one SQLite database. The kernel wakes waiting writers in order.
 
 SQLite itself polls every tenth of a second, which mostly comes too late while another process writes batch after
 batch. SQLite's own lock still separates writers: without this file, writers wait longer, but no data is lost.
@@ -25,11 +25,11 @@ class WriteLock:
         self._task_lock = asyncio.Lock()  # between tasks: the file's lock belongs to the process
 
     @contextlib.asynccontextmanager
-    async def held(self) -> AsyncIterator[None]:
-        """Raise Unavailable after 10 s, when the process that holds the lock hangs."""
+    async def acquire(self) -> AsyncIterator[None]:
+        """Hold the lock during the block. Raises Unavailable after 10 s, when another process hangs with it."""
         await _with_timeout(self._task_lock.acquire())
         try:
-            await _with_timeout(self._acquire())
+            await _with_timeout(self._acquire_file())
             yield
         finally:
             self._release()
@@ -40,7 +40,7 @@ class WriteLock:
             os.close(self._fd)
             self._fd = None
 
-    async def _acquire(self) -> None:
+    async def _acquire_file(self) -> None:
         if self._fd is None:
             with contextlib.suppress(OSError):  # the disk is full: continue without the file
                 self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 Network = IPv4Network | IPv6Network
 Address = IPv4Address | IPv6Address
 
-_HOPS = 32
+_MAX_HOPS = 32
 """Entries read from the right: more hops than any real chain of proxies has."""
 
 _FORWARDED = re.compile(r'(?:^|[;,\s])(for|proto)=("[^"]*"|[^;,\s"]*)|"[^"]*"', re.IGNORECASE)
@@ -36,10 +36,10 @@ def visitor_address(peer: str, headers: ForwardingHeaders, trusted: Sequence[Net
     to different addresses, both are ignored and the visitor is the peer.
     """
     if not trusted:
-        return _plain(peer)
+        return _normalize(peer)
     hops = headers.x_forwarded_for, read_forwarded(headers.forwarded)[0]
-    found = {list(_chain(peer, each, trusted))[-1] for each in hops if each}
-    return found.pop() if len(found) == 1 else _plain(peer)
+    addresses = {list(_chain(peer, chain, trusted))[-1] for chain in hops if chain}
+    return addresses.pop() if len(addresses) == 1 else _normalize(peer)
 
 
 def visitor_scheme(scheme: str, peer: str, headers: ForwardingHeaders, trusted: Sequence[Network]) -> str:
@@ -51,12 +51,12 @@ def visitor_scheme(scheme: str, peer: str, headers: ForwardingHeaders, trusted: 
         (headers.x_forwarded_for or hops, headers.x_forwarded_proto),
         (hops or headers.x_forwarded_for, protos),
     )
-    found = {_visitors_proto(peer, of, said, trusted) for of, said in pairs if said}
-    return found.pop() if found in ({"http"}, {"https"}) else scheme
+    schemes = {_visitor_proto(peer, hops, protos, trusted) for hops, protos in pairs if protos}
+    return schemes.pop() if schemes in ({"http"}, {"https"}) else scheme
 
 
 def read_forwarded(header: str) -> tuple[str, str]:
-    """RFC 7239's `Forwarded` as the two lists (for, proto) that `X-Forwarded-*` would have held.
+    """Return RFC 7239's `Forwarded` as the two lists (for, proto) that `X-Forwarded-*` would contain.
 
     An unclosed quote of a visitor would hide what the proxy has added: such a header gives "unknown".
     """
@@ -64,11 +64,11 @@ def read_forwarded(header: str) -> tuple[str, str]:
         return "", ""
     if header.count('"') % 2:
         return "unknown", "unknown"
-    found: dict[str, list[str]] = {"for": [], "proto": []}
+    values: dict[str, list[str]] = {"for": [], "proto": []}
     for name, value in _FORWARDED.findall(header):
         if name:
-            found[name.lower()].append(value.strip('"').replace(",", ""))
-    return ", ".join(found["for"]), ", ".join(found["proto"])
+            values[name.lower()].append(value.strip('"').replace(",", ""))
+    return ", ".join(values["for"]), ", ".join(values["proto"])
 
 
 def storable_address(address: str, privacy: str) -> str:
@@ -91,17 +91,17 @@ def is_trusted(peer: str, trusted: Sequence[Network]) -> bool:
     return address is not None and _is_within(address, trusted)
 
 
-def _visitors_proto(peer: str, hops: str, protos: str, trusted: Sequence[Network]) -> str:
-    """If each proxy added a value, the visitor's is as far from the right as the visitor's address."""
+def _visitor_proto(peer: str, hops: str, protos: str, trusted: Sequence[Network]) -> str:
+    """Return the visitor's value. If each proxy added one, it is as far from the right as the visitor's address."""
     entries = _last_entries(protos)
     distance = len(list(_chain(peer, hops, trusted))) - 1
     return entries[min(max(distance, 1), len(entries)) - 1].lower()
 
 
 def _chain(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> Iterator[str]:
-    """The peer, then one hop after the other, each reported by a trusted proxy."""
+    """Yield the peer, then one hop after the other, each reported by a trusted proxy."""
     address = _address(peer)
-    yield _plain(peer)
+    yield _normalize(peer)
     for entry in _last_entries(forwarded_for):
         if address is None or not _is_within(address, trusted):
             return
@@ -112,19 +112,19 @@ def _chain(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> Iterato
 
 
 @lru_cache(10_000)  # visitors return, and parsing an address takes longer than the rest of a click
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     address = _address(text)
     return text if address is None else str(address)
 
 
 def _last_entries(header: str) -> list[str]:
-    """From the right, limited to the maximum length of a chain."""
-    return [entry.strip() for entry in reversed(header.rsplit(",", _HOPS)[-_HOPS:])] if header else []
+    """Return the entries from the right, limited to the maximum length of a chain."""
+    return [entry.strip() for entry in reversed(header.rsplit(",", _MAX_HOPS)[-_MAX_HOPS:])] if header else []
 
 
 @lru_cache(4_096)
 def _address(text: str) -> Address | None:
-    """`192.0.2.1`, `192.0.2.1:80`, `2001:db8::1` or `[2001:db8::1]:80`; v4-mapped addresses are unwrapped."""
+    """Parse `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1` or `[2001:db8::1]:80`; v4-mapped addresses are unwrapped."""
     bare = text.strip().strip('"')
     if bare.startswith("["):
         bare = bare[1:].partition("]")[0]

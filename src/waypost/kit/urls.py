@@ -37,13 +37,13 @@ _CLEAN = re.compile(r"[!#-;=?-\[\]_a-z~]+")  # visible ASCII except what a URL m
 
 
 class BadUrl(ValueError):
-    """Its text says what is wrong and what to do."""
+    """The URL cannot be used. The message says what is wrong and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Url:
     text: str
-    """ASCII; as sent if it was clean, else as a browser writes it."""
+    """ASCII; as sent if that was canonical, else as a browser writes it."""
     scheme: str
     host: str
     """A-labels in lower case, or an IP literal in its canonical form, without brackets."""
@@ -81,10 +81,10 @@ def origin(text: str) -> str:
     parsed = _parsed(text)
     _checked_host(parsed, raw_host)
     _checked_port(parsed, parsed.protocol.removesuffix(":"))
-    found = f"{parsed.protocol}//{parsed.host}"  # ada leaves out a default port, as browsers do in `Host`
-    if parsed.href != f"{found}/":
+    text = f"{parsed.protocol}//{parsed.host}"  # ada leaves out a default port, as browsers do in `Host`
+    if parsed.href != f"{text}/":
         raise BadUrl("Remove everything after the host and port.")
-    return found
+    return text
 
 
 def _refuse_invisible(text: str) -> None:
@@ -95,17 +95,17 @@ def _refuse_invisible(text: str) -> None:
 
 
 def _raw_host(text: str, schemes: Collection[str]) -> str:
-    """The host as entered, with brackets. Forms that parsers tolerate (`http:///host`, `http:host`) are refused."""
-    found = _AUTHORITY.match(text)
-    scheme = (found[1] if found else text.partition(":")[0]).lower()
+    """Return the host as entered, with brackets. Refuses forms that parsers tolerate (`http:///host`)."""
+    match = _AUTHORITY.match(text)
+    scheme = (match[1] if match else text.partition(":")[0]).lower()
     if scheme not in schemes:
         raise BadUrl(f"The URL must start with {' or '.join(f'{name}://' for name in schemes)}.")
-    if not found:
+    if not match:
         raise BadUrl("The URL has no host. Write it as in https://example.com/page.")
-    if "@" in found[2]:
+    if "@" in match[2]:
         raise BadUrl("The URL must not contain a user name or password. Remove everything up to the @.")
-    host_port = _HOST_PORT.fullmatch(found[2])
-    if not host_port or "%" in found[2]:
+    host_port = _HOST_PORT.fullmatch(match[2])
+    if not host_port or "%" in match[2]:
         raise BadUrl("The URL's host or port is not valid. Check its spelling.")
     return host_port[1]
 
@@ -138,7 +138,7 @@ def _checked_name(name: str) -> str:
 
 
 def is_public_name(name: str) -> bool:
-    """Whether a host name in lower case could lead to the internet."""
+    """Return whether a host name in lower case could lead to the internet."""
     return "." in name and not any(name == special or name.endswith(f".{special}") for special in SPECIAL_NAMES)
 
 
@@ -164,7 +164,7 @@ def _python_agrees(url: Url) -> bool:
 
 
 def with_query(url_text: str, params: Mapping[str, str]) -> str:
-    """The canonical URL with `params` at its query's end, in place of parameters of the same names.
+    """Return the canonical URL with `params` at the end of its query, in place of parameters of the same names.
 
     Scheme and host become lower case, and a path that names no file ends with a slash.
     """
@@ -201,5 +201,5 @@ def _other_parts(query: str, keys: Collection[str]) -> list[str]:
 
 
 def _utm_order(key: str) -> int:
-    """Unknown keys come last, in the order given: sorting is stable."""
-    return next((index for index, each in enumerate(UTM_KEYS) if each == key), len(UTM_KEYS))
+    """Return the sort key. Unknown keys come last, in their order: sorting is stable."""
+    return next((index for index, name in enumerate(UTM_KEYS) if name == key), len(UTM_KEYS))

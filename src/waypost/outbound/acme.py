@@ -68,17 +68,17 @@ class SigningKey:
         return self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 
     def public(self) -> dict[str, str]:
-        """The JWK, its members in the order that the thumbprint requires."""
+        """Return the JWK, with its members in the order that the thumbprint requires."""
         numbers = self._key.public_key().public_numbers()
         x, y = (_base64url(number.to_bytes(_SIZE)) for number in (numbers.x, numbers.y))
         return {"crv": "P-256", "kty": "EC", "x": x, "y": y}
 
     def thumbprint(self) -> str:
-        """RFC 7638."""
+        """Return the thumbprint of the JWK (RFC 7638)."""
         return _base64url(hashlib.sha256(json.dumps(self.public(), separators=(",", ":")).encode()).digest())
 
     def sign(self, protected: Mapping[str, Any], payload: Mapping[str, Any] | None) -> bytes:
-        """A flattened JWS. Without a payload it reads: POST-as-GET."""
+        """Return a flattened JWS. Without a payload it is a POST-as-GET request."""
         head = _base64url(json.dumps({"alg": "ES256", **protected}).encode())
         body = "" if payload is None else _base64url(json.dumps(payload).encode())
         r, s = decode_dss_signature(self._key.sign(f"{head}.{body}".encode(), ec.ECDSA(SHA256())))
@@ -86,7 +86,7 @@ class SigningKey:
         return json.dumps({"protected": head, "payload": body, "signature": signature}).encode()
 
     def request_for(self, hostname: str) -> str:
-        """The certificate signing request, DER in base64url."""
+        """Return the certificate signing request, DER in base64url."""
         names = x509.SubjectAlternativeName([x509.DNSName(hostname)])
         request = x509.CertificateSigningRequestBuilder(x509.Name([])).add_extension(names, critical=False)
         return _base64url(request.sign(self._key, SHA256()).public_bytes(Encoding.DER))
@@ -104,14 +104,14 @@ class AcmeDocument:
     def __init__(self, fields: object, wait: float | None = None) -> None:
         self._fields = fields if isinstance(fields, dict) else {}
         self.wait = wait
-        """Seconds until the next poll, as the authority asks."""
+        """Seconds until the next poll, as requested by the authority."""
 
     @property
     def status(self) -> str:
         return self.text("status")
 
     def error(self) -> AcmeError:
-        """Of a failed order, or of a failed authorization, whose challenges hold it."""
+        """The error of a failed order, or of a failed authorization, whose challenges contain it."""
         challenges = self._fields.get("challenges")
         parts = [self._fields, *(challenges if isinstance(challenges, list) else [])]
         errors = (part["error"] for part in parts if isinstance(part, dict) and "error" in part)
@@ -153,7 +153,7 @@ class Acme:
         return AcmeAccount(_location(response), key)
 
     async def obtain(self, account: AcmeAccount, hostname: str, request: str, publish: PublishChallenge) -> str:
-        """The certificate chain in PEM, for a signing request of `SigningKey.request_for`.
+        """Obtain the certificate chain in PEM, for a signing request of `SigningKey.request_for`.
 
         Raises AcmeError; AuthorityRefused of kind `accountDoesNotExist` when the authority has lost our account.
         """
@@ -190,7 +190,7 @@ class Acme:
         await self._until(account, url, {"valid"}, while_={"pending", "processing"})
 
     async def _until(self, account: AcmeAccount, url: str, expected: set[str], *, while_: set[str]) -> AcmeDocument:
-        """Poll, as seldom as the authority asks."""
+        """Poll at the interval that the authority requests."""
         pause = _FIRST_POLL
         while True:
             found = _document(await self._signed(account, url, None))
@@ -224,7 +224,7 @@ class Acme:
         return self._nonces.popleft()
 
     async def _endpoints(self) -> AcmeDocument:
-        """The authority's endpoints. Fetched again after it has failed."""
+        """Return the authority's endpoints. They are fetched again after a failure."""
         if self._directory is None:
             self._directory = _document(await self._ask("GET", self.directory))
         return self._directory

@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from waypost.outbound.client import OutboundResponse
 
 LONGEST_WAIT = 7 * 86_400.0
-"""Seconds: longer waits that an authority asks for are cut to this."""
+"""Seconds: longer waits that an authority requests are shortened to this."""
 NO_ACCOUNT = (
     "The certificate authority does not accept this service's account. The operator of this service has to fix it."
 )
@@ -46,7 +46,7 @@ class AcmeError(Exception):
         self.detail = detail
         """The authority's own text, or a text for the operator only."""
         self.retry_after = retry_after
-        """Seconds that the authority asks to wait."""
+        """Seconds to wait, as requested by the authority."""
 
 
 class AuthorityRefused(AcmeError):
@@ -55,7 +55,7 @@ class AuthorityRefused(AcmeError):
 
 class AuthorityRateLimited(AcmeError):
     def is_about(self, hostname: str) -> bool:
-        """Whether it names this host or a parent domain: then other names may be ordered."""
+        """Return whether it names this host or a parent domain: then other names may be ordered."""
         named = set(re.findall(r"[\w-]+(?:\.[\w-]+)+", self.detail.lower()))
         labels = hostname.split(".")
         parents = {".".join(labels[start:]) for start in range(len(labels) - 1)}
@@ -67,7 +67,7 @@ class AuthorityUnavailable(AcmeError):
 
 
 def problem_of(response: OutboundResponse) -> AcmeError:
-    """The error of a response with status 400 or above."""
+    """Return the error of a response with status 400 or above."""
     try:
         kind, detail = _read(response.json())
     except ValueError:
@@ -86,7 +86,7 @@ def account_refused(refused: AuthorityRefused) -> AuthorityUnavailable:
 
 
 def problem_in(document: object) -> AcmeError:
-    """The error in the `error` field of a challenge or an order."""
+    """Return the error in the `error` field of a challenge or an order."""
     return _refusal(*_read(document))
 
 
@@ -104,7 +104,7 @@ def retry_after(response: OutboundResponse) -> float | None:
 
 
 def _read(document: object) -> tuple[str, str]:
-    """(kind, the authority's own text), empty where missing."""
+    """Return (kind, the authority's own text), empty if missing."""
     if not isinstance(document, dict):
         return "", ""
     kind, detail = document.get("type"), document.get("detail")

@@ -29,7 +29,7 @@ NOT_PUBLIC_4 = tuple(
         "10.0.0.0/8",
         "100.64.0.0/10",  # carrier-grade NAT
         "127.0.0.0/8",
-        "168.63.129.16/32",  # Azure's host agent: looks public, answers only inside
+        "168.63.129.16/32",  # Azure's host agent: looks public, responds only inside
         "169.254.0.0/16",  # link-local, and the clouds' metadata services
         "172.16.0.0/12",
         "192.0.0.0/24",  # protocol assignments
@@ -54,25 +54,25 @@ NOT_PUBLIC_6 = tuple(
         "3fff::/20",  # documentation
     )
 )
-# why a host has no address; the first that fits, since the failure of one family hides the other's
+# why a host has no address; the first match applies, since the failure of one family hides the other's
 _NO_ADDRESS = {
     "unreachable": "the name servers cannot be reached",
     "timed_out": "timed out",
     "no_name": "there is no such host",
-    "server_failed": "the name servers gave no usable answer",
-    "loop": "the name servers gave no usable answer",
+    "server_failed": "the name servers gave no usable response",
+    "loop": "the name servers gave no usable response",
     "no_record": "the host has no address",
 }
 
 
-def unwrapped(address: Address) -> Address:
-    """The IPv4 address inside a v4-mapped one, which is what a connection goes to."""
+def unwrap(address: Address) -> Address:
+    """Return the IPv4 address inside a v4-mapped one, which is what a connection goes to."""
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return mapped or address
 
 
 def is_public(address: Address) -> bool:
-    address = unwrapped(address)
+    address = unwrap(address)
     if isinstance(address, IPv4Address):
         return not any(address in network for network in NOT_PUBLIC_4)
     if address.scope_id is not None or address not in GLOBAL_UNICAST_6:
@@ -81,11 +81,11 @@ def is_public(address: Address) -> bool:
 
 
 def own_addresses(proc_net: Path = Path("/proc/net")) -> frozenset[Address]:
-    """The machine's addresses on Linux; empty on other systems."""
+    """Return the machine's addresses on Linux; empty on other systems."""
     trie, inet6 = _read(proc_net / "fib_trie"), _read(proc_net / "if_inet6")
-    found: set[Address] = {IPv4Address(text) for text in re.findall(r"\|-- ([0-9.]+)\n\s+/32 host LOCAL", trie)}
-    found.update(IPv6Address(bytes.fromhex(line.split()[0])) for line in inet6.splitlines())
-    return frozenset(found)
+    addresses: set[Address] = {IPv4Address(text) for text in re.findall(r"\|-- ([0-9.]+)\n\s+/32 host LOCAL", trie)}
+    addresses.update(IPv6Address(bytes.fromhex(line.split()[0])) for line in inet6.splitlines())
+    return frozenset(addresses)
 
 
 def _read(path: Path) -> str:
@@ -97,13 +97,13 @@ def _read(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AllowedAddresses:
-    """`allow` is the operator's setting and wins over every other rule."""
+    """The addresses that may be connected to. `allow`, a setting, overrides every other rule."""
 
     allow: Sequence[Network] = ()
     own: frozenset[Address] = field(default_factory=own_addresses)
 
     def __contains__(self, address: Address) -> bool:
-        address = unwrapped(address)
+        address = unwrap(address)
         if any(address in network for network in self.allow):
             return True
         return address not in self.own and is_public(address)
@@ -117,9 +117,9 @@ class HostResolver:
         self._hosts: Mapping[str, Sequence[Address]] = {} if servers else _hosts_file()
 
     async def resolve(self, url: Url) -> list[Address]:
-        """Addresses that may all be connected to, at least one. Raises NotPublic, Unreachable.
+        """Return the addresses of a host, at least one. Raises NotPublic, Unreachable.
 
-        A host is refused as soon as one of its addresses is, because which of several a connection takes is chance.
+        A host is refused if one of its addresses is: a connection may use any of them.
         """
         addresses = [ip_address(url.host)] if url.is_ip else await self._look_up(url.host)
         refused = [address for address in addresses if address not in self._allowed]

@@ -1,6 +1,6 @@
 """The HTTP clients. They connect to checked addresses only, and every response is limited in size and time.
 
-They follow no redirects, keep no cookies, ignore proxies of the environment, always verify TLS. Only `Poster` keeps
+They follow no redirects, keep no cookies, ignore the environment's proxies and always verify TLS. Only `Poster` keeps
 connections open.
 """
 
@@ -67,7 +67,7 @@ class Outbound:
         self._tls.set_alpn_protocols(["http/1.1"])
 
     async def resolve(self, url: Url) -> list[Address]:
-        """The addresses a request would go to. Raises NotPublic, Unreachable."""
+        """Return the addresses that a request would go to. Raises NotPublic, Unreachable."""
         return await self._resolver.resolve(url)
 
     async def request(
@@ -88,7 +88,9 @@ class Outbound:
         """
 
         async def read(response: aiohttp.ClientResponse) -> bytes:
-            return await _decompressed(response, max_body) if not body_types or _type(response) in body_types else b""
+            return (
+                await _read_decompressed(response, max_body) if not body_types or _type(response) in body_types else b""
+            )
 
         # a session for one request: no connection checked for another one is reused
         async with self.open_session(keepalive=None) as session:
@@ -101,7 +103,7 @@ class Outbound:
             cookie_jar=_NoCookies(),
             timeout=aiohttp.ClientTimeout(total=None),
             trust_env=False,
-            auto_decompress=False,  # `_decompressed` does it, within the limit
+            auto_decompress=False,  # `_read_decompressed` does it, within the limit
             max_line_size=MAX_HEADER,
             max_field_size=MAX_HEADER,
             max_headers=MAX_HEADERS,
@@ -115,7 +117,7 @@ class Post(Protocol):
     async def __call__(
         self, url: Url, *, headers: Mapping[str, str], body: bytes, deadline: float, max_body: int
     ) -> OutboundResponse:
-        """As `Poster.post`."""
+        """See `Poster.post`."""
 
 
 class Poster:
@@ -137,7 +139,7 @@ class Poster:
         Unreachable. Bodies are never decompressed.
         """
         headers = {**HEADERS, "Accept-Encoding": "identity", **headers}
-        read = partial(_complete, limit=max_body)
+        read = partial(_read_complete, limit=max_body)
         return await _send(self._session, "POST", SentRequest(url, max_body), headers, body, deadline, read)
 
     async def close(self) -> None:
@@ -178,8 +180,8 @@ class _NoCookies(aiohttp.DummyCookieJar):
         pass
 
 
-async def _complete(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """As received. Raises Unreachable when the body exceeds the limit."""
+async def _read_complete(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """Read a body without decompressing it. Raises Unreachable if it exceeds the limit."""
     if (response.content_length or 0) > limit:
         return b""
     body = bytearray()
@@ -190,8 +192,8 @@ async def _complete(response: aiohttp.ClientResponse, limit: int) -> bytes:
     return bytes(body)
 
 
-async def _decompressed(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """Up to the limit: nothing beyond it is read or decompressed.
+async def _read_decompressed(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """Read and decompress a body up to the limit: nothing beyond it is read or decompressed.
 
     Empty for an encoding we did not ask for; corrupt data ends where it breaks.
     """

@@ -101,13 +101,18 @@ class _PinnedResolver(AbstractResolver):
     ) -> list[ResolveResult]:
         return [
             ResolveResult(
-                hostname=host, host=str(each), port=port, family=_FAMILIES[each.version], proto=0, flags=AI_NUMERICHOST
+                hostname=host,
+                host=str(address),
+                port=port,
+                family=_FAMILIES[address.version],
+                proto=0,
+                flags=AI_NUMERICHOST,
             )
-            for each in _pinned.get().addresses
+            for address in _pinned.get().addresses
         ]
 
     async def close(self) -> None:
-        """Holds nothing."""
+        """Do nothing: there is nothing to close."""
 
 
 def _open_socket(target: aiohttp.AddrInfoType) -> socket:
@@ -127,7 +132,7 @@ class BoundedConnection(ResponseHandler):
         self.begin(0)
 
     def is_reusable(self) -> bool:
-        """New, or neither too old nor with unread data after its last response."""
+        """Return whether it is new, or neither too old nor with unread data after its last response."""
         if self not in self._resting:
             return True
         return not self.should_close and self._loop.time() - self._opened < MAX_AGE and not self._has_unread_data()
@@ -151,7 +156,7 @@ class BoundedConnection(ResponseHandler):
 
     def data_received(self, data: bytes) -> None:
         if self._is_closing():
-            return  # TLS delivers what it still holds while it is being closed
+            return  # TLS delivers buffered data while it is being closed
         if data and self in self._resting:
             self.close()
             return
@@ -162,7 +167,7 @@ class BoundedConnection(ResponseHandler):
             super().data_received(data)
 
     def feed_data(self, data: Any, size: int = 0) -> None:
-        """One response head; the chunk just parsed may hold several."""
+        """Take one response head; the chunk just parsed may contain several."""
         if self._is_closing():
             return
         if self._has_final:
@@ -185,7 +190,7 @@ class BoundedConnection(ResponseHandler):
             payload.set_exception(aiohttp.ClientPayloadError())  # an unparsable body; aiohttp would wait for the rest
 
     def close(self) -> None:
-        """Abort: a server that ignores the TLS shutdown would hold the connection for half a minute."""
+        """Abort: a server that ignores the TLS shutdown would keep the connection open for half a minute."""
         self._resting.pop(self, None)
         self.abort()
 
@@ -201,7 +206,7 @@ class BoundedConnection(ResponseHandler):
         return too_long(self._max_body) if is_too_long else None
 
     def _has_unread_data(self) -> bool:
-        """Whether a message has begun: the next response's parser would take the rest of it for its start."""
+        """Return whether a message has begun: its rest would be parsed as the start of the next response."""
         try:
             return self._parser is not None and self._parser.feed_eof() is not None
         except HttpProcessingError:

@@ -1,7 +1,6 @@
-"""Check a link's destination: is it reachable, public and safe, and how does its page describe itself?
+"""Checks whether a link's destination is reachable, public and safe, and reads the metadata of its page.
 
-One fetch answers all of it. `links` chooses what users read. The image that a page names for its preview is fetched in
-the same way.
+One request does all of it. `links` chooses the texts for users. A page's preview image is fetched in the same way.
 """
 
 import asyncio
@@ -19,15 +18,15 @@ from waypost.outbound.page import PageMetadata, read_metadata
 from waypost.outbound.url_safety import UrlSafety
 
 CONNECT_TIMEOUT = 3.0
-DEADLINE = 8.0  # seconds over all hops, without waiting in queues, which says nothing about the destination
+DEADLINE = 8.0  # seconds over all hops, without waits in queues, which are not the destination's fault
 MAX_WAIT = 10.0  # seconds of waiting, in all queues together
 READING_DEADLINE = 2.0
 MAX_REDIRECTS = 5
 MAX_HTML = 512 * 1024
 MAX_LOCATION = 8_192  # characters; parsing grows with the square of a hostile host's length
-AT_ONCE = 64
-PER_ACCOUNT = 4
-PER_HOST = 1
+MAX_CONCURRENT = 64
+MAX_PER_ACCOUNT = 4
+MAX_PER_HOST = 1
 
 _BUSY = "Too many destinations are waiting to be checked. Try again in a moment."
 
@@ -37,7 +36,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 @dataclass(frozen=True, slots=True)
 class _Expected:
-    """A body of another type is not read."""
+    """The expected response. A body of another type is not read."""
 
     types: tuple[str, ...]
     accept: str
@@ -52,9 +51,9 @@ class DestinationChecker:
     def __init__(self, outbound: Outbound, safety: UrlSafety) -> None:
         self._outbound = outbound
         self._safety = safety
-        self._checks = FairQueue(AT_ONCE, per_key=PER_ACCOUNT, max_waiting_per_key=64, busy_message=_BUSY)
+        self._checks = FairQueue(MAX_CONCURRENT, per_key=MAX_PER_ACCOUNT, max_waiting_per_key=64, busy_message=_BUSY)
         self._hosts = WeakValueDictionary[str, FairQueue]()
-        self._pages = FairQueue(1, per_key=1, busy_message=_BUSY)  # computing threads slow down the event loop
+        self._metadata_slots = FairQueue(1, per_key=1, busy_message=_BUSY)  # computing threads slow down the event loop
 
     async def fetch_metadata(self, url: Url, *, account: UUID) -> PageMetadata:
         """Fetch the page and read its metadata.
@@ -64,11 +63,11 @@ class DestinationChecker:
         work, wait = TimeBudget(DEADLINE), TimeBudget(MAX_WAIT)
         async with self._checks.slot(account, wait):
             response = await self._follow(url, _PAGE, account, work, wait)
-        async with self._pages.slot(account, wait):
+        async with self._metadata_slots.slot(account, wait):
             return await _read_metadata(response)
 
     async def fetch_image(self, url: Url, *, account: UUID, max_body: int) -> bytes:
-        """The body if its type is an image's; the caller checks that it is one.
+        """Fetch a body of an image type; the caller checks that it is an image.
 
         Raises NotPublic, Unreachable, Unsafe; Unavailable when too many are waiting.
         """
@@ -81,7 +80,7 @@ class DestinationChecker:
         return response.body
 
     async def check_url(self, url: Url) -> None:
-        """The rules of `fetch_metadata` without a request and without a DNS lookup. Raises NotPublic, Unsafe."""
+        """Check a URL by the rules of `fetch_metadata`, without request and DNS lookup. Raises NotPublic, Unsafe."""
         await self.check_ip(url)
         await self._check_safety(url)
 
@@ -95,7 +94,7 @@ class DestinationChecker:
     ) -> OutboundResponse:
         for _ in range(MAX_REDIRECTS + 1):
             # shared fairly among accounts, so that none can keep a host to itself
-            host = self._hosts.setdefault(url.host, FairQueue(PER_HOST, per_key=PER_HOST, busy_message=_BUSY))
+            host = self._hosts.setdefault(url.host, FairQueue(MAX_PER_HOST, per_key=MAX_PER_HOST, busy_message=_BUSY))
             async with host.slot(account, wait):
                 try:
                     async with work.use():
@@ -108,7 +107,7 @@ class DestinationChecker:
         raise Unreachable("too many redirects")
 
     async def _fetch(self, url: Url, expected: _Expected) -> OutboundResponse:
-        """One hop. Only 5xx fails: sites reject bots (even with 999), and pages are announced before they exist."""
+        """Fetch one hop. Only 5xx fails: sites reject bots (even with 999), and a link may precede its page."""
         await self._check_safety(url)
         response = await self._outbound.request(
             "GET",
@@ -129,7 +128,7 @@ class DestinationChecker:
 
 
 def _redirect_target(url: Url, location: str) -> Url:
-    """Parsed as browsers do, then held to the same rules as a URL that a user sends."""
+    """Parse the location like browsers do, and apply the rules for URLs of users."""
     if len(location) > MAX_LOCATION:
         raise Unreachable("it redirects to a URL that is too long")
     try:
@@ -141,7 +140,7 @@ def _redirect_target(url: Url, location: str) -> Url:
 
 
 async def _read_metadata(response: OutboundResponse) -> PageMetadata:
-    """In a thread, so that no page can block the event loop. An error page says nothing about the destination."""
+    """Read the metadata in a thread, so that no page can block the event loop. An error page has none."""
     if not response.body or not 200 <= response.status < 300:
         return PageMetadata()
     try:

@@ -26,16 +26,16 @@ RecordType = Literal["TXT", "CNAME", "A", "AAAA"]
 LookupProblem = Literal["no_name", "no_record", "server_failed", "timed_out", "unreachable", "loop"]
 MAX_HOPS = 8
 POINTS_TO_DEADLINE = 3.0  # seconds: a user waits for the page
-MAX_SHOWN = 200  # characters
-LIFETIME = 5.0  # seconds of a lookup, all tries together
-_PER_TRY = 1.5
+MAX_PRINTED = 200  # characters
+LIFETIME = 5.0  # seconds of a lookup, with all attempts
+_ATTEMPT_TIMEOUT = 1.5
 _MAX_RECORDS = 1_000
 _SERVER = re.compile(r"\[(?P<six>[^\]]+)\](?::(?P<port6>[0-9]{1,5}))?|(?P<four>[0-9.]+)(?::(?P<port4>[0-9]{1,5}))?")
 
 
 @dataclass(frozen=True, slots=True)
 class DnsLookup:
-    """Without values, `problem` says why."""
+    """The result of a lookup. Without values, `problem` is the reason."""
 
     name: str
     values: tuple[str, ...] = ()
@@ -45,8 +45,8 @@ class DnsLookup:
     """The name servers' own code: SERVFAIL, REFUSED."""
 
     @property
-    def is_answer(self) -> bool:
-        """False when no name server could say: that is no evidence either way."""
+    def is_conclusive(self) -> bool:
+        """False if no name server could answer: then it shows neither that the record exists nor that it does not."""
         return self.problem not in {"server_failed", "timed_out", "unreachable"}
 
 
@@ -56,16 +56,16 @@ class DnsRecords:
         self._resolver = new_resolver(servers)
 
     async def find(self, name: str, kind: RecordType) -> DnsLookup:
-        """Follows aliases, except when looking up CNAME itself."""
+        """Look up records. Follows aliases, except for CNAME itself."""
         try:
             answer = await self._resolver.resolve(dns.name.from_text(name), kind, search=False)
         except (dns.exception.DNSException, OSError) as error:
-            problem, code = _problem_of(error)
+            problem, code = _find_problem(error)
             return DnsLookup(name, problem=problem, code=code)
         return DnsLookup(name, tuple(_text(record) for record in answer))
 
     async def aliases(self, name: str, *, until: str = "") -> tuple[DnsLookup, ...]:
-        """The chain of CNAMEs from `name`; the last lookup ended it, at `until` or without a value."""
+        """Return the chain of CNAMEs from `name`; the last lookup ended it, at `until` or without a value."""
         chain: list[DnsLookup] = []
         while len(chain) < MAX_HOPS:
             chain.append(await self.find(name, "CNAME"))
@@ -77,25 +77,25 @@ class DnsRecords:
         return (*chain, DnsLookup(name, problem="loop"))
 
     async def points_to(self, hostname: str, target: str) -> bool:
-        """Whether visitors of the host arrive at `target`: by a CNAME or by a shared address. False after 3 seconds."""
+        """Return whether the host leads to `target`, by a CNAME or a shared address. False after 3 seconds."""
         try:
             async with asyncio.timeout(POINTS_TO_DEADLINE):
-                chain, its, targets = await asyncio.gather(
+                chain, host_addresses, target_addresses = await asyncio.gather(
                     self.aliases(hostname, until=target), self.addresses(hostname), self.addresses(target)
                 )
         except TimeoutError:
             return False
-        return any(target in hop.values for hop in chain) or not set(its).isdisjoint(targets)
+        return any(target in hop.values for hop in chain) or not set(host_addresses).isdisjoint(target_addresses)
 
     async def addresses(self, name: str) -> tuple[str, ...]:
-        found = await asyncio.gather(self.find(name, "A"), self.find(name, "AAAA"))
-        return tuple(value for each in found for value in each.values)
+        lookups = await asyncio.gather(self.find(name, "A"), self.find(name, "AAAA"))
+        return tuple(value for lookup in lookups for value in lookup.values)
 
 
 def printable(text: str) -> str:
-    """Without control characters and line breaks, and limited in length."""
-    clean = "".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in text[:MAX_SHOWN])
-    return clean.strip() if len(text) <= MAX_SHOWN else f"{clean[:-1].strip()}…"
+    """Remove control characters and line breaks, and limit the length."""
+    clean = "".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in text[:MAX_PRINTED])
+    return clean.strip() if len(text) <= MAX_PRINTED else f"{clean[:-1].strip()}…"
 
 
 def _text(record: dns.rdata.Rdata) -> str:
@@ -105,7 +105,7 @@ def _text(record: dns.rdata.Rdata) -> str:
     return record.to_text().removesuffix(".").lower()
 
 
-def _problem_of(error: Exception) -> tuple[LookupProblem, str]:
+def _find_problem(error: Exception) -> tuple[LookupProblem, str]:
     match error:
         case dns.resolver.NXDOMAIN() | dns.resolver.YXDOMAIN() | dns.name.NameTooLong() | dns.name.LabelTooLong():
             return "no_name", ""
@@ -130,17 +130,17 @@ def _all_failed(errors: Sequence[object]) -> tuple[LookupProblem, str]:
 
 def new_resolver(servers: Sequence[str]) -> dns.asyncresolver.Resolver:
     """`servers`: addresses with an optional port. Without them the system's are used. Raises SettingsError."""
-    made = dns.asyncresolver.Resolver(configure=False)
+    resolver = dns.asyncresolver.Resolver(configure=False)
     if servers:
-        made.nameservers = [_server(text) for text in servers]
+        resolver.nameservers = [_server(text) for text in servers]
     else:
         try:
-            made.read_resolv_conf("/etc/resolv.conf")
-            made.nameservers = [_NameServer(str(address)) for address in made.nameservers]
+            resolver.read_resolv_conf("/etc/resolv.conf")
+            resolver.nameservers = [_NameServer(str(address)) for address in resolver.nameservers]
         except (OSError, dns.resolver.NoResolverConfiguration):
-            made.nameservers = [_NameServer("127.0.0.1")]  # as the C library does
-    made.timeout, made.lifetime = _PER_TRY, LIFETIME
-    return made
+            resolver.nameservers = [_NameServer("127.0.0.1")]  # as the C library does
+    resolver.timeout, resolver.lifetime = _ATTEMPT_TIMEOUT, LIFETIME
+    return resolver
 
 
 class _NameServer(dns.nameserver.Do53Nameserver):
@@ -157,31 +157,31 @@ class _NameServer(dns.nameserver.Do53Nameserver):
                 wire = await self._over_tcp(request.to_wire())
         except TimeoutError:
             raise dns.exception.Timeout from None
-        if _records(wire) > _MAX_RECORDS:
+        if _count_records(wire) > _MAX_RECORDS:
             raise dns.exception.FormError
         answer = await asyncio.to_thread(dns.message.from_wire, wire)
         if not request.is_response(answer):
             raise dns.query.BadResponse
         return answer
 
-    async def _over_tcp(self, question: bytes) -> bytes:
+    async def _over_tcp(self, query: bytes) -> bytes:
         reader, writer = await asyncio.open_connection(self.address, self.port)
         try:
-            writer.write(len(question).to_bytes(2) + question)
+            writer.write(len(query).to_bytes(2) + query)
             return await reader.readexactly(int.from_bytes(await reader.readexactly(2)))
         finally:
             writer.close()
 
 
-def _records(wire: bytes) -> int:
-    """As the header counts them, questions included."""
+def _count_records(wire: bytes) -> int:
+    """Count the records as the header does, with questions."""
     return sum(int.from_bytes(wire[at : at + 2]) for at in range(4, 12, 2))
 
 
 def _server(text: str) -> _NameServer:
-    found = _SERVER.fullmatch(text)
-    host = (found["six"] or found["four"]) if found else text
-    port = int((found and (found["port6"] or found["port4"])) or 53)
+    match = _SERVER.fullmatch(text)
+    host = (match["six"] or match["four"]) if match else text
+    port = int((match and (match["port6"] or match["port4"])) or 53)
     try:
         address = ip_address(host)
     except ValueError:

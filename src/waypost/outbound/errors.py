@@ -21,7 +21,7 @@ _BY_NUMBER = {
     errno.EHOSTUNREACH: "no route to the host",
     errno.ENETUNREACH: "no route to the host",
 }
-# the first that fits; several of these are also OSErrors
+# the first match applies; several of these are also OSErrors
 _BY_TYPE: tuple[tuple[type[Exception], str], ...] = (
     (aiohttp.ClientSSLError, "tls: the handshake failed"),
     (TimeoutError, "timed out"),
@@ -33,7 +33,7 @@ _BY_TYPE: tuple[tuple[type[Exception], str], ...] = (
 
 class OutboundError(Exception):
     kind: ClassVar[str]
-    """Stable: logs, stored delivery errors and tests branch on it."""
+    """Does not change: logs, stored delivery errors and tests depend on it."""
 
 
 class NotPublic(OutboundError):
@@ -54,7 +54,7 @@ class Unsafe(OutboundError):
 
 
 def reason_of(error: Exception) -> str:
-    """A few words for users and delivery logs."""
+    """Return the reason in a few words, for users and delivery logs."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return f"tls: {getattr(error.certificate_error, 'verify_message', '') or 'the certificate is not valid'}"
     for kind, reason in _BY_TYPE:
@@ -66,6 +66,6 @@ def reason_of(error: Exception) -> str:
         return "tls: the connection was cut off"
     if isinstance(error, OSError):
         return _BY_NUMBER.get(error.errno or 0, "the connection failed")
-    # aiohttp says it in the text alone
+    # aiohttp has no other sign of it
     is_too_large = any(text in str(error) for text in ("Got more than", "Too many headers"))
     return HEADERS_TOO_LARGE if is_too_large else "the response is not valid HTTP"

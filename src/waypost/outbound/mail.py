@@ -15,7 +15,7 @@ from waypost.outbound.client import tls_context
 from waypost.outbound.dns_records import printable
 from waypost.outbound.errors import Unreachable
 
-TIMEOUT = 20.0  # seconds of each step
+TIMEOUT = 20.0  # seconds per step
 DEADLINE = 60.0  # seconds in total: a server could send line after line
 
 
@@ -36,7 +36,7 @@ class Mailer:
             async with asyncio.timeout(DEADLINE):
                 await self._deliver(self._message(mail, unique))
         except (aiosmtplib.SMTPException, OSError, ValueError) as error:
-            raise Unreachable(f"mail: {_reason(error)}") from None  # its own text may hold secrets
+            raise Unreachable(f"mail: {_reason(error)}") from None  # its own text may contain secrets
 
     def _message(self, mail: Mapping[str, str], unique: str) -> EmailMessage:
         message = EmailMessage()
@@ -67,7 +67,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, aiosmtplib.SMTPAuthenticationError):
         return f"the server rejected the user name and password ({error.code})"
     if isinstance(error, aiosmtplib.SMTPRecipientsRefused):
-        return f"the server rejected the recipient ({', '.join(str(each.code) for each in error.recipients)})"
+        return f"the server rejected the recipient ({', '.join(str(recipient.code) for recipient in error.recipients)})"
     if isinstance(error, aiosmtplib.SMTPResponseException):
         return printable(f"the server responded {error.code} {error.message}")
     if isinstance(error, TimeoutError):

@@ -15,7 +15,7 @@ from w3lib.encoding import html_body_declared_encoding, http_content_type_encodi
 
 from waypost.kit.urls import Url, canonical
 
-DECODED_AT_ONCE = 4_096
+_DECODED_BYTES = 4_096
 # Python knows more encodings, and hostile bytes in some of them (punycode) take minutes to decode
 ENCODINGS = frozenset(
     {"utf-8", "utf-16", "utf-16-le", "utf-16-be", "ascii", "koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "cp866"}
@@ -32,7 +32,7 @@ _TAG = re.compile(r"<(?:(!--)|(/?)([a-zA-Z][^\s/>]*+))")
 _REST = re.compile(r"""(?:[^>"'=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+|["'])*+>""")
 _ATTRIBUTE = re.compile(r"""([^\s"'>/=][^\s/>=]*+)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>]*+)))?+""")
 _RAW_TEXT = frozenset({"title", "script", "style", "textarea", "xmp", "iframe", "noembed", "noframes"})
-_END_OF = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in _RAW_TEXT}
+_END_TAGS = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in _RAW_TEXT}
 _LONG_REFERENCE = re.compile(r"&#[0-9]{8,}")  # html.unescape would make a huge integer of it
 # control characters, lone surrogates, and marks that reverse the reading direction
 _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
@@ -51,21 +51,21 @@ class PageMetadata:
 
 def read_metadata(body: bytes, content_type: str | None, url: Url) -> PageMetadata:
     """Read the metadata, trimmed to the limits of a link."""
-    found: dict[str, str] = {}
-    for name, value in _described(decode_page(body, content_type)):
+    values: dict[str, str] = {}
+    for name, value in _find_metadata(decode_page(body, content_type)):
         if text := _clean(value):
-            found.setdefault(name, text)  # the first one counts, as in a browser
-    og_title = _trimmed(found.get("og:title"), 255)
+            values.setdefault(name, text)  # the first one applies, as in a browser
+    og_title = _trimmed(values.get("og:title"), 255)
     return PageMetadata(
-        title=_trimmed(found.get("title"), 255) or og_title,
+        title=_trimmed(values.get("title"), 255) or og_title,
         og_title=og_title,
-        og_description=_trimmed(found.get("og:description"), 5000),
-        og_image=_absolute(found.get("og:image"), url),
+        og_description=_trimmed(values.get("og:description"), 5000),
+        og_image=_absolute(values.get("og:image"), url),
     )
 
 
-def _described(text: str) -> Iterator[tuple[str, str]]:
-    """(`title` or the meta tag's name, raw value) in the order of the page."""
+def _find_metadata(text: str) -> Iterator[tuple[str, str]]:
+    """Yield (`title` or the meta tag's name, raw value) in the order of the page."""
     for name, rest, content in _elements(text):
         if name == "title":
             yield "title", content
@@ -77,7 +77,7 @@ def _described(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _elements(text: str) -> Iterator[tuple[str, str, str]]:
-    """(name, attributes, text of an element that holds only text). What is left open reaches to the page's end."""
+    """Yield (name, attributes, content if it is only text). An unclosed element extends to the page's end."""
     position = 0
     for _ in range(MAX_TAGS):
         position = text.find("<", position)
@@ -98,7 +98,7 @@ def _elements(text: str) -> Iterator[tuple[str, str, str]]:
             continue
         name, position, content = tag[3].lower(), rest.end(), ""
         if not tag[2] and name in _RAW_TEXT:
-            end = _end_of(name, text, position)
+            end = _find_end(name, text, position)
             if end < 0:
                 return
             content, position = text[position:end], end
@@ -106,10 +106,10 @@ def _elements(text: str) -> Iterator[tuple[str, str, str]]:
             yield name, rest[0], content
 
 
-def _end_of(name: str, text: str, position: int) -> int:
-    """Where an element that holds only text is closed; -1 if it is not."""
+def _find_end(name: str, text: str, position: int) -> int:
+    """Return where an element with only text is closed; -1 if it is not."""
     while (position := text.find("</", position)) >= 0:
-        if _END_OF[name].match(text, position):
+        if _END_TAGS[name].match(text, position):
             return position
         position += 2
     return -1
@@ -117,8 +117,8 @@ def _end_of(name: str, text: str, position: int) -> int:
 
 def _attributes(rest: str) -> Mapping[str, str]:
     attributes: dict[str, str] = {}
-    for found in _ATTRIBUTE.finditer(rest):
-        name, double, single, bare = found.groups("")
+    for match in _ATTRIBUTE.finditer(rest):
+        name, double, single, bare = match.groups("")
         attributes.setdefault(name.lower(), double or single or bare)
     return attributes
 
@@ -143,7 +143,7 @@ def _absolute(image: str | None, page: Url) -> str | None:
 
 
 def decode_page(body: bytes, content_type: str | None) -> str:
-    """A byte order mark wins, then the header, then the page's declaration, then what the bytes look like."""
+    """Decode by the byte order mark, else by the header, the page's declaration, or a guess, in this order."""
     named, mark = read_bom(body)
     name = named or http_content_type_encoding(content_type) or html_body_declared_encoding(body)
     if name not in ENCODINGS:
@@ -152,10 +152,10 @@ def decode_page(body: bytes, content_type: str | None) -> str:
 
 
 def _decode_in_pieces(body: bytes, name: str) -> str:
-    """Other threads run between two pieces: half a megabyte of bytes that are not in cp1252 takes half a second."""
+    """Decode in pieces, so that other threads can run: half a megabyte that is not cp1252 takes half a second."""
     decoder = codecs.getincrementaldecoder(name)(errors="replace")
-    starts = range(0, len(body), DECODED_AT_ONCE)
-    pieces = [decoder.decode(body[start : start + DECODED_AT_ONCE]) for start in starts]
+    starts = range(0, len(body), _DECODED_BYTES)
+    pieces = [decoder.decode(body[start : start + _DECODED_BYTES]) for start in starts]
     return "".join([*pieces, decoder.decode(b"", final=True)])
 
 

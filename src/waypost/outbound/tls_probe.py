@@ -1,4 +1,4 @@
-"""Probe a host by a TLS handshake: which certificate does it present, and when does it expire?
+"""Probes a host by a TLS handshake: whether its certificate is valid, and when it expires.
 
 May connect where requests may, and to this machine's own addresses, since custom domains point to this service.
 """
@@ -25,10 +25,10 @@ DEADLINE = 5.0
 @dataclass(frozen=True, slots=True)
 class TlsProbeResult:
     outcome: Literal["good", "bad", "none"]
-    """bad: browsers reject the certificate. none: nothing answers over TLS."""
+    """bad: browsers reject the certificate. none: no response over TLS."""
     expires_at: datetime | None = None
     reason: str = ""
-    """Why not, unless it is good."""
+    """Why the outcome is not good."""
 
 
 class TlsProbe:
@@ -40,7 +40,7 @@ class TlsProbe:
         ca_file: Path | None = None,
         port: int = 443,
     ) -> None:
-        # not loopback: what listens there is private, whatever name points to it
+        # without loopback: services there are private
         ours: list[Network] = [ip_network(address) for address in own_addresses() if not address.is_loopback]
         self._resolver = HostResolver(AllowedAddresses([*allow, *ours]), dns_servers)
         self._tls = tls_context(ca_file)
@@ -52,16 +52,16 @@ class TlsProbe:
             async with asyncio.timeout(DEADLINE):
                 addresses = await self._resolver.resolve(canonical(f"https://{hostname}/"))
                 for address in addresses:
-                    found = await self._shake(address, hostname)
-                    if found.outcome != "none":
+                    result = await self._shake_hands(address, hostname)
+                    if result.outcome != "none":
                         break
-                return found
+                return result
         except TimeoutError:
             return TlsProbeResult("none", reason="timed out")
         except (OutboundError, BadUrl) as error:
             return TlsProbeResult("none", reason=printable(str(error)))
 
-    async def _shake(self, address: Address, hostname: str) -> TlsProbeResult:
+    async def _shake_hands(self, address: Address, hostname: str) -> TlsProbeResult:
         try:
             # by its checked address, so that nothing is resolved again
             _, writer = await asyncio.open_connection(str(address), self._port, ssl=self._tls, server_hostname=hostname)
@@ -73,7 +73,7 @@ class TlsProbe:
         except OSError as error:
             return TlsProbeResult("none", reason=reason_of(error))
         try:
-            ends = writer.get_extra_info("peercert")["notAfter"]
+            expiry = writer.get_extra_info("peercert")["notAfter"]
         finally:
             writer.transport.abort()
-        return TlsProbeResult("good", expires_at=datetime.fromtimestamp(ssl.cert_time_to_seconds(ends), UTC))
+        return TlsProbeResult("good", expires_at=datetime.fromtimestamp(ssl.cert_time_to_seconds(expiry), UTC))

@@ -1,11 +1,11 @@
 """Checks whether a URL is known to be unsafe: the operator's blocklist first, then Google Safe Browsing.
 
-The blocklist is a file of hosts and URLs; it works offline and is read again when it changes. One entry a line:
+The blocklist is a file of hosts and URLs; it works offline and is read again when it changes. One entry per line:
 `bad.example`, `.bad.example` or `*.bad.example` (with all subdomains), `https://bad.example/page`. `#` starts a
 comment.
 
-Safe Browsing is asked through its Lookup API v4 (https://developers.google.com/safe-browsing/v4/lookup-api). An outage
-of it does not stop anybody from creating links.
+Safe Browsing is queried by its Lookup API v4 (https://developers.google.com/safe-browsing/v4/lookup-api). During an
+outage of it, links can still be created.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound.client import Outbound
 from waypost.outbound.errors import OutboundError
 
-DEADLINE = 2.0  # seconds of one question to Safe Browsing; the check of a destination has eight in all
+DEADLINE = 2.0  # seconds; the check of a destination has eight in total
 MAX_RESPONSE = 65_536
 THREATS = ["MALWARE", "SOCIAL_ENGINEERING", "UNWANTED_SOFTWARE", "POTENTIALLY_HARMFUL_APPLICATION"]
 
@@ -41,7 +41,7 @@ class UrlSafety:
 
 class Blocklist:
     def __init__(self, path: Path) -> None:
-        """Raises SettingsError when the file cannot be read. Later, the last readable version stays in force."""
+        """Read the file. Raises SettingsError if it cannot be read; later, the last readable version stays in use."""
         self._path = path
         self._state = _state(path)
         self._entries = read_blocklist(path)
@@ -57,15 +57,15 @@ class Blocklist:
     async def _refresh(self) -> None:
         if (state := _state(self._path)) == self._state:
             return
-        self._state = state  # noted first: an unreadable version is logged once, not at every check
+        self._state = state  # set first: an unreadable version is logged once, not at every check
         try:
             self._entries = await asyncio.to_thread(read_blocklist, self._path)
         except SettingsError as error:
-            log.warning("changed blocklist unreadable, previous version stays in force", error=str(error))
+            log.warning("changed blocklist unreadable, previous version stays in use", error=str(error))
 
 
 def read_blocklist(path: Path) -> frozenset[str]:
-    """Hosts, suffixes (which start with a dot), and keys of URLs (which contain a slash)."""
+    """Read the file. Return hosts, suffixes (which start with a dot), and keys of URLs (which contain a slash)."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -93,17 +93,17 @@ def _host(text: str) -> str:
 
 
 def _key(url: Url) -> str:
-    """The same for http and https, with and without fragment, and for every spelling of the path's dots."""
+    """Return a key that is the same for http and https, with or without fragment, and for all spellings of dots."""
     parsed = ada_url.URL(url.text)
     return f"{parsed.host}{parsed.pathname}{parsed.search}"
 
 
 def _state(path: Path) -> tuple[int, ...]:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return ()
-    return found.st_mtime_ns, found.st_ino, found.st_size
+    return status.st_mtime_ns, status.st_ino, status.st_size
 
 
 class SafeBrowsing:
@@ -115,28 +115,28 @@ class SafeBrowsing:
             raise SettingsError(f"WAYPOST_SAFE_BROWSING_URL: {error}") from None
 
     async def has(self, url: Url) -> bool:
-        """Whether a threat is known at the URL; False when there is no usable response."""
+        """Return whether a threat is known at the URL; False if there is no usable response."""
         try:
             response = await self._outbound.request(
                 "POST",
                 self._url,
                 headers={"Content-Type": "application/json"},
-                body=json.dumps(_question(url)).encode(),
+                body=json.dumps(_lookup_request(url)).encode(),
                 deadline=DEADLINE,
                 max_body=MAX_RESPONSE,
             )
             if response.status == 200:
                 return bool(response.json().get("matches"))
-            fault = f"status {response.status}"
+            problem = f"status {response.status}"
         except OutboundError as error:
-            fault = str(error)
+            problem = str(error)
         except (ValueError, AttributeError):
-            fault = "the response is not the expected JSON"
-        log.warning("Safe Browsing unavailable, destinations pass unchecked", fault=fault)  # never the key
+            problem = "the response is not the expected JSON"
+        log.warning("Safe Browsing unavailable, destinations pass unchecked", problem=problem)  # never the key
         return False
 
 
-def _question(url: Url) -> dict[str, object]:
+def _lookup_request(url: Url) -> dict[str, object]:
     return {
         "client": {"clientId": "waypost", "clientVersion": "1"},
         "threatInfo": {

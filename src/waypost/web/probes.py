@@ -17,7 +17,7 @@ from waypost.web import envelope
 
 
 def new_probes() -> FastAPI:
-    """Without routes. Errors have no body, as on an unknown host."""
+    """Return an application without endpoints. Errors have no body, as on an unknown host."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.add_middleware(_NoSniff)
     app.add_exception_handler(HTTPException, _bare)
@@ -26,7 +26,7 @@ def new_probes() -> FastAPI:
 
 
 class _NoSniff:
-    """As `redirect.asgi` adds it, which the worker's probes do not pass through."""
+    """Adds the header that `redirect.asgi` adds elsewhere: the worker's probes do not pass through it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -52,7 +52,7 @@ def health_endpoints(db: Database, *, is_shutting_down: Callable[[], bool]) -> A
 
     @router.get("/readyz")
     async def readyz() -> JSONResponse:
-        reasons = ["stopping"] if is_shutting_down() else await _reasons(db)
+        reasons = ["stopping"] if is_shutting_down() else await _find_problems(db)
         if reasons:
             return JSONResponse({"status": "unavailable", "reasons": reasons}, 503, {"Retry-After": "1"})
         return JSONResponse({"status": "ready"})
@@ -60,7 +60,7 @@ def health_endpoints(db: Database, *, is_shutting_down: Callable[[], bool]) -> A
     return router
 
 
-async def _reasons(db: Database) -> list[str]:
+async def _find_problems(db: Database) -> list[str]:
     try:
         present, newest = await pending(db)
     except Unavailable as error:

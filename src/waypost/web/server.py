@@ -39,7 +39,7 @@ class WebServer(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        yield  # the process itself handles them, and its parent's death
+        yield  # the process itself handles them, and the end of its parent
 
     async def exit_on(self, stop: asyncio.Event) -> None:
         await stop.wait()
@@ -52,7 +52,7 @@ class WebServer(uvicorn.Server):
 
 
 class TlsListener:
-    """For one listening socket. uvicorn uses it like an asyncio.Server: closes it first, waits for it last."""
+    """Accepts TLS connections of one socket. uvicorn uses it like an asyncio.Server: closes it first, waits last."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class TlsListener:
         timeout: float = _HANDSHAKE_TIMEOUT,
         pause: float = _PAUSE,
     ) -> None:
-        """Start to accept. `pause`: after a connection could not be accepted."""
+        """Start to accept. `pause`: seconds after a connection could not be accepted."""
         self._bound = bound
         self._context = context
         self._protocol = protocol
@@ -75,7 +75,7 @@ class TlsListener:
         self._pause = pause
         self._pending: dict[asyncio.Task[None], None] = {}  # the oldest first
         self._loop = asyncio.get_running_loop()
-        self._is_out = False
+        self._has_accept_failed = False
         self._is_closed = False
         bound.setblocking(False)
         self._listen()
@@ -101,13 +101,13 @@ class TlsListener:
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):  # another process was first
                 return
             except OSError as error:  # usually no file descriptor is left; the event would fire again and again
-                if not self._is_out:
+                if not self._has_accept_failed:
                     log.error("cannot accept connections", error=str(error))
-                self._is_out = True
+                self._has_accept_failed = True
                 self._loop.remove_reader(self._bound)
                 self._loop.call_later(self._pause, self._listen)
                 return
-            self._is_out = False
+            self._has_accept_failed = False
             self._begin(connection)
 
     def _begin(self, connection: socket.socket) -> None:

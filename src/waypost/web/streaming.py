@@ -10,35 +10,35 @@ from starlette.types import Message, Receive, Scope, Send
 
 
 class StreamedResponse(StreamingResponse):
-    """Calls `leave` however it ends. Also ends when the client reads nothing for `unread` seconds."""
+    """Calls `on_close` at its end. Also ends when the client reads nothing for `read_timeout` seconds."""
 
     def __init__(
         self,
         chunks: AsyncIterator[str] | AsyncIterator[bytes],
         media_type: str,
-        leave: Callable[[], None],
+        on_close: Callable[[], None],
         *,
         headers: Mapping[str, str],
-        unread: float,
+        read_timeout: float,
     ) -> None:
         super().__init__(chunks, media_type=media_type, headers=headers)
-        self._leave = leave
-        self._unread = unread
+        self._on_close = on_close
+        self._read_timeout = read_timeout
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_in_time(message: Message) -> None:
             try:
-                async with asyncio.timeout(self._unread):
+                async with asyncio.timeout(self._read_timeout):
                     await send(message)
             except TimeoutError:
-                raise _NotReadError from None
+                raise _ReadTimeoutError from None
 
         try:
-            with contextlib.suppress(_NotReadError, ClientDisconnect):
+            with contextlib.suppress(_ReadTimeoutError, ClientDisconnect):
                 await super().__call__(scope, receive, send_in_time)
         finally:
-            self._leave()
+            self._on_close()
 
 
-class _NotReadError(Exception):
+class _ReadTimeoutError(Exception):
     """The client did not read a chunk in time."""

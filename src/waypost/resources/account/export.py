@@ -77,7 +77,7 @@ class Downloads:
         headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
         ended = partial(self._accounts.discard, account_id)
         chunks = archive(deps, session, self._queue)
-        return StreamedResponse(chunks, "application/zip", ended, headers=headers, unread=_STALL_TIMEOUT)
+        return StreamedResponse(chunks, "application/zip", ended, headers=headers, read_timeout=_STALL_TIMEOUT)
 
 
 async def archive(deps: Deps, session: Session, queue: FairQueue) -> AsyncIterator[bytes]:

@@ -26,7 +26,7 @@ def new_dashboard(views: Views, assets: Assets, routes: Iterable[BaseRoute]) -> 
     pages = _ErrorPages(views)
     handlers = {errors.WaypostError: pages.error, HTTPException: pages.http_error}
     return Starlette(
-        routes=[assets.route(), *routes],
+        routes=[assets.endpoint(), *routes],
         exception_handlers=handlers,
         middleware=[Middleware(ServerErrors, respond=pages.server_error)],
     )

@@ -44,10 +44,10 @@ class Assets:
         self._add(root or files("waypost.web.dashboard") / "static", PurePosixPath())
 
     def url(self, name: str) -> str:
-        """Of `app.css` or `vendor/htmx.min.js`. Raises KeyError for an unknown file, a mistake in a template."""
+        """Return the URL of a file, such as `vendor/htmx.min.js`. Raises KeyError for an unknown one."""
         return self._urls[name]
 
-    def route(self) -> Route:
+    def endpoint(self) -> Route:
         return Route(f"{PATH}/{{name:path}}", self._show, methods=["GET"])
 
     async def _show(self, request: Request) -> Response:
@@ -62,9 +62,9 @@ class Assets:
         headers = {**_HEADERS, "Content-Encoding": "gzip"}
         return Response(self._compressed[name], media_type=asset.media_type, headers=headers)
 
-    def _add(self, directory: Traversable, place: PurePosixPath) -> None:
+    def _add(self, directory: Traversable, prefix: PurePosixPath) -> None:
         for entry in directory.iterdir():
-            name = place / entry.name
+            name = prefix / entry.name
             if entry.is_dir():
                 self._add(entry, name)
             elif name.suffix in _TYPES:

@@ -79,7 +79,7 @@ def day(at: datetime) -> str:
 
 
 def icon(name: str) -> Markup:
-    """Raises KeyError for an unknown name, a mistake in a template."""
+    """Return an icon. Raises KeyError for an unknown name, a mistake in a template."""
     return _ICONS[name]
 
 

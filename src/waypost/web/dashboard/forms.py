@@ -14,8 +14,8 @@ from starlette.requests import Request
 from waypost.kit.errors import Errors, Invalid, RateLimited, WaypostError
 from waypost.web.body import MAX_MULTIPART, malformed, nest, read_body, read_multipart
 
-_LIMIT = 1 << 20
-_FIELDS = 300
+_MAX_SIZE = 1 << 20
+_MAX_FIELDS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,30 +26,30 @@ class Form:
     errors: Errors = field(default_factory=dict)
 
     def text(self, name: str) -> str:
-        """The text of a field, `utm_params.utm_source` for a nested one. Empty if there is none."""
+        """Return the text of a field, `utm_params.utm_source` for a nested one. Empty if there is none."""
         value: Any = self.fields
         for part in name.split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
         return value if isinstance(value, str) else ""
 
     def texts(self, name: str) -> list[str]:
-        """Of a field that can occur several times."""
+        """Return the texts of a field that can occur several times."""
         value = self.fields.get(name)
-        return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+        return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
     def is_checked(self, name: str) -> bool:
         return bool(self.text(name))
 
     def error(self, name: str) -> str:
-        """The errors of a field and of its entries. Empty if there are none."""
-        found = (texts for key, texts in self.errors.items() if key == name or key.startswith(f"{name}."))
-        return " ".join(dict.fromkeys(text for texts in found for text in texts))
+        """Return the errors of a field and of its entries. Empty if there are none."""
+        matching = (texts for key, texts in self.errors.items() if key == name or key.startswith(f"{name}."))
+        return " ".join(dict.fromkeys(text for texts in matching for text in texts))
 
     def with_errors(self, errors: Errors) -> "Form":
         return replace(self, errors=errors)
 
     def with_error(self, error: WaypostError) -> "Form":
-        """Beside its fields, or above them if it names none."""
+        """Show an error at its fields, or above them if it names none."""
         if isinstance(error, Invalid):
             return self.with_errors(error.errors)
         message = error.message
@@ -62,15 +62,15 @@ BLANK = Form()
 
 
 async def read_form(request: Request, limit: int = MAX_MULTIPART) -> Form:
-    """Raises Invalid on `body`, and TooLarge beyond `limit` bytes. Without files, the limit is 1 MiB."""
+    """Read a form. Raises Invalid on `body`, and TooLarge beyond `limit` bytes. Without files, the limit is 1 MiB."""
     kind, options = parse_options_header(request.headers.get("content-type", "")[:256])
     if kind == b"multipart/form-data":
         return Form(read_multipart(await read_body(request, limit), options.get(b"boundary", b"")))
     if kind != b"application/x-www-form-urlencoded":
         raise malformed("Send a form: application/x-www-form-urlencoded or multipart/form-data.")
-    body = await read_body(request, min(limit, _LIMIT))
+    body = await read_body(request, min(limit, _MAX_SIZE))
     try:
-        pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS, errors="strict")
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict")
     except ValueError:
         raise malformed("The form cannot be read.") from None
     return Form(nest((name, text or None) for name, text in pairs))

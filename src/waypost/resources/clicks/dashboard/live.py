@@ -98,7 +98,7 @@ class LiveClicks:
                 del self._channels[subject]
 
         messages = self._messages(stream, is_signed_in)
-        return StreamedResponse(messages, "text/event-stream", leave, headers=_HEADERS, unread=UNREAD)
+        return StreamedResponse(messages, "text/event-stream", leave, headers=_HEADERS, read_timeout=UNREAD)
 
     async def close(self) -> None:
         if self._polling:

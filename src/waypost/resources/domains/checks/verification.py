@@ -50,7 +50,7 @@ class ExpectedRecords:
         return self.has_token(evidence.txt) or (not self.needs_txt and self.has_target(*evidence.chain))
 
     def are_answered_by(self, evidence: DnsEvidence) -> bool:
-        return evidence.txt.is_answer and (self.needs_txt or evidence.chain[-1].is_answer)
+        return evidence.txt.is_conclusive and (self.needs_txt or evidence.chain[-1].is_conclusive)
 
     def has_token(self, lookup: DnsLookup) -> bool:
         return any(value.strip(_QUOTES) == self.token for value in lookup.values)
@@ -166,7 +166,7 @@ def _cname(expected: ExpectedRecords, evidence: DnsEvidence) -> str:
     if expected.needs_txt:
         return messages.CNAME_NOT_ACCEPTED
     *hops, last = evidence.chain
-    if not last.is_answer or last.problem == "loop":
+    if not last.is_conclusive or last.problem == "loop":
         return _missing(last)
     if hops:  # the end of the chain is not an alias, but its target
         return messages.CNAME_OTHER.format(found=printable(last.name), target=expected.target)
