@@ -48,7 +48,7 @@ async def run_web(
     """Serve until `stop` is set and open requests have their responses."""
     open_app = open_redirect_app if role == "redirect" else open_full_app
     async with open_app(settings, clock=clock, time_ns=time_ns, is_shutting_down=stop.is_set) as web:
-        tls = await tls_context(settings, web.db, wiring.key_ring(settings), web.tasks) if tls_sockets else None
+        tls = await tls_context(settings, web.db, wiring.new_key_ring(settings), web.tasks) if tls_sockets else None
         connections = Connections(count_malformed=_MALFORMED.add)
         server = WebServer(_config(web.app, protocol_for(web.state, connections)), tls, tls_sockets)
         maintenance = asyncio.create_task(maintain(web.state, connections, server.server_state))

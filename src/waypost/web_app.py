@@ -118,7 +118,7 @@ async def _open_redirect_parts(settings: Settings, time_ns: Callable[[], int]) -
         stack.push_async_callback(db.close)
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
         stack.callback(feed.close)
-        source = open_route_source(db, settings.shared_domain, wiring.key_ring(settings))
+        source = open_route_source(db, settings.shared_domain, wiring.new_key_ring(settings))
         stack.callback(source.close)
         table = RouteTable(
             source, feed, capacity=settings.routes_in_memory, shared_host=settings.shared_domain.encode()

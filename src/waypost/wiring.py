@@ -59,7 +59,7 @@ class ResourceDeps:
 
 
 def resource_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> ResourceDeps:
-    client, keys, base_url = outbound_client(settings), key_ring(settings), settings.base_url
+    client, key_ring, base_url = outbound_client(settings), new_key_ring(settings), settings.base_url
     domains_deps = domain_deps(settings, db, feed, clock)
     links_deps = links_wiring.new_deps(settings, db, client, feed.publish, clock)
     urls = qrcodes.Urls(base_url, derived_keys(settings, "qrcodes"))
@@ -67,8 +67,8 @@ def resource_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clo
         account=account_wiring.new_deps(settings, db, feed.publish, clock),
         links=links_deps,
         domains=_domain_web_deps(settings, domains_deps, feed, links_deps.destination_checker.check_url),
-        webhooks=webhooks.Deps(db, webhooks.EndpointChecker(client), keys, base_url, clock),
-        pixels=pixels.Deps(db, keys, partial(links.invalidate_pixel, feed.publish, clock), base_url, clock),
+        webhooks=webhooks.Deps(db, webhooks.EndpointChecker(client), key_ring, base_url, clock),
+        pixels=pixels.Deps(db, key_ring, partial(links.invalidate_pixel, feed.publish, clock), base_url, clock),
         qrcodes=qrcodes.Deps(db, urls, settings.shared_domain, base_url, clock),
         plan=plan_wiring.new_deps(settings, db, client, clock),
     )
@@ -129,14 +129,14 @@ def endpoints(
 
 
 def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: AsyncExitStack) -> list[WorkerParts]:
-    client, keys, deps = outbound_client(settings), key_ring(settings), domain_deps(settings, db, feed, now)
+    client, key_ring, deps = outbound_client(settings), new_key_ring(settings), domain_deps(settings, db, feed, now)
     poster = Poster(client)
     stack.push_async_callback(poster.close)
     return [
         WorkerParts([JobRunner(handlers(settings, db, client, deps, feed), clock=now)]),
-        webhooks_wiring.worker_parts(settings, db, poster, keys),
-        pixels_wiring.worker_parts(settings, db, poster, keys),
-        domains_wiring.worker_parts(settings, deps, client, keys),
+        webhooks_wiring.worker_parts(settings, db, poster, key_ring),
+        pixels_wiring.worker_parts(settings, db, poster, key_ring),
+        domains_wiring.worker_parts(settings, deps, client, key_ring),
         clicks_wiring.worker_parts(settings, db, stack),
     ]
 
@@ -165,5 +165,5 @@ def outbound_client(settings: Settings) -> Outbound:
     return Outbound(allow=settings.outbound_allow, dns_servers=settings.dns_servers, ca_file=settings.outbound_ca_file)
 
 
-def key_ring(settings: Settings) -> KeyRing:
+def new_key_ring(settings: Settings) -> KeyRing:
     return KeyRing.from_setting(settings.secret_key.get_secret_value() if settings.secret_key else "")

@@ -33,6 +33,15 @@ WORDS: Mapping[str, str] = {
     "stands": "is",
     "wanted": "selected, expected",
     "yardstick": "reference",
+    "lanes?": "account and host",
+    "lots": "batches",
+    "plane": "redirects, application",
+    "patience": "timeout",
+    "victims?": "connections to close",
+    "badness": "priority",
+    "undecipherable": "decryption failed",
+    "unspent": "unused",
+    "is_leaving": "is shutting down",
 }
 """Complete words, also within names with underscores."""
 
@@ -63,6 +72,10 @@ PHRASES: Mapping[str, str] = {
     "leads somewhere": "redirects",
     "what came of": "result",
     "without a word": "silently",
+    "of the surrounding statement": "subquery, SQL condition",
+    "statement around it": "subquery",
+    "deliverystatus of": "status of",
+    "claims the hostname": "registers the hostname",
 }
 
 PATTERN = re.compile(

@@ -64,7 +64,7 @@ async def test_the_secret_is_shown_once_and_sealed_in_the_database(env: Env) -> 
         everything += (await tx.execute(text("SELECT * FROM webhook_deliveries"))).all()
     assert made["secret"].removeprefix("whsec_") not in repr(everything)
     assert made["secret"].encode() not in row.secret
-    assert env.deps.keys.decrypt(webhooks.c.secret, row.id, row.secret) == made["secret"]
+    assert env.deps.key_ring.decrypt(webhooks.c.secret, row.id, row.secret) == made["secret"]
 
 
 async def test_what_the_verb_returns_does_not_show_it_by_accident(env: Env) -> None:
@@ -199,7 +199,7 @@ async def fill(env: Env, count: int) -> None:
     values |= {"created_at": env.clock(), "updated_at": env.clock()}
     async with env.db.write() as tx:
         for id_ in [new_id() for _ in range(count)]:
-            ciphertext = env.deps.keys.encrypt(webhooks.c.secret, id_, "whsec_x")
+            ciphertext = env.deps.key_ring.encrypt(webhooks.c.secret, id_, "whsec_x")
             await tx.execute(insert(webhooks).values(id=id_, secret=ciphertext, **values))
 
 

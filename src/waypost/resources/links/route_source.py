@@ -35,9 +35,9 @@ _LINK_COLUMNS, _PIXEL_COLUMNS = slice(5), slice(5, None)
 class SqliteRouteSource:
     """A read-only connection for one thread."""
 
-    def __init__(self, path: Path, shared_host: str, keys: KeyRing) -> None:
+    def __init__(self, path: Path, shared_host: str, key_ring: KeyRing) -> None:
         self._shared_host = shared_host.encode()
-        self._pixel_tags = PixelTags(keys)
+        self._pixel_tags = PixelTags(key_ring)
         self._connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
         self._connection.execute("PRAGMA busy_timeout = 100")  # milliseconds; waiting blocks the event loop
         self._connection.execute("PRAGMA mmap_size = 1073741824")
@@ -88,10 +88,10 @@ class SqliteRouteSource:
 class PostgresRouteSource:
     find_sync = None  # needs the network
 
-    def __init__(self, db: Database, shared_host: str, keys: KeyRing) -> None:
+    def __init__(self, db: Database, shared_host: str, key_ring: KeyRing) -> None:
         self._db = db
         self._shared_host = shared_host.encode()
-        self._pixel_tags = PixelTags(keys)
+        self._pixel_tags = PixelTags(key_ring)
 
     async def find(self, slug: bytes) -> Route | None:
         text = slug.decode("utf-8", "replace").replace("\0", "\ufffd")  # PostgreSQL allows no NUL
@@ -123,10 +123,10 @@ class PostgresRouteSource:
         """The caller closes the database."""
 
 
-def open_route_source(db: Database, shared_host: str, keys: KeyRing) -> SqliteRouteSource | PostgresRouteSource:
+def open_route_source(db: Database, shared_host: str, key_ring: KeyRing) -> SqliteRouteSource | PostgresRouteSource:
     if db.dialect == "sqlite":
-        return SqliteRouteSource(db.path, shared_host, keys)
-    return PostgresRouteSource(db, shared_host, keys)
+        return SqliteRouteSource(db.path, shared_host, key_ring)
+    return PostgresRouteSource(db, shared_host, key_ring)
 
 
 def _invalidate(tables: Sequence[RouteTable], change: str) -> None:

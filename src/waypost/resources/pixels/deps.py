@@ -17,7 +17,7 @@ class InvalidatePixel(Protocol):
 @dataclass(frozen=True, slots=True)
 class Deps:
     db: Database
-    keys: KeyRing
+    key_ring: KeyRing
     invalidate_pixel: InvalidatePixel
     base_url: str
     clock: Clock

@@ -82,8 +82,8 @@ def tag_id(platform: str, text: str) -> str:
 class PixelTags:
     """Decrypts the ids of a link's pixels, for routes only."""
 
-    def __init__(self, keys: KeyRing) -> None:
-        self._keys = keys
+    def __init__(self, key_ring: KeyRing) -> None:
+        self._key_ring = key_ring
         self._logged: set[UUID] = set()
 
     def decrypt(self, pixel_rows: Iterable[tuple[UUID, str, bytes]]) -> list[tuple[UUID, str, str | None]]:
@@ -96,7 +96,7 @@ class PixelTags:
 
     def _decrypt(self, id_: UUID, value: bytes) -> str | None:
         try:
-            return self._keys.decrypt(pixels.c.pixel_id, id_, Ciphertext(value))
+            return self._key_ring.decrypt(pixels.c.pixel_id, id_, Ciphertext(value))
         except DecryptionFailed:
             if id_ not in self._logged:
                 log.warning("pixel does not fire: no key of WAYPOST_SECRET_KEY decrypts its id", pixel=str(id_))

@@ -113,4 +113,4 @@ async def count_links_per_pixel(deps: Deps, pixel_ids: Sequence[UUID]) -> Mappin
 
 def _encrypted(deps: Deps, pixel_id: UUID, name: str, fields: PixelFields) -> Ciphertext | None:
     text = getattr(fields, name)
-    return None if text is None else deps.keys.encrypt(pixels.c[name], pixel_id, text)
+    return None if text is None else deps.key_ring.encrypt(pixels.c[name], pixel_id, text)

@@ -18,8 +18,8 @@ def endpoints(deps: Deps, guard: Guard, auth: SessionAuth, views: Views) -> Endp
     return Endpoints([api.endpoints(deps, guard)], pages.PixelPages(deps, auth, views).endpoints())
 
 
-def worker_parts(settings: Settings, db: Database, poster: Poster, keys: KeyRing) -> WorkerParts:
+def worker_parts(settings: Settings, db: Database, poster: Poster, key_ring: KeyRing) -> WorkerParts:
     urls = {"facebook": settings.meta_url, "tiktok": settings.tiktok_url, "pinterest": settings.pinterest_url}
     api_urls = {platform: str(url) for platform, url in urls.items()}
-    sender = events.EventSender(db, keys, poster.post, api_urls, clock=now)
+    sender = events.EventSender(db, key_ring, poster.post, api_urls, clock=now)
     return WorkerParts([sender], [(10, partial(events.delete_unsendable, db, clock=now))])

@@ -35,7 +35,7 @@ class Deliverer(QueueWorker[ClaimedDelivery, DeliveryOutcome]):
     def __init__(
         self,
         post: Post,
-        keys: KeyRing,
+        key_ring: KeyRing,
         *,
         clock: Clock,
         timeout: float,
@@ -44,7 +44,7 @@ class Deliverer(QueueWorker[ClaimedDelivery, DeliveryOutcome]):
     ) -> None:
         """`timeout`: seconds for one attempt; `backoff`: seconds after the first attempts but the last."""
         self._post = post
-        self._keys = keys
+        self._key_ring = key_ring
         self._clock = clock
         self._timeout = timeout
         self.shutdown_timeout = min(timeout + 1, SHUTDOWN_TIMEOUT)
@@ -99,7 +99,7 @@ class Deliverer(QueueWorker[ClaimedDelivery, DeliveryOutcome]):
             url = _parse_url(claimed.url)
         except BadUrl as error:
             raise Unreachable(str(error)) from error
-        secret = self._keys.decrypt(webhooks.c.secret, claimed.endpoint.webhook_id, claimed.secret)
+        secret = self._key_ring.decrypt(webhooks.c.secret, claimed.endpoint.webhook_id, claimed.secret)
         body, now = claimed.body.encode(), int(self._clock().timestamp())
         headers = {
             "Content-Type": "application/json",

@@ -11,6 +11,6 @@ from waypost.resources.webhooks.endpoint_checker import EndpointChecker
 class Deps:
     db: Database
     endpoint_checker: EndpointChecker
-    keys: KeyRing
+    key_ring: KeyRing
     base_url: str
     clock: Clock

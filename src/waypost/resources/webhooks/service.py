@@ -37,7 +37,7 @@ async def create(deps: Deps, caller: Caller, new: schemas.NewWebhook, problems: 
     text = await _check_endpoint(deps, account, url, problems)
     now, secret = deps.clock(), f"whsec_{secrets.token_urlsafe(32)}"
     webhook = Webhook(new_id(), account, text, new.event_types or [], now, now)
-    ciphertext = deps.keys.encrypt(webhooks.c.secret, webhook.id, secret)
+    ciphertext = deps.key_ring.encrypt(webhooks.c.secret, webhook.id, secret)
     async with deps.db.write() as tx:
         await lock_account(tx, account)
         if await store.count(tx, account) >= MAX_WEBHOOKS:

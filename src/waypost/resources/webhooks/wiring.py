@@ -20,9 +20,9 @@ def endpoints(deps: Deps, guard: Guard, auth: SessionAuth, views: Views) -> Endp
     return Endpoints([api.endpoints(deps, guard)], pages.WebhookPages(deps, auth, views).endpoints())
 
 
-def worker_parts(settings: Settings, db: Database, poster: Poster, keys: KeyRing) -> WorkerParts:
+def worker_parts(settings: Settings, db: Database, poster: Poster, key_ring: KeyRing) -> WorkerParts:
     timeout, backoff = settings.webhook_timeout, settings.webhook_backoff
-    deliverer = Deliverer(poster.post, keys, clock=now, timeout=timeout, backoff=backoff)
+    deliverer = Deliverer(poster.post, key_ring, clock=now, timeout=timeout, backoff=backoff)
     retention = log_retention(settings.click_retention_days)
     return WorkerParts(
         [deliverer],

@@ -53,10 +53,10 @@ class EventSender(QueueWorker[queue.ClaimedBatch, queue.BatchOutcome]):
     poll_interval = 1.0  # events wait for some seconds anyway
     shutdown_timeout = DEADLINE + 1
 
-    def __init__(self, db: Database, keys: KeyRing, post: Post, urls: Mapping[str, str], *, clock: Clock) -> None:
+    def __init__(self, db: Database, key_ring: KeyRing, post: Post, urls: Mapping[str, str], *, clock: Clock) -> None:
         """`urls`: of the APIs, by platform."""
         self._db = db
-        self._keys = keys
+        self._key_ring = key_ring
         self._post = post
         self._urls = urls
         self._clock = clock
@@ -120,8 +120,8 @@ class EventSender(QueueWorker[queue.ClaimedBatch, queue.BatchOutcome]):
 
     async def _send(self, pixel: _Pixel, views: Sequence[PageView]) -> Verdict:
         try:
-            pixel_id = self._keys.decrypt(pixels.c.pixel_id, pixel.id, pixel.pixel_id)
-            token = self._keys.decrypt(pixels.c.access_token, pixel.id, pixel.access_token)
+            pixel_id = self._key_ring.decrypt(pixels.c.pixel_id, pixel.id, pixel.pixel_id)
+            token = self._key_ring.decrypt(pixels.c.access_token, pixel.id, pixel.access_token)
             request = PLATFORM_APIS[pixel.platform].request(pixel_id, token, views)
             response = await self._post(
                 canonical(self._urls[pixel.platform].rstrip("/") + request.path),
