@@ -16,7 +16,7 @@ from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
 from waypost.outbound import DnsRecords, Mailer, Outbound, Poster
 from waypost.redirect import ChangeFeed, HostTable
-from waypost.resources import domains, links, pixels, plan, qrcodes, webhooks
+from waypost.resources import clicks, domains, links, pixels, plan, qrcodes, webhooks
 from waypost.resources.account import account_deletion
 from waypost.resources.account import wiring as account_wiring
 from waypost.resources.account.deps import Deps as AccountDeps
@@ -51,6 +51,7 @@ class ResourceDeps:
 
     account: AccountDeps
     links: links.Deps
+    clicks: clicks.Deps
     domains: domains.WebDeps
     webhooks: webhooks.Deps
     pixels: pixels.Deps
@@ -66,6 +67,7 @@ def resource_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clo
     return ResourceDeps(
         account=account_wiring.new_deps(settings, db, feed.publish, clock),
         links=links_deps,
+        clicks=clicks.Deps(db, settings.shared_domain, base_url, clock),
         domains=_domain_web_deps(settings, domains_deps, feed, links_deps.destination_checker.check_url),
         webhooks=webhooks.Deps(db, webhooks.EndpointChecker(client), key_ring, base_url, clock),
         pixels=pixels.Deps(db, key_ring, partial(links.invalidate_pixel, feed.publish, clock), base_url, clock),
@@ -121,7 +123,7 @@ def endpoints(
         links_wiring.endpoints(deps.links, guard, auth, views, sparklines=partial(find_sparklines, deps.links.clock)),
         domains_wiring.endpoints(settings, deps.domains, hosts, guard, auth, views),
         qrcodes_wiring.endpoints(deps.qrcodes, guard, auth, views),
-        clicks_wiring.endpoints(deps.links, guard, auth, views, is_shutting_down=is_shutting_down, stack=stack),
+        clicks_wiring.endpoints(deps.clicks, guard, auth, views, is_shutting_down=is_shutting_down, stack=stack),
         webhooks_wiring.endpoints(deps.webhooks, guard, auth, views),
         pixels_wiring.endpoints(deps.pixels, guard, auth, views),
         plan_wiring.endpoints(deps.plan, auth, views),

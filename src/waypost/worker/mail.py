@@ -33,7 +33,7 @@ _KEPT = timedelta(days=8)
 """Longer than any link in a mail is valid."""
 
 MailKind = Literal["requested", "security", "service"]
-"""Mails that anybody can request who knows the address; notices of account changes; reports on resources."""
+"""`requested`: anyone can trigger it; `security`: the account was changed; `service`: a resource has a problem."""
 
 PER_HOUR, PER_DAY = 3, 6
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)

@@ -124,7 +124,7 @@ async def test_a_range_until_now_stays_one_while_time_passes(place: WebApp, monk
 
 
 async def test_lists_of_many_clicks_load_after_the_page(place: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(top_values, "BUSY", 1)
+    monkeypatch.setattr(top_values, "CACHE_THRESHOLD", 1)
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada, slug="spring")
     await fill(place.db, [new_click(link, START - HOUR, visitor_id=number) for number in range(2)])

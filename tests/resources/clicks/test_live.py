@@ -136,10 +136,10 @@ async def test_a_new_stream_replaces_the_oldest_of_the_fullest_account() -> None
         assert reader.heard.get_nowait() == "retry: 60000\n\n"
 
     first, second, *rest = readers
-    for reader in readers[: live.MAX_STREAMS_OF_ACCOUNT + 1]:  # of one account: its fifth gets the place of its first
+    for reader in readers[: live.MAX_STREAMS_PER_ACCOUNT + 1]:  # of one account: its fifth gets the place of its first
         await listen(reader, account)
     await admitted(first)
-    for reader in readers[live.MAX_STREAMS_OF_ACCOUNT + 1 : -1]:
+    for reader in readers[live.MAX_STREAMS_PER_ACCOUNT + 1 : -1]:
         await listen(reader, new_id())
     assert len(counts.live._streams) == live.MAX_STREAMS
     assert not second.running.done()
@@ -158,14 +158,14 @@ async def test_a_stream_ends_with_its_session_and_after_a_while(monkeypatch: pyt
     leaves.listen(counts.live.stream(Subject(new_id()), new_id(), is_signed_out))
     stays.listen(counts.live.stream(Subject(new_id()), new_id(), is_signed_in))
     await leaves.ended()
-    while await stays.heard.get() != ": still here\n\n":
+    while await stays.heard.get() != ": heartbeat\n\n":
         pass
     monkeypatch.setattr(live, "MAX_DURATION", 0.0)
     await stays.ended()
 
 
 async def test_a_stream_that_is_not_read_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "UNREAD", 0.02)
+    monkeypatch.setattr(live, "READ_TIMEOUT", 0.02)
     counts, reader = Counts(), Reader()
 
     async def stuck(message: object) -> None:

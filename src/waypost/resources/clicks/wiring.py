@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 
 from waypost.database import Database
 from waypost.kit.clock import now
-from waypost.resources import links
 from waypost.resources.clicks import Drainer, IntakeSettings, api
 from waypost.resources.clicks.dashboard.pages import StatsPages
+from waypost.resources.clicks.deps import Deps
 from waypost.resources.clicks.intake import countries
 from waypost.resources.clicks.retention import Retention
 from waypost.resources.clicks.stats import api as stats_api
@@ -23,7 +23,7 @@ from waypost.worker.run import WorkerParts
 
 
 def endpoints(
-    deps: links.Deps,
+    deps: Deps,
     guard: Guard,
     auth: SessionAuth,
     views: Views,

@@ -1,7 +1,7 @@
 """The latest clicks as they arrive, over server-sent events.
 
-One query a second for all who watch in this process, none when nobody does. Each message has all the latest clicks and
-is rendered once: a slow reader misses messages, but no clicks.
+One query a second for all open streams of this process, none if no stream is open. Each message has all the latest
+clicks and is rendered once: a slow reader misses messages, but no clicks.
 
 When all streams are in use, a new one replaces the oldest of the account with most streams: no account can keep the
 others out.
@@ -21,23 +21,23 @@ from waypost.resources.clicks.model import Subject
 from waypost.web.streaming import StreamedResponse
 
 MAX_STREAMS = 50
-MAX_STREAMS_OF_ACCOUNT = 4
-POLL_INTERVAL = 1.0  # seconds, as all that follow
+MAX_STREAMS_PER_ACCOUNT = 4
+POLL_INTERVAL = 1.0  # seconds, like the following
 HEARTBEAT = 15.0
 MAX_DURATION = 30 * 60.0
-UNREAD = 30.0
-"""How long a message may wait to be read at all."""
+READ_TIMEOUT = 30.0
+"""How long a client may leave a message unread."""
 _RETRY_LATER = "retry: 60000\n\n"
 """Sent to a stream that is replaced."""
 _HEADERS = {
     "Cache-Control": "no-store",
-    "X-Accel-Buffering": "no",  # a proxy that collects answers would hold them back
+    "X-Accel-Buffering": "no",  # a proxy that buffers responses would delay them
 }
 
 CountClicks = Callable[[Collection[UUID]], Awaitable[Mapping[UUID, int]]]
-"""Recent clicks of each subject; those without clicks are missing. Raises Unavailable."""
+"""Returns recent clicks of each subject; those without clicks are missing. Raises Unavailable."""
 RenderLatest = Callable[[Subject], Awaitable[str]]
-"""The latest clicks of a subject as HTML. Raises Unavailable."""
+"""Returns the latest clicks of a subject as HTML. Raises Unavailable."""
 IsSignedIn = Callable[[], Awaitable[bool]]
 """Raises Unavailable."""
 
@@ -75,11 +75,11 @@ class LiveClicks:
         self._is_shutting_down = is_shutting_down
         self._channels: dict[Subject, _Channel] = {}
         self._streams: list[_Stream] = []
-        """The oldest first."""
+        """In the order in which they were opened."""
         self._polling: asyncio.Task[None] | None = None
 
     def stream(self, subject: Subject, account_id: UUID, is_signed_in: IsSignedIn) -> StreamingResponse | None:
-        """None when the process is about to end."""
+        """Return None if the process is about to end."""
         if self._is_shutting_down():
             return None
         self._replace_one(account_id)
@@ -88,7 +88,7 @@ class LiveClicks:
         stream = _Stream(account_id, channel)
         self._streams.append(stream)
         if self._polling is None:
-            self._polling = asyncio.create_task(self._poll_until_unwatched())
+            self._polling = asyncio.create_task(self._poll_while_open())
 
         def leave() -> None:
             channel.streams -= 1
@@ -98,7 +98,7 @@ class LiveClicks:
                 del self._channels[subject]
 
         messages = self._messages(stream, is_signed_in)
-        return StreamedResponse(messages, "text/event-stream", leave, headers=_HEADERS, read_timeout=UNREAD)
+        return StreamedResponse(messages, "text/event-stream", leave, headers=_HEADERS, read_timeout=READ_TIMEOUT)
 
     async def close(self) -> None:
         if self._polling:
@@ -106,15 +106,15 @@ class LiveClicks:
             await asyncio.gather(self._polling, return_exceptions=True)
 
     def _replace_one(self, account_id: UUID) -> None:
-        """If there is no place for one more stream of this account."""
-        accounts = Counter(each.account_id for each in self._streams)
-        if accounts[account_id] >= MAX_STREAMS_OF_ACCOUNT:
-            fullest = account_id
+        """Replace a stream if the limit of the account or of the process is reached."""
+        accounts = Counter(stream.account_id for stream in self._streams)
+        if accounts[account_id] >= MAX_STREAMS_PER_ACCOUNT:
+            account_to_reduce = account_id
         elif len(self._streams) >= MAX_STREAMS:
-            fullest = accounts.most_common(1)[0][0]
+            account_to_reduce = accounts.most_common(1)[0][0]
         else:
             return
-        oldest = next(each for each in self._streams if each.account_id == fullest)
+        oldest = next(stream for stream in self._streams if stream.account_id == account_to_reduce)
         self._streams.remove(oldest)
         oldest.is_replaced = True
         oldest.channel.wake()
@@ -134,7 +134,7 @@ class LiveClicks:
                 with contextlib.suppress(Unavailable):
                     if not await is_signed_in():
                         return
-                yield ": still here\n\n"
+                yield ": heartbeat\n\n"
             elif channel.message != sent:
                 sent = channel.message
                 yield sent
@@ -143,7 +143,7 @@ class LiveClicks:
                     async with asyncio.timeout(checked_at + HEARTBEAT - clock()):
                         await channel.changed.wait()
 
-    async def _poll_until_unwatched(self) -> None:
+    async def _poll_while_open(self) -> None:
         try:
             while self._channels and not self._is_shutting_down():
                 with contextlib.suppress(Unavailable):

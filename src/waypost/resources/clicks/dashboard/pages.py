@@ -15,6 +15,7 @@ from waypost.database import Tx
 from waypost.resources import links
 from waypost.resources.clicks import listing
 from waypost.resources.clicks.dashboard import live, rendering, time_range
+from waypost.resources.clicks.deps import Deps
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats import read, top_values
 from waypost.web.dashboard import Pages, SessionAuth, Views, is_fragment_request
@@ -23,13 +24,13 @@ from waypost.web.dashboard.views import SESSION
 _ZONE = "timezone"
 """The cookie with the browser's time zone."""
 
-_LATEST = 12  # clicks
+_LATEST_COUNT = 12
 _NO_REQUEST = Request({"type": "http", "headers": []})
-"""A live message is rendered once for all who watch."""
+"""A live message is rendered once for all open streams."""
 
 
-class StatsPages(Pages[links.Deps]):
-    def __init__(self, deps: links.Deps, auth: SessionAuth, views: Views, is_shutting_down: Callable[[], bool]) -> None:
+class StatsPages(Pages[Deps]):
+    def __init__(self, deps: Deps, auth: SessionAuth, views: Views, is_shutting_down: Callable[[], bool]) -> None:
         super().__init__(deps, auth, views)
         count = partial(read.count_recent_clicks, deps.db, deps.clock)
         self.live = live.LiveClicks(count, self._render_latest, is_shutting_down=is_shutting_down)
@@ -68,7 +69,7 @@ class StatsPages(Pages[links.Deps]):
     async def _read_context(
         self, tx: Tx, request: Request, choice: time_range.StatsChoice, subject: Subject, now: datetime
     ) -> dict[str, Any]:
-        """`now`: the time of the choice. By a later one, a time range until now would end in the past."""
+        """`now`: the time of the choice; by a later one, a time range until now would end in the past."""
         shared_domain, query = self._deps.shared_domain, choice.query
         if _is_for_lists(request):
             series = await read.read_series(tx, subject, replace(query, buckets=[]), now)
@@ -104,10 +105,13 @@ class StatsPages(Pages[links.Deps]):
         return self._views.render_page(request, template, status=status, **context)
 
     async def _live(self, request: Request) -> Response:
-        """204 keeps the browser from retrying. Accounts with an unverified email are too easy to get."""
+        """Stream the latest clicks, or respond with 204, which keeps the browser from retrying.
+
+        Accounts with an unverified email get no stream, because anyone can create them.
+        """
 
         async def is_signed_in() -> bool:
-            request.scope.pop(SESSION, None)  # after an outage there is none
+            request.scope.pop(SESSION, None)  # read it again
             return await self._auth.peek_session(request) is not None
 
         session = await self._auth.find_session(request)
@@ -136,9 +140,9 @@ def _choose(request: Request, *, since: datetime, now: datetime) -> time_range.S
 
 
 async def _latest_clicks(tx: Tx, subject: Subject, *, shared_domain: str) -> list[rendering.LatestClick]:
-    found = await listing.list_latest(tx, subject, _LATEST)
+    latest = await listing.list_latest(tx, subject, _LATEST_COUNT)
     if not subject.is_account:
-        return [rendering.latest_click(click) for click in found]
-    ids = {UUID(bytes=click.link_id) for click in found}
+        return [rendering.latest_click(click) for click in latest]
+    ids = {UUID(bytes=click.link_id) for click in latest}
     names, deleted = await links.find_names(tx, sorted(ids), shared_domain=shared_domain), (rendering.DELETED, "")
-    return [rendering.latest_click(click, names.get(UUID(bytes=click.link_id), deleted)[0]) for click in found]
+    return [rendering.latest_click(click, names.get(UUID(bytes=click.link_id), deleted)[0]) for click in latest]

@@ -30,7 +30,7 @@ class StatCard:
     name: str
     count: int
     before: int | None
-    """None: there is no comparison."""
+    """None if there is no comparison."""
 
     @property
     def change(self) -> str:
@@ -69,7 +69,7 @@ class LatestClick:
     referrer: str
     is_scan: bool
     link: tuple[UUID, str] | None
-    """Id and short URL, in a list of clicks on several links."""
+    """Id and short URL of the link, in lists of an account."""
 
 
 def cards(total: StatsTotals, before: StatsTotals | None) -> list[StatCard]:
@@ -114,7 +114,7 @@ def chart_table(choice: StatsChoice, series: StatsSeries) -> list[tuple[str, int
 
 
 def latest_click(click: Click, short_url: str | None = None) -> LatestClick:
-    """`short_url`: of its link, if that is to be shown."""
+    """`short_url`: the URL of its link, unless all clicks are of one link."""
     return LatestClick(
         id=UUID(bytes=click.id),
         at=from_microseconds(click.at),

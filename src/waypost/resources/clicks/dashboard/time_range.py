@@ -39,11 +39,11 @@ ZONES = (
     "Europe/London", "Europe/Paris", "Europe/Berlin", "Europe/Athens", "Africa/Johannesburg", "Asia/Dubai",
     "Asia/Kolkata", "Asia/Singapore", "Asia/Shanghai", "Asia/Tokyo", "Australia/Sydney", "Pacific/Auckland",
 )  # fmt: skip
-"""Offered without scripts; with scripts, the browser adds all that it knows."""
+"""Time zones without scripts. With scripts, the browser adds all that it knows."""
 
 _DAYS = {"7d": 7, "30d": 30, "90d": 90}
 _MAX_ROWS = 800
-"""Of a page's table. Half a year of hours would take long to render and longer to read."""
+"""Maximum of a page's table. Half a year of hours would take long to render and longer to read."""
 _DAY = timedelta(days=1)
 _EARLIEST, _LATEST = date(1970, 1, 2), date(8999, 12, 31)
 _DEFAULT_INTERVALS: tuple[tuple[timedelta, Interval], ...] = (
@@ -65,15 +65,15 @@ class StatsChoice:
     zones: list[str]
 
     is_until_now: bool
-    """Whether new clicks belong to it."""
+    """Whether new clicks are in the time range."""
 
     @property
     def dates(self) -> str:
-        return _dates_of(self.query.range, self.zone)
+        return _format_dates(self.query.range, self.zone)
 
     @property
     def comparison_dates(self) -> str:
-        return _dates_of(self.comparison, self.zone) if self.comparison else ""
+        return _format_dates(self.comparison, self.zone) if self.comparison else ""
 
 
 class _Ranges(NamedTuple):
@@ -81,16 +81,16 @@ class _Ranges(NamedTuple):
     comparison: TimeRange | None
 
 
-def choose(given: Mapping[str, str], *, browser_zone: str, since: datetime, now: datetime) -> StatsChoice:
+def choose(parameters: Mapping[str, str], *, browser_zone: str, since: datetime, now: datetime) -> StatsChoice:
     """`browser_zone`: used unless the query names a time zone. `since`: the beginning of all time."""
-    name = _first_valid(zone_names(), given.get("timezone", ""), browser_zone, DEFAULT_ZONE)
+    name = _first_valid(zone_names(), parameters.get("timezone", ""), browser_zone, DEFAULT_ZONE)
     zone = ZoneInfo(name)
-    period = _first_valid(PERIODS, given.get("period", ""), DEFAULT)
-    interval = _first_valid(INTERVALS, given.get("interval", ""), "")
+    period = _first_valid(PERIODS, parameters.get("period", ""), DEFAULT)
+    interval = _first_valid(INTERVALS, parameters.get("interval", ""), "")
     dates: dict[str, str] = {}
     errors: Errors = {}
     if period == "custom":
-        dates = _custom_dates(given, now.astimezone(zone).date())
+        dates = _custom_dates(parameters, now.astimezone(zone).date())
         ranges, errors = _custom_ranges(dates, zone, now)
     else:
         ranges = _ranges(period, zone, since, now)
@@ -100,20 +100,20 @@ def choose(given: Mapping[str, str], *, browser_zone: str, since: datetime, now:
     return StatsChoice(query, ranges.comparison, form, zone, zones, ranges.shown.end == now)
 
 
-def _first_valid(choices: Collection[str], *given: str) -> str:
-    return next(each for each in given if each in choices)
+def _first_valid(choices: Collection[str], *values: str) -> str:
+    return next(value for value in values if value in choices)
 
 
-def _custom_dates(given: Mapping[str, str], today: date) -> dict[str, str]:
-    """The default period, until dates are chosen."""
-    if not given.get("from") and not given.get("to"):
+def _custom_dates(parameters: Mapping[str, str], today: date) -> dict[str, str]:
+    """Return the default period until dates are chosen."""
+    if not parameters.get("from") and not parameters.get("to"):
         return {"from": f"{today - (_DAYS[DEFAULT] - 1) * _DAY}", "to": f"{today}"}
-    return {name: given.get(name, "") for name in ("from", "to")}
+    return {name: parameters.get(name, "") for name in ("from", "to")}
 
 
 def _query(time_range: TimeRange, interval: str, zone: str) -> tuple[StatsQuery, Errors]:
     length = time_range.end - time_range.start
-    default: Interval = next((each for longest, each in _DEFAULT_INTERVALS if length <= longest), "month")
+    default: Interval = next((name for longest, name in _DEFAULT_INTERVALS if length <= longest), "month")
     with suppress(Invalid):  # tens of thousands of buckets
         query = new_stats_query(time_range, cast(Interval, interval or default), zone)
         if len(query.buckets) <= _MAX_ROWS:
@@ -149,7 +149,7 @@ def _ranges_of_days(first: date, count: int, end: datetime, zone: ZoneInfo) -> _
 
 
 def _custom_ranges(dates: Mapping[str, str], zone: ZoneInfo, now: datetime) -> tuple[_Ranges, Errors]:
-    """Both days are included."""
+    """Include both days."""
     errors: Errors = {}
     first, last = (_date(name, text, errors) for name, text in dates.items())
     if first and last and first > last:
@@ -186,7 +186,7 @@ def _same_time(day: date, now: datetime, zone: tzinfo) -> datetime:
 
 
 def _quarter(at: datetime) -> datetime:
-    """The beginning of its quarter of an hour: visitors until then are added up, not counted from clicks."""
+    """Return the beginning of its quarter of an hour: visitors until then are added up, not counted from clicks."""
     return from_microseconds(microseconds(at) // QUARTER * QUARTER)
 
 
@@ -198,7 +198,7 @@ def _last(end: datetime) -> datetime:
     return end - timedelta(microseconds=1)
 
 
-def _dates_of(time_range: TimeRange, zone: tzinfo) -> str:
-    """The first and the last day."""
+def _format_dates(time_range: TimeRange, zone: tzinfo) -> str:
+    """Return the first and the last day as text."""
     first, last = (f"{at.astimezone(zone):%-d %b %Y}" for at in (time_range.start, _last(time_range.end)))
     return last if first == last else f"{first} to {last}"

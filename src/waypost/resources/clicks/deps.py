@@ -1,0 +1,14 @@
+"""Dependencies of clicks, set once by the composition root."""
+
+from dataclasses import dataclass
+
+from waypost.database import Database
+from waypost.kit.clock import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    db: Database
+    shared_domain: str
+    base_url: str
+    clock: Clock
