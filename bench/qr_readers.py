@@ -59,7 +59,7 @@ def compressed(image: ImageFile, _background: str) -> ImageFile:
 
 
 def photographed(image: ImageFile, background: str) -> ImageFile:
-    """On a wall in the background colour: rotated, seen from below, out of focus, with noise."""
+    """On a wall in the background color: rotated, seen from below, out of focus, with noise."""
     code = image.opened().convert("RGB")
     side = code.width
     wall = Image.new("RGB", (3 * side // 2, 3 * side // 2), background)
@@ -76,7 +76,7 @@ DISTORTIONS: Mapping[str, Callable[[ImageFile, str], ImageFile]] = {
     f"JPEG of quality {_QUALITY}": compressed,
     "photographed": photographed,
 }
-"""Changes to an image, given its background colour."""
+"""Changes to an image, given its background color."""
 
 
 def read_by_zbar(images: Sequence[ImageFile], directory: Path) -> list[set[str]]:

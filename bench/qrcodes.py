@@ -26,7 +26,7 @@ from bench.servers import waypost
 from bench.wrk import Contender
 from waypost.database import Database
 from waypost.resources.links.model import links
-from waypost.resources.qrcodes.drawing import matrix_of, png, svg
+from waypost.resources.qrcodes.drawing import make_matrix, png, svg
 from waypost.resources.qrcodes.style import CodeStyle, ModuleStyle
 
 _UNTIMED = 5
@@ -63,7 +63,7 @@ def _times(run: Run, *draws: Draw) -> list[list[float]]:
     times: list[list[float]] = [[] for _ in draws]
     for number in range(_UNTIMED + run.drawings):
         for draw, own in zip(draws, times, strict=True):
-            matrix_of.cache_clear()
+            make_matrix.cache_clear()
             began = time.thread_time()
             draw()
             if number >= _UNTIMED:

@@ -1,7 +1,7 @@
 """`python -m bench.scanning [--write]`: scan QR codes of every style, with every distortion, with two readers.
 
 Prints the table of docs/qrcodes.md, or writes it there. Fails if a reader misses a dark code on a light background and
-reads all of the control codes: segno's plain drawings, in the same sizes and colours.
+reads all of the control codes: segno's plain drawings, in the same sizes and colors.
 """
 
 import argparse
@@ -47,10 +47,10 @@ class Code:
 
 
 def codes() -> Iterator[Code]:
-    for level, colours, size in itertools.product(get_args(ErrorCorrection), DARK + INVERTED, SIZES):
+    for level, colors, size in itertools.product(get_args(ErrorCorrection), DARK + INVERTED, SIZES):
         for style, format_ in itertools.product(get_args(ModuleStyle), ("png", "svg")):
-            yield Code(style, format_, CodeStyle(*colours, level, style, size))
-        yield Code(CONTROL, "png", CodeStyle(*colours, level, "squares", size))
+            yield Code(style, format_, CodeStyle(*colors, level, style, size))
+        yield Code(CONTROL, "png", CodeStyle(*colors, level, "squares", size))
 
 
 def drawn(code: Code) -> ImageFile:

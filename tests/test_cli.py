@@ -201,7 +201,7 @@ FAULTS = {
     "WAYPOST_Trial_Days": "7",
     "WAYPOST_TRIAL_DAYS": "8",
     "WAYPOST_BASE_ULR": "https://app.example.com",
-    "WAYPOST_COLOUR": "red",
+    "WAYPOST_COLOR": "red",
     "WAYPOST_SECRET_KEY": "hunter2",
     "WAYPOST_STRIPE_SECRET_KEY": "sk_live_hunter2",
     "WAYPOST_OUTBOUND_CA_FILE": "notes.txt",

@@ -22,7 +22,7 @@ from waypost.kit.errors import SettingsError
 URL = "https://go.example/spring?r=qr"
 COLUMNS = 29 + 2 * 4
 HALVES = {" ": (0, 0), "▀": (1, 0), "▄": (0, 1), "█": (1, 1)}
-COLOURED = re.compile(r"\x1b\[38;5;16;48;5;231m([ ▀▄█]*)\x1b\[0m")
+COLORED = re.compile(r"\x1b\[38;5;16;48;5;231m([ ▀▄█]*)\x1b\[0m")
 
 
 Qr = Callable[..., str]
@@ -78,7 +78,7 @@ def on_a_terminal(*arguments: str, columns: int = 80, code: int = 0, **environme
 @pytest.mark.parametrize("theme", [0, 255], ids=["dark", "light"])
 def test_draws_a_scannable_code_on_a_terminal(theme: int) -> None:
     lines = on_a_terminal(URL).splitlines()
-    texts = [found[1] for found in map(COLOURED.fullmatch, lines) if found]
+    texts = [found[1] for found in map(COLORED.fullmatch, lines) if found]
     assert (len(texts), {len(text) for text in texts}) == (len(lines), {COLUMNS})
     assert read(picture(texts, ink=0, paper=255), theme=theme) == [URL]
 
@@ -139,7 +139,7 @@ def test_warns_about_codes_that_are_hard_to_scan(tmp_path: Path, capfd: pytest.C
     app(["qr", URL, *options], exit_on_error=False, result_action="return_value")
     message = capfd.readouterr().err.splitlines()
     assert len(message) == 2
-    assert message[0].startswith("The colours have a contrast of ")
+    assert message[0].startswith("The colors have a contrast of ")
     assert message[1].startswith("At 64 pixels ")
     assert file.exists()
 

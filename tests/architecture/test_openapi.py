@@ -75,6 +75,18 @@ VALID = {
     "utm_params": {"utm_source": "text"},
 }
 
+_OPERATIONS = {
+    "account": "me tokens",
+    "clicks": "browse browse_link",
+    "stats": "of_account of_link",
+    "domains": "browse create find change delete verify",
+    "links": "browse create find change delete",
+    "pixels": "browse create find change delete results",
+    "qrcodes": "find set_style image",
+    "webhooks": "browse create find delete browse_deliveries redeliver send_test",
+}
+OPERATION_IDS = [f"{group}_{name}" for group, names in _OPERATIONS.items() for name in names.split()]
+
 
 @dataclass
 class Document:
@@ -345,10 +357,10 @@ def test_references_resolve_and_no_schema_is_unused(document: Document) -> None:
     assert named == {f"#/components/schemas/{name}" for name in schemas}
 
 
-def test_operation_ids_are_unique(document: Document) -> None:
+def test_operation_ids_do_not_change(document: Document) -> None:
+    """Generated clients name their functions after them."""
     names = [document.operation(endpoint)["operationId"] for endpoint in (*ENDPOINTS, SIGNED)]
-    assert len(set(names)) == len(names)
-    assert "links_create" in names
+    assert sorted(names) == sorted(OPERATION_IDS)
 
 
 def test_every_operation_has_a_summary_and_a_described_group(document: Document) -> None:

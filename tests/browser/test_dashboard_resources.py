@@ -75,12 +75,12 @@ async def test_a_code_is_seen_while_it_is_designed(chromium, service: Service, d
     await page.check("text=Dots")
     await page.get_by_label("Foreground", exact=True).fill("#1d3557")
     await page.wait_for_selector(UPDATED, state="attached")
-    assert "foreground=%231d3557" in await page.get_attribute("#picture", "src")
-    assert await page.input_value("[data-colour=foreground]") == "#1d3557"
+    assert "foreground=%231d3557" in await page.get_attribute("#image", "src")
+    assert await page.input_value("[data-color=foreground]") == "#1d3557"
     await page.fill("#background", "#1d3550")
     await expect(page.get_by_text("contrast of 1.0:1")).to_be_visible()
     await page.fill("#background", "red")
-    await expect(page.get_by_text("Background: This must be a hex colour")).to_be_visible()
+    await expect(page.get_by_text("Background: This must be a hex color")).to_be_visible()
     await page.fill("#background", "#ffffff")
     await expect(page.get_by_text("not saved yet")).to_be_visible()
     picture = await download(page, "Download PNG", tmp_path / "code.png")

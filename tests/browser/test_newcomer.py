@@ -126,7 +126,7 @@ async def print_a_code(page: Page, service: Service, directory: Path) -> None:
     await expect(page.get_by_text("Saved.")).to_be_visible()
     await expect(page.get_by_label("Fluid")).to_be_checked()
     picture = Image.open(await download(page, "Download PNG", directory / "code.png"))
-    assert (0x1D, 0x35, 0x57) in {colour for _, colour in picture.convert("RGB").getcolors(1 << 24)}
+    assert (0x1D, 0x35, 0x57) in {color for _, color in picture.convert("RGB").getcolors(1 << 24)}
     (code,) = zxingcpp.read_barcodes(picture.convert("L"))
     assert code.text == f"{service.base_url}/spring?r=qr"
 

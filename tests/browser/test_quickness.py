@@ -101,7 +101,7 @@ def steps(seeded: SeededService) -> dict[str, list[tuple[str, Act]]]:
         ],
         f"{link}/qrcode": [
             ("choose a style", clicked("text=Dots")),
-            ("type a colour", typed("#foreground", "#1d3557")),
+            ("type a color", typed("#foreground", "#1d3557")),
         ],
         link: [("choose steps", chosen("#interval")), ("choose a period", chosen("#period"))],
         "/domains": [("type a name", typed("#hostname", "go.example.com"))],

@@ -16,9 +16,9 @@ from waypost.kit.errors import SettingsError, WaypostError
 from waypost.kit.fields import parse
 from waypost.kit.urls import BadUrl, canonical
 from waypost.private_files import replace
-from waypost.resources.qrcodes.drawing import TooLong, matrix_of, png, svg
+from waypost.resources.qrcodes.drawing import TooLong, make_matrix, png, svg
 from waypost.resources.qrcodes.drawing.matrix import MAX_BYTES
-from waypost.resources.qrcodes.drawing.terminal import coloured, plain
+from waypost.resources.qrcodes.drawing.terminal import colored, plain
 from waypost.resources.qrcodes.schemas import NewStyle
 from waypost.resources.qrcodes.style import CodeStyle, warnings
 
@@ -80,12 +80,12 @@ def _refuse_file_options(fields: Mapping[str, Any]) -> None:
 
 
 def _print(text: str, style: CodeStyle) -> None:
-    matrix = matrix_of(text, style.level)
+    matrix = make_matrix(text, style.level)
     is_terminal = sys.stdout.isatty()
     if is_terminal:
         _require_width(matrix.size + 2 * style.margin)
     has_color = is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    lines = (coloured if has_color else plain)(matrix, style.margin)
+    lines = (colored if has_color else plain)(matrix, style.margin)
     # a copy of stdout: Python would print an error at exit if the reader is gone
     with contextlib.suppress(BrokenPipeError), os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in lines)

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageChops, ImageStat
 
 from bench.qr_readers import rasterised
-from waypost.resources.qrcodes.drawing import TooLong, matrix_of, png, svg
+from waypost.resources.qrcodes.drawing import TooLong, make_matrix, png, svg
 from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection, ModuleStyle
 
 TEXT = "https://go.example/spring?r=qr"
@@ -30,10 +30,12 @@ def images(code_style: CodeStyle) -> dict[str, Image.Image]:
 
 
 def even(style: ModuleStyle, level: ErrorCorrection = "M", margin: int = 4) -> CodeStyle:
-    return CodeStyle(style=style, level=level, margin=margin, size=MODULE * (matrix_of(TEXT, level).size + 2 * margin))
+    return CodeStyle(
+        style=style, level=level, margin=margin, size=MODULE * (make_matrix(TEXT, level).size + 2 * margin)
+    )
 
 
-def test_a_png_has_its_size_and_colours() -> None:
+def test_a_png_has_its_size_and_colors() -> None:
     image = opened(png(TEXT, CodeStyle(foreground="#7a1f5c", background="#ffe9b8")))
     assert (image.format, image.mode, image.size) == ("PNG", "P", (512, 512))
     assert image.convert("RGB").getpixel((0, 0)) == (0xFF, 0xE9, 0xB8)
@@ -42,8 +44,8 @@ def test_a_png_has_its_size_and_colours() -> None:
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize(("level", "margin"), [("L", 0), ("M", 4), ("Q", 1), ("H", 10)])
-def test_the_middle_of_a_module_has_its_colour(style: ModuleStyle, level: ErrorCorrection, margin: int) -> None:
-    code_style, matrix = even(style, level, margin), matrix_of(TEXT, level)
+def test_the_middle_of_a_module_has_its_color(style: ModuleStyle, level: ErrorCorrection, margin: int) -> None:
+    code_style, matrix = even(style, level, margin), make_matrix(TEXT, level)
     middles = [MODULE * place + MODULE // 2 for place in range(matrix.size + 2 * margin)]
     rim = bytes(margin)
     expected = [bytes(len(middles))] * margin + [rim + row + rim for row in matrix.rows]
@@ -55,7 +57,7 @@ def test_the_middle_of_a_module_has_its_colour(style: ModuleStyle, level: ErrorC
 
 @pytest.mark.parametrize("name", ["png", "svg"])
 def test_fluid_is_round_only_where_both_neighbours_are_light(name: str) -> None:
-    code_style, matrix = even("fluid"), matrix_of(TEXT, "M")
+    code_style, matrix = even("fluid"), make_matrix(TEXT, "M")
     image, dark = images(code_style)[name], set(matrix.dark)
     for x, y in dark:
         for dx, dy in product((-1, 1), repeat=2):
@@ -68,7 +70,7 @@ def test_fluid_is_round_only_where_both_neighbours_are_light(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["png", "svg"])
 def test_dots_are_separate_and_finders_square(name: str) -> None:
-    code_style, matrix = even("dots"), matrix_of(TEXT, "M")
+    code_style, matrix = even("dots"), make_matrix(TEXT, "M")
     image = images(code_style)[name]
     for x, y in matrix.dark:
         left, top = MODULE * (x + code_style.margin), MODULE * (y + code_style.margin)
@@ -105,7 +107,7 @@ def test_centres_the_code_at_every_size(style: ModuleStyle, size: int) -> None:
 def test_an_svg_is_a_background_and_one_path(style: ModuleStyle) -> None:
     code_style = CodeStyle(style=style, foreground="#1d3557", background="#f1faee", margin=2)
     image = ET.fromstring(svg(TEXT, code_style))
-    side = 2 * (matrix_of(TEXT, "M").size + 4)
+    side = 2 * (make_matrix(TEXT, "M").size + 4)
     assert (image.tag, image.get("viewBox")) == (f"{SVG}svg", f"0 0 {side} {side}")
     assert image.get("shape-rendering") == ("crispEdges" if style == "squares" else "geometricPrecision")
     ground, code = image
@@ -117,13 +119,13 @@ def test_an_svg_is_a_background_and_one_path(style: ModuleStyle) -> None:
 @pytest.mark.parametrize("style", STYLES)
 def test_the_same_style_gives_the_same_bytes(style: ModuleStyle) -> None:
     first = png(TEXT, CodeStyle(style=style)), svg(TEXT, CodeStyle(style=style))
-    matrix_of.cache_clear()
+    make_matrix.cache_clear()
     assert (png(TEXT, CodeStyle(style=style)), svg(TEXT, CodeStyle(style=style))) == first
 
 
 @pytest.mark.parametrize(("level", "most"), [("L", 2953), ("M", 2331), ("Q", 1663), ("H", 1273)])
 def test_rejects_a_text_that_is_too_long(level: ErrorCorrection, most: int) -> None:
-    assert matrix_of("é" * (most // 2) + "x" * (most % 2), level).size == 177
+    assert make_matrix("é" * (most // 2) + "x" * (most % 2), level).size == 177
     for draw in (png, svg):
         with pytest.raises(TooLong):
             draw("x" * (most + 1), CodeStyle(level=level))

@@ -28,7 +28,7 @@ def penalty(rows: Rows) -> int:
     percent = 100 * sum(map(sum, rows)) / size**2
     return (
         sum(3 + length - 5 for length in runs if length >= 5)
-        + 3 * sum(len(colours) == 1 for colours in blocks)
+        + 3 * sum(len(colors) == 1 for colors in blocks)
         + 40 * sum(window in FALSE_FINDERS for window in windows)
         + 10 * int(abs(percent - 50) / 5)
     )
@@ -48,4 +48,4 @@ def test_the_penalty_is_that_of_the_standard(size: int, share: float, seed: int)
 def test_the_mask_is_the_best_one(text: str, level: ErrorCorrection) -> None:
     made = [segno.make(text, error=level, mask=mask, micro=False, boost_error=False).matrix for mask in range(8)]
     best = min(made, key=lambda rows: penalty(list(map(tuple, rows))))
-    assert matrix.matrix_of(text, level).rows == tuple(map(bytes, best))
+    assert matrix.make_matrix(text, level).rows == tuple(map(bytes, best))

@@ -155,7 +155,7 @@ async def test_urls_survive_key_rotation(env: Env) -> None:
 async def test_draws_nothing_over_plain_http(env: Env, tmp_path: Path) -> None:
     code = await env.find(await env.links.make())
     path = code["image_url"].partition(BASE_URL)[2]
-    db, routes = env.links.deps.db, partial(api.routes, env.deps)
+    db, routes = env.links.deps.db, partial(api.endpoints, env.deps)
     async with new_client(db, tmp_path, routes, base_url="https://app.test") as secure:
         refused(await secure.get(f"http://app.test{path}"), 400, "http_error")
         assert env.drawn == []

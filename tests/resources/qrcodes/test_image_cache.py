@@ -45,11 +45,11 @@ def image(text: str) -> CodeImage:
 
 async def test_draws_each_image_once(pen: Pen) -> None:
     images = ImageCache()
-    asked = [asyncio.create_task(images.content(image(text), account=ANY)) for text in "abab"]
+    asked = [asyncio.create_task(images.get_or_draw(image(text), account=ANY)) for text in "abab"]
     await asyncio.sleep(0)
     pen.may_draw.set()
     assert [content.strip() for content in await asyncio.gather(*asked)] == [b"a", b"b", b"a", b"b"]
-    assert (await images.content(image("a"), account=ANY)).strip() == b"a"
+    assert (await images.get_or_draw(image("a"), account=ANY)).strip() == b"a"
     assert pen.drawn == ["a", "b"]
     assert len(pen.threads - {threading.get_ident()}) == 1
     images.close()
@@ -57,14 +57,14 @@ async def test_draws_each_image_once(pen: Pen) -> None:
 
 async def test_a_cancelled_caller_leaves_the_image_to_others(pen: Pen) -> None:
     images = ImageCache()
-    first, second = (asyncio.create_task(images.content(image("a"), account=ANY)) for _ in range(2))
+    first, second = (asyncio.create_task(images.get_or_draw(image("a"), account=ANY)) for _ in range(2))
     await asyncio.sleep(0)
     first.cancel()
     with pytest.raises(asyncio.CancelledError):
         await first
     pen.may_draw.set()
     assert (await second).strip() == b"a"
-    assert (await images.content(image("a"), account=ANY)).strip() == b"a"
+    assert (await images.get_or_draw(image("a"), account=ANY)).strip() == b"a"
     assert pen.drawn == ["a"]
     images.close()
 
@@ -72,24 +72,24 @@ async def test_a_cancelled_caller_leaves_the_image_to_others(pen: Pen) -> None:
 async def test_rejects_callers_beyond_the_waiting_limit(pen: Pen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(image_cache, "_WAITING", 1)
     images = ImageCache()
-    asked = [asyncio.create_task(images.content(image(text), account=ANY)) for text in "ab"]
+    asked = [asyncio.create_task(images.get_or_draw(image(text), account=ANY)) for text in "ab"]
     await asyncio.sleep(0)
     with pytest.raises(Unavailable):
-        await images.content(image("c"), account=ANY)
-    joined = asyncio.create_task(images.content(image("a"), account=ANY))
+        await images.get_or_draw(image("c"), account=ANY)
+    joined = asyncio.create_task(images.get_or_draw(image("a"), account=ANY))
     await asyncio.sleep(0)
     pen.may_draw.set()
     await asyncio.gather(*asked, joined)
-    assert (await images.content(image("c"), account=ANY)).strip() == b"c"
+    assert (await images.get_or_draw(image("c"), account=ANY)).strip() == b"c"
     images.close()
 
 
 async def test_draws_for_accounts_in_turn(pen: Pen) -> None:
     """R30: a hundred images of one account let another's through after the one at hand."""
     images = ImageCache()
-    greedy = [asyncio.create_task(images.content(image(f"greedy {n}"), account=ANY)) for n in range(100)]
+    greedy = [asyncio.create_task(images.get_or_draw(image(f"greedy {n}"), account=ANY)) for n in range(100)]
     await asyncio.sleep(0)
-    modest = asyncio.create_task(images.content(image("modest"), account=new_id()))
+    modest = asyncio.create_task(images.get_or_draw(image("modest"), account=new_id()))
     await asyncio.sleep(0)
     pen.may_draw.set()
     await asyncio.gather(*greedy, modest)
@@ -102,7 +102,7 @@ async def test_evicts_the_least_recently_used_image(pen: Pen, monkeypatch: pytes
     monkeypatch.setattr(image_cache, "_MAX_BYTES", 25)
     images = ImageCache()
     for text in ("a", "b", "a", "c", "a", "b"):
-        await images.content(image(text), account=ANY)
+        await images.get_or_draw(image(text), account=ANY)
     assert pen.drawn == ["a", "b", "c", "b"]
     images.close()
 
@@ -112,15 +112,15 @@ async def test_retries_a_failed_drawing(pen: Pen) -> None:
     images = ImageCache()
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
-            await images.content(image("broken"), account=ANY)
+            await images.get_or_draw(image("broken"), account=ANY)
     assert pen.drawn == ["broken", "broken"]
     images.close()
 
 
 async def test_close_cancels_waiting_callers(pen: Pen) -> None:
     images = ImageCache()
-    asked = [asyncio.create_task(images.content(image(text), account=ANY)) for text in "ab"]
-    while not images._queue._lines:
+    asked = [asyncio.create_task(images.get_or_draw(image(text), account=ANY)) for text in "ab"]
+    while not images._queue._queues:
         await asyncio.sleep(0)
     images.close()
     pen.may_draw.set()

@@ -1,6 +1,6 @@
 """Codes scan: two independent readers find the text and nothing else.
 
-The complete table, with every colour, size and distortion, is written by `python -m bench.scanning`.
+The complete table, with every color, size and distortion, is written by `python -m bench.scanning`.
 """
 
 import base64
@@ -20,7 +20,7 @@ from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection, ModuleSt
 __all__ = ["chromium"]
 
 TEXT = "https://go.example/spring?r=qr"
-COLOURED = {"foreground": "#1b4332", "background": "#f4a261"}
+COLORED = {"foreground": "#1b4332", "background": "#f4a261"}
 STYLES, LEVELS = get_args(ModuleStyle), get_args(ErrorCorrection)
 
 Reads = Callable[[list[ImageFile], list[str]], None]
@@ -44,7 +44,7 @@ def both(text: str, code_style: CodeStyle) -> list[ImageFile]:
 
 @pytest.mark.parametrize("style", STYLES)
 def test_readers_scan_every_style_and_level(reads: Reads, style: ModuleStyle) -> None:
-    styles = [CodeStyle(**colours, level=level, style=style) for level, colours in product(LEVELS, ({}, COLOURED))]
+    styles = [CodeStyle(**colors, level=level, style=style) for level, colors in product(LEVELS, ({}, COLORED))]
     images = [image for code_style in styles for image in both(TEXT, code_style)]
     reads(images, [TEXT] * len(images))
 

@@ -31,7 +31,7 @@ async def test_sets_every_field(env: Env) -> None:
     "rest",
     [
         {"json": {"style": "dots"}},
-        {"json": {"style": "dots", "size": None, "colour": 1} | dict.fromkeys(["foreground", "level", "margin"])},
+        {"json": {"style": "dots", "size": None, "color": 1} | dict.fromkeys(["foreground", "level", "margin"])},
         {"files": {"style": (None, "dots"), "size": (None, "")}},
     ],
     ids=["left out", "null", "empty in a form"],
@@ -70,7 +70,7 @@ async def test_accepts_a_form(env: Env) -> None:
 @pytest.mark.parametrize(
     ("sent", "stored"), [("#ABC", "#aabbcc"), ("#1a2B3c", "#1a2b3c"), ("#000", "#000000"), ("#FFFFFF", "#ffffff")]
 )
-async def test_normalizes_a_colour(env: Env, sent: str, stored: str) -> None:
+async def test_normalizes_a_color(env: Env, sent: str, stored: str) -> None:
     code = await env.set(await env.links.make(), foreground=sent, background=sent)
     assert (code["foreground"], code["background"]) == (stored, stored)
 
@@ -99,7 +99,7 @@ async def test_rejects_an_invalid_style(env: Env) -> None:
     ("sent", "reported"),
     [("red", "names"), ("rgb(0,0,0)", "rgb()"), ("fff", "starts with #"), ("#abcd", "Transparent")],
 )
-async def test_explains_an_invalid_colour(env: Env, sent: str, reported: str) -> None:
+async def test_explains_an_invalid_color(env: Env, sent: str, reported: str) -> None:
     [message] = faults(await env.ask("POST", await env.links.make(), json={"foreground": sent}))["foreground"]
     assert reported in message
 

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from resources.qrcodes.codes_env import Env
 
-from waypost.resources.qrcodes.drawing import matrix_of
+from waypost.resources.qrcodes.drawing import make_matrix
 from waypost.resources.qrcodes.style import (
     LIGHT_ON_DARK,
     NARROW_MARGIN,
     CodeStyle,
     ErrorCorrection,
-    modules_of,
+    count_modules,
     warnings,
 )
 
@@ -56,4 +56,4 @@ def test_computes_the_size_of_a_code_without_drawing(level: ErrorCorrection) -> 
     longest = f"https://{'a' * 253}/{'b' * 255}?r=qr"
     for length in (1, 17, 18, 30, 32, 98, 130, 180, 230, 271, len(longest)):  # the last of version 9 among them
         text = longest[:length]
-        assert modules_of(text, level) == matrix_of(text, level).size, length
+        assert count_modules(text, level) == make_matrix(text, level).size, length

@@ -43,7 +43,11 @@ def endpoints(deps: WebDeps, guard: Guard) -> APIRouter:
         return to_json(domain, deps.cname_target)
 
     @router.get(
-        "", summary="List domains", response_model=Paginated[DomainJson], openapi_extra=query_parameters(*PAGING)
+        "",
+        name="browse",
+        summary="List domains",
+        response_model=Paginated[DomainJson],
+        openapi_extra=query_parameters(*PAGING),
     )
     async def list_domains(caller: reader, request: Request) -> Response:
         page = await service.list_domains(deps, caller, require_pagination(request))
@@ -62,7 +66,7 @@ def endpoints(deps: WebDeps, guard: Guard) -> APIRouter:
         """
         return data(domain_json(await service.create(deps, caller, *body)), 201)
 
-    @router.get(_ONE, summary="Get a domain", response_model=Data[DomainJson])
+    @router.get(_ONE, name="find", summary="Get a domain", response_model=Data[DomainJson])
     async def get(caller: reader, domain_id: id_of_path) -> Response:
         return data(domain_json(await service.get(deps, caller, domain_id)))
 

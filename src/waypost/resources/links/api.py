@@ -30,7 +30,7 @@ from waypost.web import (
     read_query,
 )
 
-_ONE = "/{id}"
+_PATH = "/{id}"
 _LINE = {"type": "string", "pattern": ONE_LINE}
 _FILTERS = (
     parameter("search", {**_LINE, "maxLength": MAX_SEARCH}, "Text in title, slug or destination"),
@@ -38,24 +38,28 @@ _FILTERS = (
     parameter("hostname", _LINE, "A domain of the account, or the shared domain"),
     parameter("status", {"type": "string", "enum": list(get_args(LinkStatus))}, "Status of the link"),
 )
+PathId = Annotated[UUID, Depends(path_id)]
+# parameters after the caller: the body of a caller without permission is not read
+NewLinkBody = Annotated[tuple[NewLink, Problems], Depends(ParsedBody(NewLink))]
+LinkChangeBody = Annotated[tuple[LinkChange, Problems], Depends(ParsedBody(LinkChange))]
 
 
 def endpoints(deps: Deps, guard: Guard) -> APIRouter:
     router = APIRouter(prefix=f"{PREFIX}/links", tags=["links"])
-    reader = Annotated[Caller, Depends(guard.allow("links:read"))]
-    writer = Annotated[Caller, Depends(guard.allow("links:write"))]
-    id_of_path = Annotated[UUID, Depends(path_id)]
-    # declared after the guard: the body of a caller without permission is not read
-    new_link = Annotated[tuple[NewLink, Problems], Depends(ParsedBody(NewLink))]
-    link_change = Annotated[tuple[LinkChange, Problems], Depends(ParsedBody(LinkChange))]
+    Reader = Annotated[Caller, Depends(guard.allow("links:read"))]  # noqa: N806  # a type
+    Writer = Annotated[Caller, Depends(guard.allow("links:write"))]  # noqa: N806  # a type
 
     def link_json(link: Link) -> LinkJson:
         return to_json(link, shared_domain=deps.shared_domain, base_url=deps.base_url, now=deps.clock())
 
     @router.get(
-        "", summary="List links", response_model=Paginated[LinkJson], openapi_extra=query_parameters(*PAGING, *_FILTERS)
+        "",
+        name="browse",
+        summary="List links",
+        response_model=Paginated[LinkJson],
+        openapi_extra=query_parameters(*PAGING, *_FILTERS),
     )
-    async def browse(caller: reader, request: Request) -> Response:
+    async def list_links(caller: Reader, request: Request) -> Response:
         """Newest first. Filters are combined with AND."""
         problems = Problems()
         page = read_pagination(request, problems)
@@ -66,23 +70,23 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         return paginated(links.map(link_json), request, deps.base_url)
 
     @router.post("", summary="Create a link", status_code=201, response_model=Data[LinkJson])
-    async def create(caller: writer, body: new_link) -> Response:
+    async def create(caller: Writer, body: NewLinkBody) -> Response:
         """The destination is fetched once: it must be reachable, public and safe. Its page's title, description and
         image become the link preview unless you send your own.
         """
         return data(link_json(await service.create(deps, caller, *body)), 201)
 
-    @router.get(_ONE, summary="Get a link", response_model=Data[LinkJson])
-    async def find(caller: reader, link_id: id_of_path) -> Response:
+    @router.get(_PATH, name="find", summary="Get a link", response_model=Data[LinkJson])
+    async def get(caller: Reader, link_id: PathId) -> Response:
         return data(link_json(await service.get(deps, caller, link_id)))
 
-    @router.patch(_ONE, summary="Change a link", response_model=Data[LinkJson])
-    async def change(caller: writer, link_id: id_of_path, body: link_change) -> Response:
+    @router.patch(_PATH, summary="Change a link", response_model=Data[LinkJson])
+    async def change(caller: Writer, link_id: PathId, body: LinkChangeBody) -> Response:
         """Changes the fields that you send and keeps the others; null clears a field. Redirects change immediately."""
         return data(link_json(await service.change(deps, caller, link_id, *body)))
 
-    @router.delete(_ONE, summary="Delete a link", status_code=204)
-    async def delete(caller: writer, link_id: id_of_path) -> Response:
+    @router.delete(_PATH, summary="Delete a link", status_code=204)
+    async def delete(caller: Writer, link_id: PathId) -> Response:
         """The short URL returns 404 immediately. Only this account can use the slug again."""
         await service.delete(deps, caller, link_id)
         return no_content()

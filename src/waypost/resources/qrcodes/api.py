@@ -11,7 +11,7 @@ from waypost.resources.qrcodes import service
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.image_cache import SAFE_HEADERS, CodeImage
 from waypost.resources.qrcodes.model import QrCode
-from waypost.resources.qrcodes.schemas import NewStyle, QrCodeJson, of_form, to_json
+from waypost.resources.qrcodes.schemas import NewStyle, QrCodeJson, form_fields, to_json
 from waypost.resources.qrcodes.style import MEDIA_TYPES, warnings
 from waypost.web import (
     PREFIX,
@@ -26,7 +26,7 @@ from waypost.web import (
     read_fields,
 )
 
-_OF_LINK = "/links/{id}/qrcode"
+_LINK_PATH = "/links/{id}/qrcode"
 _IMAGE = "/qrcodes/{id}/image/{format}"
 
 _TEXT = {"type": "string"}
@@ -47,40 +47,42 @@ _CACHING = {"Cache-Control": "public, max-age=86400"}
 
 
 async def _style_fields(request: Request) -> dict[str, Any]:
-    """An empty body asks for the default style."""
+    """Read the fields of the style. An empty body selects the default style."""
     if "transfer-encoding" not in request.headers and request.headers.get("content-length", "0") == "0":
         return {}
     fields = await read_fields(request)
     is_form = request.headers.get("content-type", "").lower().startswith("multipart/")
-    return of_form(fields) if is_form else fields
+    return form_fields(fields) if is_form else fields
+
+
+PathId = Annotated[UUID, Depends(path_id)]
+# parameters after the caller: the body of a caller without permission is not read
+NewStyleBody = Annotated[tuple[NewStyle, Problems], Depends(ParsedBody(NewStyle, _style_fields, is_required=False))]
 
 
 def endpoints(deps: Deps, guard: Guard) -> APIRouter:
     router = APIRouter(prefix=PREFIX, tags=["qrcodes"])
-    reader = Annotated[Caller, Depends(guard.allow("links:read"))]
-    writer = Annotated[Caller, Depends(guard.allow("links:write"))]
-    id_of_path = Annotated[UUID, Depends(path_id)]
-    # declared after the guard: the body of a caller without permission is not read
-    new_style = Annotated[tuple[NewStyle, Problems], Depends(ParsedBody(NewStyle, _style_fields, is_required=False))]
+    Reader = Annotated[Caller, Depends(guard.allow("links:read"))]  # noqa: N806  # a type
+    Writer = Annotated[Caller, Depends(guard.allow("links:write"))]  # noqa: N806  # a type
 
-    def show(code: QrCode, status: int = 200) -> Response:
+    def code_json(code: QrCode, status: int = 200) -> Response:
         reasons = list(warnings(code.style, deps.encoded_url(code.target)))
         return data(to_json(code, reasons, deps.image_urls(code.id, code.style)), status)
 
-    @router.get(_OF_LINK, summary="Get a link's QR code", response_model=Data[QrCodeJson])
-    async def find(caller: reader, link_id: id_of_path) -> Response:
+    @router.get(_LINK_PATH, name="find", summary="Get a link's QR code", response_model=Data[QrCodeJson])
+    async def get(caller: Reader, link_id: PathId) -> Response:
         """Includes the signed URLs of its image, and warnings if its style may be hard to scan."""
-        return show(await service.find(deps, caller, link_id))
+        return code_json(await service.get(deps, caller, link_id))
 
     @router.post(
-        _OF_LINK, summary="Set the style of a link's QR code", status_code=201, response_model=Data[QrCodeJson]
+        _LINK_PATH, summary="Set the style of a link's QR code", status_code=201, response_model=Data[QrCodeJson]
     )
-    async def set_style(caller: writer, link_id: id_of_path, body: new_style) -> Response:
+    async def set_style(caller: Writer, link_id: PathId, body: NewStyleBody) -> Response:
         """An omitted or null field is reset to its default. Image URLs returned earlier keep working."""
-        return show(await service.set_style(deps, caller, link_id, *body), 201)
+        return code_json(await service.set_style(deps, caller, link_id, *body), 201)
 
     async def image(request: Request) -> Response:
-        """By its signed URL alone, without a key: for web pages, mails and print."""
+        """The signed URL needs no key, so it can be used in web pages, emails and print."""
         guard.refuse_plain_http(request)
         return await show_image(deps, request)
 
@@ -97,7 +99,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
 
 
 async def show_image(deps: Deps, request: Request) -> Response:
-    """Raises NotFound, Forbidden, Unavailable."""
+    """Return the image, drawn or from the cache. Raises NotFound, Forbidden, Unavailable."""
     image_format = request.path_params["format"]
     if image_format not in MEDIA_TYPES:
         raise NotFound
@@ -107,7 +109,7 @@ async def show_image(deps: Deps, request: Request) -> Response:
     headers = {"ETag": image.etag, **_CACHING}
     if _is_cached(request, image.etag):
         return Response(status_code=304, headers=headers)
-    content = await deps.image_cache.content(image, account=account)
+    content = await deps.image_cache.get_or_draw(image, account=account)
     headers |= SAFE_HEADERS | {"Content-Disposition": f'inline; filename="{target.slug}.{image_format}"'}
     headers["Content-Length"] = str(len(content))
     body = b"" if request.method == "HEAD" else content
@@ -115,6 +117,6 @@ async def show_image(deps: Deps, request: Request) -> Response:
 
 
 def _is_cached(request: Request, etag: str) -> bool:
-    """Whether the client has this version. `If-None-Match` compares weakly (RFC 9110)."""
-    given = ",".join(request.headers.getlist("if-none-match"))
-    return any(each.strip().removeprefix("W/") in {etag, "*"} for each in given.split(",")) if given else False
+    """Return whether the client has this version. `If-None-Match` compares weakly (RFC 9110)."""
+    etags = ",".join(request.headers.getlist("if-none-match")).split(",")
+    return any(text.strip().removeprefix("W/") in {etag, "*"} for text in etags)

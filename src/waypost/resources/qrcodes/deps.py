@@ -21,7 +21,7 @@ _SIGNATURE = b"&signature="
 
 
 class Urls:
-    """Signed URLs of images. A URL contains the style, so it needs no row in the database.
+    """Signed URLs of images. A URL contains the style, so it works without a row in the database.
 
     The signature covers the bytes of path and query: a parameter added, reordered or encoded differently makes it
     invalid.
@@ -37,7 +37,7 @@ class Urls:
         return f"{self._base_url}{signed}{_SIGNATURE.decode()}{_digest(self._keys[0], signed.encode()).decode()}"
 
     def verify(self, path: bytes, query: bytes) -> str:
-        """The style's text. Takes path and query as received. Raises Forbidden."""
+        """Return the text of the style. `path` and `query`: as received. Raises Forbidden."""
         signed_query, _, signature = query.rpartition(_SIGNATURE)
         signed = b"%b?%b" % (path, signed_query)
         if not any(hmac.compare_digest(_digest(key, signed), signature) for key in self._keys):
@@ -55,12 +55,12 @@ class Deps:
     image_cache: ImageCache = field(default_factory=ImageCache)
 
     def encoded_url(self, target: CodeTarget) -> str:
-        """What a reader of the code opens. The longest host and the longest slug fit into a code of every level."""
+        """Return the URL in the code. The longest host with the longest slug fits into a code of every level."""
         scheme = self.base_url.partition("://")[0]
         return f"{scheme}://{target.hostname or self.shared_domain}/{target.slug}?r=qr"
 
     def image_urls(self, code_id: UUID, style: CodeStyle) -> dict[str, str]:
-        """The signed URLs, by the names of their fields."""
+        """Return the signed URLs by the names of their fields."""
         png, svg = (self.urls.sign(code_id, style, image_format) for image_format in MEDIA_TYPES)
         return {"image_url": png, "svg_url": svg}
 

@@ -1,6 +1,6 @@
-"""Images of codes, each drawn once by a single thread and kept while memory lasts.
+"""Images of codes, drawn in a single thread and cached up to a size.
 
-The drawing queue is fair between accounts. A visitor without a key counts as the account that has the link.
+The queue of drawings is fair between accounts. A visitor without a key counts as the account that has the link.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ SAFE_HEADERS = {
     "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
     "X-Content-Type-Options": "nosniff",
 }
-"""Browsers only display an image."""
+"""A browser displays the image and runs nothing in it."""
 
 _DRAWERS = {"png": drawing.png, "svg": drawing.svg}
 _MAX_BYTES = 32 << 20
@@ -34,7 +34,7 @@ _BUSY = "Too many codes are waiting to be drawn. Try again in a moment."
 class CodeImage:
     text: str
     style: str
-    """As `style_text` writes it."""
+    """In the format of `style_text`."""
     format: ImageFormat
 
     @cached_property
@@ -58,8 +58,8 @@ class ImageCache:
         self._in_progress: dict[CodeImage, asyncio.Task[bytes]] = {}
         self._is_closed = False
 
-    async def content(self, image: CodeImage, *, account: UUID) -> bytes:
-        """Raises Unavailable when too many images are waiting."""
+    async def get_or_draw(self, image: CodeImage, *, account: UUID) -> bytes:
+        """Return the image. Raises Unavailable if too many are waiting."""
         cached = self._cached.get(image)
         if cached is not None:
             self._cached.move_to_end(image)
@@ -68,7 +68,7 @@ class ImageCache:
         return await asyncio.shield(task)  # other callers may wait for it, too
 
     def close(self) -> None:
-        """Cancels the callers that wait."""
+        """Cancel the waiting callers."""
         self._is_closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
 
@@ -84,12 +84,12 @@ class ImageCache:
                 raise asyncio.CancelledError
             return await asyncio.get_running_loop().run_in_executor(self._thread, draw_image, image)
 
-    def _store(self, image: CodeImage, done: asyncio.Future[bytes]) -> None:
+    def _store(self, image: CodeImage, task: asyncio.Future[bytes]) -> None:
         del self._in_progress[image]
-        if done.cancelled() or done.exception():
+        if task.cancelled() or task.exception():
             return
-        self._cached[image] = done.result()
-        self._free_bytes -= len(done.result())
+        self._cached[image] = task.result()
+        self._free_bytes -= len(task.result())
         while self._free_bytes < 0:
             _, content = self._cached.popitem(last=False)
             self._free_bytes += len(content)

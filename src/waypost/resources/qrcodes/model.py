@@ -1,4 +1,4 @@
-"""A QR code. Every link has one, with or without rows: they hold a changed style and the number of scans."""
+"""QR codes. Every link has one; rows exist only for a changed style and for counted scans."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +23,7 @@ qr_styles = Table(
     sqlite_with_rowid=False,
 )
 
-# apart from the styles: a counter is small, and many of them are updated at once
+# not a column of the styles: a counter is small, and many of them are updated together
 qr_scans = Table(
     "qr_scans",
     metadata,
@@ -32,13 +32,13 @@ qr_scans = Table(
     sqlite_with_rowid=False,
 )
 
-_FLIPPED = (1 << 48) - 1
-"""Flips random bits of an id only. Its version, variant and time stay valid."""
+_FLIPPED_BITS = (1 << 48) - 1
+"""Random bits of a UUIDv7: flipping them keeps its version, variant and time."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeTarget:
-    """The link that a code leads to."""
+    """The link in a code."""
 
     hostname: str | None
     slug: str
@@ -59,9 +59,9 @@ class QrCode:
 
 
 def code_id(link_id: UUID) -> UUID:
-    """The id of a link's code: derived, unique, and a valid UUID."""
-    return UUID(int=link_id.int ^ _FLIPPED)
+    """Derive the id of a link's code: unique, and a valid UUID."""
+    return UUID(int=link_id.int ^ _FLIPPED_BITS)
 
 
 def link_id_of(code_id: UUID) -> UUID:
-    return UUID(int=code_id.int ^ _FLIPPED)
+    return UUID(int=code_id.int ^ _FLIPPED_BITS)

@@ -1,4 +1,4 @@
-"""The page that designs a link's code: a preview follows each change, which is saved on request."""
+"""The page to design a link's QR code. It shows a preview of every change before it is saved."""
 
 from dataclasses import asdict, replace
 from typing import Any
@@ -14,7 +14,7 @@ from waypost.resources.qrcodes import service
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.image_cache import SAFE_HEADERS, CodeImage
 from waypost.resources.qrcodes.model import QrCode
-from waypost.resources.qrcodes.schemas import NewStyle, of_form
+from waypost.resources.qrcodes.schemas import NewStyle, form_fields
 from waypost.resources.qrcodes.style import MAX_MARGIN, MAX_SIZE, MEDIA_TYPES, MIN_SIZE, CodeStyle, style_text, warnings
 from waypost.web.dashboard import Form, Pages, read_form
 
@@ -34,7 +34,7 @@ class DesignPages(Pages[Deps]):
         ]
 
     async def show(self, request: Request) -> Response:
-        """Shows the style in the query, if any, so that the preview also works without scripts."""
+        """Show the saved style, or the one in the query: the preview also works without scripts."""
         code = await self._code(request)
         form = _query_form(request)
         notice = "Saved." if "saved" in request.query_params else ""
@@ -46,7 +46,7 @@ class DesignPages(Pages[Deps]):
         form = await read_form(request)
         if not self._auth.has_active_plan(session):
             return self._page(request, code, form, status=402, error=PaymentRequired().message)
-        new, problems = parse(NewStyle, of_form(form.fields))
+        new, problems = parse(NewStyle, form_fields(form.fields))
         try:
             await service.set_style(self._deps, session, code.link_id, new, problems)
         except Invalid:
@@ -54,31 +54,31 @@ class DesignPages(Pages[Deps]):
         return RedirectResponse(f"/links/{code.link_id}/qrcode?saved=1", 303)
 
     async def show_style(self, request: Request) -> Response:
-        """Faults, warnings and downloads of an unsaved style."""
+        """Render problems, warnings and downloads of an unsaved style."""
         code = await self._code(request)
         return self._views.render_page(request, "qrcodes/_style.html", **self._context(code, _query_form(request)))
 
     async def show_preview(self, request: Request) -> Response:
-        """The image of an unsaved style."""
+        """Draw the image of an unsaved style."""
         code = await self._code(request)
-        new, problems = parse(NewStyle, of_form(_query_form(request).fields))
+        new, problems = parse(NewStyle, form_fields(_query_form(request).fields))
         problems.raise_if_any()
         style = replace(new.code_style, size=_PREVIEW_SIZE)  # the page scales it
         session = await self._auth.require_session(request)
         image = CodeImage(self._deps.encoded_url(code.target), style_text(style), "svg")
-        content = await self._deps.image_cache.content(image, account=session.account.id)
+        content = await self._deps.image_cache.get_or_draw(image, account=session.account.id)
         return Response(content, media_type=MEDIA_TYPES["svg"], headers={**SAFE_HEADERS, **_CACHING})
 
     async def _code(self, request: Request) -> QrCode:
         session = await self._auth.require_session(request)
-        return await service.find(self._deps, session, self._path_id(request))
+        return await service.get(self._deps, session, self._path_id(request))
 
     def _page(self, request: Request, code: QrCode, form: Form, *, status: int = 200, **texts: str) -> Response:
         context = self._context(code, form) | {"error": "", "has_form_errors": True} | texts
         return self._views.render_page(request, "qrcodes/designer.html", status=status, **context)
 
     def _context(self, code: QrCode, form: Form) -> dict[str, Any]:
-        new, problems = parse(NewStyle, of_form(form.fields))
+        new, problems = parse(NewStyle, form_fields(form.fields))
         style = code.style if problems else new.code_style
         return {
             "form": form.with_errors(problems.errors),

@@ -17,10 +17,10 @@ from waypost.resources.qrcodes.style import (
     CodeStyle,
     ErrorCorrection,
     ModuleStyle,
-    colour,
+    parse_color,
 )
 
-Colour = Annotated[Text, Documented({"pattern": "^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"}, AfterValidator(colour))]
+Color = Annotated[Text, Documented({"pattern": "^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"}, AfterValidator(parse_color))]
 _DIGITS = re.compile(r"[0-9]{1,9}")
 
 
@@ -29,8 +29,8 @@ class NewStyle(Body):
 
     EXAMPLE: ClassVar = {"foreground": "#1d4ed8", "background": "#ffffff", "style": "dots", "level": "Q"}
 
-    foreground: Colour | None = None
-    background: Colour | None = None
+    foreground: Color | None = None
+    background: Color | None = None
     level: ErrorCorrection | None = None
     style: ModuleStyle | None = None
     size: Annotated[int, Field(ge=MIN_SIZE, le=MAX_SIZE)] | None = None
@@ -41,8 +41,8 @@ class NewStyle(Body):
         return CodeStyle(**self.model_dump(exclude_none=True))
 
 
-def of_form(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a form, which sends numbers as text."""
+def form_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert numbers, which a form sends as text."""
     return {
         name: int(value)
         if name in {"size", "margin"} and isinstance(value, str) and _DIGITS.fullmatch(value)

@@ -1,4 +1,4 @@
-"""Find codes, set their style, count their scans. Verbs with `deps` open their own transaction."""
+"""Get codes, set their style, count their scans. Functions with `deps` open their own transaction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -15,21 +15,21 @@ from waypost.resources.qrcodes.model import CodeTarget, QrCode, link_id_of, qr_s
 from waypost.resources.qrcodes.schemas import NewStyle
 from waypost.resources.qrcodes.style import CodeStyle
 
-_L = SHORT_LINKS.c
-_IS_LINK = (_L.id == bindparam("link_id")) & _L.deleted_at.is_(None)
+_links = SHORT_LINKS.c
+_MATCH_LINK = (_links.id == bindparam("link_id")) & _links.deleted_at.is_(None)
 _STYLE = tuple(CodeStyle.__dataclass_fields__)
 _FIND = (
     select(
-        *(_L.id, _L.hostname, _L.slug, _L.created_at),
+        *(_links.id, _links.hostname, _links.slug, _links.created_at),
         *(qr_styles.c[name] for name in _STYLE),
         *(qr_styles.c.updated_at, func.coalesce(qr_scans.c.scans, 0)),
     )
     .select_from(SHORT_LINKS)
-    .outerjoin(qr_styles, qr_styles.c.link_id == _L.id)
-    .outerjoin(qr_scans, qr_scans.c.link_id == _L.id)
-    .where(_IS_LINK, _L.account_id == bindparam("account_id"))
+    .outerjoin(qr_styles, qr_styles.c.link_id == _links.id)
+    .outerjoin(qr_scans, qr_scans.c.link_id == _links.id)
+    .where(_MATCH_LINK, _links.account_id == bindparam("account_id"))
 )
-_FIND_TARGET = select(_L.account_id, _L.hostname, _L.slug).where(_IS_LINK)
+_FIND_TARGET = select(_links.account_id, _links.hostname, _links.slug).where(_MATCH_LINK)
 
 _COLUMNS = ("link_id", *_STYLE, "updated_at")
 _SET = text(
@@ -40,25 +40,25 @@ _SET_SCANS = "ON CONFLICT (link_id) DO UPDATE SET scans = excluded.scans"
 _ADD_SCANS = "ON CONFLICT (link_id) DO UPDATE SET scans = qr_scans.scans + excluded.scans"
 
 
-async def find(deps: Deps, caller: Caller, link_id: UUID) -> QrCode:
-    """Raises NotFound, also for another account's link and for a deleted one."""
+async def get(deps: Deps, caller: Caller, link_id: UUID) -> QrCode:
+    """Return the code of a link. Raises NotFound, also for a deleted link and for one of another account."""
     async with deps.db.point_read() as tx:
-        return await _find(tx, caller, link_id)
+        return await _get(tx, caller, link_id)
 
 
 async def set_style(deps: Deps, caller: Caller, link_id: UUID, new: NewStyle, problems: Problems) -> QrCode:
-    """Fields that `new` omits get their defaults. Raises NotFound before Invalid."""
-    await find(deps, caller, link_id)
+    """Set the style. Omitted fields get their defaults. Raises NotFound before Invalid."""
+    await get(deps, caller, link_id)
     problems.raise_if_any()
     style, now = new.code_style, deps.clock()
     async with deps.db.write() as tx:
-        code = await _find(tx, caller, link_id)
+        code = await _get(tx, caller, link_id)
         await tx.execute(_SET, {"link_id": link_id, "updated_at": now} | asdict(style))
     return replace(code, style=style, updated_at=now)
 
 
 async def find_target(deps: Deps, code_id: UUID) -> tuple[UUID, CodeTarget]:
-    """The account that has the link, and where the code leads. Raises NotFound once the link is deleted."""
+    """Return the account that has the link, and the link in the code. Raises NotFound if the link is deleted."""
     async with deps.db.point_read() as tx:
         row = (await tx.execute(_FIND_TARGET, {"link_id": link_id_of(code_id)})).one_or_none()
     if row is None:
@@ -67,14 +67,14 @@ async def find_target(deps: Deps, code_id: UUID) -> tuple[UUID, CodeTarget]:
 
 
 async def add_scans(tx: Tx, counts: Mapping[bytes, int]) -> None:
-    """`counts` by link ids as bytes, deleted links included. The caller holds the lock on statistics."""
+    """`counts`: scans by link id as bytes, deleted links included. The caller has the lock on statistics."""
     await bulk.insert(tx, qr_scans, sorted(counts.items()), on_conflict=_ADD_SCANS)
 
 
 async def find_wrong_scans(tx: Tx, expected: Subquery) -> Sequence[UUID]:
-    """Links whose counter differs. `expected`: (id, scans) of every link."""
-    wrong = select(expected.c.id).outerjoin(qr_scans, qr_scans.c.link_id == expected.c.id)
-    return (await tx.scalars(wrong.where(func.coalesce(qr_scans.c.scans, 0) != expected.c.scans))).all()
+    """Return links whose counter differs. `expected`: (id, scans) of every link."""
+    query = select(expected.c.id).outerjoin(qr_scans, qr_scans.c.link_id == expected.c.id)
+    return (await tx.scalars(query.where(func.coalesce(qr_scans.c.scans, 0) != expected.c.scans))).all()
 
 
 async def set_scans(tx: Tx, scans: Mapping[UUID, int]) -> None:
@@ -87,7 +87,7 @@ async def delete_for_links(tx: Tx, link_ids: Sequence[UUID]) -> None:
         await tx.execute(delete(table).where(table.c.link_id.in_(link_ids)))
 
 
-async def _find(tx: Tx | PointRead, caller: Caller, link_id: UUID) -> QrCode:
+async def _get(tx: Tx | PointRead, caller: Caller, link_id: UUID) -> QrCode:
     row = (await tx.execute(_FIND, {"link_id": link_id, "account_id": caller.account.id})).one_or_none()
     if row is None:
         raise NotFound

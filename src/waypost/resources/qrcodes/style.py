@@ -1,4 +1,4 @@
-"""The style of a code and the formats of its image; warnings about styles that are hard to scan. Pure."""
+"""The style of a code and the formats of its image; warnings about styles that are hard to scan. No I/O."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -18,9 +18,9 @@ MAX_MARGIN = 10
 MIN_MARGIN = 4  # of the standard
 MIN_CONTRAST = 3.0
 
-NOT_HEX = "This must be a hex colour such as #1a2b3c or #abc. Colour names and rgb() are not supported."
-NO_HASH = "A hex colour starts with #, such as #1a2b3c."
-TRANSPARENT = "Transparent colours are not supported. Enter three or six hex digits, such as #1a2b3c."
+NOT_HEX = "This must be a hex color such as #1a2b3c or #abc. Color names and rgb() are not supported."
+NO_HASH = "A hex color starts with #, such as #1a2b3c."
+TRANSPARENT = "Transparent colors are not supported. Enter three or six hex digits, such as #1a2b3c."
 LIGHT_ON_DARK = (
     "The foreground is lighter than the background. Some readers only find dark codes on a light background."
 )
@@ -28,7 +28,7 @@ NARROW_MARGIN = (
     f"The margin is smaller than {MIN_MARGIN} modules. On a dark or busy background, scanners may not find the code."
 )
 
-_COLOUR = re.compile(r"#?([0-9a-f]{3}|[0-9a-f]{4}|[0-9a-f]{6}|[0-9a-f]{8})")
+_COLOR = re.compile(r"#?([0-9a-f]{3}|[0-9a-f]{4}|[0-9a-f]{6}|[0-9a-f]{8})")
 _CAPACITY: Mapping[int, Any] = consts.SYMBOL_CAPACITY  # bits, by version and level
 _LONG_FROM = 10  # from this version on, a text's length takes two bytes
 _MIN_PIXELS = 2.5  # per module; with fewer, readers begin to miss codes
@@ -49,65 +49,67 @@ class CodeStyle:
 
 
 def style_text(style: CodeStyle) -> str:
-    """The style as an image URL contains it."""
+    """Return the style as text for an image URL."""
     return "-".join(str(value).removeprefix("#") for value in astuple(style))
 
 
 def parse_style(text: str) -> CodeStyle:
-    """The inverse of `style_text`."""
+    """Parse the text of `style_text`."""
     foreground, background, level, style, size, margin = text.split("-")
     return CodeStyle(f"#{foreground}", f"#{background}", level, style, int(size), int(margin))  # type: ignore[arg-type]
 
 
-def colour(text: str) -> str:
-    """The colour as `#rrggbb` in lower case. Raises ValueError with a message for the user."""
-    found = _COLOUR.fullmatch(text.lower())
-    if found is None:
+def parse_color(text: str) -> str:
+    """Return the color as `#rrggbb` in lower case. Raises ValueError with a message for the user."""
+    match = _COLOR.fullmatch(text.lower())
+    if match is None:
         raise ValueError(NOT_HEX)
     if not text.startswith("#"):
         raise ValueError(NO_HASH)
-    digits = found[1]
+    digits = match[1]
     if len(digits) in {4, 8}:
         raise ValueError(TRANSPARENT)
     return f"#{digits}" if len(digits) == 6 else "#" + "".join(2 * digit for digit in digits)
 
 
 def warnings(style: CodeStyle, text: str) -> Iterator[str]:
-    """Reasons why readers may fail to scan a code of `text`."""
+    """Yield reasons why readers may fail to scan a code of `text`."""
     foreground, background = _luminance(style.foreground), _luminance(style.background)
     contrast = (max(foreground, background) + 0.05) / (min(foreground, background) + 0.05)
     if contrast < MIN_CONTRAST:
         yield (
-            f"The colours have a contrast of {_cut(contrast)}:1; readers need at least {MIN_CONTRAST:.0f}:1."
+            f"The colors have a contrast of {_truncate(contrast)}:1; readers need at least {MIN_CONTRAST:.0f}:1."
             " Make the foreground darker or the background lighter."
         )
     if foreground > background:
         yield LIGHT_ON_DARK
     if style.margin < MIN_MARGIN:
         yield NARROW_MARGIN
-    modules = modules_of(text, style.level) + 2 * style.margin
+    modules = count_modules(text, style.level) + 2 * style.margin
     if style.size < _MIN_PIXELS * modules:
         yield (
-            f"At {style.size} pixels a module is {_cut(style.size / modules)} pixels wide, which is hard to read."
+            f"At {style.size} pixels a module is {_truncate(style.size / modules)} pixels wide, which is hard to read."
             f" A size of {_SHARP_PIXELS * modules} or more makes it sharp."
         )
 
 
-def modules_of(text: str, level: ErrorCorrection) -> int:
-    """Modules per side without the margin, computed instead of drawn. For ASCII that needs the byte mode."""
+def count_modules(text: str, level: ErrorCorrection) -> int:
+    """Compute the modules per side, without the margin. For ASCII text that needs the byte mode."""
     versions = range(1, 41)
-    version = next(each for each in versions if _bits(text, each) <= _CAPACITY[each][consts.ERROR_MAPPING[level]])
+    version = next(
+        number for number in versions if _bits(text, number) <= _CAPACITY[number][consts.ERROR_MAPPING[level]]
+    )
     return 17 + 4 * version
 
 
 def _bits(text: str, version: int) -> int:
-    """Of mode, length and text."""
+    """Count the bits of mode, length and text."""
     return 4 + (8 if version < _LONG_FROM else 16) + 8 * len(text)
 
 
-def _luminance(colour: str) -> float:
-    """Relative luminance by WCAG: 0 for black, 1 for white."""
-    red, green, blue = (_linear(int(colour[place : place + 2], 16) / 255) for place in (1, 3, 5))
+def _luminance(color: str) -> float:
+    """Return the relative luminance by WCAG: 0 for black, 1 for white."""
+    red, green, blue = (_linear(int(color[start : start + 2], 16) / 255) for start in (1, 3, 5))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -115,6 +117,6 @@ def _linear(channel: float) -> float:
     return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
 
 
-def _cut(number: float) -> str:
-    """Truncated, not rounded: a value below a limit must not read like the limit."""
+def _truncate(number: float) -> str:
+    """Truncate instead of round: a value below a limit must not look like the limit."""
     return f"{int(number * 10) / 10:.1f}"

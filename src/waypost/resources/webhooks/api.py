@@ -64,9 +64,13 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
     AllowedCaller = Annotated[Caller, Depends(guard.allow("webhooks:manage"))]  # noqa: N806  # a type
 
     @router.get(
-        "", summary="List webhooks", response_model=Paginated[WebhookJson], openapi_extra=query_parameters(*PAGING)
+        "",
+        name="browse",
+        summary="List webhooks",
+        response_model=Paginated[WebhookJson],
+        openapi_extra=query_parameters(*PAGING),
     )
-    async def list_(caller: AllowedCaller, request: Request) -> Response:
+    async def list_webhooks(caller: AllowedCaller, request: Request) -> Response:
         page = await service.list_webhooks(deps, caller, require_pagination(request))
         return paginated(page.map(to_json), request, deps.base_url)
 
@@ -77,7 +81,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         created: CreatedWebhookJson = {**to_json(webhook), "secret": secret}
         return data(created, 201)
 
-    @router.get(_ONE, summary="Get a webhook", response_model=Data[WebhookJson])
+    @router.get(_ONE, name="find", summary="Get a webhook", response_model=Data[WebhookJson])
     async def get(caller: AllowedCaller, webhook_id: PathId) -> Response:
         return data(to_json(await service.get(deps, caller, webhook_id)))
 
@@ -89,6 +93,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
 
     @router.get(
         _DELIVERIES,
+        name="browse_deliveries",
         summary="List a webhook's deliveries",
         response_model=Paginated[DeliveryJson],
         openapi_extra=query_parameters(*PAGING, *_FILTERS),

@@ -19,7 +19,7 @@ MAX_BYTES = {"L": 2953, "M": 2331, "Q": 1663, "H": 1273}
 
 _OPTIONS: Mapping[str, Any] = {"encoding": "utf-8", "micro": False, "boost_error": False}
 _FALSE_FINDERS = (0b10111010000, 0b00001011101)
-_PATTERN = 11
+_PATTERN_LENGTH = 11
 _MODULES = bytes.maketrans(b"01", b"\0\1")
 
 
@@ -50,8 +50,8 @@ class Matrix:
 
 
 @lru_cache(256)
-def matrix_of(text: str, level: ErrorCorrection) -> Matrix:
-    """Raises TooLong."""
+def make_matrix(text: str, level: ErrorCorrection) -> Matrix:
+    """Encode the text. Raises TooLong."""
     if len(text.encode()) > MAX_BYTES[level]:
         raise TooLong
     first = segno.make(text, error=level, mask=0, **_OPTIONS).matrix
@@ -63,13 +63,13 @@ def matrix_of(text: str, level: ErrorCorrection) -> Matrix:
 
 
 def _to_integer(rows: Sequence[Sequence[int]]) -> int:
-    """All rows as one integer. A light module after each row ends runs and blocks."""
+    """Join all rows to one integer. A light module after each row ends runs and blocks."""
     return int("".join("".join(map(str, row)) + "0" for row in rows), 2)
 
 
 @lru_cache(160)
 def _differences(size: int, level: ErrorCorrection) -> Sequence[tuple[int, int]]:
-    """The modules that differ between each mask and mask 0, for any text: by rows, and by columns."""
+    """Return the modules that differ between each mask and mask 0, for any text: by rows, and by columns."""
     version = (size - 17) // 4
     codes = [segno.make("0", version=version, error=level, mask=mask, **_OPTIONS).matrix for mask in range(8)]
     numbers = [(_to_integer(rows), _to_integer(list(zip(*rows, strict=True)))) for rows in codes]
@@ -82,29 +82,29 @@ def _penalty(across: int, down: int, size: int) -> int:
     dark = across.bit_count()
     balance = 10 * (abs(20 * dark - 10 * size * size) // (size * size))
     blocks = 3 * _blocks(across, modules, stride)
-    return balance + blocks + sum(_runs(way, modules) + _false_finders(way, modules) for way in (across, down))
+    return balance + blocks + sum(_runs(code, modules) + _false_finders(code, modules) for code in (across, down))
 
 
 def _runs(code: int, modules: int) -> int:
-    """3 for five modules of one colour in a row, and 1 for each more."""
+    """Score runs: 3 for five modules of one color in a row, and 1 for each further one."""
     alike = ~(code ^ code >> 1) & modules & modules >> 1
     fives = alike & alike >> 1 & alike >> 2 & alike >> 3
     return fives.bit_count() + 2 * (fives & ~(fives << 1)).bit_count()
 
 
 def _blocks(code: int, modules: int, stride: int) -> int:
-    """Squares of two by two in one colour."""
+    """Count squares of two by two modules in one color."""
     beside = ~(code ^ code >> 1) & modules & modules >> 1
     below = ~(code ^ code >> stride) & modules & modules >> stride
     return (beside & beside >> stride & below).bit_count()
 
 
 def _false_finders(code: int, modules: int) -> int:
-    found = 0
+    count = 0
     for pattern in _FALSE_FINDERS:
         at = modules
-        for place in range(_PATTERN):
-            shifted = code >> place
-            at &= (shifted if pattern >> place & 1 else ~shifted) & modules >> place
-        found += at.bit_count()
-    return 40 * found
+        for offset in range(_PATTERN_LENGTH):
+            shifted = code >> offset
+            at &= (shifted if pattern >> offset & 1 else ~shifted) & modules >> offset
+        count += at.bit_count()
+    return 40 * count

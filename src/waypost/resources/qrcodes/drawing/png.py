@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from PIL import Image, ImageColor, ImageDraw
 
-from waypost.resources.qrcodes.drawing.matrix import Matrix, Module, matrix_of
+from waypost.resources.qrcodes.drawing.matrix import Matrix, Module, make_matrix
 from waypost.resources.qrcodes.style import CodeStyle
 
 _SHADES = 16
@@ -30,8 +30,8 @@ _SQUARE: Corners = (False, False, False, False)
 
 
 def png(text: str, style: CodeStyle) -> bytes:
-    """Raises TooLong."""
-    matrix = matrix_of(text, style.level)
+    """Draw a PNG. Raises TooLong."""
+    matrix = make_matrix(text, style.level)
     modules = matrix.size + 2 * style.margin
     is_sharp = style.size >= _SHARP_FROM * modules
     side = style.size if is_sharp else _SHRUNK_FROM * modules
@@ -42,9 +42,9 @@ def png(text: str, style: CodeStyle) -> bytes:
 
 
 def _lines(matrix: Matrix, side: int, style: CodeStyle) -> Iterator[bytes]:
-    """The `side` rows of pixels."""
+    """Yield the `side` rows of pixels."""
     modules, margin = matrix.size + 2 * style.margin, style.margin
-    edges = [(2 * place * side + modules) // (2 * modules) for place in range(modules + 1)]
+    edges = [(2 * index * side + modules) // (2 * modules) for index in range(modules + 1)]
     sizes = [end - start for start, end in pairwise(edges)]
     inner = sizes[margin : margin + matrix.size]
     dark = frozenset(matrix.dark)
@@ -84,7 +84,7 @@ def _tile(width: int, height: int, shape: Corners | str) -> Tile:
 
 
 def _draw_rounded(pen: ImageDraw.ImageDraw, right: int, bottom: int, corners: Corners) -> None:
-    """An ellipse, with the quarters filled that are not round."""
+    """Draw an ellipse and fill the quarters that are not round."""
     middle_x, middle_y = right // 2, bottom // 2
     quarters = (
         (0, 0, middle_x, middle_y),
@@ -99,14 +99,14 @@ def _draw_rounded(pen: ImageDraw.ImageDraw, right: int, bottom: int, corners: Co
 
 
 def _encode(image: Image.Image, style: CodeStyle) -> bytes:
-    """Uses one bit per pixel if all edges are sharp."""
+    """Encode the image, with one bit per pixel if all edges are sharp."""
     is_sharp = len(image.getcolors() or ()) <= 2
     steps = 1 if is_sharp else _SHADES - 1
     background, foreground = ImageColor.getrgb(style.background), ImageColor.getrgb(style.foreground)
     channels = list(zip(background, foreground, strict=True))
     shades = [(a + (b - a) * step / steps) for step in range(steps + 1) for a, b in channels]
     image = image.point([(value * steps + 127) // 255 for value in range(256)])
-    image.putpalette([round(each) for each in shades])
+    image.putpalette([round(shade) for shade in shades])
     file = io.BytesIO()
     image.save(file, "PNG", bits=1 if is_sharp else 4, compress_level=_COMPRESSION)
     return file.getvalue()

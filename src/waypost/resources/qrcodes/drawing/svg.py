@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-from waypost.resources.qrcodes.drawing.matrix import Matrix, Module, matrix_of
+from waypost.resources.qrcodes.drawing.matrix import Matrix, Module, make_matrix
 from waypost.resources.qrcodes.style import CodeStyle
 
 _SVG = (
@@ -11,18 +11,18 @@ _SVG = (
     '<path fill="{background}" d="M0 0h{side}v{side}H0z"/><path fill="{foreground}" d="{path}"/></svg>\n'
 )
 _DOT = "a.9.9 0 1 0 .01 0z"
-"""A circle from its top, except a hundredth of a unit: half as long as two arcs."""
+"""A circle from its top, except a hundredth of a unit: one arc is shorter than two."""
 
 
 Corner = tuple[int, int, bool]
-"""(x, y, whether the corner is convex: both neighbours of the module there are light)."""
+"""(x, y, whether the corner is convex: both neighbors of the module there are light)."""
 _Edge = tuple[int, int, int, int]
 """One side of a module: (x, y, step in x, step in y)."""
 
 
 def svg(text: str, style: CodeStyle) -> bytes:
-    """Raises TooLong."""
-    matrix = matrix_of(text, style.level)
+    """Draw an SVG. Raises TooLong."""
+    matrix = make_matrix(text, style.level)
     return _SVG.format(
         size=style.size,
         side=2 * (matrix.size + 2 * style.margin),
@@ -49,7 +49,7 @@ def _shapes(dark: dict[Module, None], margin: int, *, is_round: bool) -> Iterato
 
 
 def _outline(corners: list[Corner], margin: int, *, is_round: bool) -> Iterator[str]:
-    """From corner to corner; a round one starts and ends one unit from the corner."""
+    """Draw from corner to corner; a round corner starts and ends one unit from it."""
     points = [(2 * (x + margin), 2 * (y + margin), is_round and is_convex) for x, y, is_convex in corners]
     steps = [_step(point, after) for point, after in zip(points, points[1:] + points[:1], strict=True)]
     x, y, is_cut = points[-1]
@@ -71,7 +71,7 @@ def _step(start: Corner, end: Corner) -> tuple[int, int]:
 
 
 def _dots(modules: list[Module], margin: int) -> Iterator[str]:
-    """Each dot starts relative to the top of the last one, where its path closed."""
+    """Draw the dots. Each starts relative to the top of the last one, where its path closed."""
     before: Module | None = None
     for x, y in modules:
         if before is None:
@@ -86,19 +86,19 @@ def _two(x: int, y: int) -> str:
 
 
 def _number(value: int) -> str:
-    """After another number; a minus sign separates them already."""
+    """Write a number after another one; a minus sign separates them already."""
     return f"{value}" if value < 0 else f" {value}"
 
 
 def _outlines(dark: Collection[Module]) -> Iterator[list[Corner]]:
-    """Closed paths with the dark modules on their right. Modules that touch only at a corner are separate."""
+    """Yield closed paths with dark modules on their right. Modules that touch only at a corner are separate."""
     edges = _edges(dark)
     while edges:
         yield list(_follow(edges, next(iter(edges))))
 
 
 def _edges(dark: Collection[Module]) -> dict[_Edge, None]:
-    """In row order, so that the same code always gives the same bytes."""
+    """Find the edges in row order, so that the same code always gives the same bytes."""
     edges: dict[_Edge, None] = {}
     for x, y in dark:
         if (x, y - 1) not in dark:
@@ -113,20 +113,20 @@ def _edges(dark: Collection[Module]) -> dict[_Edge, None]:
 
 
 def _follow(edges: dict[_Edge, None], first: _Edge) -> Iterator[Corner]:
-    """Turns right if possible, to stay at the same module. Removes the edges it follows."""
+    """Follow and remove edges. Turns right if possible, to stay at the same module."""
     x, y, dx, dy = first
     while True:
         x, y = x + dx, y + dy
         right, ahead = (x, y, -dy, dx), (x, y, dx, dy)
         if right in edges:
             yield x, y, True
-            taken = right
+            next_edge = right
         elif ahead in edges:
-            taken = ahead
+            next_edge = ahead
         else:
             yield x, y, False
-            taken = (x, y, dy, -dx)
-        del edges[taken]
-        if taken == first:
+            next_edge = (x, y, dy, -dx)
+        del edges[next_edge]
+        if next_edge == first:
             return
-        _, _, dx, dy = taken
+        _, _, dx, dy = next_edge

@@ -1,6 +1,6 @@
 """Draws a code as lines of text: each character is two modules, one above the other, as half blocks.
 
-In colour, dark modules are black on white in every theme. Plain text draws the light modules and the margin, because
+In color, dark modules are black on white in every theme. Plain text draws the light modules and the margin, because
 most terminals show light text on dark.
 """
 
@@ -9,11 +9,11 @@ from itertools import zip_longest
 
 from waypost.resources.qrcodes.drawing.matrix import Matrix
 
-_BLACK_ON_WHITE, _RESET = "\x1b[38;5;16;48;5;231m", "\x1b[0m"  # two of the 256 colours, which no theme changes
+_BLACK_ON_WHITE, _RESET = "\x1b[38;5;16;48;5;231m", "\x1b[0m"  # two of the 256 colors, which no theme changes
 _INK = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
 
 
-def coloured(matrix: Matrix, margin: int) -> Iterator[str]:
+def colored(matrix: Matrix, margin: int) -> Iterator[str]:
     """Lines of `matrix.size + 2 * margin` columns, like `plain`."""
     return (f"{_BLACK_ON_WHITE}{line}{_RESET}" for line in _lines(matrix, margin, ink=1))
 
