@@ -38,7 +38,7 @@ class RateLimitResult:
 
 
 class RateLimiter:
-    """A slot holds a key's digest and, for each request of its window, when that request leaves the window."""
+    """Counts in slots: a slot contains a key's digest and the time when each counted request leaves the window."""
 
     def __init__(
         self, path: Path, *, limit: int, slots: int = 65_536, clock: Callable[[], int] = time.monotonic_ns

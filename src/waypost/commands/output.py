@@ -92,7 +92,7 @@ def write_findings(findings: "list[Finding]", *, as_json: bool) -> None:
     if as_json:
         _document([asdict(finding) for finding in findings])
         return
-    console = Console(highlight=False, soft_wrap=True)  # one line each: can be copied, and found by grep
+    console = Console(highlight=False, soft_wrap=True)  # one line per finding, for copying and grep
     for finding in findings:
         console.print(f"[{_COLORS[finding.state]}]{finding.state:8}[/] {finding.check}: ", end="")
         console.print(finding.message, markup=False)

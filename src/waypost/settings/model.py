@@ -196,7 +196,7 @@ class Settings(BaseModel):
     @field_validator("stripe_prices")
     @classmethod
     def _check_prices(cls, value: list[str]) -> list[str]:
-        if not all(re.fullmatch(r"[^=]*[^=\s][^=]*=\s*price_\w+", each) for each in value):
+        if not all(re.fullmatch(r"[^=]*[^=\s][^=]*=\s*price_\w+", price) for price in value):
             raise ValueError("must name prices as in Monthly=price_123, Lifetime=price_456")
         return value
 

@@ -18,12 +18,12 @@ def endpoints(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = 
 
     @router.get("/me", summary="Get the account", response_model=Data[MeJson])
     async def me(caller: Anyone) -> Response:
-        """With its plan, and the key that sends the request."""
+        """Return the account, its plan, and the key of the request."""
         return data(me_to_json(caller, shared_domain, clock()))
 
     @router.get("/tokens", summary="List API keys", response_model=Data[list[ListedApiKeyJson]])
     async def tokens(caller: Anyone) -> Response:
-        """Newest first, with expired and revoked keys. The keys themselves are never shown again."""
+        """List all keys, newest first, also expired and revoked ones. Their text is never shown again."""
         keys = await list_keys(db, caller.account.id)
         return data([key_to_json(key) for key in keys])
 

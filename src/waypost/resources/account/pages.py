@@ -12,4 +12,4 @@ from waypost.web.dashboard import SessionAuth, Views
 
 def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
     pages = AuthPages, ProfilePages, ReauthenticationPages, KeyPages
-    return [route for each in pages for route in each(deps, auth, views).endpoints()]
+    return [route for page in pages for route in page(deps, auth, views).endpoints()]

@@ -179,10 +179,10 @@ class ProfilePages(Pages[Deps]):
     async def show_sessions(self, request: Request) -> Response:
         session = await self._auth.require_session(request)
         async with self._deps.auth.db.read() as tx:
-            found = await sessions.list_active(tx, session.account, now=self._deps.auth.clock())
-        named = [(each, device_name(each.user_agent)) for each in found]
+            active = await sessions.list_active(tx, session.account, now=self._deps.auth.clock())
+        listed = [(other, device_name(other.user_agent)) for other in active]
         return self._views.render_page(
-            request, "account/sessions.html", notice=_notice(request), sessions=named, current=session.id
+            request, "account/sessions.html", notice=_notice(request), sessions=listed, current=session.id
         )
 
     async def end_session(self, request: Request) -> Response:
