@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import delete, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from waypost.auth.model import Account, past_emails
-from waypost.database import Tx
+from waypost.database import Tx, upsert
 
 RETENTION = timedelta(days=365)
 _past_emails = past_emails.c
@@ -26,8 +25,7 @@ async def record(tx: Tx, keys: Sequence[bytes], account: Account, now: datetime)
     if account.confirmed_at is not None:
         ends_at = account.plan.trial_ends_at or now
         row = {"digest": _digest(keys[0], account.email), "trial_ends_at": ends_at, "recorded_at": now}
-        insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
-        statement = insert(past_emails).values(row).on_conflict_do_nothing(index_elements=[_past_emails.digest])
+        statement = upsert(tx, past_emails).values(row).on_conflict_do_nothing(index_elements=[_past_emails.digest])
         await tx.execute(statement)  # the first trial counts
 
 

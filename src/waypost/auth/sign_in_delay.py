@@ -9,11 +9,10 @@ import hmac
 from datetime import datetime, timedelta
 
 from sqlalchemy import Column, Integer, Row, String, Table, delete, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from waypost.auth.deps import Deps
 from waypost.auth.rules import normalize_email
-from waypost.database import Instant, metadata
+from waypost.database import Instant, metadata, upsert
 from waypost.kit.errors import RateLimited
 
 FREE_FAILURES = 3
@@ -57,8 +56,9 @@ async def count_attempt(deps: Deps, email: str) -> None:
     in_slot = _failures.slot == _slot(digest)
     first = {"slot": _slot(digest), "digest": digest, "failures": 0, "failed_at": now}
     async with deps.db.write() as tx:
-        insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
-        await tx.execute(insert(sign_in_failures).values(first).on_conflict_do_nothing(index_elements=[_failures.slot]))
+        await tx.execute(
+            upsert(tx, sign_in_failures).values(first).on_conflict_do_nothing(index_elements=[_failures.slot])
+        )
         row = (await tx.execute(select(sign_in_failures).where(in_slot).with_for_update())).one()
         values = {"digest": digest, "failures": _count_failures(row, digest, now) + 1, "failed_at": now}
         await tx.execute(update(sign_in_failures).where(in_slot).values(values))

@@ -1,6 +1,6 @@
 """The database: transactions, column types, secrets at rest, migrations. It knows no other package's tables."""
 
-from waypost.database.engine import Database, PointRead, Tx, take_advisory_lock
+from waypost.database.engine import Database, PointRead, Tx, take_advisory_lock, upsert
 from waypost.database.secrets import Ciphertext, DecryptionFailed, Encrypted, KeyRing
 from waypost.database.tables import Id, Instant, Json, metadata
 
@@ -17,4 +17,5 @@ __all__ = [
     "Tx",
     "metadata",
     "take_advisory_lock",
+    "upsert",
 ]

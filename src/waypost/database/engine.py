@@ -12,7 +12,19 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
-from sqlalchemy import Connection, CursorResult, Dialect, Engine, Executable, FromClause, create_engine, event, text
+from sqlalchemy import (
+    Connection,
+    CursorResult,
+    Dialect,
+    Engine,
+    Executable,
+    FromClause,
+    Table,
+    create_engine,
+    event,
+    text,
+)
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import (
@@ -293,3 +305,8 @@ async def take_advisory_lock(tx: Tx, key: int) -> None:
     """
     if tx.dialect.name == "postgresql":
         await tx.execute(_TAKE_LOCK, {"key": key})
+
+
+def upsert(tx: Tx, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """Return an INSERT that can have an ON CONFLICT clause."""
+    return sqlite.insert(table) if tx.dialect.name == "sqlite" else postgresql.insert(table)

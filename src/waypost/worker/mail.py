@@ -20,10 +20,9 @@ from uuid import UUID
 
 import structlog
 from sqlalchemy import Column, String, Table, delete, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from waypost import private_files
-from waypost.database import Instant, Json, Tx, metadata
+from waypost.database import Instant, Json, Tx, metadata, upsert
 from waypost.kit.clock import Clock, from_microseconds, microseconds
 from waypost.worker import jobs
 
@@ -107,8 +106,7 @@ async def _count(tx: Tx, address: str, kind: MailKind, now: datetime) -> bool:
     """Whether one more mail may be sent. It is counted if and only if the transaction commits."""
     await tx.execute(delete(mail_budgets).where(_B.sent_at <= now - _DAY))
     digest = sha256(f"{kind}:{mailbox(address)}".encode()).hexdigest()
-    insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
-    new = insert(mail_budgets).values(digest=digest, sent=[], sent_at=now)
+    new = upsert(tx, mail_budgets).values(digest=digest, sent=[], sent_at=now)
     await tx.execute(new.on_conflict_do_nothing(index_elements=[_B.digest]))
     stored = (await tx.execute(select(_B.sent).where(_B.digest == digest).with_for_update())).scalar_one()
     sent = [at for at in map(from_microseconds, stored) if at > now - _DAY]

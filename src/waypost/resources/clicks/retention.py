@@ -4,9 +4,8 @@ Clicks past the period are hidden immediately and deleted in small batches, so n
 """
 
 from sqlalchemy import bindparam, delete, select, tuple_
-from sqlalchemy.dialects import postgresql, sqlite
 
-from waypost.database import Database, Tx
+from waypost.database import Database, Tx, upsert
 from waypost.kit.clock import EPOCH, Clock
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.model import click_retention, clicks, visitor_days
@@ -76,7 +75,6 @@ class Retention:
 
 async def _raise_boundary(tx: Tx, day: int) -> None:
     """Never lower it: rows of earlier days are deleted."""
-    insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
-    statement = insert(click_retention).values(id=1, kept_since=day)
+    statement = upsert(tx, click_retention).values(id=1, kept_since=day)
     is_later = statement.excluded.kept_since > click_retention.c.kept_since
     await tx.execute(statement.on_conflict_do_update(index_elements=["id"], set_={"kept_since": day}, where=is_later))

@@ -8,10 +8,9 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Column, Row, delete, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
-from waypost.database import Tx, bulk
+from waypost.database import Tx, bulk, upsert
 from waypost.kit.clock import QUARTER, from_microseconds, microseconds
 from waypost.resources.clicks.model import Click, clicks, spool_positions
 
@@ -42,8 +41,7 @@ async def find_positions(tx: Tx, segments: Sequence[str]) -> dict[str, int]:
 
 async def advance(tx: Tx, drained: SegmentRange) -> bool:
     """Move the segment's position. Return False if it is not the start of this range: another drainer was first."""
-    insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
-    statement = insert(spool_positions).values(segment=drained.segment, position=drained.end)
+    statement = upsert(tx, spool_positions).values(segment=drained.segment, position=drained.end)
     result = await tx.execute(
         statement.on_conflict_do_update(
             index_elements=["segment"],

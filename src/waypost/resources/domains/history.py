@@ -12,9 +12,8 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from sqlalchemy import Column, ColumnElement, String, Table, delete, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
-from waypost.database import Id, Instant, Tx, metadata
+from waypost.database import Id, Instant, Tx, metadata, upsert
 from waypost.resources.domains.model import NAME
 
 MAX_UNVERIFIED = timedelta(days=7)
@@ -42,8 +41,7 @@ _verified = Table(
 
 async def record_verified(tx: Tx, account_id: UUID, hostname: str) -> None:
     row = {"hostname": hostname, "account_digest": digest(account_id, hostname)}
-    insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
-    await tx.execute(insert(_verified).values(row).on_conflict_do_nothing())
+    await tx.execute(upsert(tx, _verified).values(row).on_conflict_do_nothing())
 
 
 async def is_verified_by(tx: Tx, account_id: UUID, hostname: str) -> bool:
@@ -67,8 +65,7 @@ async def _exists(tx: Tx, hostname: str, condition: ColumnElement[bool]) -> bool
 async def record_end(tx: Tx, account_id: UUID, hostname: str, *, since: datetime, at: datetime) -> None:
     """Record the end of an unverified registration, in the transaction that deletes it."""
     values = {"account_id": account_id, "hostname": hostname, "since": since, "ended_at": at}
-    insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
-    statement = insert(_registrations).values(values)
+    statement = upsert(tx, _registrations).values(values)
     statement = statement.on_conflict_do_update(
         index_elements=[_registrations.c.account_id, _registrations.c.hostname], set_=values
     )

@@ -6,10 +6,9 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Result, Select, delete, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from waypost.auth import email_subquery
-from waypost.database import Tx
+from waypost.database import Tx, upsert
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
 from waypost.resources.domains.model import Domain, domains
@@ -19,8 +18,7 @@ DOMAIN = select(*(domains.c[name] for name in Domain.__dataclass_fields__))
 
 async def add(tx: Tx, domain: Domain) -> bool:
     """Insert the domain. Return False if the hostname is taken. A concurrent insert waits for this transaction."""
-    insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
-    statement = insert(domains).values(asdict(domain)).on_conflict_do_nothing(index_elements=[domains.c.hostname])
+    statement = upsert(tx, domains).values(asdict(domain)).on_conflict_do_nothing(index_elements=[domains.c.hostname])
     return (await tx.execute(statement.returning(domains.c.id))).one_or_none() is not None
 
 

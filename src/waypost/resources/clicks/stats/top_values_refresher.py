@@ -12,11 +12,10 @@ from datetime import timedelta
 from uuid import UUID
 
 from sqlalchemy import delete, tuple_, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from waypost import auth
-from waypost.database import Database, Tx
+from waypost.database import Database, Tx, upsert
 from waypost.kit.clock import DAY, EPOCH, Clock, microseconds
 from waypost.kit.ids import new_id
 from waypost.resources import links
@@ -128,10 +127,9 @@ def _first_days(today: int) -> dict[str, int]:
 async def _begin_attempt(tx: Tx, account: UUID, key: CacheKey, days: CachedDays, attempt: UUID) -> None:
     """Set the row's attempt. Its values stay in use until there are new ones."""
     await stats_store.lock(tx)  # or a concurrent correction would not see the row, and not delete it
-    insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
     row = {"subject_id": key[0], "time_range": key[1], "account_id": account, "attempt": attempt}
     empty = {"first_day": days.first_day, "last_day": days.last_day, "clicks": 0, "top_values": "{}"}
-    statement = insert(top_values_cache).values(row | empty)
+    statement = upsert(tx, top_values_cache).values(row | empty)
     await tx.execute(
         statement.on_conflict_do_update(
             index_elements=[_cache.subject_id, _cache.time_range], set_={"attempt": attempt}

@@ -9,9 +9,8 @@ from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, SmallInteger, Table, Text, func, literal, select
-from sqlalchemy.dialects import postgresql, sqlite
 
-from waypost.database import Id, Instant, Tx, metadata
+from waypost.database import Id, Instant, Tx, metadata, upsert
 from waypost.resources.pixels.model import pixels
 
 pixel_events = Table(
@@ -89,8 +88,7 @@ async def find_results(tx: Tx, pixel_id: UUID) -> EventResults:
 async def add_results(tx: Tx, pixel_id: UUID, new: EventResults) -> None:
     """Add `new` to the stored results. Nothing is stored for a deleted pixel."""
     values = (literal(value, column.type) for value, column in zip(astuple(new), list(_results)[1:], strict=True))
-    insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
-    statement = insert(pixel_results).from_select(
+    statement = upsert(tx, pixel_results).from_select(
         list(_results.keys()), select(pixels.c.id, *values).where(pixels.c.id == pixel_id)
     )
     added = {name: _results[name] + statement.excluded[name] for name in ("sent", "rejected", "dropped")}
