@@ -124,7 +124,7 @@ async def test_what_lets_people_in_is_not_kept_of_a_job_that_failed_for_good(db:
     kept = {"text": "/reset/token"}
     assert reported == [("mail.send", {}, True)] * 2 + [("links.check", kept, True)] * 2
     async with db.write() as tx:
-        await jobs.remove(tx, "mail.send", (await rows(db))[0].account_id)
+        await jobs.delete_jobs(tx, "mail.send", (await rows(db))[0].account_id)
     assert len(await rows(db)) == 3
 
 

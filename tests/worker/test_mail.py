@@ -47,7 +47,7 @@ async def test_sends_a_committed_mail_and_retries_a_refused_one(db: Database) ->
         assert not await loop.step()
 
 
-NOT_SENT = {"event": "mail not sent: there is no WAYPOST_SMTP_URL", "log_level": "info"}
+NOT_SENT = {"event": "email not sent: WAYPOST_SMTP_URL is not set", "log_level": "info"}
 TOLD = {name: MAIL[name] for name in ("to", "subject")}
 
 

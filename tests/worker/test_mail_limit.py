@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from waypost.database import Database
 from waypost.worker import mail
 from waypost.worker.jobs import jobs
-from waypost.worker.mail import MailKind, mail_budgets, mailbox
+from waypost.worker.mail import MailKind, mail_rate_limits, mailbox
 
 ADA = "ada@example.com"
 
@@ -80,8 +80,8 @@ async def test_what_is_not_committed_is_not_counted(db: Database) -> None:
 
 async def test_mails_at_the_same_moment_count_each_other(db: Database) -> None:
     clock = FakeClock()
-    assert sum(await asyncio.gather(*(send(db, clock) for _ in range(10)))) == mail.PER_HOUR
-    assert await queued(db) == mail.PER_HOUR
+    assert sum(await asyncio.gather(*(send(db, clock) for _ in range(10)))) == mail.MAX_PER_HOUR
+    assert await queued(db) == mail.MAX_PER_HOUR
 
 
 async def test_what_is_kept_is_no_address_and_goes_after_a_day(db: Database) -> None:
@@ -91,5 +91,5 @@ async def test_what_is_kept_is_no_address_and_goes_after_a_day(db: Database) -> 
     clock.move(timedelta(days=1))
     await send(db, clock)
     async with db.read() as tx:
-        [row] = (await tx.execute(select(mail_budgets))).all()
+        [row] = (await tx.execute(select(mail_rate_limits))).all()
     assert "@" not in str(row)

@@ -258,7 +258,7 @@ async def _postgresql(tx: Tx) -> Finding:
 
 
 async def _queue(tx: Tx) -> Finding:
-    backlog = await jobs.backlog(tx)
+    backlog = await jobs.read_backlog(tx)
     late = (clock.now() - backlog.oldest).total_seconds() if backlog.oldest else 0
     if late > _MAX_DELAY:
         advice = "Check that the worker runs (waypost serve --role worker), and its log."

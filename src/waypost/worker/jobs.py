@@ -1,6 +1,6 @@
 """The job queue: `enqueue` adds a job in the caller's transaction, and the worker runs it by the handler of its name.
 
-An attempt is counted when the job is claimed, before anything happens: a job that runs twice has two attempts.
+An attempt is counted when the job is claimed, before it runs: a job that runs twice has two attempts.
 """
 
 import asyncio
@@ -61,15 +61,15 @@ class Job:
 
 
 Handler = Callable[[Job], Awaitable[None]]
-"""Does the job or raises; the error is kept with the job, and the job is tried again."""
+"""Does the job or raises; the error is stored with the job, and the job is retried."""
 Handlers = Mapping[str, Handler]
 
 LEASE = timedelta(seconds=60)
 RUN_LIMIT = timedelta(seconds=50)  # below LEASE, so that a job has ended before another process may claim it
-_ERROR_LENGTH = 500
-_LONGEST_WAIT = timedelta(hours=1)
+_MAX_ERROR = 500
+_MAX_DELAY = timedelta(hours=1)
 _PRIVATE = "auth.send_password_reset", "mail.send"
-"""Their payloads hold email addresses and sign-in links: of a job that failed permanently only the error is kept."""
+"""Their payloads contain email addresses and sign-in links: of a job that failed permanently only the error is kept."""
 
 _log = structlog.get_logger(__name__)
 
@@ -84,7 +84,7 @@ async def enqueue(
     account_id: UUID | None = None,
     max_attempts: int = 8,
 ) -> UUID:
-    """The job exists if and only if the caller's transaction commits. `payload`: any JSON value except null."""
+    """Add a job in the caller's transaction. `payload`: any JSON value except null."""
     job_id = new_id()
     row = {"id": job_id, "name": name, "payload": payload, "account_id": account_id, "created_at": now}
     attempts = {"run_at": run_at or now, "attempts": 0, "max_attempts": max_attempts}
@@ -100,15 +100,15 @@ class Backlog:
     failed: int
 
 
-async def backlog(tx: Tx) -> Backlog:
-    pending = select(func.count(), func.min(jobs.c.run_at)).where(jobs.c.failed_at.is_(None))
-    failed = select(func.count()).where(jobs.c.failed_at.is_not(None))
-    count, oldest = (await tx.execute(pending)).one()
-    return Backlog(count, oldest, (await tx.execute(failed)).scalar_one())
+async def read_backlog(tx: Tx) -> Backlog:
+    pending_query = select(func.count(), func.min(jobs.c.run_at)).where(jobs.c.failed_at.is_(None))
+    failed_query = select(func.count()).where(jobs.c.failed_at.is_not(None))
+    pending, oldest = (await tx.execute(pending_query)).one()
+    return Backlog(pending, oldest, (await tx.execute(failed_query)).scalar_one())
 
 
-async def remove(tx: Tx, name: str, account_id: UUID) -> None:
-    """Remove all jobs of this name and account, failed ones too."""
+async def delete_jobs(tx: Tx, name: str, account_id: UUID) -> None:
+    """Delete all jobs of this name and account, including failed ones."""
     await tx.execute(jobs.delete().where(jobs.c.name == name, jobs.c.account_id == account_id))
 
 
@@ -116,7 +116,7 @@ async def remove(tx: Tx, name: str, account_id: UUID) -> None:
 class JobOutcome:
     job: Job
     error: str | None
-    """None when the handler has done it."""
+    """None if the handler has done it."""
 
 
 class JobRunner(QueueWorker[Job, JobOutcome]):
@@ -129,27 +129,27 @@ class JobRunner(QueueWorker[Job, JobOutcome]):
         self.worker = f"{socket.gethostname()}:{os.getpid()}"
 
     async def is_due(self, tx: Tx) -> bool:
-        return await tx.scalar(select(jobs.c.id).where(_due(self._clock())).limit(1)) is not None
+        return await tx.scalar(select(jobs.c.id).where(_where_due(self._clock())).limit(1)) is not None
 
     async def claim(self, tx: Tx, free_slots: int) -> list[Job]:
-        """Also ends jobs whose last attempt was never settled."""
+        """Lease due jobs, and end jobs whose last attempt was never settled."""
         now = self._clock()
         await _end_unsettled(tx, now)
         due = (
             select(jobs.c.id)
-            .where(_due(now))
+            .where(_where_due(now))
             .order_by(jobs.c.run_at)
             .limit(free_slots)
-            .with_for_update(skip_locked=True)  # PostgreSQL; on SQLite the write transaction is alone anyway
+            .with_for_update(skip_locked=True)  # on PostgreSQL; SQLite has one writer
             .cte("due")
         )
-        lease = (
+        statement = (
             jobs.update()
             .where(jobs.c.id.in_(select(due.c.id)))
             .values(attempts=jobs.c.attempts + 1, lease_until=now + LEASE, leased_by=self.worker)
             .returning(*_JOB)
         )
-        return [Job(*row) for row in await tx.execute(lease)]
+        return [Job(*row) for row in await tx.execute(statement)]
 
     async def run(self, claimed: Job) -> JobOutcome:
         handler = self._handlers.get(claimed.name)
@@ -162,46 +162,46 @@ class JobRunner(QueueWorker[Job, JobOutcome]):
         except asyncio.CancelledError:
             _log.warning("job stopped", **context)
             return JobOutcome(claimed, "the process was stopped while it ran")
-        except Exception as error:  # noqa: BLE001  # a job's failure is a value: it is kept and the job is tried again
+        except Exception as error:  # noqa: BLE001  # a job's failure is a value: it is stored, and the job is retried
             event = "job timed out" if isinstance(error, TimeoutError) else "job failed"
             _log.warning(event, **context, error=reason_of(error))
             return JobOutcome(claimed, reason_of(error))
         return JobOutcome(claimed, None)
 
     async def settle(self, tx: Tx, outcomes: Sequence[JobOutcome]) -> None:
-        for each in outcomes:
-            if each.error is None:
-                await tx.execute(jobs.delete().where(_has_lease(each.job)))
+        for outcome in outcomes:
+            if outcome.error is None:
+                await tx.execute(jobs.delete().where(_where_leased(outcome.job)))
             else:
-                await self._keep_failed(tx, each.job, each.error)
+                await self._save_failure(tx, outcome.job, outcome.error)
 
-    async def _keep_failed(self, tx: Tx, job: Job, error: str) -> None:
-        """For another attempt later. After the last one the row stays, with the error."""
+    async def _save_failure(self, tx: Tx, job: Job, error: str) -> None:
+        """Schedule another attempt. After the last one, keep the row with the error."""
         now, is_last = self._clock(), job.attempt >= job.max_attempts
         values: dict[str, Any] = {"failed_at": now} if is_last else {"run_at": now + wait_after(job.attempt)}
         if is_last and job.name in _PRIVATE:
             values["payload"] = {}
-        values["error"] = error[:_ERROR_LENGTH].replace("\0", " ")  # PostgreSQL has no text with NUL
-        await tx.execute(jobs.update().where(_has_lease(job)).values(lease_until=None, leased_by=None, **values))
+        values["error"] = error[:_MAX_ERROR].replace("\0", " ")  # PostgreSQL has no text with NUL
+        await tx.execute(jobs.update().where(_where_leased(job)).values(lease_until=None, leased_by=None, **values))
 
 
 def wait_after(attempt: int) -> timedelta:
-    """2 s, 8 s, 32 s, … an hour at most."""
-    return min(_LONGEST_WAIT, timedelta(seconds=2 * 4 ** min(attempt - 1, 10)))
+    """Return the delay after an attempt: 2 s, 8 s, 32 s, … at most an hour."""
+    return min(_MAX_DELAY, timedelta(seconds=2 * 4 ** min(attempt - 1, 10)))
 
 
-def _due(now: datetime) -> ColumnElement[bool]:
+def _where_due(now: datetime) -> ColumnElement[bool]:
     is_unleased = jobs.c.lease_until.is_(None) | (jobs.c.lease_until <= now)
     return jobs.c.failed_at.is_(None) & (jobs.c.run_at <= now) & is_unleased
 
 
 async def _end_unsettled(tx: Tx, now: datetime) -> None:
     reason = func.coalesce(jobs.c.error, "the process ended while it ran the last attempt")
-    kept = case((jobs.c.name.in_(_PRIVATE), literal({}, jobs.c.payload.type)), else_=jobs.c.payload)
-    ended = {"failed_at": now, "lease_until": None, "leased_by": None, "error": reason, "payload": kept}
-    await tx.execute(jobs.update().where(_due(now), jobs.c.attempts >= jobs.c.max_attempts).values(ended))
+    payload = case((jobs.c.name.in_(_PRIVATE), literal({}, jobs.c.payload.type)), else_=jobs.c.payload)
+    ended = {"failed_at": now, "lease_until": None, "leased_by": None, "error": reason, "payload": payload}
+    await tx.execute(jobs.update().where(_where_due(now), jobs.c.attempts >= jobs.c.max_attempts).values(ended))
 
 
-def _has_lease(job: Job) -> ColumnElement[bool]:
-    """An attempt that lost its lease must not overwrite the outcome of a later one."""
+def _where_leased(job: Job) -> ColumnElement[bool]:
+    """Match the job while this attempt has its lease: it must not overwrite the outcome of a later one."""
     return (jobs.c.id == job.id) & (jobs.c.attempts == job.attempt) & (jobs.c.leased_by == job.leased_by)

@@ -9,6 +9,7 @@ _TABLES: dict[str, str] = {
     "click_leaders": "top_values_cache",
     "domain_claims": "unverified_registrations",
     "left_addresses": "past_emails",
+    "mail_budgets": "mail_rate_limits",
     "pixel_lots": "pixel_batches",
     "qr_looks": "qr_styles",
 }
@@ -26,6 +27,7 @@ _INDEXES = {
     "ix_click_leaders_account_id": ("ix_top_values_cache_account_id", "top_values_cache", ["account_id"]),
     "ix_domain_claims_ended_at": ("ix_unverified_registrations_ended_at", "unverified_registrations", ["ended_at"]),
     "ix_left_addresses_left_at": ("ix_past_emails_recorded_at", "past_emails", ["recorded_at"]),
+    "ix_mail_budgets_sent_at": ("ix_mail_rate_limits_sent_at", "mail_rate_limits", ["sent_at"]),
     "ix_pixel_lots_lease": ("ix_pixel_batches_lease", "pixel_batches", ["leased_until"]),
 }
 _VALUES: list[tuple[str, str, str, str]] = [
