@@ -90,7 +90,7 @@ async def open_full_app(
         probes = _probes(settings, db, clock, is_shutting_down)
         for router in (*probes, *(router for package in endpoints for router in package.api)):
             api.include_router(router)
-        dashboard = new_dashboard(views, assets, [page for package in endpoints for page in package.pages])
+        dashboard = new_dashboard(auth, views, assets, [page for package in endpoints for page in package.pages])
         app = redirects.app(settings, _app_router(settings, api, dashboard))
         yield WebProcess(app, redirects.state, db, [redirects.task, flushing])
 

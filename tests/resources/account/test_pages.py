@@ -318,6 +318,27 @@ async def test_a_service_without_emails_does_not_claim_to_send_one(place: WebApp
     assert ("Check your email" in created.text, "Ask the administrator" in created.text) == (False, True)
 
 
+async def test_an_expired_link_says_what_to_do_next(place: WebApp) -> None:
+    nobody = await place.browser()
+    next_steps = {
+        "/reset/x": 'href="/forgot">Request a new link',
+        "/confirm/x": "just sign in",
+        "/invite/x": "Ask for a new invitation",
+        "/enter/x": "waypost account sign-in-link",
+    }
+    for path, next_step in next_steps.items():
+        page = await nobody.get(path)
+        assert (page.status_code, "Link expired" in page.text, next_step in page.text) == (404, True, True), path
+
+
+async def test_error_pages_keep_the_navigation_of_signed_in_users(place: WebApp) -> None:
+    ada, nobody = await signed_up(place), await place.browser()
+    pages = [await browser.get("/account/nothing") for browser in (ada, nobody)]
+    assert [page.status_code for page in pages] == [404, 404]
+    assert ['aria-label="Main"' in page.text for page in pages] == [True, False]
+    assert ">Sign in</a>" in pages[1].text
+
+
 async def test_an_account_keeps_its_email(place: WebApp) -> None:
     ada = await signed_up(place)
     refused = await ada.post("/account/email", {"email": " Ada@example.com "})

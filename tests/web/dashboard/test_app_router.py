@@ -114,7 +114,8 @@ async def test_responds_once_to_an_unexpected_error() -> None:
     assets = Assets()
     views = Views({}, assets, base_url="http://app.test", clock=now)
     routes = [Route("/limited", _limited), Route("/left", _left), Route("/broken", _broken)]
-    app = new_dashboard(views, assets, routes)
+    auth: Any = None  # no page of this test requires a session
+    app = new_dashboard(auth, views, assets, routes)
     async with client(app, "http://app.test") as browser:
         limited = await browser.get("/limited")
         assert (limited.status_code, limited.headers["retry-after"]) == (429, "7")

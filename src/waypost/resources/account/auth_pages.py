@@ -16,7 +16,7 @@ from waypost.auth import Account, AuthenticationResult, passkeys, profile, sign_
 from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited, WaypostError
 from waypost.kit.reserved import API_SEGMENTS, RESERVED
 from waypost.resources.account.deps import Deps
-from waypost.web.dashboard import BLANK, Form, Pages, read_form
+from waypost.web.dashboard import BLANK, Form, PageError, Pages, read_form
 
 T = TypeVar("T")
 
@@ -29,7 +29,20 @@ _NOTICES = {
     "Sign in again.",
     "deleted": "Your account was deleted. Its links are disabled, and its data is being deleted.",
 }
-LINK_INVALID = "This link is not valid any more: it was used or has expired. Request a new one."
+LINK_EXPIRED = "This link has expired or was already used."
+_AFTER_EXPIRY = {
+    "confirm": "If you have confirmed your email before, just sign in.",
+    "invite": "Ask for a new invitation.",
+    "enter": "The administrator creates a new link with the command waypost account sign-in-link.",
+}
+
+
+class LinkExpired(PageError, NotFound):
+    """The link of an email is not valid."""
+
+
+class SignupClosed(PageError, Forbidden):
+    """Nobody can sign up without an invitation, or at all."""
 
 
 def safe_next_path(text: str) -> str:
@@ -111,10 +124,10 @@ class AuthPages(Pages[Deps]):
     async def show_signup(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         token, policy = request.path_params.get("token"), self._deps.auth.signup
         if policy == "closed":
-            raise Forbidden(signup.CLOSED)
+            raise SignupClosed(signup.CLOSED, title="Sign-up is closed")
         if token is None and policy == "invite":
-            raise Forbidden(signup.INVITED_ONLY)
-        email = (await _valid_link(signup.get_invitation(self._deps.auth, token))).email if token else None
+            raise SignupClosed(signup.INVITED_ONLY, title="Sign-up is closed")
+        email = (await _valid_link(request, signup.get_invitation(self._deps.auth, token))).email if token else None
         needs_confirmation = self._deps.auth.sends_mail and token is None
         return self._views.form(
             request,
@@ -159,7 +172,7 @@ class AuthPages(Pages[Deps]):
         return self._render_forgot(request, form, is_sent=True)
 
     async def show_reset(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
-        account = await _valid_link(sign_in.get_reset_account(self._deps.auth, _token(request)))
+        account = await _valid_link(request, sign_in.get_reset_account(self._deps.auth, _token(request)))
         context: dict[str, Any] = {"email": account.email, "passkeys": (), "keys": ()}
         if account.confirmed_at:
             context["passkeys"], context["keys"] = await sign_in.list_other_credentials(self._deps.auth, account)
@@ -175,13 +188,13 @@ class AuthPages(Pages[Deps]):
                 form.text("password"),
                 remove_credentials=form.is_checked("remove_credentials"),
             )
-            authenticated = await _valid_link(reset)
+            authenticated = await _valid_link(request, reset)
         except (Invalid, RateLimited) as error:
             return await self.show_reset(request, form, error)
         return await self._sign_in(request, authenticated, "/")
 
     async def show_confirm(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
-        account, email = await _valid_link(profile.get_confirmation(self._deps.auth, _token(request)))
+        account, email = await _valid_link(request, profile.get_confirmation(self._deps.auth, _token(request)))
         return self._views.form(
             request,
             "account/confirm.html",
@@ -196,7 +209,7 @@ class AuthPages(Pages[Deps]):
     async def confirm(self, request: Request) -> Response:
         """Require the account's session or password: who reads the email may not have created the account."""
         self._auth.require_same_origin(request)
-        account, _ = await _valid_link(profile.get_confirmation(self._deps.auth, _token(request)))
+        account, _ = await _valid_link(request, profile.get_confirmation(self._deps.auth, _token(request)))
         form, authenticated = BLANK, None
         try:
             if not await self._is_signed_in(request, account):
@@ -205,7 +218,7 @@ class AuthPages(Pages[Deps]):
                 client = await self._deps.sign_in_limiter.check(request, account.email, account_with_hash)
                 password = form.text("password")
                 authenticated = await sign_in.verify_password(self._deps.auth, account, password, client)
-            confirmed = await _valid_link(profile.confirm(self._deps.auth, _token(request)))
+            confirmed = await _valid_link(request, profile.confirm(self._deps.auth, _token(request)))
         except (Invalid, RateLimited) as error:
             return await self.show_confirm(request, form, error)
         path = "/account?done=confirmed"
@@ -214,12 +227,12 @@ class AuthPages(Pages[Deps]):
         return await self._sign_in(request, replace(authenticated, account=confirmed), path)
 
     async def show_sign_in_link(self, request: Request) -> Response:
-        account = await _valid_link(sign_in.get_sign_in_link_account(self._deps.auth, _token(request)))
+        account = await _valid_link(request, sign_in.get_sign_in_link_account(self._deps.auth, _token(request)))
         return self._views.render_page(request, "account/sign_in_link.html", email=account.email)
 
     async def sign_in_by_link(self, request: Request) -> Response:
         self._auth.require_same_origin(request)
-        authenticated = await _valid_link(sign_in.sign_in_by_link(self._deps.auth, _token(request)))
+        authenticated = await _valid_link(request, sign_in.sign_in_by_link(self._deps.auth, _token(request)))
         return await self._sign_in(request, authenticated, "/")
 
     # ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -256,9 +269,12 @@ def _token(request: Request) -> str:
     return token
 
 
-async def _valid_link(result: Awaitable[T]) -> T:
-    """Replace the message of NotFound by one about links."""
+async def _valid_link(request: Request, result: Awaitable[T]) -> T:
+    """Replace NotFound by an error about the link, with the next step for its kind."""
     try:
         return await result
     except NotFound:
-        raise NotFound(LINK_INVALID) from None
+        kind = request.url.path.split("/")[1]
+        next_step = ("/forgot", "Request a new link") if kind == "reset" else None
+        message = " ".join(filter(None, (LINK_EXPIRED, _AFTER_EXPIRY.get(kind))))
+        raise LinkExpired(message, title="Link expired", next_step=next_step) from None

@@ -5,6 +5,7 @@ from waypost.web.dashboard.app_router import AppRouter
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.forms import BLANK, Form, read_form
 from waypost.web.dashboard.htmx import is_fragment_request
+from waypost.web.dashboard.page_error import PageError
 from waypost.web.dashboard.pages import Pages
 from waypost.web.dashboard.session_auth import NotSignedIn, SessionAuth
 from waypost.web.dashboard.views import Views
@@ -15,6 +16,7 @@ __all__ = [
     "Assets",
     "Form",
     "NotSignedIn",
+    "PageError",
     "Pages",
     "SessionAuth",
     "Views",

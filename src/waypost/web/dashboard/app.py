@@ -1,6 +1,7 @@
 """The dashboard's application: pages of the resources, assets, and error pages."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import structlog
@@ -15,15 +16,16 @@ from starlette.types import Scope
 from waypost.kit import errors
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.htmx import is_fragment_request
-from waypost.web.dashboard.session_auth import NotSignedIn
+from waypost.web.dashboard.page_error import PageError
+from waypost.web.dashboard.session_auth import NotSignedIn, SessionAuth
 from waypost.web.dashboard.views import Views
 from waypost.web.envelope import ServerErrors, headers_of, methods_of, status_of
 
 log = structlog.get_logger()
 
 
-def new_dashboard(views: Views, assets: Assets, routes: Iterable[BaseRoute]) -> Starlette:
-    pages = _ErrorPages(views)
+def new_dashboard(auth: SessionAuth, views: Views, assets: Assets, routes: Iterable[BaseRoute]) -> Starlette:
+    pages = _ErrorPages(auth, views)
     handlers = {errors.WaypostError: pages.error, HTTPException: pages.http_error}
     return Starlette(
         routes=[assets.endpoint(), *routes],
@@ -32,8 +34,12 @@ def new_dashboard(views: Views, assets: Assets, routes: Iterable[BaseRoute]) -> 
     )
 
 
+_TITLES = {402: "Plan not active", 404: "Page not found", 429: "Too many requests"}
+
+
 class _ErrorPages:
-    def __init__(self, views: Views) -> None:
+    def __init__(self, auth: SessionAuth, views: Views) -> None:
+        self._auth = auth
         self._views = views
 
     async def error(self, request: Request, error: Exception) -> Response:
@@ -42,20 +48,37 @@ class _ErrorPages:
             return _to_sign_in(request)
         if isinstance(error, errors.PaymentRequired) and is_fragment_request(request):
             return Response(status_code=204, headers={"HX-Redirect": "/plan"})  # a fragment cannot show it
-        return self._page(request, status_of(error), error.message, headers_of(error))
+        message = error.message
+        if isinstance(error, errors.RateLimited):
+            message = f"Try again in {error.retry_after} second{'s' * (error.retry_after > 1)}."
+        return self._page(request, status_of(error), message, headers_of(error), error)
 
     async def http_error(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101  # registered for these alone
         if error.status_code == 405:
             return await self.error(request, errors.MethodNotAllowed(methods_of(request)))
+        await self._auth.peek_session(request)  # the page of signed-in users has the navigation
         message = errors.NotFound().message if error.status_code == 404 else str(error.detail)
         return self._page(request, error.status_code, message, error.headers or {})
 
     def server_error(self, scope: Scope, message: str) -> Response:
         return self._page(Request(scope), 500, message, {})
 
-    def _page(self, request: Request, status: int, message: str, headers: Mapping[str, str]) -> Response:
-        page = self._views.render_page(request, "frame/error.html", status=status, status_code=status, message=message)
+    def _page(
+        self,
+        request: Request,
+        status: int,
+        message: str,
+        headers: Mapping[str, str],
+        error: errors.WaypostError | None = None,
+    ) -> Response:
+        title = "Something went wrong" if status >= 500 else _TITLES.get(status, "Request failed")
+        context: dict[str, Any] = {"title": title, "next_step": None}
+        if isinstance(error, PageError):
+            context = {"title": error.title, "next_step": error.next_step}
+        page = self._views.render_page(
+            request, "frame/error.html", status=status, status_code=status, message=message, **context
+        )
         page.headers.update(headers)
         return page
 

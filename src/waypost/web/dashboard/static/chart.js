@@ -37,15 +37,32 @@ function remember(zone) {
   document.cookie = `timezone=${zone}; path=/; max-age=31536000; samesite=lax`;
 }
 
+// Browsers offer some zones by old names only.
+const NEW_NAMES = {
+  "Africa/Asmera": "Africa/Asmara", "America/Buenos_Aires": "America/Argentina/Buenos_Aires", "America/Godthab": "America/Nuuk",
+  "America/Indianapolis": "America/Indiana/Indianapolis", "America/Louisville": "America/Kentucky/Louisville",
+  "Asia/Calcutta": "Asia/Kolkata", "Asia/Katmandu": "Asia/Kathmandu", "Asia/Rangoon": "Asia/Yangon", "Asia/Saigon": "Asia/Ho_Chi_Minh",
+  "Atlantic/Faeroe": "Atlantic/Faroe", "Europe/Kiev": "Europe/Kyiv", "Pacific/Enderbury": "Pacific/Kanton",
+  "Pacific/Ponape": "Pacific/Pohnpei", "Pacific/Truk": "Pacific/Chuuk",
+};
+
 function offer_zones() {
   const select = document.getElementById("timezone");
-  if (!select || select.dataset.whole) return;
-  select.dataset.whole = "yes";
-  const offered = new Set([...select.options].map((option) => option.value));
+  if (!select || select.querySelector("optgroup")) return;
+  const chosen = select.value;
+  const common = Object.assign(document.createElement("optgroup"), { label: "Common" });
+  const all = Object.assign(document.createElement("optgroup"), { label: "All" });
+  common.append(...select.options);
+  const offered = new Set([...common.children].map((option) => option.value));
   for (const zone of [here, ...Intl.supportedValuesOf("timeZone")]) {
-    if (zone && !offered.has(zone)) select.add(new Option(zone.replaceAll("_", " "), zone));
-    offered.add(zone);
+    const name = NEW_NAMES[zone] ?? zone;
+    if (!zone || offered.has(zone) || (zone !== here && offered.has(name))) continue;
+    all.append(new Option(name.replaceAll("_", " "), zone));
+    offered.add(zone).add(name);
   }
+  all.append(...[...all.children].sort((one, other) => one.text.localeCompare(other.text)));
+  select.append(common, all);
+  select.value = chosen;
 }
 
 function settle_zone() {

@@ -101,6 +101,9 @@ function fill(form) {
     if (target.reportValidity()) showImage();
   });
   field("og_image").addEventListener("change", showImage);
+  form.addEventListener("error", ({ target }) => {
+    if (target.id === "card-image") setImage("p", { className: "none small wrap", textContent: "The image cannot be loaded." });
+  }, true);
 
   // preview the destination once it is complete
   let previewed = destination.value;
@@ -176,5 +179,6 @@ function fill(form) {
     started.abort();
     if (destination.value === previewed) htmx.trigger(destination, "preview"); // another one is previewed anyway
   };
-  for (const gesture of ["pointerdown", "keydown"]) addEventListener(gesture, start, { signal: started.signal });
+  if (form.querySelector(".notice.bad")) start(); // the form was sent from our own page, and refused
+  else for (const gesture of ["pointerdown", "keydown"]) addEventListener(gesture, start, { signal: started.signal });
 }

@@ -18,6 +18,16 @@ for (const picker of document.querySelectorAll("[data-color]")) {
   text.addEventListener("input", updatePicker);
 }
 
+// A corrected field loses its error; the preview shows the errors of the new values.
+document.getElementById("look").addEventListener("input", ({ target, currentTarget }) => {
+  const field = target.closest(".invalid");
+  if (!field) return;
+  field.classList.remove("invalid");
+  field.querySelector(".error").remove();
+  field.querySelector("[aria-invalid]").removeAttribute("aria-invalid");
+  if (!currentTarget.querySelector(".invalid")) currentTarget.querySelector(".notice.bad")?.remove();
+});
+
 document.body.addEventListener("htmx:afterSwap", (event) => {
   const style = event.target.querySelector("[data-image]");
   const image = document.getElementById("image"); // the element stays, so that the old image is visible until the new one is loaded
