@@ -1,7 +1,7 @@
 """An aiosqlite connection that runs a statement in one round trip to its thread, where the driver makes four.
 
 The driver creates a cursor, executes, fetches and closes it, each in a round trip; together these take longer than most
-statements. All rows of a result are fetched at once in either case.
+statements. All rows of a result are fetched together in either case.
 
 Uses private parts of aiosqlite and of SQLAlchemy's dialect, whose versions `pyproject.toml` pins.
 
@@ -53,10 +53,10 @@ class _OneTripCursor:
 
     async def _run(self, execute: Callable[[sqlite3.Cursor], object]) -> "_OneTripCursor":
         running = self._connection._execute(self._do, execute)  # noqa: SLF001  # the only access to its thread
-        await (running if self._limit is None else self._within(self._limit, running))
+        await (running if self._limit is None else self._run_with_limit(self._limit, running))
         return self
 
-    async def _within(self, limit: float, running: Awaitable[None]) -> None:
+    async def _run_with_limit(self, limit: float, running: Awaitable[None]) -> None:
         """An interrupted statement raises OperationalError.
 
         An interrupt before the thread has begun the statement has no effect, so it is repeated until the end.

@@ -48,7 +48,7 @@ NOT_NULL = "This must not be null."
 class Body(BaseModel):
     """A request body. Its fields have defaults, so that `parse` can leave out those that failed.
 
-    `model_fields_set` holds the names that were sent. The class variables are for the OpenAPI document.
+    `model_fields_set` are the names that were sent. The class variables are for the OpenAPI document.
     """
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True, arbitrary_types_allowed=True)
@@ -186,7 +186,7 @@ _MESSAGES = {
     "list_type": "This must be a list.",
     "dict_type": "This must be an object.",
     "model_type": "This must be an object.",
-    # files are the only class whose instances a body can hold
+    # files are the only class whose instances a body can contain
     "is_instance_of": "This must be a file: send it as a multipart/form-data part with a filename.",
     "missing": REQUIRED,
     "string_too_long": "This must have at most {max_length:,} characters.",

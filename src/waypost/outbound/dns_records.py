@@ -1,6 +1,6 @@
 """DNS lookups: uncached, within seconds, without raising.
 
-Values are written by strangers: show them through `printable` only.
+Third parties choose the values: show them through `printable` only.
 """
 
 import asyncio

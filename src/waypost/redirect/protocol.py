@@ -29,7 +29,7 @@ class _VisitProtocol(BoundedProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.responses = b""  # held until their visits are in the spool
+        self.responses = b""  # sent once their visits are in the spool
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -44,7 +44,7 @@ class _VisitProtocol(BoundedProtocol):
             self.active_at = time.monotonic()
             return
         if self.responses:
-            self.state.flush()  # in order, also when uvicorn responses at once
+            self.state.flush()  # in order, even if uvicorn responds immediately
         super().data_received(data)
 
     def shutdown(self) -> None:

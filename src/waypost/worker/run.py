@@ -29,7 +29,7 @@ _log = structlog.get_logger()
 async def work(
     db: Database, loops: Sequence[WorkerLoop[Any, Any]], periodic: Sequence[Periodic] = (), *, stop: asyncio.Event
 ) -> None:
-    """Until `stop`: then steps finish, nothing new is claimed, and attempts in flight get some time to end."""
+    """Work until `stop`: then steps finish, nothing new is claimed, and attempts in flight get some time to end."""
     steps: list[tuple[float, Step, str]] = [(POLL_INTERVAL, loop.step, loop.name) for loop in loops]
     steps += [(seconds, step, name_of(step)) for seconds, step in periodic]
     try:
@@ -37,7 +37,7 @@ async def work(
             group.create_task(check_integrity(db, stop))
             for seconds, step, name in steps:
                 group.create_task(every(seconds, step, name=name, stop=stop, retry_on=Exception))
-    finally:  # all at once: the parent waits only once
+    finally:  # concurrently: the parent waits only once
         await asyncio.gather(*(loop.close() for loop in loops))
 
 
