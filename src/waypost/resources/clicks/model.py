@@ -22,14 +22,14 @@ KINDS: tuple[ClickKind, ...] = (HUMAN, CRAWLER, PREVIEW, PREFETCH)
 
 Dimension = Literal["country", "referrer", "agent", "link"]
 DIMENSIONS: dict[Dimension, int] = {"country": 1, "referrer": 2, "agent": 3, "link": 4}
-"""Their numbers in the table.
+"""The numbers of dimensions in the table.
 
 `agent` is device, browser and platform, separated by tabs: most links have few visits a day, so this is one row
 instead of three. `link` is for accounts only; its values are link ids in 32 hex digits.
 """
 
 WHOLE_DAY = -1
-"""In place of a quarter: the row of a full day, so that a year takes 365 rows. All its visitors are new."""
+"""Value of `quarter` in the row of a whole day, so that a year takes 365 rows. All its visitors are new."""
 
 clicks = Table(
     "clicks",
@@ -65,7 +65,7 @@ click_totals = Table(
     metadata,
     Column("day", Integer, primary_key=True, autoincrement=False),
     Column("subject_id", Id, primary_key=True),
-    # of an hour, 0 to 95: every time zone's hours begin at one; and WHOLE_DAY
+    # of an hour since midnight UTC, 0 to 95 (time zones are offset by quarters), or WHOLE_DAY
     Column("quarter", SmallInteger, primary_key=True),
     _count("clicks"),  # of humans, like all columns but the next three
     _count("crawlers"),

@@ -9,8 +9,8 @@ from waypost.resources.plan.deps import Deps
 from waypost.web.body import read_body
 
 PATH = "/api/stripe"
-_LIMIT = 256 << 10
-_HEADER_LIMIT = 4096
+_MAX_BODY = 256 << 10
+_MAX_HEADER = 4096
 
 
 def endpoints(deps: Deps) -> APIRouter:
@@ -18,9 +18,9 @@ def endpoints(deps: Deps) -> APIRouter:
 
     @router.post(PATH)
     async def receive_event(request: Request) -> Response:
-        header = request.headers.get("stripe-signature", "")[:_HEADER_LIMIT]
+        header = request.headers.get("stripe-signature", "")[:_MAX_HEADER]
         service.check_header(deps, header)  # first: the body of an unsigned request is not read
-        await service.receive_event(deps, header, await read_body(request, _LIMIT))
+        await service.receive_event(deps, header, await read_body(request, _MAX_BODY))
         return Response()
 
     return router

@@ -11,14 +11,14 @@ from waypost.resources.plan.stripe import Stripe
 class Price:
     label: str
     id: str
-    """Of the price in Stripe, which defines whether it recurs or is paid once."""
+    """Id of the price in Stripe, which defines whether it recurs or is paid once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deps:
     db: Database
     stripe: Stripe | None
-    """None: only the operator sets plans."""
+    """None if only the operator sets plans."""
     webhook_secret: str
     prices: tuple[Price, ...]
     base_url: str

@@ -28,7 +28,7 @@ stripe_events = Table(
 stripe_checkouts = Table(
     "stripe_checkouts",
     metadata,
-    Column("id", Text, primary_key=True),  # of a paid one
+    Column("id", Text, primary_key=True),  # of a paid checkout
     Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("counted_at", Instant, nullable=False),
 )

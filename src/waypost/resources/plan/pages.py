@@ -45,25 +45,29 @@ class PlanPages(Pages[Deps]):
 
     async def create_checkout(self, request: Request) -> Response:
         session, form = await self._read(request)
-        return await self._to_stripe(
+        return await self._redirect_to_stripe(
             request, session, lambda: service.create_checkout(self._deps, session.account, form.text("price"))
         )
 
     async def open_portal(self, request: Request) -> Response:
         session = await self._auth.require_session(request)
-        return await self._to_stripe(request, session, lambda: service.open_portal(self._deps, session.account))
+        return await self._redirect_to_stripe(
+            request, session, lambda: service.open_portal(self._deps, session.account)
+        )
 
     async def paid(self, request: Request) -> Response:
-        """Where Stripe returns after a payment. If Stripe is not available, its event updates the plan later."""
+        """Handle the return from Stripe after a payment. If Stripe is unavailable, its event updates the plan."""
         session = await self._auth.require_session(request)
         try:
             await self._auth.limit_expensive(session, "stripe")
             await service.sync_checkout(self._deps, session.account, request.query_params.get("checkout", "")[:255])
         except (RateLimited, Unavailable) as error:
-            log.warning("payment not checked: waiting for the event from Stripe", reason=error.message)
+            log.warning("payment not checked, waiting for the event from Stripe", reason=error.message)
         return RedirectResponse("/plan?paid=1", 303)
 
-    async def _to_stripe(self, request: Request, session: Session, find_url: Callable[[], Awaitable[str]]) -> Response:
+    async def _redirect_to_stripe(
+        self, request: Request, session: Session, find_url: Callable[[], Awaitable[str]]
+    ) -> Response:
         try:
             await self._auth.limit_expensive(session, "stripe")
             return RedirectResponse(await find_url(), 303)
@@ -80,7 +84,7 @@ class PlanPages(Pages[Deps]):
             "has_active_plan": is_plan_active(account.plan, now),
             "days_left": max(0, -(-left // _DAY)) if left else 0,
             "customer": await service.find_customer(self._deps, account),
-            "links_count": await service.count_links(self._deps, account),
+            "links_count": await service.count_account_links(self._deps, account),
             "prices": self._deps.prices if self._deps.stripe else (),
             "has_stripe": self._deps.stripe is not None,
             "per_minute": REQUESTS_PER_MINUTE,

@@ -25,7 +25,7 @@ from waypost.worker import jobs
 from waypost.worker.jobs import Job
 
 _MAX_TRIES = 5  # to write before a concurrent update
-_PAGE_SIZE = "100"  # subscriptions or checkouts of one customer
+_PAGE_SIZE = "100"  # of subscriptions or checkouts of one customer
 JOB = "plan.cancel"
 _ENDED_STATUSES = frozenset({"canceled", "incomplete_expired"})
 _MAX_ATTEMPTS = 100  # to cancel, over four days: at most an hour between two
@@ -38,17 +38,17 @@ async def find_customer(deps: Deps, account: Account) -> StripeCustomer | None:
         return await store.find_customer(tx, account.id)
 
 
-async def count_links(deps: Deps, account: Account) -> int:
+async def count_account_links(deps: Deps, account: Account) -> int:
     async with deps.db.read() as tx:
         return await auth.count_links(tx, account.id)
 
 
 async def create_checkout(deps: Deps, account: Account, price_id: str) -> str:
-    """Returns the URL to pay at. Raises NotFound for a price that is not offered, and StripeUnavailable."""
-    stripe = _stripe(deps)
+    """Return the URL to pay at. Raises NotFound for a price that is not offered, and StripeUnavailable."""
+    stripe = _require_stripe(deps)
     if price_id not in {price.id for price in deps.prices}:
         raise NotFound
-    customer_id = await _customer_id(deps, stripe, account)
+    customer_id = await _find_or_create_customer(deps, stripe, account)
     price = await stripe.get("prices", price_id)
     mode = "subscription" if price.get("recurring") else "payment"
     fields = {
@@ -63,30 +63,30 @@ async def create_checkout(deps: Deps, account: Account, price_id: str) -> str:
     checkout = await stripe.post("checkout", "sessions", fields=fields)
     async with deps.db.read() as tx:
         if await accounts_store.find_account(tx, account.id) is None:
-            raise NotFound  # closed meanwhile: the payment would be for nothing
+            raise NotFound  # deleted concurrently: the payment would be for nothing
     return str(checkout["url"])
 
 
 async def open_portal(deps: Deps, account: Account) -> str:
-    """Returns the URL to manage a subscription at. Raises NotFound without a customer, and StripeUnavailable."""
+    """Return the URL to manage a subscription at. Raises NotFound without a customer, and StripeUnavailable."""
     customer = await find_customer(deps, account)
     if customer is None:
         raise NotFound
     fields = {"customer": customer.customer_id, "return_url": f"{deps.base_url}/plan"}
-    session = await _stripe(deps).post("billing_portal", "sessions", fields=fields)
+    session = await _require_stripe(deps).post("billing_portal", "sessions", fields=fields)
     return str(session["url"])
 
 
 async def sync_checkout(deps: Deps, account: Account, checkout_id: str) -> None:
-    """Updates the plan after a payment without waiting for the event. Raises StripeUnavailable."""
+    """Update the plan after a payment without waiting for the event. Raises StripeUnavailable."""
     customer = await find_customer(deps, account)
     if customer:
         await _sync(deps, customer.account_id, checkout_id, event_id="")
 
 
 def check_header(deps: Deps, header: str) -> None:
-    """Before the body is read. Raises NotFound where Stripe is not configured, and BadRequest."""
-    _stripe(deps)
+    """Check the header before the body is read. Raises NotFound if Stripe is not configured, and BadRequest."""
+    _require_stripe(deps)
     if not is_plausible(header, now=deps.clock().timestamp()):
         raise BadRequest("The Stripe-Signature header must hold a recent time (t) and a signature (v1).")
 
@@ -95,12 +95,12 @@ async def receive_event(deps: Deps, header: str, body: bytes) -> None:
     """Raises BadRequest for an invalid signature, and StripeUnavailable: then Stripe sends the event again."""
     if not is_signed(deps.webhook_secret, header, body, now=deps.clock().timestamp()):
         raise BadRequest("The signature does not match.")
-    event_id, kind, subject = _read(body)
+    event_id, event_type, subject = _read_event(body)
     async with deps.db.read() as tx:
         customer = await store.find_customer_by_stripe_id(tx, str(subject.get("customer")))
         if customer is None or await store.has_event(tx, event_id):
             return  # not about one of our customers, or received before
-    checkout_id = str(subject.get("id")) if kind.startswith("checkout.session.") else ""
+    checkout_id = str(subject.get("id")) if event_type.startswith("checkout.session.") else ""
     await _sync(deps, customer.account_id, checkout_id, event_id=event_id)
 
 
@@ -117,9 +117,9 @@ async def cancel_later(tx: Tx, account_id: UUID, now: datetime) -> None:
 
 
 async def cancel_subscriptions(stripe: Stripe | None, job: Job) -> None:
-    """The handler of `plan.cancel`. Safe to repeat.
+    """Handle the job `plan.cancel`. Safe to repeat.
 
-    Raises StripeUnavailable, and Unavailable where Stripe is not configured any more.
+    Raises StripeUnavailable, and Unavailable if Stripe is not configured any more.
     """
     customer_id = str(job.payload["customer_id"])
     try:
@@ -141,11 +141,11 @@ async def _sync(deps: Deps, account_id: UUID, checkout_id: str, *, event_id: str
 
 
 async def _sync_once(deps: Deps, customer: StripeCustomer, checkout_id: str, *, event_id: str) -> bool:
-    """False when a concurrent update may have written a newer state: read again."""
-    stripe, now = _stripe(deps), deps.clock()
+    """Return False if a concurrent update may have written a newer state: then read again."""
+    stripe, now = _require_stripe(deps), deps.clock()
     checkout = await stripe.get("checkout", "sessions", checkout_id) if checkout_id else {}
-    found = await stripe.get("subscriptions", customer=customer.customer_id, status="all", limit=_PAGE_SIZE)
-    subscription = rules.best_subscription(found.get("data") or ())
+    subscriptions = await stripe.get("subscriptions", customer=customer.customer_id, status="all", limit=_PAGE_SIZE)
+    subscription = rules.best_subscription(_data(subscriptions))
     paid_id = rules.one_time_payment(checkout, customer.account_id, customer.customer_id)
     with invalidating_callers(deps.db):
         try:
@@ -175,10 +175,10 @@ class _ConcurrentUpdate(Exception):
     """Rolls back the transaction."""
 
 
-async def _customer_id(deps: Deps, stripe: Stripe, account: Account) -> str:
-    known = await find_customer(deps, account)
-    if known:
-        return known.customer_id
+async def _find_or_create_customer(deps: Deps, stripe: Stripe, account: Account) -> str:
+    customer = await find_customer(deps, account)
+    if customer:
+        return customer.customer_id
     # only fields that are the same on a retry: Stripe refuses other fields with the same idempotency key for a day
     fields = {"metadata[waypost_account]": str(account.id)}
     created = str(
@@ -189,8 +189,8 @@ async def _customer_id(deps: Deps, stripe: Stripe, account: Account) -> str:
             await lock_account(tx, account.id)  # or a deletion of the account would not find this customer
             await store.add_customer(tx, account.id, created, deps.clock())
     except IntegrityError:  # a concurrent request: Stripe returned the same customer to both
-        known = await find_customer(deps, account)
-        return known.customer_id if known else created
+        customer = await find_customer(deps, account)
+        return customer.customer_id if customer else created
     return created
 
 
@@ -198,18 +198,18 @@ async def _cancel(stripe: Stripe | None, customer_id: str) -> None:
     if stripe is None:
         raise Unavailable("Stripe is not configured any more.")
     checkouts = await stripe.get("checkout", "sessions", customer=customer_id, status="open", limit=_PAGE_SIZE)
-    for each in _data(checkouts):  # before they become subscriptions
-        await stripe.post("checkout", "sessions", str(each["id"]), "expire", fields={})
-    found = await stripe.get("subscriptions", customer=customer_id, limit=_PAGE_SIZE)
-    for each in _data(found):
-        if _is_billable(each):
-            await stripe.delete("subscriptions", str(each["id"]))
-    if checkouts.get("has_more") or found.get("has_more"):
+    for checkout in _data(checkouts):  # before they become subscriptions
+        await stripe.post("checkout", "sessions", str(checkout["id"]), "expire", fields={})
+    subscriptions = await stripe.get("subscriptions", customer=customer_id, limit=_PAGE_SIZE)
+    for subscription in _data(subscriptions):
+        if _is_billable(subscription):
+            await stripe.delete("subscriptions", str(subscription["id"]))
+    if checkouts.get("has_more") or subscriptions.get("has_more"):
         raise Unavailable("There are more subscriptions to cancel.")
 
 
-def _data(found: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    return found.get("data") or ()
+def _data(response: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return response.get("data") or ()
 
 
 def _is_billable(subscription: Mapping[str, Any] | None) -> bool:
@@ -217,7 +217,7 @@ def _is_billable(subscription: Mapping[str, Any] | None) -> bool:
     return subscription is not None and subscription.get("status") not in _ENDED_STATUSES
 
 
-def _read(body: bytes) -> tuple[str, str, Mapping[str, Any]]:
+def _read_event(body: bytes) -> tuple[str, str, Mapping[str, Any]]:
     try:
         event = json.loads(body)
         return str(event["id"]), str(event["type"]), dict(event["data"]["object"])
@@ -225,7 +225,8 @@ def _read(body: bytes) -> tuple[str, str, Mapping[str, Any]]:
         raise BadRequest("The body is not a Stripe event.") from None
 
 
-def _stripe(deps: Deps) -> Stripe:
+def _require_stripe(deps: Deps) -> Stripe:
+    """Raises NotFound."""
     if deps.stripe is None:
         raise NotFound
     return deps.stripe

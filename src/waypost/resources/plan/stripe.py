@@ -18,7 +18,7 @@ from waypost.outbound import Outbound, OutboundError
 
 VERSION = "2025-03-31.basil"
 DEADLINE = 10.0  # seconds
-MAX_RESPONSE = 1 << 20
+MAX_RESPONSE_BODY = 1 << 20
 
 _TIME = re.compile(r"[0-9]{1,12}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -64,12 +64,12 @@ class Stripe:
                 headers={**self._headers, **headers},
                 body=body,
                 deadline=DEADLINE,
-                max_body=MAX_RESPONSE,
+                max_body=MAX_RESPONSE_BODY,
             )
-            found = response.json()
-            if response.status == 200 and isinstance(found, dict):
-                return found
-            reason = f"status {response.status}: {_error_message(found)}"
+            content = response.json()
+            if response.status == 200 and isinstance(content, dict):
+                return content
+            reason = f"status {response.status}: {_error_message(content)}"
         except OutboundError as error:
             reason = str(error)
         except ValueError:
@@ -78,8 +78,8 @@ class Stripe:
         raise StripeUnavailable
 
 
-def _error_message(found: object) -> str:
-    error = found.get("error") if isinstance(found, dict) else None
+def _error_message(content: object) -> str:
+    error = content.get("error") if isinstance(content, dict) else None
     return str(error.get("message"))[:300] if isinstance(error, dict) else ""
 
 
@@ -94,16 +94,16 @@ def is_plausible(header: str, *, now: float) -> bool:
 
 def is_signed(secret: str, header: str, body: bytes, *, now: float) -> bool:
     """`body`: as received."""
-    read = _read_signature(header, now)
-    if read is None:
+    parsed = _read_signature(header, now)
+    if parsed is None:
         return False
-    t, digests = read
+    t, digests = parsed
     expected = _digest(secret, t, body)
     return any(hmac.compare_digest(expected, digest) for digest in digests)
 
 
 def _read_signature(header: str, now: float) -> tuple[int, list[str]] | None:
-    """(time, digests); None unless there is one recent time and at least one digest."""
+    """Return (time, digests), or None unless there is one recent time and at least one digest."""
     pairs = [part.strip().partition("=")[::2] for part in header.split(",")]
     times = [value for name, value in pairs if name == "t" and _TIME.fullmatch(value)]
     digests = [value for name, value in pairs if name == "v1" and _DIGEST.fullmatch(value)]

@@ -14,8 +14,8 @@ from waypost.web.dashboard import SessionAuth, Views
 def new_deps(settings: Settings, db: Database, client: Outbound, clock: Clock) -> Deps:
     key, secret = settings.stripe_secret_key, settings.stripe_webhook_secret
     stripe = Stripe(client, key.get_secret_value(), str(settings.stripe_url)) if key and secret else None
-    offered = (each.partition("=") for each in settings.stripe_prices)
-    prices = tuple(Price(label.strip(), price.strip()) for label, _, price in offered)
+    offered = (price.partition("=") for price in settings.stripe_prices)
+    prices = tuple(Price(label.strip(), price_id.strip()) for label, _, price_id in offered)
     return Deps(db, stripe, secret.get_secret_value() if secret else "", prices, settings.base_url, clock)
 
 
