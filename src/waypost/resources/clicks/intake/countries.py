@@ -38,10 +38,10 @@ COUNTRIES = frozenset(
 BUNDLED = Path(__file__).parent / "geo" / "countries.xz"
 
 _SETTING = "WAYPOST_GEOIP_DATABASE"
-_CACHED = 8_192
+_CACHE_SIZE = 8_192
 _MAGIC = b"Waypost-countries-1"
 _V4_MAPPED = 0xFFFF  # ::ffff:192.0.2.1
-_SAMPLE = 10_000  # networks of a file to search for a country
+_SAMPLE_SIZE = 10_000  # networks of a file to search for a country
 
 Lookup = Callable[[str], str]
 """The country of an IP address. "" if it is unknown, or if the text is not an IP address."""
@@ -57,46 +57,46 @@ class Countries(NamedTuple):
 
 
 def open_countries(path: Path | None) -> Countries:
-    """Opens the file, or the bundled data without one. Raises SettingsError for an unusable file."""
+    """Open the file, or the bundled data without one. Raises SettingsError for an unusable file."""
     if path:
         return _maxmind(path)
     pack = read_pack(BUNDLED.read_bytes())
-    return Countries(lru_cache(_CACHED)(pack.find), pack.day)
+    return Countries(lru_cache(_CACHE_SIZE)(pack.find), pack.day)
 
 
 def data_date(path: Path | None) -> date:
-    """When the data was compiled. Does not load the bundled data. Raises SettingsError."""
+    """Return when the data was compiled, without loading the bundled data. Raises SettingsError."""
     return _maxmind(path).day if path else _read_day(BUNDLED.read_bytes())
 
 
 def _maxmind(path: Path) -> Countries:
     try:
         reader = maxminddb.open_database(path)
-        has_countries = any(_country(record) for _, record in islice(reader, _SAMPLE))
+        has_countries = any(_country(record) for _, record in islice(reader, _SAMPLE_SIZE))
     except (OSError, ValueError, maxminddb.InvalidDatabaseError) as error:
-        fault = getattr(error, "strerror", None) or "not a MaxMind-format database, or damaged"
-        raise SettingsError(f"{_SETTING}: {path}: {fault}") from None
-    about = reader.metadata()
+        reason = getattr(error, "strerror", None) or "not a MaxMind-format database, or damaged"
+        raise SettingsError(f"{_SETTING}: {path}: {reason}") from None
+    metadata = reader.metadata()
     if not has_countries:
-        raise SettingsError(f"{_SETTING}: {path}: has no countries ({about.database_type}). Use a Country database.")
-    find = lru_cache(_CACHED)(partial(_find, reader))
-    return Countries(find, datetime.fromtimestamp(about.build_epoch, UTC).date())
+        raise SettingsError(f"{_SETTING}: {path}: has no countries ({metadata.database_type}). Use a Country database.")
+    find = lru_cache(_CACHE_SIZE)(partial(_find, reader))
+    return Countries(find, datetime.fromtimestamp(metadata.build_epoch, UTC).date())
 
 
 def _find(reader: maxminddb.Reader, address: str) -> str:
     try:
-        found = ip_address(address)
-        mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
-        return _country(reader.get(mapped or found))
+        ip = ip_address(address)
+        mapped = ip.ipv4_mapped if isinstance(ip, IPv6Address) else None
+        return _country(reader.get(mapped or ip))
     except (ValueError, maxminddb.InvalidDatabaseError):  # not an IP address, or a damaged part of the file
         return ""
 
 
 def _country(record: object) -> str:
-    """The location of the IP address, otherwise the registration of its network."""
+    """Return the location of the IP address, otherwise the registration of its network."""
     for key in ("country", "registered_country"):
-        named = record.get(key) if isinstance(record, dict) else None
-        code = named.get("iso_code") if isinstance(named, dict) else None
+        country = record.get(key) if isinstance(record, dict) else None
+        code = country.get("iso_code") if isinstance(country, dict) else None
         if isinstance(code, str) and code in COUNTRIES:
             return code
     return ""
@@ -113,7 +113,7 @@ class CountryPack:
     owners6: bytes
 
     def find(self, address: str) -> str:
-        """Returns the country's code, or "" if unknown. Accepts any text."""
+        """Return the country's code, or "" if unknown. Accepts any text."""
         try:
             return self._at4(int.from_bytes(socket.inet_pton(socket.AF_INET, address)))
         except (OSError, ValueError):
@@ -133,7 +133,7 @@ class CountryPack:
 
 
 def write_pack(day: date, ranges4: Ranges, ranges6: Ranges) -> bytes:
-    """One line with day, countries and counts, then the ranges of IPv4 and IPv6."""
+    """Write one line with day, countries and counts, then the ranges of IPv4 and IPv6."""
     countries = sorted({country for _, country in (*ranges4, *ranges6)})
     header = [_MAGIC, str(day).encode(), ",".join(countries).encode(), b"%d" % len(ranges4), b"%d" % len(ranges6)]
     body = [_columns(ranges4, countries, 4), _columns(ranges6, countries, 8)]
@@ -150,7 +150,7 @@ def read_pack(content: bytes) -> CountryPack:
 
 
 def _read_day(content: bytes) -> date:
-    """Decompresses the header only."""
+    """Decompress the header only."""
     return _header(lzma.LZMADecompressor().decompress(content, 4_096).partition(b"\n")[0])[0]
 
 
@@ -162,19 +162,19 @@ def _header(line: bytes) -> tuple[date, list[str], int, int]:
 
 
 def _columns(ranges: Ranges, countries: Sequence[str], size: int) -> bytes:
-    """Differences of the starts, all highest bytes first: neighbouring bytes are similar and compress well."""
+    """Encode differences of the starts, all highest bytes first: neighboring bytes are similar and compress well."""
     starts = [start for start, _ in ranges]
     steps = [after - before for before, after in zip([0, *starts], starts, strict=False)]
-    places = {country: place for place, country in enumerate(countries)}
-    planes = [bytes(step >> 8 * place & 0xFF for step in steps) for place in reversed(range(size))]
-    return b"".join([*planes, bytes(places[country] for _, country in ranges)])
+    indexes = {country: index for index, country in enumerate(countries)}
+    columns = [bytes(step >> 8 * index & 0xFF for step in steps) for index in reversed(range(size))]
+    return b"".join([*columns, bytes(indexes[country] for _, country in ranges)])
 
 
 def _ranges(columns: memoryview, count: int, kind: str) -> "tuple[array[int], bytes]":
     size = array(kind).itemsize
     steps = array(kind, bytes(count * size))
-    places = memoryview(steps).cast("B")
-    for place in range(size):
-        at = place if sys.byteorder == "big" else size - 1 - place
-        places[at::size] = columns[place * count : (place + 1) * count]
+    step_bytes = memoryview(steps).cast("B")
+    for index in range(size):
+        at = index if sys.byteorder == "big" else size - 1 - index
+        step_bytes[at::size] = columns[index * count : (index + 1) * count]
     return array(kind, accumulate(steps)), bytes(columns[size * count :])

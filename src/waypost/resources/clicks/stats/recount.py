@@ -1,6 +1,6 @@
 """SQL that recounts the statistics of a day from its clicks, on both databases.
 
-Shares no code with the aggregation of new clicks, so that each checks the other.
+It shares no code with the aggregation of new clicks, so that each checks the other.
 """
 # ruff: noqa: S608  # these statements consist of constants of this file
 
