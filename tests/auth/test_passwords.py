@@ -90,28 +90,32 @@ class Held:
         return task
 
 
-def stranger(n: int) -> SignInClient:
+def unknown_client(n: int) -> SignInClient:
     return SignInClient(n.to_bytes(4))
 
 
 async def test_a_flood_is_refused_instead_of_queued(held: Held) -> None:
     """Nobody waits for longer than it takes to try those that are let in."""
     let_in = range(passwords.MAX_CONCURRENT + passwords.MAX_UNKNOWN_WAITING)
-    waiting = [await held.send(stranger(n)) for n in let_in]
+    waiting = [await held.send(unknown_client(n)) for n in let_in]
     with pytest.raises(Unavailable):
-        await passwords.verify("x", None, stranger(len(let_in)))
+        await passwords.verify("x", None, unknown_client(len(let_in)))
     waiting.append(await held.send(SignInClient(b"owner", is_known=True), "the owner's"))
     held.release.set()
     assert all(await asyncio.gather(*waiting))
-    assert held.order.index("the owner's") <= 2 * passwords.MAX_CONCURRENT, "the known wait for no queue of strangers"
+    assert held.order.index("the owner's") <= 2 * passwords.MAX_CONCURRENT, (
+        "known clients do not wait for the queue of unknown ones"
+    )
 
 
 async def test_one_client_does_not_delay_others(held: Held) -> None:
-    """R14: it sent sixty attempts at once, and everybody else was refused or waited for all of them."""
-    waiting = [await held.send(stranger(1)) for _ in range(passwords.MAX_CONCURRENT + passwords.MAX_WAITING_PER_CLIENT)]
+    """R14: sixty concurrent attempts of one client do not delay others or make them fail."""
+    waiting = [
+        await held.send(unknown_client(1)) for _ in range(passwords.MAX_CONCURRENT + passwords.MAX_WAITING_PER_CLIENT)
+    ]
     with pytest.raises(Unavailable):
-        await passwords.verify("x", None, stranger(1))
-    waiting.append(await held.send(stranger(2), "another's"))
+        await passwords.verify("x", None, unknown_client(1))
+    waiting.append(await held.send(unknown_client(2), "another's"))
     held.release.set()
     assert all(await asyncio.gather(*waiting))
     assert held.order.index("another's") <= 2 * passwords.MAX_CONCURRENT

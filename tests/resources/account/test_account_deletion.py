@@ -283,4 +283,4 @@ async def test_an_email_has_one_trial(place: WebApp) -> None:
     place.clock.move(past_emails.RETENTION + timedelta(seconds=1))
     await leave((await sign_up("carol@example.com"))[0])
     async with place.db.read() as tx:
-        assert len((await tx.execute(select(past_emails_table))).all()) == 1  # nobody is remembered for longer
+        assert len((await tx.execute(select(past_emails_table))).all()) == 1  # past emails are deleted after a year

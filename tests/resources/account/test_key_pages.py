@@ -78,8 +78,8 @@ async def test_the_key_of_another_account_is_not_found(place: WebApp) -> None:
     assert (await ada.client.post(ALL, data={"name": "x", "scopes[]": "links:read"})).status_code == 403
     assert [each.revoked_at for each in await auth.list_keys(place.db, ada.account.id)] == [None]
     assert "Hers" not in (await bob.get(ALL)).text
-    nobody = await place.browser()
-    assert (await nobody.get(ALL)).headers["location"] == "/login?next=/integrations/api"
+    visitor = await place.browser()
+    assert (await visitor.get(ALL)).headers["location"] == "/login?next=/integrations/api"
 
 
 async def reset(place: WebApp, browser: Browser) -> None:
@@ -128,13 +128,13 @@ async def test_the_pages_warn_without_an_active_plan(place: WebApp) -> None:
 
 
 async def test_the_api_reference_is_public(place: WebApp) -> None:
-    nobody = await place.browser()
-    page = await nobody.get("/docs")
+    visitor = await place.browser()
+    page = await visitor.get("/docs")
     assert page.status_code == 200
     assert f'data-server="{place.settings.base_url}"' in page.text
     assert "unsafe-eval" not in page.headers["content-security-policy"]
     script = re.findall(r"/assets/vendor/scalar\.\w+\.js", page.text)[0]
-    answer = await nobody.get(script, headers={"Accept-Encoding": "gzip"})
+    answer = await visitor.get(script, headers={"Accept-Encoding": "gzip"})
     assert answer.headers["content-encoding"] == "gzip"
     assert "immutable" in answer.headers["cache-control"]
     assert "scalar." not in (await (await place.browser("ada@example.com")).get(ALL)).text

@@ -38,15 +38,15 @@ async def mails(place: WebApp) -> list[tuple[str, str]]:
 
 async def test_requests_of_all_kinds_together_cannot_flood_a_mailbox(place: WebApp) -> None:
     """For an hour, with whatever sends mail and an address that has no account yet."""
-    nobody, eve = await place.browser(), await place.browser(EVE)
+    visitor, eve = await place.browser(), await place.browser(EVE)
     deps = new_deps(place.settings, place.db, place.clock)
     answers = []
     for n in range(12):
         place.clock.move(timedelta(minutes=4))
         address = ADA if n % 2 else f"ada+{n}@example.com"
         fields = {"name": "A", "email": address, "password": PASSWORD}
-        joined = await nobody.post("/signup", fields)
-        forgot = await nobody.post("/forgot", fields)
+        joined = await visitor.post("/signup", fields)
+        forgot = await visitor.post("/forgot", fields)
         moved = await eve.post("/account/email", {"email": address})
         await signup.invite(deps, f"ada+invited{n}@example.com")
         answers.append([(each.status_code, each.text.replace(address, "")) for each in (joined, forgot, moved)])
@@ -58,11 +58,11 @@ async def test_requests_of_all_kinds_together_cannot_flood_a_mailbox(place: WebA
 
 async def test_the_page_does_not_show_that_an_email_was_held_back(place: WebApp) -> None:
     await place.browser(ADA)
-    nobody = await place.browser()
+    visitor = await place.browser()
     pages = []
     for _ in range(6):
         place.clock.move(profile.RESEND_AFTER)
-        page = await nobody.post("/forgot", {"email": ADA})
+        page = await visitor.post("/forgot", {"email": ADA})
         pages.append((page.status_code, page.text))
         await mails(place)
     assert len(await mails(place)) == 3
@@ -70,10 +70,10 @@ async def test_the_page_does_not_show_that_an_email_was_held_back(place: WebApp)
 
 
 async def test_requested_emails_do_not_suppress_security_notices(place: WebApp) -> None:
-    ada, nobody = await signed_up(place), await place.browser()
+    ada, visitor = await signed_up(place), await place.browser()
     for _ in range(6):
         place.clock.move(profile.RESEND_AFTER)
-        await nobody.post("/forgot", {"email": ADA})
+        await visitor.post("/forgot", {"email": ADA})
         await mails(place)
     before = await mails(place)
     await ada.post("/account/password", {"current_password": PASSWORD, "password": OTHER})

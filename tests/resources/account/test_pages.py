@@ -93,7 +93,7 @@ async def test_signs_up_out_and_in(place: WebApp) -> None:
     ada = await signed_up(place)
     page = await ada.get("/account")
     assert page.status_code == 200
-    assert "Confirm your email address" not in page.text  # nobody sends mail here, so she need not wait for one
+    assert "Confirm your email address" not in page.text  # this service sends no email, so none is needed
     before = ada.client.cookies["waypost"]
     assert (await ada.post("/logout")).headers["location"] == "/login"
     assert (await ada.get("/account")).headers["location"] == "/login?next=/account"
@@ -106,17 +106,17 @@ async def test_signs_up_out_and_in(place: WebApp) -> None:
 
 
 async def test_sign_in_asks_for_empty_fields(place: WebApp) -> None:
-    nobody = await place.browser()
+    visitor = await place.browser()
     for email, password in (("", ""), (" ", PASSWORD), ("ada@example.com", "")):
-        refused = await nobody.post("/login", {"email": email, "password": password})
+        refused = await visitor.post("/login", {"email": email, "password": password})
         assert (refused.status_code, sign_in.NO_CREDENTIALS in refused.text) == (422, True)
 
 
 async def test_sign_in_does_not_reveal_who_has_an_account(place: WebApp) -> None:
     await signed_up(place)
-    nobody = await place.browser()
+    visitor = await place.browser()
     answers = [
-        await nobody.post("/login", {"email": email, "password": password})
+        await visitor.post("/login", {"email": email, "password": password})
         for email, password in (
             ("ada@example.com", OTHER),
             ("eve@example.com", OTHER),
@@ -129,14 +129,14 @@ async def test_sign_in_does_not_reveal_who_has_an_account(place: WebApp) -> None
     known, unknown = answers[0].text, answers[1].text.replace("eve@", "ada@")
     assert known == unknown
     assert OTHER not in known
-    forgot = [(await nobody.post("/forgot", {"email": f"{who}@example.com"})).text for who in ("ada", "eve")]
+    forgot = [(await visitor.post("/forgot", {"email": f"{who}@example.com"})).text for who in ("ada", "eve")]
     assert forgot[0] == forgot[1].replace("eve@", "ada@")
     assert [mail["to"] for mail in await mails(place) if "/reset/" in mail["text"]] == ["ada@example.com"]
 
 
 async def test_errors_are_shown_beside_their_fields_and_input_is_kept(place: WebApp) -> None:
     await signed_up(place)
-    nobody = await place.browser()
+    visitor = await place.browser()
     for fields, faults in (
         ({"name": HOSTILE, "email": "nonsense", "password": "short"}, ["email", "password"]),
         ({"name": "Ada", "email": "ada@example.com", "password": OTHER}, ["email"]),
@@ -144,7 +144,7 @@ async def test_errors_are_shown_beside_their_fields_and_input_is_kept(place: Web
         ({"name": "x" * 300, "email": "new@example.com", "password": OTHER}, ["name"]),
         ({"name": ""}, ["email", "password"]),
     ):
-        page = await nobody.post("/signup", fields)
+        page = await visitor.post("/signup", fields)
         assert page.status_code == 422
         assert re.findall(r'class="error" id="(\w+)-error"', page.text) == faults
         assert fields.get("password", HOSTILE) not in page.text
@@ -226,19 +226,19 @@ async def test_resets_a_password(place: WebApp) -> None:
     sent = [mail for mail in await mails(place) if "/reset/" in mail["text"]]
     assert len(sent) == 1
     path = way(sent[0])
-    nobody = await place.browser()
+    visitor = await place.browser()
     for _ in range(2):
-        assert "ada@example.com" in (await nobody.get(path)).text  # looking spends nothing
-    assert (await nobody.post(path, {"password": "short"})).status_code == 422
-    assert (await nobody.post(path, {"password": OTHER})).headers["location"] == "/"
-    assert (await nobody.get("/account")).status_code == 200
+        assert "ada@example.com" in (await visitor.get(path)).text  # looking spends nothing
+    assert (await visitor.post(path, {"password": "short"})).status_code == 422
+    assert (await visitor.post(path, {"password": OTHER})).headers["location"] == "/"
+    assert (await visitor.get("/account")).status_code == 200
     assert (await ada.get("/account")).status_code == 303  # every session ended
-    assert (await nobody.post(path, {"password": PASSWORD})).status_code == 404
+    assert (await visitor.post(path, {"password": PASSWORD})).status_code == 404
     assert [(await signed_in(place, each)).status_code for each in (PASSWORD, OTHER)] == [422, 303]
     await ada.post("/forgot", {"email": "ada@example.com"})
     path = way((await mails(place))[-1])
     place.clock.move(timedelta(hours=1))
-    assert (await nobody.get(path)).status_code == 404
+    assert (await visitor.get(path)).status_code == 404
 
 
 @pytest.mark.parametrize(("privacy", "kept"), [("full", "127.0.0.1"), ("truncated", "127.0.0.0"), ("none", "")])
@@ -282,17 +282,17 @@ async def test_a_plan_starts_when_the_email_is_confirmed(mailing: WebApp) -> Non
     mailing.clock.move(timedelta(minutes=2))
     await ada.post("/account/confirm")
     first, second = (way(mail) for mail in await mails(mailing))
-    nobody = await mailing.browser()
+    visitor = await mailing.browser()
     for _ in range(2):
-        assert "ada@example.com" in (await nobody.get(second)).text
+        assert "ada@example.com" in (await visitor.get(second)).text
     for password in ("", OTHER):
-        page = await nobody.post(second, {"password": password})
+        page = await visitor.post(second, {"password": password})
         assert page.status_code == 422
         assert 'id="password-error"' in page.text
         assert 'href="/forgot"' in page.text
     assert (await owner(mailing)).confirmed_at is None
-    assert (await nobody.post(second, {"password": PASSWORD})).headers["location"] == "/account?done=confirmed"
-    assert (await nobody.get("/account")).status_code == 200
+    assert (await visitor.post(second, {"password": PASSWORD})).headers["location"] == "/account?done=confirmed"
+    assert (await visitor.get("/account")).status_code == 200
     now = await owner(mailing)
     assert (now.plan_type, now.trial_ends_at) == ("trial", mailing.clock() + timedelta(days=14))
     assert "Confirm your email address" not in (await ada.get("/account")).text
@@ -303,12 +303,12 @@ async def test_a_plan_starts_when_the_email_is_confirmed(mailing: WebApp) -> Non
 
 
 async def test_a_password_reset_requires_an_email_address(mailing: WebApp) -> None:
-    nobody = await mailing.browser()
+    visitor = await mailing.browser()
     for email in ("", "ada", "ada@"):
-        refused = await nobody.post("/forgot", {"email": email})
+        refused = await visitor.post("/forgot", {"email": email})
         assert (refused.status_code, 'id="email-error"' in refused.text) == (422, True)
     assert await mails(mailing) == []
-    assert "we sent a link to it" in (await nobody.post("/forgot", {"email": "ada@example.com"})).text
+    assert "we sent a link to it" in (await visitor.post("/forgot", {"email": "ada@example.com"})).text
 
 
 async def test_a_service_without_emails_does_not_claim_to_send_one(place: WebApp) -> None:
@@ -374,9 +374,9 @@ async def test_changes_the_email_after_confirmation(mailing: WebApp) -> None:
     assert [mail["to"] for mail in moves] == ["lovelace@example.com"] * 2
     assert await owner(mailing)
     await bob.post("/account/email", {"email": "lovelace@example.com"})
-    nobody = await mailing.browser()
-    assert 'href="/forgot"' not in (await nobody.get(way(moves[0]))).text
-    response = await nobody.post(way(moves[0]), {"password": OTHER})
+    visitor = await mailing.browser()
+    assert 'href="/forgot"' not in (await visitor.get(way(moves[0]))).text
+    response = await visitor.post(way(moves[0]), {"password": OTHER})
     assert response.status_code == 422
     assert sign_in.WRONG_PASSWORD in response.text  # who reads that email may not be ada
     assert (await bob.post(way(moves[0]), {"password": ""})).status_code == 422
@@ -391,11 +391,11 @@ async def test_changes_the_email_after_confirmation(mailing: WebApp) -> None:
 
 async def test_emails_do_not_reveal_accounts_and_are_limited(mailing: WebApp) -> None:
     eve, bob = await mailing.browser("eve@example.com"), await mailing.browser("bob@example.com")
-    nobody = await mailing.browser()
+    visitor = await mailing.browser()
     answers = []
     for email in ("bob@example.com", "new@example.com"):
         moved = await eve.post("/account/email", {"email": email})
-        joined = [await nobody.post("/signup", {"name": "B", "email": email, "password": OTHER}) for _ in range(2)]
+        joined = [await visitor.post("/signup", {"name": "B", "email": email, "password": OTHER}) for _ in range(2)]
         answers.append([(each.status_code, each.text.replace("new@", "bob@")) for each in (moved, *joined)])
     assert answers[0] == answers[1]
     sent = [(mail["to"], mail["subject"]) for mail in await mails(mailing)]
@@ -525,33 +525,35 @@ async def test_a_sign_in_link_works_once_and_only_by_its_button(place: WebApp) -
 
 
 async def test_large_forms_are_refused(place: WebApp) -> None:
-    nobody = await place.browser()
+    visitor = await place.browser()
     for files in (None, {"x": b"a file"}):
         for size, status in ((70_000, 413), (1_000, 422)):
             fields = {"email": "x" * size, "password": "x"}
-            assert (await nobody.post("/login", fields, files=files)).status_code == status
+            assert (await visitor.post("/login", fields, files=files)).status_code == status
 
 
 @pytest.mark.parametrize("policy", ["invite", "closed"])
 async def test_the_signup_policy_is_applied(database_url: str, tmp_path: Path, policy: str) -> None:
     async with open_place(database_url, tmp_path, signup=policy, smtp_url="smtp://mail.test") as place:
-        nobody, deps = await place.browser(), new_deps(place.settings, place.db, place.clock)
+        visitor, deps = await place.browser(), new_deps(place.settings, place.db, place.clock)
         fields = {"name": "Eve", "email": "eve@example.com", "password": PASSWORD}
-        assert {(await nobody.get("/signup")).status_code, (await nobody.post("/signup", fields)).status_code} == {403}
-        assert "/signup" not in (await nobody.get("/login")).text
+        assert {(await visitor.get("/signup")).status_code, (await visitor.post("/signup", fields)).status_code} == {
+            403
+        }
+        assert "/signup" not in (await visitor.get("/login")).text
         if policy == "closed":
             with pytest.raises(signup.Forbidden):
                 await signup.invite(deps, "ada@example.com")
             return
         path = (await signup.invite(deps, "Ada@example.com")).url.removeprefix(BASE_URL)
         assert way((await mails(place))[0]) == path
-        assert "ada@example.com" in (await nobody.get(path)).text
-        assert (await nobody.post(path, fields | {"password": "x"})).status_code == 422
-        assert (await nobody.post(path, fields)).status_code == 303
+        assert "ada@example.com" in (await visitor.get(path)).text
+        assert (await visitor.post(path, fields | {"password": "x"})).status_code == 422
+        assert (await visitor.post(path, fields)).status_code == 303
         ada = await owner(place)
         assert ada.confirmed_at is not None
         assert ada.plan_type == "trial"
-        assert (await nobody.post(path, fields)).status_code == 404
+        assert (await visitor.post(path, fields)).status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -653,7 +655,7 @@ async def test_deletes_an_account(place: WebApp, tmp_path: Path) -> None:
             await by_name[account_deletion.JOB](job)
     feed.close()
     assert [row.email for row in await rows(place, select(accounts.c.email))] == ["bob@example.com"]
-    assert await due(place, "mail.send", keep=True) == []  # nobody is written to who has left
+    assert await due(place, "mail.send", keep=True) == []  # a deleted account gets no email
     assert [row.slug for row in await rows(place, select(links.c.slug))] == ["bobs"]
     kept = await rows(place, select(slugs.c.slug, slugs.c.account_id, slugs.c.link_id).where(slugs.c.slug == "adas"))
     assert kept == [("adas", ada.account.id, None)]

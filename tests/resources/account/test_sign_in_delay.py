@@ -46,7 +46,7 @@ async def signed_up(place: WebApp) -> Browser:
 
 
 async def guess(place: WebApp, n: int, email: str = ADA, password: str = WRONG) -> httpx.Response:
-    """From an address and a browser that nobody has used before."""
+    """Sign in from a new IP address and a new browser."""
     address = (f"203.0.{n // 250}.{n % 250 + 1}", 1)
     transport = httpx.ASGITransport(place.site, client=address)
     async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
@@ -134,10 +134,10 @@ async def test_the_password_of_a_confirmation_link_is_delayed_too(
 ) -> None:
     """The page that confirms an address takes the password, too."""
     async with open_place(database_url, tmp_path, smtp_url="smtp://mail.test") as place:
-        nobody = await place.browser()
-        await nobody.post("/signup", {"name": "Ada", "email": ADA, "password": PASSWORD})
+        visitor = await place.browser()
+        await visitor.post("/signup", {"name": "Ada", "email": ADA, "password": PASSWORD})
         path = await confirmation_path(place)
-        statuses = [(await nobody.post(path, {"password": WRONG})).status_code for _ in range(4)]
+        statuses = [(await visitor.post(path, {"password": WRONG})).status_code for _ in range(4)]
         assert statuses == [422, 422, 422, 429]
         assert (await guess(place, 1)).status_code == 429
 
