@@ -72,7 +72,7 @@ async def test_link_form_answers_while_typing(chromium: Browser, service: Servic
     for summary in ("Campaign", "Title and", "Expiry"):
         await page.locator("summary", has_text=summary).click()
     await page.fill("[data-utm=utm_source]", "mail")
-    await expect(page.locator("#resulting")).to_have_text(f"{website.url}/?utm_source=mail")
+    await expect(page.locator("#destination-with-utm")).to_have_text(f"{website.url}/?utm_source=mail")
     await page.fill("#og_title", "Typed")
     await expect(page.locator("#card-title")).to_have_text("Typed")
     await page.fill("#expires_at", "2035-06-01T12:00")
@@ -102,8 +102,8 @@ async def test_link_form_answers_while_typing(chromium: Browser, service: Servic
 
     script = await page.get_attribute("script[src*=links]", "src")
     shown = await page.evaluate(
-        "async ([script, urls, utm]) => { const { resulting } = await import(script);"
-        " return urls.map((url) => resulting(url, utm)) }",
+        "async ([script, urls, utm]) => { const { destinationWithUtm } = await import(script);"
+        " return urls.map((url) => destinationWithUtm(url, utm)) }",
         [script, DESTINATIONS, UTM],
     )
     given = {key: value for key, value in UTM.items() if value}

@@ -1,11 +1,11 @@
-// For every page: copy buttons, confirmation dialogs, forms that are sent once and keep their input, and errors of requests.
+// On every page: copy buttons, confirmation dialogs, forms that are sent once and keep their input, and failed requests.
 
 const toast = (text) => {
-  const place = document.getElementById("toast");
-  if (!place) return;
-  place.textContent = text;
-  place.classList.add("shown");
-  setTimeout(() => place.classList.remove("shown"), 2000);
+  const element = document.getElementById("toast");
+  if (!element) return;
+  element.textContent = text;
+  element.classList.add("shown");
+  setTimeout(() => element.classList.remove("shown"), 2000);
 };
 
 document.addEventListener("click", async (event) => {
@@ -24,10 +24,10 @@ document.addEventListener("click", async (event) => {
     event.preventDefault(); // without scripts, the opener is a link to a page with the same question
     dialog.showModal();
   }
-  const open = event.target.closest("[data-close]") && event.target.closest("dialog[open]");
-  if (open) {
-    event.preventDefault(); // likewise a link back
-    open.close();
+  const openDialog = event.target.closest("[data-close]") && event.target.closest("dialog[open]");
+  if (openDialog) {
+    event.preventDefault(); // without scripts, it is a link back
+    openDialog.close();
   }
 });
 
@@ -38,45 +38,45 @@ document.addEventListener("submit", (event) => {
     event.preventDefault();
     return;
   }
-  keep(form);
+  saveForm(form);
   if (!form.matches("[hx-post], [hx-get], [data-again]")) form.ariaBusy = "true"; // a download does not replace the page
 });
 document.addEventListener("htmx:beforeOnLoad", (event) => {
-  if (event.detail.xhr.getResponseHeader("HX-Redirect")) keep_all(); // to the sign-in page
+  if (event.detail.xhr.getResponseHeader("HX-Redirect")) saveAllForms(); // to the sign-in page
 });
 addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[aria-busy=true]")) form.ariaBusy = null;
 });
 
 // Input survives an expired session: it is restored with the page until the form succeeds.
-const place = (form) => `typed:${location.pathname}:${form.id}`;
+const storageKey = (form) => `typed:${location.pathname}:${form.id}`;
 
-function keep(form) {
+function saveForm(form) {
   if (!form.matches("form[data-keep]")) return;
   const typed = [...new FormData(form)].filter(([, value]) => typeof value === "string");
-  sessionStorage.setItem(place(form), JSON.stringify(typed));
+  sessionStorage.setItem(storageKey(form), JSON.stringify(typed));
 }
 
-function keep_all() {
-  for (const form of document.querySelectorAll("form[data-keep]")) keep(form);
+function saveAllForms() {
+  for (const form of document.querySelectorAll("form[data-keep]")) saveForm(form);
 }
 
-function forget_all() {
-  for (const form of document.querySelectorAll("form[data-keep]")) sessionStorage.removeItem(place(form));
+function clearSavedForms() {
+  for (const form of document.querySelectorAll("form[data-keep]")) sessionStorage.removeItem(storageKey(form));
 }
 
 for (const done of document.querySelectorAll("[data-done]")) {
   for (const form of done.dataset.done.split(" ")) sessionStorage.removeItem(`typed:${form}`);
 }
 for (const form of document.querySelectorAll("form[data-keep]")) {
-  const typed = sessionStorage.getItem(place(form));
-  sessionStorage.removeItem(place(form));
+  const typed = sessionStorage.getItem(storageKey(form));
+  sessionStorage.removeItem(storageKey(form));
   if (!typed || form.querySelector(".error")) continue;
   const values = Map.groupBy(JSON.parse(typed), ([name]) => name);
   for (const field of form.elements) {
-    const known = (values.get(field.name) ?? []).map(([, value]) => value);
-    if (/^(checkbox|radio)$/.test(field.type)) field.checked = known.includes(field.value);
-    else if (known.length && !/^(hidden|submit|file)$/.test(field.type)) field.value = known[0];
+    const saved = (values.get(field.name) ?? []).map(([, value]) => value);
+    if (/^(checkbox|radio)$/.test(field.type)) field.checked = saved.includes(field.value);
+    else if (saved.length && !/^(hidden|submit|file)$/.test(field.type)) field.value = saved[0];
   }
 }
 
@@ -89,22 +89,22 @@ const describe = (xhr) => {
   if (xhr.status === 404) return "This no longer exists. Reload the page.";
   return "The request was refused. Reload the page and try again.";
 };
-let later = new WeakSet(); // requests started since then: only their success clears the line
-const fail = (text) => {
+let laterRequests = new WeakSet(); // requests started since then: only their success clears the line
+const showError = (text) => {
   if (!alertLine) return;
-  keep_all();
-  later = new WeakSet();
+  saveAllForms();
+  laterRequests = new WeakSet();
   if (alertLine.textContent !== text) alertLine.textContent = text;
 };
-document.addEventListener("htmx:responseError", (event) => fail(describe(event.detail.xhr)));
+document.addEventListener("htmx:responseError", (event) => showError(describe(event.detail.xhr)));
 for (const lost of ["htmx:sendError", "htmx:timeout"]) {
-  document.addEventListener(lost, () => fail("No response. Check your connection and try again. Your input is kept."));
+  document.addEventListener(lost, () => showError("No response. Check your connection and try again. Your input is kept."));
 }
-document.addEventListener("htmx:beforeSend", (event) => later.add(event.detail.xhr));
+document.addEventListener("htmx:beforeSend", (event) => laterRequests.add(event.detail.xhr));
 document.addEventListener("htmx:afterRequest", ({ detail }) => {
-  if (!detail.successful || !alertLine?.textContent || !later.has(detail.xhr)) return;
+  if (!detail.successful || !alertLine?.textContent || !laterRequests.has(detail.xhr)) return;
   alertLine.textContent = "";
-  if (!detail.xhr.getResponseHeader("HX-Redirect")) forget_all(); // otherwise old input would replace newer input
+  if (!detail.xhr.getResponseHeader("HX-Redirect")) clearSavedForms(); // otherwise old input would replace newer input
 });
 
 // On phones the menu starts closed, and Escape closes it.

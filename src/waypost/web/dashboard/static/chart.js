@@ -4,16 +4,16 @@ const language = "en-GB"; // days before months, as the server writes them
 const style = getComputedStyle(document.documentElement);
 const token = (name) => style.getPropertyValue(name).trim();
 
-// Countries and moments, in words
+// Names of countries, and relative times
 
 const countries = new Intl.DisplayNames(language, { type: "region", fallback: "code" });
 
-function name_countries(within) {
-  for (const place of within.querySelectorAll("[data-country]")) {
+function nameCountries(within) {
+  for (const element of within.querySelectorAll("[data-country]")) {
     try {
-      place.textContent = countries.of(place.dataset.country);
+      element.textContent = countries.of(element.dataset.country);
     } catch {
-      // no code of a country that the browser knows: it stays as it is
+      // the browser does not know the country: its code stays
     }
   }
 }
@@ -21,7 +21,7 @@ function name_countries(within) {
 const ago = new Intl.RelativeTimeFormat(language);
 const UNITS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]];
 
-function show_times() {
+function updateTimes() {
   for (const time of document.querySelectorAll("#clicks time")) {
     const seconds = (Date.now() - Date.parse(time.dateTime)) / 1000;
     const unit = UNITS.find(([, length]) => seconds >= length);
@@ -31,9 +31,9 @@ function show_times() {
 
 // The time zone: the browser's from the second page on, by a cookie; on the first one the statistics are requested again
 
-const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-function remember(zone) {
+function saveZone(zone) {
   document.cookie = `timezone=${zone}; path=/; max-age=31536000; samesite=lax`;
 }
 
@@ -46,7 +46,7 @@ const NEW_NAMES = {
   "Pacific/Ponape": "Pacific/Pohnpei", "Pacific/Truk": "Pacific/Chuuk",
 };
 
-function offer_zones() {
+function offerZones() {
   const select = document.getElementById("timezone");
   if (!select || select.querySelector("optgroup")) return;
   const chosen = select.value;
@@ -54,9 +54,9 @@ function offer_zones() {
   const all = Object.assign(document.createElement("optgroup"), { label: "All" });
   common.append(...select.options);
   const offered = new Set([...common.children].map((option) => option.value));
-  for (const zone of [here, ...Intl.supportedValuesOf("timeZone")]) {
+  for (const zone of [ownZone, ...Intl.supportedValuesOf("timeZone")]) {
     const name = NEW_NAMES[zone] ?? zone;
-    if (!zone || offered.has(zone) || (zone !== here && offered.has(name))) continue;
+    if (!zone || offered.has(zone) || (zone !== ownZone && offered.has(name))) continue;
     all.append(new Option(name.replaceAll("_", " "), zone));
     offered.add(zone).add(name);
   }
@@ -65,87 +65,87 @@ function offer_zones() {
   select.value = chosen;
 }
 
-function settle_zone() {
+function applyOwnZone() {
   const select = document.getElementById("timezone");
-  if (!select || !here || document.cookie.includes("timezone=")) return;
-  remember(here);
-  if (select.value === here || new URLSearchParams(location.search).has("timezone")) return;
-  select.value = here;
+  if (!select || !ownZone || document.cookie.includes("timezone=")) return;
+  saveZone(ownZone);
+  if (select.value === ownZone || new URLSearchParams(location.search).has("timezone")) return;
+  select.value = ownZone;
   select.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
 document.addEventListener("change", (event) => {
-  if (event.target.id === "timezone") remember(event.target.value);
+  if (event.target.id === "timezone") saveZone(event.target.value);
 });
 
 // The chart
 
-const FORMS = {
+const READOUT_FORMATS = {
   hour: { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
   day: { weekday: "short", day: "numeric", month: "short", year: "numeric" },
   week: { day: "numeric", month: "short", year: "numeric" },
   month: { month: "long", year: "numeric" },
 };
-const MARKS = {
+const TICK_FORMATS = {
   hour: { hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
   day: { day: "numeric", month: "short" },
   week: { day: "numeric", month: "short" },
   month: { month: "short", year: "numeric" },
 };
 const count = new Intl.NumberFormat(language);
-const brief = new Intl.NumberFormat(language, { notation: "compact" });
+const compact = new Intl.NumberFormat(language, { notation: "compact" });
 let chart = null;
 
 function draw() {
   chart?.destroy();
   chart = null;
-  const place = document.querySelector("[data-chart]");
-  if (!place || !window.uPlot) return;
-  const series = JSON.parse(place.parentElement.querySelector(".chart-data").textContent);
+  const element = document.querySelector("[data-chart]");
+  if (!element || !window.uPlot) return;
+  const series = JSON.parse(element.parentElement.querySelector(".chart-data").textContent);
   const readout = document.createElement("p");
   readout.className = "readout";
-  place.replaceChildren(readout);
-  chart = new uPlot(options(series, place, readout), [series.at, series.clicks, series.visitors], place);
+  element.replaceChildren(readout);
+  chart = new uPlot(options(series, element, readout), [series.at, series.clicks, series.visitors], element);
 }
 
-function options(series, place, readout) {
-  const moment = new Intl.DateTimeFormat(language, { ...FORMS[series.interval], timeZone: series.zone });
-  const mark = new Intl.DateTimeFormat(language, { ...MARKS[series.interval], timeZone: series.zone });
+function options(series, element, readout) {
+  const readoutFormat = new Intl.DateTimeFormat(language, { ...READOUT_FORMATS[series.interval], timeZone: series.zone });
+  const tickFormat = new Intl.DateTimeFormat(language, { ...TICK_FORMATS[series.interval], timeZone: series.zone });
   const grid = { stroke: token("--line"), width: 1 };
   const axis = { stroke: token("--muted"), font: "12px system-ui, sans-serif", ticks: { show: false } };
   const dots = { show: series.at.length < 3, size: 7 };
   return {
-    width: place.clientWidth,
+    width: element.clientWidth,
     height: 224,
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
     scales: { x: { time: false, range: (_, from, to) => (from === to ? [from - 1, to + 1] : [from, to]) }, y: { range: (_, __, most) => [0, Math.max(4, most * 1.08)] } },
     axes: [
-      { ...axis, grid: { show: false }, size: 32, space: 76, splits: (plot) => marks(plot, series.at), values: (_, at) => at.map((each) => mark.format(each * 1000)) },
-      { ...axis, grid, size: 44, space: 34, incrs: whole(), values: (_, values) => values.map((value) => brief.format(value)) },
+      { ...axis, grid: { show: false }, size: 32, space: 76, splits: (plot) => ticks(plot, series.at), values: (_, at) => at.map((time) => tickFormat.format(time * 1000)) },
+      { ...axis, grid, size: 44, space: 34, incrs: wholeSteps(), values: (_, values) => values.map((value) => compact.format(value)) },
     ],
     series: [
       {},
       { stroke: token("--accent"), fill: token("--accent-soft"), width: 2, points: dots },
       { stroke: token("--muted"), width: 1.5, dash: [4, 4], points: { ...dots, stroke: token("--muted") } },
     ],
-    hooks: { setCursor: [(plot) => read(plot.cursor.idx, series, readout, moment)], ready: [() => read(null, series, readout, moment)] },
+    hooks: { setCursor: [(plot) => updateReadout(plot.cursor.idx, series, readout, readoutFormat)], ready: [() => updateReadout(null, series, readout, readoutFormat)] },
   };
 }
 
 // As many of the entries as fit, evenly, the first and the last not cut off.
-function marks(plot, at) {
+function ticks(plot, at) {
   const capacity = Math.max(1, Math.floor(plot.bbox.width / devicePixelRatio / 84));
   const step = Math.max(1, Math.ceil(at.length / capacity));
   const first = at.length > capacity ? Math.floor(step / 2) : 0;
   return at.filter((_, index) => index % step === first);
 }
 
-const whole = () => [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500].concat(
+const wholeSteps = () => [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500].concat(
   [1e3, 1e4, 1e5, 1e6, 1e7, 1e8].flatMap((size) => [size, 2 * size, 2.5 * size, 5 * size]),
 );
 
-function read(index, series, readout, moment) {
+function updateReadout(index, series, readout, readoutFormat) {
   const part = (name, text) => {
     const span = document.createElement("span");
     span.className = name;
@@ -156,7 +156,7 @@ function read(index, series, readout, moment) {
     readout.replaceChildren(part("key", "Clicks"), part("key dashed", "Visitors"));
     return;
   }
-  const when = moment.format(series.at[index] * 1000);
+  const when = readoutFormat.format(series.at[index] * 1000);
   readout.replaceChildren(
     part("when", series.interval === "week" ? `Week of ${when}` : when),
     part("key", `${count.format(series.clicks[index])} clicks`),
@@ -166,57 +166,57 @@ function read(index, series, readout, moment) {
 }
 
 new ResizeObserver(() => {
-  const place = document.querySelector("[data-chart]");
-  if (chart && place?.clientWidth && chart.width !== place.clientWidth) {
-    chart.setSize({ width: place.clientWidth, height: chart.height });
+  const element = document.querySelector("[data-chart]");
+  if (chart && element?.clientWidth && chart.width !== element.clientWidth) {
+    chart.setSize({ width: element.clientWidth, height: chart.height });
   }
 }).observe(document.querySelector("main"));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 
 // Clicks as they arrive: rows on top, and statistics at most once in three seconds
 
-const SHOWN = 12;
-const PAUSE = 3000;
+const MAX_ROWS = 12;
+const REFRESH_INTERVAL = 3000;
 const latest = document.querySelector("[data-live]");
 let stream = null;
 let refreshing = null;
-let is_stale = false;
+let isStale = false;
 
 function listen() {
   stream = new EventSource(latest.dataset.live);
   const badge = latest.querySelector("[data-live-badge]");
   stream.addEventListener("open", () => { badge.hidden = false; });
   stream.addEventListener("error", () => { badge.hidden = true; });
-  stream.addEventListener("clicks", (event) => arrive(event.data));
+  stream.addEventListener("clicks", (event) => addClicks(event.data));
 }
 
-function arrive(html) {
+function addClicks(html) {
   const list = document.getElementById("clicks");
-  const held = document.createElement("template");
-  held.innerHTML = html;
-  const fresh = [...held.content.children].filter((row) => !document.getElementById(row.id));
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  const fresh = [...template.content.children].filter((row) => !document.getElementById(row.id));
   if (!fresh.length) return;
   for (const row of fresh) row.classList.add("fresh");
   list.prepend(...fresh);
-  while (list.children.length > SHOWN) list.lastElementChild.remove();
+  while (list.children.length > MAX_ROWS) list.lastElementChild.remove();
   document.getElementById("no-clicks").hidden = true;
-  name_countries(list);
-  show_times();
+  nameCountries(list);
+  updateTimes();
   refresh();
 }
 
 async function refresh() {
-  is_stale = true;
+  isStale = true;
   if (refreshing || !document.querySelector("[data-refresh=on]")) return;
   refreshing = setTimeout(() => {
     refreshing = null;
-    if (is_stale) refresh();
-  }, PAUSE);
-  is_stale = false;
-  const address = location.href;
-  const answer = await fetch(address, { headers: { "HX-Request": "true" } });
-  if (!answer.ok || address !== location.href) return;
-  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (isStale) refresh();
+  }, REFRESH_INTERVAL);
+  isStale = false;
+  const url = location.href;
+  const response = await fetch(url, { headers: { "HX-Request": "true" } });
+  if (!response.ok || url !== location.href) return;
+  const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
   const parts = [...fresh.querySelectorAll("[data-fresh]")];
   const statistics = document.getElementById("statistics");
   if (parts.every((part) => document.getElementById(part.id))) {
@@ -225,17 +225,17 @@ async function refresh() {
     const replacement = fresh.getElementById("statistics");
     statistics.replaceWith(replacement);
     window.htmx?.process(replacement);
-    begin();
+    setUp();
   }
 }
 
 // Elements that have the focus or are being read are not replaced.
 function replace(part) {
   const old = document.getElementById(part.id);
-  const is_read = old.matches("#series:hover") || old.contains(document.activeElement) || old.querySelector("details[open]");
-  if (is_read) return;
+  const isRead = old.matches("#series:hover") || old.contains(document.activeElement) || old.querySelector("details[open]");
+  if (isRead) return;
   old.replaceWith(part);
-  name_countries(part);
+  nameCountries(part);
   if (part.querySelector("[data-chart]")) draw();
 }
 
@@ -245,19 +245,19 @@ if (latest && window.EventSource) {
     stream.close();
     if (!document.hidden) listen();
   });
-  setInterval(show_times, 15000);
+  setInterval(updateTimes, 15000);
 }
 
-function begin() {
-  name_countries(document);
-  offer_zones();
+function setUp() {
+  nameCountries(document);
+  offerZones();
   draw();
 }
 
 document.addEventListener("htmx:afterSettle", ({ target }) => {
-  name_countries(target);
-  offer_zones();
+  nameCountries(target);
+  offerZones();
   if (target.querySelector("[data-chart]")) draw();
 });
-begin();
-document.addEventListener("DOMContentLoaded", settle_zone); // htmx listens from then on
+setUp();
+document.addEventListener("DOMContentLoaded", applyOwnZone); // htmx listens from then on

@@ -27,8 +27,8 @@ document.addEventListener("keydown", (event) => {
 });
 
 const KEYS = ["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"];
-const quoted = (text) => encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
-const read = (name) => {
+const encodeValue = (text) => encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+const decodeName = (name) => {
   try {
     return decodeURIComponent(name.replaceAll("+", " "));
   } catch {
@@ -37,43 +37,43 @@ const read = (name) => {
 };
 
 // As the server builds it: parameters of the same names are removed, ours come last, a path without a file ends with a slash.
-export function resulting(destination, utm) {
+export function destinationWithUtm(destination, utm) {
   const names = KEYS.filter((key) => utm[key]);
   if (!names.length || !URL.canParse(destination)) return destination;
   const url = /^[!#-;=?-[\]_a-z~]+$/i.test(destination) ? destination : new URL(destination).href;
   const [, start, query, fragment] = url.match(/^([^?#]*)(?:\?([^#]*))?(#.*)?$/);
   const [, scheme, authority, rest] = start.match(/^([^:]+):\/\/([^/]*)\/?(.*)$/);
   const path = rest && !rest.endsWith("/") && !rest.split("/").at(-1).includes(".") ? `${rest}/` : rest;
-  const others = (query ?? "").split("&").filter((part) => part && !names.includes(read(part.split("=")[0])));
-  const own = names.map((key) => `${key}=${quoted(utm[key])}`);
+  const others = (query ?? "").split("&").filter((part) => part && !names.includes(decodeName(part.split("=")[0])));
+  const own = names.map((key) => `${key}=${encodeValue(utm[key])}`);
   return `${scheme.toLowerCase()}://${authority.toLowerCase()}/${path}?${[...others, ...own].join("&")}${fragment ?? ""}`;
 }
 
 const form = document.getElementById("link");
-if (form) fill(form);
+if (form) setUpForm(form);
 
-function fill(form) {
+function setUpForm(form) {
   const field = (name) => form.elements.namedItem(name);
   const { destination_url: destination, slug, new_tags: tags, expires_at: expiry, expires_offset: offset } = form.elements;
 
-  // the resulting short link and destination
-  const show = () => {
+  // the short URL, and the destination with its UTM parameters
+  const updateUrls = () => {
     const host = field("hostname")?.value ?? form.querySelector("#hostname-only").textContent;
     form.querySelector("#short").textContent = `${host}/${slug.value || "…"}`;
-    const utm = Object.fromEntries([...form.querySelectorAll("[data-utm]")].map((each) => [each.dataset.utm, each.value]));
-    form.querySelector("#resulting").textContent = resulting(destination.value.trim(), utm);
-    shared();
+    const utm = Object.fromEntries([...form.querySelectorAll("[data-utm]")].map((input) => [input.dataset.utm, input.value]));
+    form.querySelector("#destination-with-utm").textContent = destinationWithUtm(destination.value.trim(), utm);
+    updateCard();
   };
 
   // the card: input wins over the destination page
-  const shared = () => {
-    const seen = form.querySelector("#card figcaption");
-    if (!seen) return;
+  const updateCard = () => {
+    const caption = form.querySelector("#card figcaption");
+    if (!caption) return;
     for (const [name, key] of [["title", "title"], ["og_title", "ogTitle"], ["og_description", "ogDescription"], ["og_image", "ogImage"]]) {
-      if (!form.dataset.link) field(name).placeholder = seen.dataset[key];
+      if (!form.dataset.link) field(name).placeholder = caption.dataset[key];
     }
-    form.querySelector("#card-title").textContent = field("og_title").value || seen.dataset.ogTitle || field("title").value || "Untitled";
-    form.querySelector("#card-description").textContent = (field("og_description").value || seen.dataset.ogDescription).slice(0, 300);
+    form.querySelector("#card-title").textContent = field("og_title").value || caption.dataset.ogTitle || field("title").value || "Untitled";
+    form.querySelector("#card-description").textContent = (field("og_description").value || caption.dataset.ogDescription).slice(0, 300);
   };
 
   // the card's image: the chosen file, else the typed URL, else for a new link the image of the destination page
@@ -110,33 +110,33 @@ function fill(form) {
   const preview = () => {
     const typed = destination.value.trim();
     destination.value = typed && !typed.includes("://") && /^(?!\w+:\D)[^\s/]+\.[^\s/]+/.test(typed) ? `https://${typed}` : typed;
-    show();
+    updateUrls();
     if (destination.value === previewed || (destination.value && !destination.checkValidity())) return;
     previewed = destination.value;
     htmx.trigger(destination, "preview");
   };
-  let waiting;
+  let previewTimer;
   destination.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(() => URL.canParse(destination.value) && preview(), 600);
+    clearTimeout(previewTimer);
+    previewTimer = setTimeout(() => URL.canParse(destination.value) && preview(), 600);
   });
   destination.addEventListener("change", preview);
-  form.addEventListener("input", show);
+  form.addEventListener("input", updateUrls);
   form.addEventListener("htmx:afterSwap", ({ detail }) => {
-    shared();
+    updateCard();
     if (detail.target.id === "card" && (field("og_image_file").files[0] || field("og_image").value.trim())) showImage();
   });
 
-  // tags become chips
-  const chip = () => {
-    for (const tag of tags.value.split(",").map((each) => each.trim()).filter(Boolean)) {
-      const known = [...form.querySelectorAll("[name='tags[]']")].find((each) => each.value === tag);
+  // typed tags become checkboxes
+  const addTags = () => {
+    for (const tag of tags.value.split(",").map((text) => text.trim()).filter(Boolean)) {
+      const known = [...form.querySelectorAll("[name='tags[]']")].find((box) => box.value === tag);
       if (known) known.checked = true;
-      else form.querySelector("#chips").append(newChip(tag));
+      else form.querySelector("#chips").append(newTag(tag));
     }
     tags.value = "";
   };
-  const newChip = (tag) => {
+  const newTag = (tag) => {
     const label = Object.assign(document.createElement("label"), { className: "badge check" });
     const box = Object.assign(document.createElement("input"), { type: "checkbox", name: "tags[]", value: tag, checked: true });
     const text = Object.assign(document.createElement("span"), { textContent: tag, dir: "auto" });
@@ -146,19 +146,19 @@ function fill(form) {
   tags.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !tags.value.trim()) return;
     event.preventDefault();
-    chip();
+    addTags();
   });
   tags.addEventListener("input", (event) => {
     const picked = !(event instanceof InputEvent) || event.inputType === "insertReplacementText"; // a suggestion was chosen
-    if (picked || tags.value.endsWith(",")) chip();
+    if (picked || tags.value.endsWith(",")) addTags();
   });
   // when a click leaves the field, wait for its end: a new chip would move the click's target
   let isPressed = false;
   addEventListener("pointerdown", () => { isPressed = true; }, true);
   for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { isPressed = false; }, true);
   tags.addEventListener("change", () => {
-    if (isPressed) addEventListener("pointerup", () => setTimeout(chip), { once: true });
-    else chip();
+    if (isPressed) addEventListener("pointerup", () => setTimeout(addTags), { once: true });
+    else addTags();
   });
 
   // the expiry is shown and entered in the browser's time zone, and sent with its offset at that time
@@ -171,7 +171,7 @@ function fill(form) {
   };
   expiry.addEventListener("input", setOffset);
   setOffset();
-  show();
+  updateUrls();
   // a destination from the page's URL is previewed only after the first interaction: any site can link here with one
   if (!destination.value || form.dataset.link) return;
   const started = new AbortController();

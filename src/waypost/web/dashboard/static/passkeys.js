@@ -10,9 +10,9 @@ const REFUSED = {
 };
 
 function decode(options) {
-  const known = (options.excludeCredentials ?? []).map((each) => ({ ...each, id: bytes(each.id) }));
+  const excluded = (options.excludeCredentials ?? []).map((credential) => ({ ...credential, id: bytes(credential.id) }));
   const publicKey = { ...options, challenge: bytes(options.challenge) };
-  if (options.user) Object.assign(publicKey, { user: { ...options.user, id: bytes(options.user.id) }, excludeCredentials: known });
+  if (options.user) Object.assign(publicKey, { user: { ...options.user, id: bytes(options.user.id) }, excludeCredentials: excluded });
   return { publicKey };
 }
 
@@ -27,14 +27,14 @@ function encode(credential) {
 
 async function sign(form) {
   const body = new URLSearchParams(new FormData(form));
-  const reply = await fetch(form.dataset.options, { method: "POST", body });
-  if (!reply.ok) {
-    const message = reply.status === 422 ? (await reply.json()).error : "Too many attempts. Try again in a minute.";
+  const response = await fetch(form.dataset.options, { method: "POST", body });
+  if (!response.ok) {
+    const message = response.status === 422 ? (await response.json()).error : "Too many attempts. Try again in a minute.";
     throw Object.assign(new Error(message), { isServerError: true });
   }
-  const options = decode(await reply.json());
-  const made = form.dataset.passkey === "make" ? navigator.credentials.create(options) : navigator.credentials.get(options);
-  return encode(await made);
+  const options = decode(await response.json());
+  const credential = form.dataset.passkey === "make" ? navigator.credentials.create(options) : navigator.credentials.get(options);
+  return encode(await credential);
 }
 
 if (window.PublicKeyCredential) {

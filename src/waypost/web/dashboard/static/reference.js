@@ -1,11 +1,11 @@
 // The API reference. Scalar may send no requests to other sites; the Content-Security-Policy would block them.
 
-const place = document.getElementById("reference");
+const element = document.getElementById("reference");
 
-globalThis.Scalar.createApiReference(place, {
-  url: place.dataset.document,
-  servers: [{ url: place.dataset.server }],
-  baseServerURL: place.dataset.server,
+globalThis.Scalar.createApiReference(element, {
+  url: element.dataset.document,
+  servers: [{ url: element.dataset.server }],
+  baseServerURL: element.dataset.server,
   withDefaultFonts: false,
   telemetry: false,
   proxyUrl: "",
@@ -26,16 +26,16 @@ const name = (text) => (button) => {
   if (!button.ariaLabel && !button.innerText.trim()) button.ariaLabel = text;
 };
 function fixAccessibility() {
-  set(place, "aside[role=navigation], [role=tablist].client-libraries-list, button[role=search], [role=tab].client-libraries", (each) => each.removeAttribute("role"));
-  set(place, "button[aria-selected]:not([role])", (each) => {
-    each.ariaCurrent = each.ariaSelected;
-    each.removeAttribute("aria-selected");
+  set(element, "aside[role=navigation], [role=tablist].client-libraries-list, button[role=search], [role=tab].client-libraries", (widget) => widget.removeAttribute("role"));
+  set(element, "button[aria-selected]:not([role])", (button) => {
+    button.ariaCurrent = button.ariaSelected;
+    button.removeAttribute("aria-selected");
   });
-  set(place, "button[class*=sidebar-b-search]", name("Search"));
-  set(place, "button[class*=copy-button]", (button) => { button.ariaLabel = "Copy"; });
-  set(place, ".client-libraries-list", (list) => list.removeAttribute("aria-orientation"));
-  set(place, "button.client-libraries", name("More languages"));
-  set(place, "ul.endpoints", (list) => { list.tabIndex = 0; });
+  set(element, "button[class*=sidebar-b-search]", name("Search"));
+  set(element, "button[class*=copy-button]", (button) => { button.ariaLabel = "Copy"; });
+  set(element, ".client-libraries-list", (list) => list.removeAttribute("aria-orientation"));
+  set(element, "button.client-libraries", name("More languages"));
+  set(element, "ul.endpoints", (list) => { list.tabIndex = 0; });
 }
 let isDue = false;
 new MutationObserver(() => {
@@ -45,4 +45,4 @@ new MutationObserver(() => {
     isDue = false;
     fixAccessibility();
   });
-}).observe(place, { subtree: true, childList: true, attributeFilter: ["aria-selected", "role"] });
+}).observe(element, { subtree: true, childList: true, attributeFilter: ["aria-selected", "role"] });
