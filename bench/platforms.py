@@ -90,6 +90,10 @@ class Platforms:
     def clear(self) -> None:
         self.requests.clear()
 
+    def reset(self) -> None:
+        self.clear()
+        self.hanging, self.hanging_up = set(), set()
+
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError, ssl.SSLError):
             while await self._answer_one(reader, writer):
@@ -134,7 +138,7 @@ async def platforms() -> AsyncIterator[Platforms]:
 def _rules(secure: int, plain: int) -> str:
     named = [f"MAP {host} 127.0.0.1:{secure}" for host in {*SCRIPT_HOSTS.values(), *_PLATFORMS}]
     own = ["MAP go.test 127.0.0.1", f"MAP destination.test 127.0.0.1:{plain}"]
-    return ", ".join([*named, *own, "MAP * ~NOTFOUND", "EXCLUDE 127.0.0.1"])
+    return ", ".join([*named, *own, "MAP * ~NOTFOUND", "EXCLUDE 127.0.0.1", "EXCLUDE localhost"])
 
 
 def _body(url: str) -> tuple[str, str]:

@@ -13,11 +13,9 @@ from pathlib import Path
 import pytest
 from browser.furnished import Person, SeededService, furnish
 from browser.visits import Visit, of_everybody, of_nobody, of_owner
-from browser.watching import LOOP, watched
+from browser.watching import watched
 from journeys.service import Service
 from playwright.async_api import Browser, Page, expect
-
-pytestmark = LOOP
 
 PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text()

@@ -5,11 +5,9 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
-from browser.watching import LOOP, Watched, watched
+from browser.watching import Watched, watched
 from journeys.service import Service
 from playwright.async_api import Browser, CDPSession, expect
-
-pytestmark = LOOP
 
 PATIENCE = 30_000  # milliseconds; only a broken service makes anybody wait that long
 PASSWORD = "four plain words suffice"

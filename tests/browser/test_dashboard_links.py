@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from browser.watching import LOOP, Watched, watched
+from browser.watching import Watched, watched
 from journeys.service import OWNER, Service, Website
 from playwright.async_api import Browser, expect
 
@@ -14,8 +14,6 @@ from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.kit.urls import canonical
 from waypost.resources.links.rules import destination_with_utm
-
-pytestmark = LOOP
 
 PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
 UTM = {"utm_source": "news (1)*!'", "utm_campaign": "ä&=é", "utm_term": ""}

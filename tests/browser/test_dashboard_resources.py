@@ -1,14 +1,13 @@
 """Codes, domains, pixels and webhooks in a real browser: what follows by itself, and what needs no scripts."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from uuid import UUID
 
-import pytest
 import pytest_asyncio
 import zxingcpp
-from browser.watching import LOOP, Watched, watched
+from browser.watching import Watched, watched
 from journeys.service import Service, Website
 from PIL import Image
 from playwright.async_api import Browser, Page, expect
@@ -20,22 +19,8 @@ from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.resources.domains.model import domains
 
-pytestmark = LOOP
-
 PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
 UPDATED = "[data-image*='style=dots'][data-image*='1d3557']"
-
-
-@pytest.fixture(scope="module")
-def receiver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Receiver]:
-    with Receiver(tmp_path_factory.mktemp("receiver")) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iterator[Service]:
-    with Service(tmp_path_factory.mktemp("service"), WAYPOST_OUTBOUND_CA_FILE=str(receiver.ca_file)) as running:
-        yield running
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -67,7 +52,7 @@ async def download(page: Page, text: str, to: Path) -> Path:
 
 async def test_a_code_is_seen_while_it_is_designed(chromium, service: Service, db: Database, tmp_path: Path) -> None:
     with Website() as website:
-        fields = {"destination_url": website.url, "slug": "spring"}
+        fields = {"destination_url": website.url, "slug": "poster"}
         link = service.client.post("/api/v1/links", json=fields).json()["data"]
     ada = await owner(chromium, service, db)
     page = ada.page
@@ -128,18 +113,18 @@ async def test_a_delivery_s_state_follows_by_itself(
     ada = await owner(chromium, service, db)
     page = ada.page
     await ada.visit("/webhooks/new")
-    await page.fill("#url", receiver.url("/hook"))
+    await page.fill("#url", receiver.url("/resources"))
     await page.check("text=A link was created")
     await page.click("button:has-text('Add webhook')")
     secret = await page.inner_text("#secret")
     await page.click("text=Done")
-    receiver.will("/hook", 200)
+    receiver.will("/resources", 200)
     await page.click("text=Send test event")
     await expect(page.locator("#attempts")).to_contain_text("Delivered")
     await expect(page.locator("#attempts")).to_contain_text("200")
     await page.click("text=Redeliver")
     await expect(page.locator("#attempts")).to_contain_text("Delivered")
-    first, second = await asyncio.to_thread(receiver.wait_for, "/hook", 2)
+    first, second = await asyncio.to_thread(receiver.wait_for, "/resources", 2)
     assert (first.body, first.is_signed_with(secret), second.is_signed_with(secret)) == (second.body, True, True)
     await page.click("text=All deliveries")
     await page.select_option("[name=status]", "failed")

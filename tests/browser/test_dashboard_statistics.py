@@ -6,14 +6,12 @@ from pathlib import Path
 
 import httpx
 import pytest
-from browser.watching import LOOP, Watched, watched
+from browser.watching import Watched, watched
 from journeys.service import OWNER, Service, Website
 from playwright.async_api import Browser, expect
 
 from waypost.auth import get_account, sessions
 from waypost.database import Database
-
-pytestmark = LOOP
 
 VISITOR = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
 PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long

@@ -6,18 +6,30 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import pytest
+import pytest_asyncio
 from browser.hostile import TEXTS
-from browser.watching import Watched, launched, watched
+from browser.watching import Watched, watched
 from PIL import Image
-from playwright.async_api import Browser
 from resources.pixels.ids import FORMS
-from wire import LINK, Wire, connections, fast, feed, hosts, previews, source, state, table, visits
+from wire import (
+    LINK,
+    Previews,
+    Wire,
+    connections,
+    feed,
+    hosts,
+    previews,
+    serve_fast,
+    source,
+    state,
+    table,
+    visits,
+)
 
 from bench.platforms import DESTINATION, SCRIPT_HOSTS, Platforms
-from bench.platforms import platforms as scripted
-from waypost.redirect import new_route
+from waypost.redirect import Connections, RedirectState, new_route
 
-__all__ = ["connections", "fast", "feed", "hosts", "previews", "source", "state", "table", "visits"]
+__all__ = ["connections", "feed", "hosts", "previews", "source", "state", "table", "visits"]
 
 PIXELS = [
     ("facebook", "1234567890"),
@@ -32,15 +44,15 @@ EVENTS = {"facebook": "PageView", "tiktok": "Pageview", "pinterest": "page", "go
 
 
 @pytest.fixture
-async def platforms() -> AsyncIterator[Platforms]:
-    async with scripted() as running:
-        yield running
+def platforms(ad_platforms: Platforms) -> Platforms:
+    return ad_platforms
 
 
-@pytest.fixture
-async def chromium(platforms: Platforms) -> AsyncIterator[Browser]:
-    async with launched(*platforms.arguments) as browser:
-        yield browser
+@pytest_asyncio.fixture(loop_scope="session")
+async def fast(state: RedirectState, connections: Connections, previews: Previews) -> AsyncIterator[Wire]:
+    """In the loop of the browser."""
+    async with serve_fast(state, connections, previews) as wire:
+        yield wire
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -10,7 +10,7 @@ import pytest
 import zxingcpp
 from browser.test_accounts import signed_up
 from browser.test_dashboard_resources import PATIENCE, download
-from browser.watching import Watched, launched, watched
+from browser.watching import Watched, watched
 from journeys.service import Service, Website
 from PIL import Image
 from playwright.async_api import Browser, Page, expect
@@ -18,7 +18,6 @@ from resources.pixels.events.platforms import IDS
 from resources.webhooks.receiver import Receiver
 
 from bench.platforms import Platforms as Hosts
-from bench.platforms import platforms as scripted
 
 PERSON = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
 
@@ -42,15 +41,9 @@ def website() -> Iterator[Website]:
 
 
 @pytest.fixture
-async def hosts() -> AsyncIterator[Hosts]:
-    async with scripted() as running:
-        yield running
-
-
-@pytest.fixture
-async def chromium(hosts: Hosts) -> AsyncIterator[Browser]:
-    async with launched(*hosts.arguments) as browser:
-        yield browser
+def hosts(ad_platforms: Hosts) -> Hosts:
+    """Where the browser finds the platforms; `platforms` are their endpoints for servers."""
+    return ad_platforms
 
 
 async def test_new_person_gets_from_sign_up_to_a_webhook(

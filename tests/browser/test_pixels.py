@@ -3,11 +3,11 @@
 What the page does when a platform misbehaves is in test_firing; what needs no browser is in tests/journeys.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browser.watching import Watched, launched, watched
+from browser.watching import Watched, watched
 from journeys.service import Service, Website, eventually
 from journeys.test_pixels import PERSON, clicks, make_pixel, platforms, post, receiver, service
 from playwright.async_api import Browser
@@ -16,22 +16,14 @@ from resources.webhooks.receiver import Receiver
 
 from bench.platforms import SCRIPT_HOSTS
 from bench.platforms import Platforms as Hosts
-from bench.platforms import platforms as scripted
 
 __all__ = ["platforms", "receiver", "service"]
 
 
 @pytest.fixture
-async def hosts() -> AsyncIterator[Hosts]:
+def hosts(ad_platforms: Hosts) -> Hosts:
     """Where the browser finds the platforms; `platforms` are their endpoints for servers."""
-    async with scripted() as running:
-        yield running
-
-
-@pytest.fixture
-async def chromium(hosts: Hosts) -> AsyncIterator[Browser]:
-    async with launched(*hosts.arguments) as browser:
-        yield browser
+    return ad_platforms
 
 
 @pytest.fixture

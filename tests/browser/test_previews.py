@@ -4,23 +4,15 @@ from collections.abc import Iterator
 
 import pytest
 from browser.hostile import HARM, TEXTS
-from browser.watching import GOOGLEBOT, LOOP, watched
+from browser.watching import GOOGLEBOT, watched
 from journeys.service import Service, Website
 from playwright.async_api import Browser
-
-pytestmark = LOOP
 
 
 @pytest.fixture(scope="module")
 def website() -> Iterator[Website]:
     with Website() as site:
         yield site
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with Service(tmp_path_factory.mktemp("service")) as running:
-        yield running
 
 
 def make(service: Service, **fields: str) -> str:

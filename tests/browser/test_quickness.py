@@ -8,11 +8,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from browser.furnished import SeededService, furnish
-from browser.watching import LOOP, watched
+from browser.watching import watched
 from journeys.service import Service
 from playwright.async_api import Browser, Page, expect
-
-pytestmark = LOOP
 
 PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
 MOST = 100

@@ -1,23 +1,18 @@
 """The API's reference in a real Chromium: it is there, its examples carry our address, and it calls nobody else."""
 
-from pathlib import Path
-
-from browser.watching import LOOP, watched
+from browser.watching import watched
 from journeys.service import Service
 from playwright.async_api import Browser
 
-pytestmark = LOOP
 
-
-async def test_api_reference_loads_and_calls_no_other_host(chromium: Browser, tmp_path: Path) -> None:
-    with Service(tmp_path) as service:
-        reader = await watched(chromium)
-        await reader.visit(f"{service.base_url}/docs#tag/links/POST/api/v1/links")
-        page = reader.page
-        await page.locator("pre", has_text=f"curl {service.base_url}/api/v1/links").first.wait_for()
-        await page.get_by_role("button", name="Test Request").first.click()
-        await page.get_by_role("button", name="Send").first.wait_for()
-        await page.keyboard.press("Escape")
-        assert [url for url in reader.loaded if not url.startswith(f"{service.base_url}/")] == []
-        assert f"{service.base_url}/api/openapi.json" in reader.loaded
-        assert await page.evaluate("violations") == []
+async def test_api_reference_loads_and_calls_no_other_host(chromium: Browser, service: Service) -> None:
+    reader = await watched(chromium)
+    await reader.visit(f"{service.base_url}/docs#tag/links/POST/api/v1/links")
+    page = reader.page
+    await page.locator("pre", has_text=f"curl {service.base_url}/api/v1/links").first.wait_for()
+    await page.get_by_role("button", name="Test Request").first.click()
+    await page.get_by_role("button", name="Send").first.wait_for()
+    await page.keyboard.press("Escape")
+    assert [url for url in reader.loaded if not url.startswith(f"{service.base_url}/")] == []
+    assert f"{service.base_url}/api/openapi.json" in reader.loaded
+    assert await page.evaluate("violations") == []

@@ -2,13 +2,9 @@
 
 from collections.abc import Awaitable, Callable
 
-import pytest
 from browser.test_dashboard_links import owner
-from browser.watching import LOOP
 from journeys.service import Service
 from playwright.async_api import Browser, Route, expect
-
-pytestmark = LOOP
 
 SLUGS = "**/links/check-slug*"
 
@@ -19,12 +15,6 @@ def answer(status: int, **headers: str) -> Callable[[Route], Awaitable[None]]:
 
 async def nothing(route: Route) -> None:
     await route.abort("connectionfailed")
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory):
-    with Service(tmp_path_factory.mktemp("service")) as running:
-        yield running
 
 
 async def test_failed_requests_show_one_line_and_keep_the_input(chromium: Browser, service: Service) -> None:

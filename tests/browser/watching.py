@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright
 
 GOOGLEBOT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
@@ -20,20 +19,6 @@ addEventListener("securitypolicyviolation", event => violations.push(`${event.vi
 async def chromium() -> AsyncIterator[Browser]:
     async with launched("--no-sandbox") as browser:
         yield browser
-
-
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def _running() -> AsyncIterator[Browser]:
-    async with launched("--no-sandbox") as browser:
-        yield browser
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def shared_chromium(_running: Browser) -> AsyncIterator[Browser]:
-    """One for all who have LOOP: to start it takes seconds. Nothing stays in it: what is kept is a context's."""
-    yield _running
-    for context in _running.contexts:
-        await context.close()
 
 
 LOOP = pytest.mark.asyncio(loop_scope="session")

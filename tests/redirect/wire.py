@@ -219,11 +219,16 @@ def connections() -> Connections:
     return Connections()
 
 
+def serve_fast(
+    state: RedirectState, connections: Connections, previews: Previews
+) -> contextlib.AbstractAsyncContextManager[Wire]:
+    site = RedirectApp(state, echo, previews.page_of)
+    return serve(site, http=protocol_for(state, connections), ws="none")
+
+
 @pytest.fixture
 async def fast(state: RedirectState, connections: Connections, previews: Previews) -> AsyncIterator[Wire]:
-    async with serve(
-        RedirectApp(state, echo, previews.page_of), http=protocol_for(state, connections), ws="none"
-    ) as wire:
+    async with serve_fast(state, connections, previews) as wire:
         yield wire
 
 
