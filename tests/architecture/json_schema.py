@@ -24,6 +24,11 @@ def problems(document: dict[str, Any], schema: dict[str, Any], value: Any, at: s
     if "$ref" in schema:
         yield from problems(document, resolved(document, schema["$ref"]), value, at)
         return
+    if isinstance(schema.get("type"), list):
+        type_, _ = schema["type"]
+        if value is None:
+            return
+        schema = schema | {"type": type_}
     for keyword in schema.keys() - ANNOTATIONS:
         yield from CHECKS[keyword](document, schema, value, at)
 

@@ -18,6 +18,7 @@ from waypost.kit.fields import Body
 from waypost.kit.pagination import DEFAULT_PER_PAGE, MAX_PER_PAGE
 from waypost.web.body import ParsedBody
 from waypost.web.envelope import BARE, CODES, STATUSES, install_envelope
+from waypost.web.field_descriptions import FIELDS, PATH_PARAMETERS, RESOURCES
 from waypost.web.guard import Permission, path_id
 
 PREFIX = "/api/v1"
@@ -25,7 +26,7 @@ PREFIX = "/api/v1"
 
 Schema = dict[str, Any]
 
-_ABOUT = f"""Manage links, QR codes, domains, pixels and webhooks.
+_ABOUT = f"""Manage links, QR codes, domains, pixels and webhooks over HTTP.
 
 Send a key as `Authorization: Bearer <key>`. Create keys under **API** in the dashboard; a key has only the scopes it
 was created with. Bodies are JSON, or `multipart/form-data` to upload a file. Lists are paginated.
@@ -38,8 +39,8 @@ problems of each field in `error.errors`.
 _TAGS = {
     "links": ("Links", "Create short links, find, change, disable and delete them."),
     "qrcodes": ("QR codes", "Each link has a QR code: set its style, and show its image by a signed URL."),
-    "clicks": ("Clicks and statistics", "Clicks one by one, and statistics of one link or of all links."),
-    "domains": ("Domains", "Use your own domains for links: register a domain, set its DNS record, verify it."),
+    "clicks": ("Clicks and statistics", "Individual clicks, and statistics of one link or of all links."),
+    "domains": ("Domains", "Use your own domains for links: create a domain, set its DNS record, verify it."),
     "pixels": ("Pixels", "Retargeting pixels, and the results of their server-side events."),
     "webhooks": ("Webhooks", "Notify your own server of events: signed, and retried until it accepts them."),
     "keys": ("API keys", "List the account's keys. Create and revoke keys in the dashboard."),
@@ -49,13 +50,17 @@ _TAGS = {
 _TAG_OF_OPERATION = {"stats_of_account": "clicks", "stats_of_link": "clicks", "account_tokens": "keys"}
 
 _SECURITY_SCHEMES = {
-    "bearer": {"type": "http", "scheme": "bearer", "description": "An API key. The roles listed are its scopes."}
+    "bearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "An API key with the scope that the endpoint requires.",
+    }
 }
 
 _MEANINGS: dict[int | str, str] = {
     # as code what is quoted: descriptions are Markdown, where <key> is an element and disappears
     **{status: (kind.__doc__ or "").partition("\n")[0].replace('"', "`") for kind, status in STATUSES.items()},
-    "default": "Any other error.",
+    "default": "Other errors",
 }
 _INTEGER = {"type": "integer"}
 _RATE_LIMIT_HEADERS = {
@@ -64,6 +69,7 @@ _RATE_LIMIT_HEADERS = {
 }
 _RETRY = {"Retry-After": {"description": "Seconds until the next request is accepted", "schema": _INTEGER}}
 _FILE = {"type": "string", "format": "binary"}
+_NULL = {"type": "null"}
 
 
 def _object(properties: Schema, required: Iterable[str]) -> Schema:
@@ -155,10 +161,33 @@ def _describe(document: Schema, routes: Sequence[BaseRoute]) -> Schema:
         route = context.original_route
         if isinstance(route, APIRoute) and context.path_format in document["paths"]:
             for method in route.methods or ():
-                _complete(document["paths"][context.path_format][method.lower()], route)
+                operation = document["paths"][context.path_format][method.lower()]
+                _complete(operation, route)
+                for each in operation.get("parameters", ()):
+                    if each["in"] == "path":
+                        resource = route.path_format.removeprefix(f"{PREFIX}/").partition("/")[0]
+                        each["description"] = PATH_PARAMETERS[each["name"]].format(RESOURCES[resource])
     # generated clients name their types after the schemas: Link, not LinkJson
     described: Schema = json.loads(json.dumps(document).replace('Json"', '"').replace("Json_", "_"))
+    for name, schema in described["components"]["schemas"].items():
+        _describe_fields(name, schema)
     return described
+
+
+def _describe_fields(owner: str, schema: Schema) -> None:
+    for name, field in schema["properties"].items():
+        title = name.partition("[")[0]
+        field["description"] = FIELDS.get(f"{owner}.{title}") or FIELDS[title]
+        field.pop("title", None)
+        options = [option for option in field.get("anyOf", ()) if option != _NULL]
+        if len(options) == 1:  # Scalar's validation refuses `anyOf` with null
+            del field["anyOf"]
+            field.update(_or_null(options[0]))
+
+
+def _or_null(schema: Schema) -> Schema:
+    enum = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    return {**schema, "type": [schema["type"], "null"], **enum}
 
 
 def _complete(operation: Schema, route: APIRoute) -> None:
@@ -214,7 +243,7 @@ PAGING = (
     parameter(
         "per_page",
         {**_INTEGER, "minimum": 1, "default": DEFAULT_PER_PAGE},
-        f"Entries per page; values above {MAX_PER_PAGE} are read as {MAX_PER_PAGE}",
+        f"Items per page; the maximum is {MAX_PER_PAGE}",
     ),
 )
 
@@ -225,22 +254,23 @@ def _request_body(body: ParsedBody[Any]) -> Schema:
     fields = {name: _without_null(field) for name, field in model.model_json_schema()["properties"].items()}
     never_null = {*model.REQUIRED, *model.NOT_NULL}
     as_json = {
-        name: field if name in never_null else {"anyOf": [field, {"type": "null"}]}
-        for name, field in fields.items()
-        if field != _FILE
+        name: dict(field) if name in never_null else _or_null(field) for name, field in fields.items() if field != _FILE
     }
     as_form = dict(form_field for name, field in fields.items() for form_field in _form_fields(name, field))
+    json_schema, form_schema = (_object(properties, model.REQUIRED) for properties in (as_json, as_form))
+    for schema in (json_schema, form_schema):
+        _describe_fields(model.__name__, schema)
     media_types = {
-        "application/json": {"schema": _object(as_json, model.REQUIRED), "example": model.EXAMPLE},
-        "multipart/form-data": {"schema": _object(as_form, model.REQUIRED)},
+        "application/json": {"schema": json_schema, "example": model.EXAMPLE},
+        "multipart/form-data": {"schema": form_schema},
     }
     return {"required": body.is_required, "content": media_types}
 
 
 def _without_null(field: Schema) -> Schema:
     """Remove null and the default from a schema: every field of a body may be left out."""
-    (schema,) = [option for option in field["anyOf"] if option != {"type": "null"}]
-    return _FILE if "$ref" in schema else schema
+    (schema,) = [option for option in field["anyOf"] if option != _NULL]
+    return dict(_FILE) if "$ref" in schema else schema
 
 
 def _form_fields(name: str, field: Schema) -> Iterator[tuple[str, Schema]]:

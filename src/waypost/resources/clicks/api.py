@@ -77,6 +77,7 @@ def endpoints(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) 
 
     @router.get(
         "/clicks",
+        name="browse",  # part of the operation ID, after which generated clients name their functions
         summary="List clicks",
         response_model=Paginated[ClickJson],
         responses=error_responses(404),
@@ -93,6 +94,7 @@ def endpoints(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) 
 
     @router.get(
         _LINK_CLICKS_PATH,
+        name="browse_link",
         summary="List a link's clicks",
         response_model=Paginated[ClickJson],
         openapi_extra=query_parameters(*PAGING, *_PARAMETERS),
