@@ -11,7 +11,7 @@ STYLE = """
   p { margin: .4rem 0 0; opacity: .75 }
   h1, p { max-width: 40rem; overflow-wrap: anywhere; white-space: pre-line }
   p:empty { display: none }
-  p.way { margin-top: 1rem; opacity: 1 }
+  p.open-link { margin-top: 1rem; opacity: 1 }
 """
 _STYLE_HASH = b64encode(sha256(STYLE.encode()).digest())
 

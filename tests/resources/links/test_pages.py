@@ -158,7 +158,7 @@ async def test_shows_problems_beside_their_fields_and_keeps_the_input(place: Web
     assert "<img src=x" not in answer.text
     for text in (
         "is already taken",
-        "is not a public host name",
+        "not on the public internet",
         "time in the future",
         "at most 255",
         "must be a UUID",
@@ -263,7 +263,7 @@ async def test_the_form_checks_slugs_and_previews_destinations(place: WebApp, si
     await make(bob, site, slug="taken")
     for query, text in {
         "slug=fresh": "is available",
-        "slug=mine": "already taken",
+        "slug=mine": "One of your links uses this slug",
         f"slug=mine&link={mine}": "current slug",
         "slug=gone": "used it before",
         "slug=taken": "already taken",

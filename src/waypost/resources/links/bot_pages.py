@@ -32,7 +32,7 @@ _PAGE = """<!doctype html>
 <style>{style}</style>
 <h1 lang="" dir="auto">{title}</h1>
 <p lang="" dir="auto">{description}</p>
-<p class="way"><a href="{destination}" rel="nofollow">{label}</a></p>
+<p class="open-link"><a href="{destination}" rel="nofollow">{label}</a></p>
 </html>
 """
 

@@ -93,7 +93,7 @@ async def fetch_metadata(deps: Deps, account: UUID, new: NewLink, problems: Prob
 
 
 async def fetch_image(deps: Deps, account: UUID, url: str) -> ReencodedImage:
-    """Fetch an image. Every failure raises the same NotFound, so that nobody can probe which URLs exist."""
+    """Fetch an image. Every failure raises the same NotFound, so that it reveals no URLs that exist."""
     if len(url) > MAX_URL:
         raise NotFound
     try:

@@ -87,8 +87,8 @@ def read_destination(form: Form) -> tuple[NewLink, Problems]:
 
 def read_change(form: Form, link: Link, deps: Deps) -> tuple[LinkChange, Problems]:
     fields, before = _read_fields(form), fill_from_link(link, deps)
-    kept = [id_ for id_ in before.texts("pixel_ids") if id_ in fields["pixel_ids"]]  # in the link's order
-    fields["pixel_ids"] = list(dict.fromkeys([*kept, *fields["pixel_ids"]]))
+    unchanged_ids = [id_ for id_ in before.texts("pixel_ids") if id_ in fields["pixel_ids"]]  # in their order
+    fields["pixel_ids"] = list(dict.fromkeys([*unchanged_ids, *fields["pixel_ids"]]))
     unchanged = {**before.fields, "og_image_file": None, "expires_at": _timestamp(before.text("expires_at"), "")}
     changed = {name: value for name, value in fields.items() if value != unchanged[name]}
     if "utm_params" in changed or "destination_url" in changed:
