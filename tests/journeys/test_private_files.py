@@ -28,7 +28,7 @@ def test_files_are_private_and_the_log_names_the_one_with_the_key(tmp_path: Path
         backup, code = str(other / "backup.tar"), str(other / "code.png")
         for command in (["backup", backup], ["qr", "https://example.com", "--output", code]):
             assert alone(command, cwd=tmp_path, env=service.environment).returncode == 0
-        kept = re.search(r"file=(\S+)", service.log.wait_for("mail not sent"))
+        kept = re.search(r"file=(\S+)", service.log.wait_for("email not sent"))
         assert kept
         assert "/reset/" in Path(kept[1]).read_text()
         modes = {path: path.lstat().st_mode & 0o777 for path in (data, *data.rglob("*"), *other.iterdir())}
