@@ -156,7 +156,13 @@ async def test_without_a_password_a_passkey_or_a_new_link_reauthenticates(databa
     async with open_place(database_url, tmp_path, smtp_url="smtp://mail.test") as place:
         bob = await place.browser("bob@example.com")
         place.clock.move(STALE)
-        assert 'action="/forgot"' in (await bob.get("/account/verify")).text
+        page = (await bob.get("/account/verify")).text
+        assert 'action="/forgot"' in page
+        assert "waypost account sign-in-link bob@example.com" in page
+        owner = await place.browser("owner@waypost.localhost")
+        assert "replace the placeholder email" in (await owner.get("/links")).text
+        place.clock.move(STALE)
+        assert 'action="/forgot"' not in (await owner.get("/account/verify")).text
 
 
 async def test_the_passkey_of_another_account_is_refused(place: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:

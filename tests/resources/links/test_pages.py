@@ -121,7 +121,7 @@ async def test_a_change_sends_only_what_differs(place: WebApp, site: Website) ->
     }
     same |= {"hostname": "app.test", "utm_params[utm_source]": "x"}
     answer = await ada.post(f"/links/{id_}/edit", same | {"title": "New", "og_description": "Two\r\nlines"})
-    assert answer.headers["location"] == f"/links?done=changed&link={id_}"  # though it has expired
+    assert answer.headers["location"] == f"/links/{id_}?done=changed"  # though it has expired
     assert site.seen == []
     async with place.db.read() as tx:
         row = (await tx.execute(select(links))).one()
@@ -305,7 +305,23 @@ async def test_creates_nothing_without_a_plan(place: WebApp, site: Website) -> N
     ada = await place.browser("ada@example.com", plan="none")
     answer = await ada.post("/links/new", {"destination_url": site.url(), "slug": "kept"})
     assert (answer.status_code, 'href="/plan"' in answer.text, 'value="kept"' in answer.text) == (402, True, True)
+    assert "The link was not created" in answer.text
     assert site.seen == []
+
+
+async def test_says_that_a_domain_is_not_verified(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    await ada.post("/domains", {"hostname": "go.b\u00fccher.test"})
+    hostname = "go.xn--bcher-kva.test"
+    form = (await ada.get("/links/new")).text
+    assert f'<option value="{hostname}">go.b\u00fccher.test (not verified)</option>' in form
+    link_id = await make(ada, site, hostname=hostname, title="Books")
+    created = (await ada.get(f"/links/{link_id}?done=created")).text
+    assert ("You can share it now" in created, f"works as soon as {hostname} is verified" in created) == (False, True)
+    for path in ("/links", f"/links/{link_id}", f"/links/{link_id}/qrcode", f"/links/{link_id}/edit"):
+        page = (await ada.get(path)).text
+        assert "Domain not verified" in page, path
+        assert path == "/links" or "<h1>Books</h1>" in page, path
 
 
 def _order(page: str) -> list[str]:

@@ -29,7 +29,7 @@ async def test_shows_the_days_left_of_a_trial(place: WebApp) -> None:
     place.clock.move(timedelta(days=1))
     page = await ada.get("/plan")
     assert "Your trial ended on" in page.text
-    assert "Your links keep working" in page.text
+    assert "Your links keep working" not in page.text  # there are none
 
 
 async def test_shows_the_actual_limits(place: WebApp) -> None:
@@ -56,7 +56,13 @@ async def test_shows_each_state_of_a_plan(place: WebApp) -> None:
         await auth.set_plan(place.db, ada.account.id, plan, now=place.clock(), trial_days=14)
         page = await ada.get("/plan")
         assert text in page.text
-        assert ("Your links keep working" in page.text) == (plan in {"none", "past_due"})
+        assert ("until your plan is active" in page.text) == (plan in {"none", "past_due"})
+        assert ("waypost account plan" in page.text) == (plan != "lifetime")
+    assert "was changed" not in (await ada.get("/plan?refused=1")).text
+    assert "Stripe" not in (await ada.get("/plan?paid=1")).text
+    await auth.set_plan(place.db, ada.account.id, "past_due", now=place.clock(), trial_days=14)
+    refused = (await ada.get("/plan?refused=1")).text
+    assert ("so nothing was changed" in refused, "Ask the administrator to reactivate" in refused) == (True, True)
 
 
 async def test_without_stripe_nothing_can_be_paid(place: WebApp) -> None:

@@ -9,6 +9,7 @@ from waypost.resources.domains.lookups import (
     HostSource,
     change_links_count,
     find_id,
+    find_unserved,
     hostname_subquery,
     hostnames_subquery,
     id_subquery,
@@ -16,6 +17,7 @@ from waypost.resources.domains.lookups import (
     is_on_shared_domain,
     join_host,
 )
+from waypost.resources.domains.names import readable
 
 __all__ = [
     "CheckUrl",
@@ -26,10 +28,12 @@ __all__ = [
     "delete_account_data",
     "export_account_data",
     "find_id",
+    "find_unserved",
     "hostname_subquery",
     "hostnames_subquery",
     "id_subquery",
     "is_custom_domain",
     "is_on_shared_domain",
     "join_host",
+    "readable",
 ]

@@ -3,6 +3,7 @@
 A link whose domain was deleted is read as a link on the shared domain, so a deletion does not wait for its links.
 """
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -41,9 +42,16 @@ def id_subquery(account_id: UUID, hostname: str) -> ColumnElement[UUID | None]:
 
 
 def hostnames_subquery(account_id: ColumnElement[UUID], limit: int) -> Select[Any]:
-    """Subquery: the hostnames of the account's domains, unverified ones included, in alphabetical order."""
-    query = select(domains.c.hostname).where(domains.c.account_id == account_id)
+    """Subquery: `hostname` and `is_served` of the account's domains, in alphabetical order."""
+    query = select(domains.c.hostname, domains.c.is_served).where(domains.c.account_id == account_id)
     return query.order_by(domains.c.hostname).limit(limit)
+
+
+async def find_unserved(tx: Tx, ids: Iterable[UUID | None]) -> set[UUID]:
+    """Return those of the domains whose links do not work. None is the shared domain."""
+    custom = {id_ for id_ in ids if id_}
+    query = select(domains.c.id).where(domains.c.id.in_(custom), ~domains.c.is_served)
+    return set(await tx.scalars(query)) if custom else set()
 
 
 async def find_id(tx: Tx, account_id: UUID, hostname: str) -> UUID | None:

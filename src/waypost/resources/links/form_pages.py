@@ -10,6 +10,7 @@ from starlette.routing import Route
 from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, NotFound, PaymentRequired, RateLimited, Unavailable
 from waypost.kit.ids import parse_id, require_id
+from waypost.resources import domains
 from waypost.resources.links import checks, forms, media, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.listing import find_choices
@@ -68,7 +69,7 @@ class LinkFormPages(Pages[Deps]):
             await service.change(self._deps, session, link.id, *forms.read_change(form, link, self._deps))
         except (Invalid, Unavailable) as error:
             return await self._render_error(request, session, form, error, link)
-        return RedirectResponse(f"/links?done=changed&link={link.id}", 303)
+        return RedirectResponse(f"/links/{link.id}?done=changed", 303)
 
     async def check_slug(self, request: Request) -> Response:
         session = await self._auth.require_session(request)
@@ -88,7 +89,9 @@ class LinkFormPages(Pages[Deps]):
                 card = forms.scraped_card(self._deps, form, metadata)
         except Invalid as error:
             problem = Form().with_errors(error.errors).error("destination_url")
-        except (PaymentRequired, RateLimited, Unavailable) as error:
+        except RateLimited:
+            problem = "Too many previews. Try again in a minute. You can still create the link."
+        except (PaymentRequired, Unavailable) as error:
             problem = error.message
         return self._views.render_fragment(request, _TEMPLATE, "card", card=card, problem=problem)
 
@@ -117,6 +120,7 @@ class LinkFormPages(Pages[Deps]):
     ) -> Response:
         async with self._deps.db.read() as tx:
             choices = await find_choices(tx, session.account.id)
+            unserved = await domains.find_unserved(tx, [link.domain_id] if link else ())
         return self._views.render_page(
             request,
             _TEMPLATE,
@@ -126,6 +130,8 @@ class LinkFormPages(Pages[Deps]):
             form=form,
             link=link,
             choices=choices,
+            readable=domains.readable,
+            is_domain_served=not unserved,
             shared_domain=self._deps.shared_domain,
             card=forms.typed_card(self._deps, form),
             has_active_plan=self._auth.has_active_plan(session),

@@ -3,7 +3,7 @@
 With 100,000 links in an account, the index decides whether a list takes milliseconds or seconds.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, get_args
@@ -16,6 +16,7 @@ from sqlalchemy import (
     Text,
     TextClause,
     bindparam,
+    case,
     func,
     literal,
     null,
@@ -277,6 +278,8 @@ def _match_text(text: str, trigrams_: Sequence[str], dialect: str) -> Iterator[C
 class FormChoices(NamedTuple):
     hostnames: Sequence[str]
     """Unverified domains included."""
+    unverified: Collection[str]
+    """Hostnames of domains whose links do not work."""
     pixels: Sequence[tuple[UUID, str, str]]
     """(id, name, platform)"""
     tags: Sequence[str]
@@ -286,7 +289,8 @@ class FormChoices(NamedTuple):
 async def find_choices(tx: Tx, account_id: UUID) -> FormChoices:
     rows = (await tx.execute(_CHOICES, {"account_id": account_id})).all()
     return FormChoices(
-        hostnames=[row.name for row in rows if row.kind == "domain"],
+        hostnames=[row.name for row in rows if row.kind in {"domain", "unverified"}],
+        unverified={row.name for row in rows if row.kind == "unverified"},
         pixels=[(row.id, row.name, row.platform) for row in rows if row.kind == "pixel"],
         tags=[row.name for row in rows if row.kind == "tag"],
     )
@@ -304,10 +308,11 @@ def _tags_query() -> Select[Any]:
 
 
 _OWN_PIXELS = pixels.names_query(_ACCOUNT, _MAX_PIXELS).subquery().c
+_DOMAINS = domains.hostnames_subquery(_ACCOUNT, _MAX_DOMAINS).subquery().c
 _NOTHING_ELSE = null().cast(Id).label("id"), null().cast(Text).label("platform")
 _CHOICES = union_all(
     select(literal("pixel").label("kind"), _OWN_PIXELS.name, _OWN_PIXELS.id, _OWN_PIXELS.platform),
-    select(literal("domain"), *domains.hostnames_subquery(_ACCOUNT, _MAX_DOMAINS).subquery().c, *_NOTHING_ELSE),
+    select(case((_DOMAINS.is_served, "domain"), else_="unverified"), _DOMAINS.hostname, *_NOTHING_ELSE),
     select(literal("tag"), *_tags_query().subquery().c, *_NOTHING_ELSE),
 )
 """Domains, pixels and tags in one round trip."""

@@ -13,6 +13,7 @@ from starlette.routing import Route
 from waypost.database import Tx
 from waypost.kit.errors import Problems
 from waypost.kit.pagination import Page, PageRequest
+from waypost.resources import domains
 from waypost.resources.links import listing, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.form_pages import LinkFormPages
@@ -34,7 +35,6 @@ _NOTICES = {
     "enabled": "Link enabled.",
     "disabled": "Link disabled. Visitors see “Link not found”.",
     "deleted": "Link deleted.",
-    "changed": "Changes saved. They apply to the next visitor.",
 }
 
 
@@ -43,6 +43,7 @@ class LinkRow:
     link: Link
     short_url: str
     destination_host: str
+    is_domain_served: bool
     clicks_14_days: int
     sparkline_points: str
     """In an SVG of _WIDTH and _HEIGHT."""
@@ -117,12 +118,14 @@ class LinkPages(Pages[Deps]):
         return _redirect_to_list(request, "deleted", None)
 
     async def _rows(self, tx: Tx, links: Page[Link]) -> Page[LinkRow]:
+        unserved = await domains.find_unserved(tx, [link.domain_id for link in links.items])
         clicks = await self._sparklines(tx, [link.id for link in links.items]) if links.items else {}
         return links.map(
             lambda link: LinkRow(
                 link,
                 short_url=self._short_url(link),
                 destination_host=urlsplit(link.destination_url).netloc,
+                is_domain_served=link.domain_id not in unserved,
                 clicks_14_days=sum(clicks[link.id]),
                 sparkline_points=sparkline_points(clicks[link.id]),
             )

@@ -38,10 +38,12 @@ class PlanPages(Pages[Deps]):
 
     async def show(self, request: Request) -> Response:
         session = await self._auth.require_session(request)
-        is_paid = "paid" in request.query_params
-        return await self._page(
-            request, session, notice="Thank you. Stripe has received your order." if is_paid else ""
-        )
+        notice = ""
+        if "paid" in request.query_params and self._deps.stripe:
+            notice = "Thank you. Stripe has received your order."
+        elif "refused" in request.query_params and not self._auth.has_active_plan(session):
+            notice = "Your plan is not active, so nothing was changed."
+        return await self._page(request, session, notice=notice)
 
     async def create_checkout(self, request: Request) -> Response:
         session, form = await self._read(request)

@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from waypost.kit.errors import Invalid, PaymentRequired
 from waypost.kit.fields import parse
+from waypost.resources import domains, links
 from waypost.resources.qrcodes import service
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.image_cache import SAFE_HEADERS, CodeImage
@@ -38,19 +39,19 @@ class DesignPages(Pages[Deps]):
         code = await self._code(request)
         form = _query_form(request)
         notice = "Saved." if "saved" in request.query_params else ""
-        return self._page(request, code, form if form.fields else Form(_texts(code.style)), notice=notice)
+        return await self._page(request, code, form if form.fields else Form(_texts(code.style)), notice=notice)
 
     async def save(self, request: Request) -> Response:
         session = await self._auth.require_session(request)
         code = await self._code(request)
         form = await read_form(request)
         if not self._auth.has_active_plan(session):
-            return self._page(request, code, form, status=402, error=PaymentRequired().message)
+            return await self._page(request, code, form, status=402, error=PaymentRequired().message)
         new, problems = parse(NewStyle, form_fields(form.fields))
         try:
             await service.set_style(self._deps, session, code.link_id, new, problems)
         except Invalid:
-            return self._page(request, code, form, status=422)
+            return await self._page(request, code, form, status=422)
         return RedirectResponse(f"/links/{code.link_id}/qrcode?saved=1", 303)
 
     async def show_style(self, request: Request) -> Response:
@@ -73,8 +74,16 @@ class DesignPages(Pages[Deps]):
         session = await self._auth.require_session(request)
         return await service.get(self._deps, session, self._path_id(request))
 
-    def _page(self, request: Request, code: QrCode, form: Form, *, status: int = 200, **texts: str) -> Response:
-        context = self._context(code, form) | {"error": "", "has_form_errors": True} | texts
+    async def _page(self, request: Request, code: QrCode, form: Form, *, status: int = 200, **texts: str) -> Response:
+        session = await self._auth.require_session(request)
+        async with self._deps.db.read() as tx:
+            link = await links.get(tx, session.account.id, code.link_id)
+            unserved = await domains.find_unserved(tx, [link.domain_id])
+        context = (
+            self._context(code, form)
+            | {"link": link, "is_domain_served": not unserved, "error": "", "has_form_errors": True}
+            | texts
+        )
         return self._views.render_page(request, "qrcodes/designer.html", status=status, **context)
 
     def _context(self, code: QrCode, form: Form) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class _ErrorPages:
         if isinstance(error, NotSignedIn):
             return _to_sign_in(request)
         if isinstance(error, errors.PaymentRequired) and is_fragment_request(request):
-            return Response(status_code=204, headers={"HX-Redirect": "/plan"})  # a fragment cannot show it
+            return Response(status_code=204, headers={"HX-Redirect": "/plan?refused=1"})  # a fragment cannot show it
         message = error.message
         if isinstance(error, errors.RateLimited):
             message = f"Try again in {error.retry_after} second{'s' * (error.retry_after > 1)}."

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.database import Tx
-from waypost.resources import links
+from waypost.resources import domains, links
 from waypost.resources.clicks import listing
 from waypost.resources.clicks.dashboard import live, rendering, time_range
 from waypost.resources.clicks.deps import Deps
@@ -58,10 +58,11 @@ class StatsPages(Pages[Deps]):
             link = await links.get(tx, session.account.id, request.path_params["id"])
             choice = _choose(request, since=link.created_at, now=now)
             context = await self._read_context(tx, request, choice, Subject(link.id), now)
+            unserved = await domains.find_unserved(tx, [link.domain_id])
         context |= {
             "link": link,
+            "is_domain_served": not unserved,
             "url": f"{deps.base_url.partition(':')[0]}://{link.hostname or deps.shared_domain}/{link.slug}",
-            "is_active": link.status_at(now) == "active",
             "live_url": f"/links/{link.id}/live",
         }
         return self._respond(request, "clicks/link.html", choice, context)
