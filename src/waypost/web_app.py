@@ -25,7 +25,7 @@ from waypost.resources.links.route_source import open_route_source
 from waypost.resources.webhooks.metrics import PendingGauges
 from waypost.settings import Settings
 from waypost.web import guard as web_guard
-from waypost.web.api import new_api
+from waypost.web import new_api
 from waypost.web.client_address import is_https
 from waypost.web.dashboard import AppRouter, Assets, SessionAuth, Views, new_dashboard
 from waypost.web.internal import metrics_endpoint

@@ -31,9 +31,8 @@ from waypost.resources.qrcodes import wiring as qrcodes_wiring
 from waypost.resources.webhooks import wiring as webhooks_wiring
 from waypost.secret_key import derived_keys
 from waypost.settings import Settings
-from waypost.web.api import Endpoints
+from waypost.web import Endpoints, Guard
 from waypost.web.dashboard import SessionAuth, Views
-from waypost.web.guard import Guard
 from waypost.worker import mail
 from waypost.worker.jobs import Handlers, JobRunner
 from waypost.worker.run import WorkerParts

@@ -1,8 +1,8 @@
 """HTTP code shared by all resources: guard, error envelope, request body, pagination. Knows no resource."""
 
-from waypost.web.api import PAGING, PREFIX, error_responses, new_api, parameter, query_parameters
+from waypost.web.api import PAGING, PREFIX, Endpoints, error_responses, new_api, parameter, query_parameters
 from waypost.web.body import ParsedBody, read_fields
-from waypost.web.envelope import Data, data, no_content
+from waypost.web.envelope import Data, data, headers_of, no_content, status_of
 from waypost.web.guard import Guard, path_id
 from waypost.web.pagination import Paginated, paginated, read_pagination, read_query, require_pagination
 
@@ -10,11 +10,13 @@ __all__ = [
     "PAGING",
     "PREFIX",
     "Data",
+    "Endpoints",
     "Guard",
     "Paginated",
     "ParsedBody",
     "data",
     "error_responses",
+    "headers_of",
     "new_api",
     "no_content",
     "paginated",
@@ -25,4 +27,5 @@ __all__ = [
     "read_pagination",
     "read_query",
     "require_pagination",
+    "status_of",
 ]

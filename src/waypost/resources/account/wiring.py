@@ -9,9 +9,8 @@ from waypost.resources.account.deps import Deps
 from waypost.resources.account.sign_in_limiter import SignInLimiter
 from waypost.secret_key import derived_key
 from waypost.settings import Settings
-from waypost.web.api import Endpoints
+from waypost.web import Endpoints, Guard
 from waypost.web.dashboard import SessionAuth, Views
-from waypost.web.guard import Guard
 
 
 def new_deps(settings: Settings, db: Database, invalidate_routes: InvalidateRoutes, clock: Clock) -> Deps:

@@ -15,9 +15,8 @@ from waypost.resources.clicks.stats import api as stats_api
 from waypost.resources.clicks.stats.top_values_refresher import TopValuesRefresher
 from waypost.secret_key import derived_key
 from waypost.settings import Settings
-from waypost.web.api import Endpoints
+from waypost.web import Endpoints, Guard
 from waypost.web.dashboard import SessionAuth, Views
-from waypost.web.guard import Guard
 from waypost.worker.loop import POLL_INTERVAL
 from waypost.worker.run import WorkerParts
 

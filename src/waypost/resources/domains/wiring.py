@@ -15,9 +15,8 @@ from waypost.redirect import HostTable
 from waypost.resources.domains import api, certificates, checks, pages, tls_api
 from waypost.resources.domains.deps import Deps, WebDeps
 from waypost.settings import Settings
-from waypost.web.api import Endpoints
+from waypost.web import Endpoints, Guard
 from waypost.web.dashboard import SessionAuth, Views
-from waypost.web.guard import Guard
 from waypost.worker.loop import every
 from waypost.worker.run import Periodic, WorkerParts
 

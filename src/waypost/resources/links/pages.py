@@ -17,7 +17,6 @@ from waypost.resources import domains
 from waypost.resources.links import listing, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.form_pages import LinkFormPages
-from waypost.resources.links.listing import FILTERS, Order, find_choices, read_filter
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange
 from waypost.web import read_pagination, read_query
@@ -29,7 +28,7 @@ Sparklines = Callable[[Tx, Sequence[UUID]], Awaitable[Mapping[UUID, Sequence[int
 _PER_PAGE = 25
 _MAX_COUNTED = 1_000
 """With a filter, a longer list shows "more than 1,000"."""
-_LIST_PARAMETERS = (*FILTERS, "sort")
+_LIST_PARAMETERS = (*listing.FILTERS, "sort")
 _WIDTH, _HEIGHT = 84, 24  # of a sparkline
 _NOTICES = {
     "enabled": "Link enabled.",
@@ -66,7 +65,7 @@ class LinkPages(Pages[Deps]):
     async def list_links(self, request: Request) -> Response:
         session = await self._auth.require_session(request)
         problems = Problems()
-        filter_ = read_filter(read_query(request), self._deps.shared_domain, problems)
+        filter_ = listing.read_filter(read_query(request), self._deps.shared_domain, problems)
         page = PageRequest(read_pagination(request, Problems()).page, _PER_PAGE)
         form = Form(dict(read_query(request)), problems.errors)
         query, is_fragment = _query(request), is_fragment_request(request, "found")
@@ -78,7 +77,7 @@ class LinkPages(Pages[Deps]):
                     tx, session.account.id, filter_, page, now, order, limit=_MAX_COUNTED
                 )
             rows = await self._rows(tx, links)
-            choices = None if is_fragment else await find_choices(tx, session.account.id)
+            choices = None if is_fragment else await listing.find_choices(tx, session.account.id)
         context: dict[str, Any] = {"page": rows, "form": form, "query": query, "width": _WIDTH, "height": _HEIGHT}
         context["counted"] = links.total if filter_.is_empty else _MAX_COUNTED
         status = 422 if problems else 200
@@ -144,8 +143,8 @@ def sparkline_points(counts: Sequence[int]) -> str:
     )
 
 
-def _order(form: Form) -> Order:
-    return next((order for order in get_args(Order) if order == form.text("sort")), "newest")
+def _order(form: Form) -> listing.Order:
+    return next((order for order in get_args(listing.Order) if order == form.text("sort")), "newest")
 
 
 def _query(request: Request) -> str:

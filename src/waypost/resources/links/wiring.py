@@ -8,9 +8,8 @@ from waypost.redirect import InvalidateRoutes
 from waypost.resources.links import api, media, pages
 from waypost.resources.links.deps import Deps
 from waypost.settings import Settings
-from waypost.web.api import Endpoints
+from waypost.web import Endpoints, Guard
 from waypost.web.dashboard import SessionAuth, Views
-from waypost.web.guard import Guard
 
 
 def new_deps(

@@ -15,9 +15,8 @@ from waypost.resources.pixels.deps import Deps
 from waypost.resources.pixels.model import Pixel
 from waypost.resources.pixels.platforms import PLATFORM_HINTS, is_usual_id
 from waypost.resources.pixels.schemas import NewPixel, PixelChange
-from waypost.web import require_pagination
+from waypost.web import require_pagination, status_of
 from waypost.web.dashboard import Form, Pages, read_form
-from waypost.web.envelope import status_of
 
 _LIST_PATH = "/pixels"
 _PATH = "/pixels/{id}"

@@ -8,9 +8,8 @@ from waypost.outbound import Poster
 from waypost.resources.pixels import api, events, pages
 from waypost.resources.pixels.deps import Deps
 from waypost.settings import Settings
-from waypost.web.api import Endpoints
+from waypost.web import Endpoints, Guard
 from waypost.web.dashboard import SessionAuth, Views
-from waypost.web.guard import Guard
 from waypost.worker.run import WorkerParts
 
 

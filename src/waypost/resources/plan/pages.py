@@ -14,9 +14,9 @@ from waypost.auth.sessions import Session
 from waypost.kit.errors import RateLimited, Unavailable
 from waypost.resources.plan import service
 from waypost.resources.plan.deps import Deps
+from waypost.web import headers_of, status_of
 from waypost.web.dashboard import Pages
 from waypost.web.dashboard.views import HEADERS
-from waypost.web.envelope import headers_of, status_of
 
 # Browsers apply this policy to the redirects of a form, too. The hosts of checkout and customer portal are chosen by
 # Stripe, or are custom domains of the operator.

@@ -7,7 +7,7 @@ from waypost.resources.plan import api, pages
 from waypost.resources.plan.deps import Deps, Price
 from waypost.resources.plan.stripe import Stripe
 from waypost.settings import Settings
-from waypost.web.api import Endpoints
+from waypost.web import Endpoints
 from waypost.web.dashboard import SessionAuth, Views
 
 

@@ -2,9 +2,8 @@
 
 from waypost.resources.qrcodes import api, pages
 from waypost.resources.qrcodes.deps import Deps
-from waypost.web.api import Endpoints
+from waypost.web import Endpoints, Guard
 from waypost.web.dashboard import SessionAuth, Views
-from waypost.web.guard import Guard
 
 
 def endpoints(deps: Deps, guard: Guard, auth: SessionAuth, views: Views) -> Endpoints:

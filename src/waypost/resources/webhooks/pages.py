@@ -21,9 +21,8 @@ from waypost.resources.webhooks import service
 from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.model import MAX_ATTEMPTS, TEST, DeliveryFilter, DeliveryStatus, EventType, Webhook
 from waypost.resources.webhooks.schemas import NewWebhook
-from waypost.web import read_query, require_pagination
+from waypost.web import read_query, require_pagination, status_of
 from waypost.web.dashboard import Form, Pages, is_fragment_request
-from waypost.web.envelope import status_of
 
 _ALL = "/webhooks"
 _ONE = "/webhooks/{id}"

@@ -10,9 +10,8 @@ from waypost.resources.webhooks.deliverer import Deliverer
 from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.retention import cancel_orphaned_deliveries, delete_old_deliveries, log_retention
 from waypost.settings import Settings
-from waypost.web.api import Endpoints
+from waypost.web import Endpoints, Guard
 from waypost.web.dashboard import SessionAuth, Views
-from waypost.web.guard import Guard
 from waypost.worker.run import WorkerParts
 
 
