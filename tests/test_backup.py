@@ -70,7 +70,7 @@ def test_only_the_owner_can_read_the_archive(settings: Settings, tmp_path: Path)
 
 def test_refuses_to_overwrite_a_file(settings: Settings, tmp_path: Path) -> None:
     (tmp_path / "backup.tar").write_text("precious")
-    with pytest.raises(BackupFailed, match="exists already"):
+    with pytest.raises(BackupFailed, match="already exists"):
         write_backup(settings, tmp_path / "backup.tar")
     assert (tmp_path / "backup.tar").read_text() == "precious"
 

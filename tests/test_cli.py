@@ -45,13 +45,23 @@ def waypost(tmp_path: Path, sqlite_template: Path) -> Waypost:
 
 def test_creates_an_account_and_a_key(empty: Waypost) -> None:
     assert empty("migrate", by=forked.alone).stderr.startswith("The schema is now at")
-    assert empty("migrate").stderr.startswith("The schema is already at")
+    assert empty("migrate").stderr.startswith("The schema is current (")
     made = empty.json("account", "create", "Alice@Example.com", "--plan", "lifetime", by=forked.alone)
     assert (made["email"], made["name"], made["plan"]) == ("alice@example.com", "Alice", "lifetime")
     key = empty.json("key", "create", "--account", "alice@example.com", "--name", "first", by=forked.alone)
     assert list(key) == ["id", "key", "scopes", "expires_at"]
     assert key["key"].startswith("wp_live_")
     assert (key["scopes"], key["expires_at"]) == ([*SCOPES, "webhooks:manage"], None)
+
+
+def test_help_names_all_scopes_and_errors_name_options(waypost: Waypost) -> None:
+    shown = waypost("key", "create", "--help").stdout
+    assert [scope for scope in (*SCOPES, "webhooks:manage") if scope not in shown] == []
+    waypost("account", "create", "alice@example.com")
+    key = ["key", "create", "--account", "alice@example.com"]
+    assert waypost(*key, "--name", "", "--scope", "other", code=2).stderr.split(": This")[0] == "--name"
+    assert "--scope: This must be one of" in waypost(*key, "--name", "a", "--scope", "other", code=2).stderr
+    assert waypost("account", "invite", "nobody", code=2).stderr.startswith("EMAIL: This must be an email address")
 
 
 def test_creates_lists_and_revokes_keys(waypost: Waypost) -> None:
@@ -114,8 +124,8 @@ def test_a_refused_password_creates_no_account(waypost: Waypost) -> None:
     [
         (["key", "create", "--account", "nobody@example.com", "--name", "x"], 1, "no account nobody@example.com"),
         (["key", "revoke", "first"], 1, "There is no key first"),
-        (["key", "revoke", "01a1fbb2-2855-72ee-8e77-c161c4205e89"], 1, "There is no"),
-        (["account", "create", "nobody"], 2, "email: "),
+        (["key", "revoke", "01a1fbb2-2855-72ee-8e77-c161c4205e89"], 1, "There is no key"),
+        (["account", "create", "nobody"], 2, "EMAIL: "),
         (["account", "plan", "a@example.com", "trial", "--trial-ends-at", "soon"], 2, "--trial-ends-at: soon is not"),
         (["account", "plan", "a@example.com", "none", "--trial-ends-at", "2030-01-01"], 2, "--trial-ends-at: The plan"),
         (["account", "plan", "a@example.com", "trial"], 1, "no account a@example.com"),
@@ -190,7 +200,7 @@ def test_names_a_missing_directory(empty: Waypost) -> None:
 def test_an_existing_account_exits_with_1(waypost: Waypost) -> None:
     waypost("account", "create", "alice@example.com")
     for command in ("create", "invite"):
-        assert "email: " in waypost("account", command, "alice@example.com", code=1).stderr
+        assert "EMAIL: An account" in waypost("account", command, "alice@example.com", code=1).stderr
 
 
 def test_prints_the_version(empty: Waypost) -> None:

@@ -72,7 +72,7 @@ def test_writes_a_complete_file_or_none(waypost: Waypost, link: UUID) -> None:
     file = waypost.directory / "clicks.csv"
     assert file.read_bytes().count(b"\r\n") == 3
     assert file.stat().st_mode & 0o777 == 0o600  # it has visitors' addresses
-    assert "exists already" in waypost("export", "clicks", "--output", "clicks.csv", "--kind", "all", code=1).stderr
+    assert "already exists" in waypost("export", "clicks", "--output", "clicks.csv", "--kind", "all", code=1).stderr
     assert file.read_bytes().count(b"\r\n") == 3
     assert {*waypost.directory.iterdir()} - before == {file}
     assert "No such file" in waypost("export", "clicks", "--output", "no/where.csv", code=1).stderr
@@ -94,8 +94,8 @@ def test_a_closed_pipe_is_no_error(waypost: Waypost, link: UUID) -> None:
     [
         (["--account", "nobody@example.com"], 1, "no account nobody@example.com"),
         (["--account", ""], 1, "There is no account"),
-        (["--link", "spring"], 1, "There is no link spring"),
-        (["--link", "01a1fbb2-2855-72ee-8e77-c161c4205e89"], 1, "There is no link 01a1fbb2"),
+        (["--link", "spring"], 1, "There is no link with the ID spring"),
+        (["--link", "01a1fbb2-2855-72ee-8e77-c161c4205e89"], 1, "There is no link with the ID 01a1fbb2"),
         (["--from", "yesterday"], 2, "--from: yesterday is not a time"),
         (["--from", "2030-01-02", "--to", "2030-01-02"], 2, "--from: This must be earlier than --to."),
         (["--kind", "robot"], 2, "robot"),
@@ -110,7 +110,7 @@ def test_reports_wrong_options(waypost: Waypost, link: UUID, options: list[str],
 
 def test_another_account_s_link_is_not_found(waypost: Waypost, link: UUID) -> None:
     done = waypost("export", "clicks", "--account", "bob@example.com", "--link", str(link), code=1)
-    assert f"There is no link {link} of this account" in done.stderr
+    assert f"There is no link with the ID {link} in this account" in done.stderr
 
 
 async def test_rebuilds_from_a_day_on(waypost: Waypost, link: UUID) -> None:

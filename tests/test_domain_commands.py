@@ -58,9 +58,9 @@ def test_lists_and_releases_domains(waypost: Waypost) -> None:
     assert {each["account"] for each in listed} == {"alice@example.com"}
     assert "go.brand.test" in waypost("domain", "list").stdout
     done = waypost("domain", "release", "GO.brand.test", by=alone)
-    assert (done.stdout, done.stderr[:26]) == ("", "go.brand.test is released.")
+    assert (done.stdout, done.stderr[:23]) == ("", "Released go.brand.test.")
     assert "--force" in waypost("domain", "release", "live.test", code=1).stderr
-    assert "Any account can register it now" in waypost("domain", "release", "go.brand.test").stderr
+    assert "Any waiting period for it has ended" in waypost("domain", "release", "go.brand.test").stderr
     assert "go.brand.test is not registered" in waypost("domain", "release", "go.brand.test", code=1).stderr
     waypost("domain", "release", "live.test", "--force")
     assert waypost.json("domain", "list") == []

@@ -287,7 +287,7 @@ def test_escapes_control_characters(body: bytes) -> None:
         (["--status", "600"], 2, "--status"),
         (["--secret", ""], 2, "--secret: "),
         (["--secret", "a", "--secret-file", "certificate.pem"], 2, "--secret-file: "),
-        (["--secret-file", "nowhere"], 1, "The secret cannot be read"),
+        (["--secret-file", "nowhere"], 1, "nowhere cannot be read"),
         (["--key", "certificate.pem"], 2, "--key: "),
         (["--certificate", "nowhere"], 1, "nowhere and its key cannot be used"),
         (["--certificate", "certificate.pem"], 1, "certificate.pem and its key cannot be used"),

@@ -16,6 +16,7 @@ from waypost.commands.runner import (
     EXIT_FAILED,
     EXIT_OK,
     EXIT_USAGE,
+    FlagOption,
     JsonOption,
     refuse_without_command,
     report_error,
@@ -54,7 +55,7 @@ def serve(
     port: int | None = None,
     workers: int | None = None,
     role: Role = "all",
-    tls: Annotated[bool, Parameter(negative="")] = False,
+    tls: FlagOption = False,
     tls_port: int | None = None,
     data_dir: Path | None = None,
 ) -> int:
@@ -91,7 +92,7 @@ async def migrate(settings: "Settings") -> None:
     from waypost.commands.database import migrate_database
 
     before, after = await migrate_database(settings)
-    say(f"The schema is already at {after}." if before == after else f"The schema is now at {after}.")
+    say(f"The schema is current ({after})." if before == after else f"The schema is now at {after}.")
 
 
 @app.command
@@ -110,7 +111,9 @@ def doctor(*, json: JsonOption = False) -> int:
 
 @app.command
 @with_settings
-async def backup(settings: "Settings", file: Path, /) -> None:
+async def backup(
+    settings: "Settings", file: Annotated[Path, Parameter(help="New archive, such as backup.tar.gz.")], /
+) -> None:
     """Back up all data to one archive, while the service runs."""
     from waypost.commands.backup import write_backup
 
@@ -175,7 +178,11 @@ async def list_domains(settings: "Settings", *, json: JsonOption = False) -> Non
 @domain.command(name="release")
 @with_settings
 async def release_domain(
-    settings: "Settings", hostname: str, /, *, force: Annotated[bool, Parameter(negative="")] = False
+    settings: "Settings",
+    hostname: str,
+    /,
+    *,
+    force: FlagOption = False,
 ) -> None:
     """Remove a domain from its account. Its links move to the shared domain.
 
@@ -202,9 +209,10 @@ async def release_domain(
             except NotFound:
                 if not await service.delete_registrations(deps, hostname):
                     raise
-                say("No account has registered it. Any account can register it now, also one that had it before.")
+                say(f"{hostname} is not registered. Any waiting period for it has ended.")
                 return
-    say(f"{released.hostname} is released. Its {released.links_count:,} links are on the shared domain now.")
+    count = released.links_count
+    say(f"Released {released.hostname}. {count:,} link{'s' * (count != 1)} moved to the shared domain.")
     if released.verified_at:
         say("It was verified: the next account that registers it must verify it with a TXT record.")
 
@@ -226,7 +234,7 @@ def listen_to_webhooks(
     port
         Port of 127.0.0.1 to listen on; 0 is any free one.
     secret
-        Secret of the subscription. Other users of this machine may see it in the process list.
+        Secret of the webhook. Other users of this machine may see it in the process list.
     secret_file
         File with the secret, instead of --secret.
     status

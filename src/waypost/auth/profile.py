@@ -13,7 +13,8 @@ from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, or_not_found
 
 SAME_EMAIL = "This is already your email address."
-EMAIL_TAKEN = "An account with this email already exists. Sign in instead."
+EMAIL_EXISTS = "An account with this email already exists."
+EMAIL_TAKEN = f"{EMAIL_EXISTS} Sign in instead."
 MAX_EMAIL_CHANGES = 5
 TOO_MANY_EMAIL_CHANGES = "Too many email changes today. Open the link in one of the emails, or try again tomorrow."
 RESEND_AFTER = timedelta(minutes=2)  # prevents floods of emails; the one that was just sent is still valid

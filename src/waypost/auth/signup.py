@@ -74,7 +74,7 @@ async def invite(deps: Deps, email: str) -> Invitation:
     rules.check_account(email, "")
     async with deps.db.write() as tx:
         if await store.find_by_email(tx, email):
-            raise Conflict({"email": [profile.EMAIL_TAKEN]})
+            raise Conflict({"email": [profile.EMAIL_EXISTS]})
         token = await tokens.issue(tx, "invite", now=deps.clock(), email=email)
         message = emails.with_link(deps.base_url, "invite", token)
         is_queued = await emails.send(tx, message, to=email, now=deps.clock(), account=None)

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from waypost.settings import Settings
 
 PlanOption = Literal["trial", "subscription", "past_due", "lifetime", "none"]
-AccountOption = Annotated[str, Parameter(name="--account")]
+AccountOption = Annotated[str, Parameter(name="--account", help="Email of the account.")]
+EmailArgument = Annotated[str, Parameter(help="Email of the account.")]
+_SCOPES = "links:read, links:write, domains:read, domains:write, pixels:read, pixels:write, webhooks:manage"
 
 account = App(name="account", help="Accounts and their plans.")
 key = App(name="key", help="API keys.")
@@ -21,17 +23,22 @@ key = App(name="key", help="API keys.")
 @with_settings
 async def create_account(
     settings: "Settings",
-    email: str,
+    email: EmailArgument,
     /,
     *,
-    name: str = "",
+    name: Annotated[str, Parameter(show_default=False, help="Name of the person. Default: from the email.")] = "",
     password_stdin: Annotated[
-        bool, Parameter(negative="", help="Read a password of 10 to 1,024 characters from the first line of stdin.")
+        bool,
+        Parameter(
+            negative="",
+            show_default=False,
+            help="Read a password of 10 to 1,024 characters from stdin.",
+        ),
     ] = False,
-    plan: PlanOption | None = None,
+    plan: Annotated[PlanOption | None, Parameter(help="Plan. Default: WAYPOST_DEFAULT_PLAN.")] = None,
     json: JsonOption = False,
 ) -> int | None:
-    """Create an account. Its plan is WAYPOST_DEFAULT_PLAN unless --plan is given."""
+    """Create an account."""
     from waypost import auth
     from waypost.commands import output
     from waypost.commands.database import open_database
@@ -58,11 +65,11 @@ async def create_account(
 @with_settings
 async def set_plan(
     settings: "Settings",
-    email: str,
-    plan: PlanOption,
+    email: EmailArgument,
+    plan: Annotated[PlanOption, Parameter(help="New plan.")],
     /,
     *,
-    trial_ends_at: str | None = None,
+    trial_ends_at: Annotated[str | None, Parameter(help="End of the trial. Only with the plan trial.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Change an account's plan."""
@@ -96,7 +103,7 @@ async def list_accounts(settings: "Settings", *, json: JsonOption = False) -> No
 
 @account.command(name="sign-in-link")
 @with_settings
-async def sign_in_link(settings: "Settings", email: str, /, *, json: JsonOption = False) -> None:
+async def sign_in_link(settings: "Settings", email: EmailArgument, /, *, json: JsonOption = False) -> None:
     """Print a link that signs in the first person who opens it, within 15 minutes."""
     from waypost.auth import sign_in
     from waypost.auth.deps import new_deps
@@ -112,7 +119,7 @@ async def sign_in_link(settings: "Settings", email: str, /, *, json: JsonOption 
 
 @account.command(name="invite")
 @with_settings
-async def invite(settings: "Settings", email: str, /, *, json: JsonOption = False) -> None:
+async def invite(settings: "Settings", email: EmailArgument, /, *, json: JsonOption = False) -> None:
     """Invite a person to create an account. Print a link that is valid for 7 days, and email it if email is set up."""
     from waypost.auth import signup
     from waypost.auth.deps import new_deps
@@ -128,9 +135,9 @@ async def invite(settings: "Settings", email: str, /, *, json: JsonOption = Fals
     if invitation.is_sent:
         say("The link was also sent by email.")
     elif deps.sends_mail:
-        say("The link was not sent: this address has reached its limit of emails. Pass the link on yourself.")
+        say("The link was not sent: this address has reached its limit of emails. Send the link yourself.")
     else:
-        say("The link was not sent: WAYPOST_SMTP_URL is not set. Pass the link on yourself.")
+        say("The link was not sent: WAYPOST_SMTP_URL is not set. Send the link yourself.")
 
 
 @key.command(name="create")
@@ -139,12 +146,17 @@ async def create_key(
     settings: "Settings",
     *,
     account: AccountOption,
-    name: str,
-    scope: Annotated[tuple[str, ...], Parameter(name="--scope", negative="")] = (),
-    expires_at: str | None = None,
+    name: Annotated[str, Parameter(help="Name of the key, such as the program that uses it.")],
+    scope: Annotated[
+        tuple[str, ...],
+        Parameter(name="--scope", negative="", show_default=False, help=f"Repeatable: {_SCOPES}. Default: all."),
+    ] = (),
+    expires_at: Annotated[
+        str | None, Parameter(help="Expiry, such as 2027-01-31 or 2027-01-31T12:00:00Z. Default: never.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Create an API key and print it; it cannot be shown again. It has all scopes unless --scope is given."""
+    """Create an API key and print it; it cannot be shown again."""
     from waypost import auth
     from waypost.commands import output
     from waypost.commands.database import get_account, open_database, parse_time
@@ -164,20 +176,25 @@ async def create_key(
 
 @key.command(name="revoke")
 @with_settings
-async def revoke_key(settings: "Settings", key_id: str, /, *, json: JsonOption = False) -> None:
+async def revoke_key(
+    settings: "Settings", key_id: Annotated[str, Parameter(help="ID of the key.")], /, *, json: JsonOption = False
+) -> None:
     """Revoke a key: its next request is refused."""
     from waypost import auth
     from waypost.commands import output
     from waypost.commands.database import open_database
     from waypost.kit import clock, ids
-    from waypost.kit.errors import NotFound
+    from waypost.kit.errors import NotFound, or_not_found
 
     parsed = ids.parse_id(key_id)
-    if parsed is None:
-        raise NotFound(f"There is no key {key_id}. List the ids with: waypost key list")
-    async with open_database(settings) as db:
-        revoked = await auth.revoke_key(db, parsed, now=clock.now())
+    try:
+        async with open_database(settings) as db:
+            revoked = await auth.revoke_key(db, or_not_found(parsed), now=clock.now())
+    except NotFound:
+        text = f"There is no key {key_id}. List the IDs with: waypost key list --account EMAIL"
+        raise NotFound(text) from None
     output.write(output.key_json(revoked), as_json=json)
+    say(f"The key “{revoked.name}” is revoked.")
 
 
 @key.command(name="list")

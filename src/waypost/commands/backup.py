@@ -30,19 +30,21 @@ _CHUNK = 1 << 20  # bytes of lines
 
 
 class BackupFailed(WaypostError):
-    """The backup could not be made."""
+    """The backup failed."""
 
 
 def write_backup(settings: Settings, target: Path) -> list[str]:
     """Create `target`, gzipped if its name ends in gz, and return notes for the operator."""
     if target.exists():
-        raise BackupFailed(f"{target} exists already: choose another name. Files are never overwritten.")
+        raise BackupFailed(f"{target} already exists: choose another name. Files are never overwritten.")
     try:
         with new_file(target) as file, _archive(target, file) as archive:
             _fill(archive, settings, scratch=target.with_name(f".{target.name}.{secrets.token_hex(4)}.db"))
     except (OSError, sqlite3.Error) as error:
-        raise BackupFailed(f"The backup could not be made: {error}") from error
-    return _notes(settings, target)
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise BackupFailed(f"The backup to {target} failed: {reason}") from error
+    size = target.stat().st_size / 1_000_000
+    return [f"Backup written to {target} ({size:,.1f} MB).", *_notes(settings, target)]
 
 
 def _fill(archive: tarfile.TarFile, settings: Settings, *, scratch: Path) -> None:

@@ -57,7 +57,8 @@ async def _link(db: Database, text: str, owner: UUID | None) -> Subject:
         async with db.read() as tx:
             link_owner = (await find_accounts(tx, [link_id])).get(link_id)
     if not (link_id and link_owner) or owner not in {None, link_owner}:
-        raise NotFound(f"There is no link {text}{' of this account' if owner else ''}: the API lists the ids.")
+        where = " in this account" if owner else ""
+        raise NotFound(f"There is no link with the ID {text}{where}. GET /api/v1/links lists the IDs.")
     return Subject(link_id)
 
 
@@ -71,7 +72,7 @@ async def write(
     except BrokenPipeError:
         return None
     except OSError as error:
-        raise ExportFailed(f"The export could not be written: {error}") from error
+        raise ExportFailed(f"{output or 'stdout'} cannot be written: {error.strerror or error}") from error
 
 
 @contextlib.contextmanager
@@ -85,7 +86,7 @@ def _stdout() -> Iterator[TextIO]:
 def _file(target: Path) -> Iterator[TextIO]:
     """Create a file that only its owner can read: it contains IP addresses of visitors."""
     if target.exists():
-        raise ExportFailed(f"{target} exists already: choose another name. Files are never overwritten.")
+        raise ExportFailed(f"{target} already exists: choose another name. Files are never overwritten.")
     with new_file(target) as file:
         text_file = io.TextIOWrapper(file, "utf-8", newline="")
         yield text_file

@@ -63,11 +63,11 @@ async def export_clicks(
     account
         Email of the account. Without it, the clicks of all accounts.
     link
-        Id of the only link to export.
+        ID of the only link to export.
     start
-        First time, such as 2026-11-20 or 2026-11-20T02:56:16+01:00.
+        Start of the time range, such as 2026-11-20 or 2026-11-20T02:56:16+01:00.
     end
-        End of the period, exclusive.
+        End of the time range, exclusive.
     kind
         Kind of visits.
     form

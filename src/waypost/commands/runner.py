@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 from cyclopts import App, Parameter
 
 if TYPE_CHECKING:
+    from waypost.kit.errors import Invalid
     from waypost.settings import Settings
 
 P = ParamSpec("P")
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+_ARGUMENTS = {"email": "EMAIL", "hostname": "HOSTNAME", "scopes": "--scope"}
+"""Arguments and options by field, where they have another name."""
 
-JsonOption = Annotated[bool, Parameter(name="--json", negative="")]
+FlagOption = Annotated[bool, Parameter(negative="", show_default=False)]
+JsonOption = Annotated[bool, Parameter(name="--json", negative="", show_default=False, help="Print JSON.")]
 
 
 def with_settings(
@@ -47,7 +51,8 @@ def report_error(error: Exception) -> int:
     from waypost.kit.errors import Conflict, Invalid, SettingsError, WaypostError
 
     if isinstance(error, SettingsError | WaypostError):
-        say(str(error) if isinstance(error, SettingsError) else error.details)
+        text = str(error) if isinstance(error, SettingsError) else error.details
+        say(_with_option_names(error) if isinstance(error, Invalid) else text)
         is_wrong_usage = isinstance(error, SettingsError | Invalid) and not isinstance(error, Conflict)
         return EXIT_USAGE if is_wrong_usage else EXIT_FAILED
 
@@ -58,6 +63,16 @@ def report_error(error: Exception) -> int:
     logs.configure()
     structlog.get_logger().critical("unexpected error", error=str(error), exc_info=error)
     return EXIT_FAILED
+
+
+def _with_option_names(error: "Invalid") -> str:
+    """Return the problems of each field under the name that the command line has for it."""
+    lines = []
+    for field, problems in error.errors.items():
+        name = field.partition(".")[0]
+        option = name if name.startswith("--") else _ARGUMENTS.get(name) or f"--{name.replace('_', '-')}"
+        lines.append(f"{option}: {' '.join(problems)}")
+    return "\n".join(lines)
 
 
 def refuse_without_command(app: App) -> int | None:

@@ -42,7 +42,7 @@ def read_secret(text: str | None, file: Path | None) -> str | None:
         try:
             text = file.read_text().strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise ListenFailed(f"The secret cannot be read: {error}") from error
+            raise ListenFailed(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if text == "":
         raise Invalid({"--secret": ["The secret is empty."]})
     return text
@@ -57,14 +57,16 @@ def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | 
     try:
         context.load_cert_chain(certificate, key, password="")  # otherwise OpenSSL prompts on the terminal
     except OSError as error:
-        raise ListenFailed(f"{certificate} and its key cannot be used: {error}") from error
+        raise ListenFailed(f"{certificate} and its key cannot be used: {error.strerror or error}") from error
     return context
 
 
 def listen(*, port: int, secret: str | None, status: int, tls: ssl.SSLContext | None) -> int:
     """Run until Ctrl-C or SIGTERM, or until stdout is closed."""
-    if not (0 <= port < 65536 and 200 <= status < 600):
-        raise SettingsError("--port must be between 0 and 65535, and --status between 200 and 599.")
+    if not 0 <= port < 65536:
+        raise SettingsError("--port must be between 0 and 65535.")
+    if not 200 <= status < 600:
+        raise SettingsError("--status must be between 200 and 599.")
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
