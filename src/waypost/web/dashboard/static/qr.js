@@ -19,7 +19,7 @@ for (const picker of document.querySelectorAll("[data-color]")) {
 }
 
 // A corrected field loses its error; the preview shows the errors of the new values.
-document.getElementById("look").addEventListener("input", ({ target, currentTarget }) => {
+document.getElementById("style-form").addEventListener("input", ({ target, currentTarget }) => {
   const field = target.closest(".invalid");
   if (!field) return;
   field.classList.remove("invalid");
