@@ -263,7 +263,7 @@ async def test_an_email_has_one_trial(place: WebApp) -> None:
         return browser, str(plan.trial_ends_at - START)
 
     async def leave(browser: Browser) -> None:
-        assert "without a new trial" in (await browser.get("/account/delete")).text
+        assert "gets no new trial" in (await browser.get("/account/delete")).text
         assert (await browser.post("/account/delete", {"current_password": PASSWORD})).status_code == 303
 
     ada, full_trial = await sign_up("ada@example.com")

@@ -167,7 +167,7 @@ async def test_errors_are_shown_at_their_fields(place: WebApp) -> None:
         assert re.search(rf'id="{name}-error">[^<]*{text}', page.text), query
         assert "<b>" not in page.text
     page = await ada.get(f"/links/{link.id}?period=90d&interval=hour")
-    assert 'id="interval-error">This interval' in page.text
+    assert 'id="interval-error">Too many entries' in page.text
     chosen = await ada.get(f"/links/{link.id}?period=custom")  # and no day yet
     assert (chosen.status_code, 'value="2029-12-03"' in chosen.text) == (200, True)
 

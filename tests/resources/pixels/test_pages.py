@@ -86,7 +86,7 @@ async def test_a_doubtful_id_is_asked_about_once(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     typed = NEW | {"platform": "google_ads", "pixel_id": "GTM-123456"}
     asked = await ada.post("/pixels/new", typed)
-    assert (asked.status_code, "does not look like an ID of Google Ads" in asked.text) == (422, True)
+    assert (asked.status_code, "does not look like a Google Ads pixel ID" in asked.text) == (422, True)
     assert all(f'value="{text}"' in asked.text for text in typed.values())
     sure = await ada.post("/pixels/new", typed | {"sure": "yes"})
     assert sure.status_code == 303
@@ -130,7 +130,7 @@ async def test_it_is_deleted_after_its_consequences_are_told(place: WebApp) -> N
     async with place.db.write() as tx:
         await tx.execute(insert(link_pixels).values(link_id=uuid4(), position=0, pixel_id=_id(path)))
     for page in (await ada.get(path), await ada.get(f"{path}/delete")):
-        assert "The pixel stops firing on 1 link. The links keep working." in words(page.text)
+        assert "The pixel stops firing on 1 link, which keeps working." in words(page.text)
         assert f'action="{path}/delete"' in page.text
     gone = await ada.post(f"{path}/delete")
     assert (gone.status_code, await row(place, path)) == (303, None)

@@ -207,7 +207,7 @@ class ProfilePages(Pages[Deps]):
     async def export(self, request: Request) -> Response:
         session = await self._auth.require_session(request)
         if self._downloads.is_running(session.account.id):
-            error = "A download of your data is already running. Wait until it has finished."
+            error = "An export is already running. Wait until it has finished."
             return self._views.render_page(request, "account/data.html", status=429, error=error)
         await self._auth.limit_expensive(session, "export")
         return self._downloads.start(self._deps, session)

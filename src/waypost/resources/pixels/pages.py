@@ -22,7 +22,7 @@ _LIST_PATH = "/pixels"
 _PATH = "/pixels/{id}"
 _PER_PAGE = 25
 _SECRETS = ("pixel_id", "access_token")
-_UNUSUAL = "This does not look like an ID of {name}, and {name} may ignore it. {id_format}"
+_UNUSUAL = "This does not look like a {name} pixel ID. {name} may ignore it. {id_format}."
 
 
 class PixelPages(Pages[Deps]):

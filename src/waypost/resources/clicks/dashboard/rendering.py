@@ -119,11 +119,16 @@ def latest_click(click: Click, short_url: str | None = None) -> LatestClick:
         id=UUID(bytes=click.id),
         at=from_microseconds(click.at),
         country=click.country,
-        agent=", ".join(filter(None, (device(click.device), click.browser, click.platform))),
+        agent=agent(click.device.capitalize(), click.browser, click.platform),
         referrer=host(click.referrer),
         is_scan=click.is_scan,
         link=None if short_url is None else (UUID(bytes=click.link_id), short_url),
     )
+
+
+def agent(*names: str) -> str:
+    """Device, browser and platform as far as they are known."""
+    return ", ".join(name for name in names if name not in {"", "other", "Other"}) or "Unknown device"
 
 
 def host(referrer: str) -> str:

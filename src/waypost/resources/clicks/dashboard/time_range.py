@@ -51,7 +51,7 @@ _DEFAULT_INTERVALS: tuple[tuple[timedelta, Interval], ...] = (
     (timedelta(days=95), "day"),
     (timedelta(days=400), "week"),
 )
-_TOO_SHORT = "This interval has too many entries for the time range. Choose a longer one."
+_TOO_SHORT = "Too many entries. Choose a longer interval or a shorter time range."
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def _custom_ranges(dates: Mapping[str, str], zone: ZoneInfo, now: datetime) -> t
     errors: Errors = {}
     first, last = (_date(name, text, errors) for name, text in dates.items())
     if first and last and first > last:
-        errors["from"] = ["The first day must not be after the last day."]
+        errors["from"] = ["“From” must not be after “To”."]
     elif first and first > now.astimezone(zone).date():
         errors["from"] = ["The first day must not be in the future."]
     if errors or first is None or last is None:
