@@ -24,22 +24,22 @@ _SUBJECTS: dict[Purpose, str] = {
     "invite": "You are invited to Waypost",
 }
 _TEXTS: dict[Purpose, str] = {
-    "confirm": "Welcome to Waypost. Confirm your email address to activate your account:",
-    "change_email": "Confirm this email address to use it for your Waypost account:",
-    "reset": "A password reset was requested for your Waypost account. Set a new password:",
-    "invite": "You are invited to create a Waypost account:",
+    "confirm": "Welcome to Waypost. To activate your account at {base_url}, open this link:",
+    "change_email": "To use this email address for your account at {base_url}, open this link:",
+    "reset": "Someone requested a password reset for your account at {base_url}. To set a password, open this link:",
+    "invite": "You are invited to create an account at {base_url}:",
 }
 
-_EMAIL_CHANGED = """The email address of your Waypost account was changed to {email}.
+_EMAIL_CHANGED = """The email address of your account at {base_url} was changed to {email}.
 
-If you did not change it, contact the administrator of {base_url} immediately.
+If you did not change it, contact the administrator of the service immediately.
 """
-_ACCOUNT_EXISTS = """This email address was used to sign up for Waypost, but an account with it already exists.
-Nothing was changed.
+_ACCOUNT_EXISTS = """Someone tried to use this email address for an account at {base_url}.
+You already have an account, and nothing was changed.
 
 Sign in at {base_url}/login, or reset your password at {base_url}/forgot.
 """
-_CREDENTIALS_CHANGED = """The password of your Waypost account was changed. All other sessions were signed out.
+_CREDENTIALS_CHANGED = """The password of your account at {base_url} was changed. All other sessions were signed out.
 
 If you did not change it, reset your password immediately: {base_url}/forgot
 """
@@ -58,8 +58,10 @@ def with_link(base_url: str, purpose: Purpose, token: str) -> Email:
     lifetime = LIFETIMES[purpose]
     days, hours = lifetime.days, lifetime.seconds // 3600
     lifetime_text = f"{days} day{'s' * (days > 1)}" if days else f"{hours} hour{'s' * (hours > 1)}"
-    note = f"The link works once and expires in {lifetime_text}. If you did not request it, ignore this email."
-    return Email(_SUBJECTS[purpose], f"{_TEXTS[purpose]}\n\n{link(base_url, purpose, token)}\n\n{note}\n")
+    reason = "expect this invitation" if purpose == "invite" else "request it"
+    note = f"The link works once and expires in {lifetime_text}. If you did not {reason}, ignore this email."
+    text = _TEXTS[purpose].format(base_url=base_url)
+    return Email(_SUBJECTS[purpose], f"{text}\n\n{link(base_url, purpose, token)}\n\n{note}\n")
 
 
 def email_changed(base_url: str, email: str) -> Email:

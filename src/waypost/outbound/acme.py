@@ -242,7 +242,7 @@ class Acme:
         except NotPublic as error:
             detail = f"Its address is not public: {error}. WAYPOST_OUTBOUND_ALLOW allows requests to a network."
             raise AuthorityUnavailable(
-                f"{_UNREACHABLE} The operator of this service has to fix it.", detail=detail
+                f"{_UNREACHABLE} The administrator of this service has to fix it.", detail=detail
             ) from error
         except BadUrl as error:
             raise AuthorityUnavailable("The certificate authority sent an invalid URL.", detail=str(error)) from error

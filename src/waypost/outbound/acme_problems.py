@@ -15,7 +15,7 @@ from waypost.outbound.client import OutboundResponse
 LONGEST_WAIT = 7 * 86_400.0
 """Seconds: longer waits that an authority requests are shortened to this."""
 NO_ACCOUNT = (
-    "The certificate authority does not accept this service's account. The operator of this service has to fix it."
+    "The certificate authority does not accept this service's account. The administrator of this service has to fix it."
 )
 _URN = "urn:ietf:params:acme:error:"
 _TEXT_LIMIT = 400

@@ -114,7 +114,7 @@ async def test_a_rejected_hostname_stays_in_its_field(place: WebApp) -> None:
     await add(ada)
     for typed, errors in (
         ("", "This field is required."),
-        (NAME, "already registered to your account"),
+        (NAME, "already in your account"),
         ("app.test", "belongs to the service itself"),
         ("com", "cannot be registered"),
         ('"><img src=x onerror=alert(1)>', ""),

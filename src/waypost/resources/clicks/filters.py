@@ -69,7 +69,7 @@ def read_filter(query: QueryParams, problems: Problems, now: datetime) -> ClickF
     if "country" in values:
         values["country"] = values["country"].upper()
         if not _COUNTRY.fullmatch(values["country"]) and query["country"] != UNKNOWN["country"]:
-            problems.add("country", "This must be a country's code of two letters, or `unknown`.")
+            problems.add("country", "This must be a two-letter country code, such as DE, or unknown.")
     if "device" in values:
         check_choice("device", values["device"], DEVICES, problems)
     check_choice("kind", query.get("kind", HUMAN), (*KINDS, ALL), problems)

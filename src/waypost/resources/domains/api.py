@@ -55,7 +55,7 @@ def endpoints(deps: WebDeps, guard: Guard) -> APIRouter:
 
     @router.post(
         "",
-        summary="Register a domain",
+        summary="Create a domain",
         status_code=201,
         response_model=Data[DomainJson],
         responses=error_responses(406),

@@ -26,21 +26,21 @@ OWN_HOST = (
     "This hostname belongs to the service itself. Use a hostname of your own, such as go.example.com; links without a "
     "custom domain are on the shared domain already."
 )
-TAKEN = "This hostname is already registered. If it is yours, ask the operator of this service to release it."
-ALREADY_YOURS = "This hostname is already registered to your account."
+TAKEN = "This hostname is already in use. If it is yours, ask the administrator of this service to release it."
+ALREADY_YOURS = "This hostname is already in your account."
 TOO_MANY = f"An account can have at most {MAX_DOMAINS:,} domains. Delete one that you no longer need."
 TOO_MANY_UNVERIFIED_DOMAINS = (
     f"An account can have at most {MAX_UNVERIFIED_DOMAINS} domains that are not verified. Verify or delete one."
 )
 TOO_LONG_UNVERIFIED = (
-    f"Your account has held this hostname unverified for {history.MAX_UNVERIFIED.days} days, so others can register it "
-    "now. Register it again after {day}, or ask the operator of this service to release it if it is yours."
+    f"Your account has held this hostname unverified for {history.MAX_UNVERIFIED.days} days, so others can add it "
+    "now. Add it again after {day}, or ask the administrator of this service to release it if it is yours."
 )
 TOO_MANY_DELETED = (
     f"Your account has deleted too many unverified domains in the last {history.REGISTRATION_RETENTION.days} days. "
-    "Register another one later, or ask the operator of this service."
+    "Add another one later, or ask the administrator of this service."
 )
-HOSTNAME_FIXED = "A domain's hostname cannot be changed. Register the other hostname as a new domain."
+HOSTNAME_FIXED = "A domain's hostname cannot be changed. Add the other hostname as a new domain."
 LOOP = "This URL is on this service itself, which would cause a redirect loop. Use a URL on another site."
 LOOP_ON_DOMAIN = "This URL is on a custom domain, which could cause a redirect loop. Use a URL on another site."
 NOT_PUBLIC = "This URL is not on the public internet. Use a URL that is reachable from the internet."

@@ -37,7 +37,7 @@ LOOP = (
 TOO_LONG = f"This must have at most {MAX_URL:,} characters, including the UTM parameters."
 NO_SUCH_PIXEL = "This is not a pixel of your account."
 NOT_AN_ID = "This must be a UUID."
-NO_SUCH_DOMAIN = "This is not a domain registered to your account."
+NO_SUCH_DOMAIN = "This is not a domain of your account."
 IMAGE_QUOTA_USED = (
     f"Your images use {MAX_IMAGES_MB} MB, the limit per account. Delete links with images that you no longer"
     " need, or remove their images."

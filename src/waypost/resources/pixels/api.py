@@ -83,7 +83,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         response_model=Data[PixelResultsJson],
     )
     async def get_results(caller: Reader, pixel_id: PathId) -> Response:
-        """How many events the platform accepted, and why it rejected the last one that it rejected."""
+        """How many events the platform accepted and rejected, and the reason of the last rejection."""
         return data(results_to_json(await service.get_results(deps, caller, pixel_id)))
 
     return router

@@ -87,7 +87,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
 
     @router.delete(_ONE, summary="Delete a webhook", status_code=204)
     async def delete(caller: AllowedCaller, webhook_id: PathId) -> Response:
-        """Its pending deliveries are cancelled."""
+        """Its pending deliveries are canceled."""
         await service.delete(deps, caller, webhook_id)
         return no_content()
 
@@ -113,7 +113,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
 
     @router.post(_TEST, summary="Send a test event", status_code=202, response_model=Data[DeliveryJson])
     async def send_test(caller: AllowedCaller, webhook_id: PathId) -> Response:
-        """Sent whichever event types the webhook subscribes to."""
+        """Sent regardless of the webhook's event types."""
         return data(delivery_to_json(await service.send_test(deps, caller, webhook_id)), 202)
 
     return router

@@ -68,7 +68,7 @@ async def test_internal_details_are_in_the_log_only(scripted, live, tls_state, c
     authority = Authority(db, Acme(Outbound(), scripted.directory), RING, email="", clock=clock)
     with capture_logs() as logs:
         await work(Certification(db, authority, clock))
-    text = "The certificate authority cannot be reached. The operator of this service has to fix it."
+    text = "The certificate authority cannot be reached. The administrator of this service has to fix it."
     assert await tls_state("judy.example") == ("failed", False, text)
     assert "127.0.0.1" in logs[-1]["detail"]
     assert "WAYPOST_OUTBOUND_ALLOW" in logs[-1]["detail"]

@@ -51,7 +51,9 @@ ASK_PROVIDER = (
     "If the records are set, you do not need to change them. Ask your DNS provider whether its name servers (and"
     " DNSSEC) work, then verify the domain again."
 )
-ASK_OPERATOR = "You do not need to change your records. Contact the operator of this service and verify again later."
+ASK_OPERATOR = (
+    "You do not need to change your records. Contact the administrator of this service and verify again later."
+)
 CRASHED = "{hostname} could not be checked because of an error in this service. Verify the domain again later."
 
 MAIL_EITHER = """a TXT record at _waypost.{hostname}, and for a CNAME record

@@ -15,7 +15,7 @@ document.addEventListener("click", async (event) => {
       await navigator.clipboard.writeText(button.dataset.copy);
       toast("Copied");
     } catch {
-      toast("Can't copy in this browser. Select the text and copy it."); // as in all browsers over plain HTTP
+      toast("This browser cannot copy. Select the text and copy it."); // as in all browsers over plain HTTP
     }
   }
   const opener = event.target.closest("[data-dialog]");
