@@ -37,7 +37,7 @@ class Service:
     def web(self) -> int:
         """The pid of the web process. Once the parent listens, a connection waits until there is one."""
         if not self.is_serving:
-            self.is_serving = any('event="serving"' in line for line in self.lines())
+            self.is_serving = any('event="processes started"' in line for line in self.lines())
         with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
             connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
             return int(connection.makefile().read().rpartition("\n")[2].split()[0])

@@ -75,6 +75,7 @@ class Parent:
             self._wait(self._until_next_start())
             self._reap()
         self._stop()
+        log("info", "processes stopped", code=self._code)
         return self._code
 
     def _listen_to_signals(self) -> None:
@@ -201,7 +202,7 @@ def serve(host: str, port: int, *, tls_port: int, workers: int, role: str, app: 
     if welcome:
         welcoming = [*_NICE, *child_command("welcome", *common)]
         children.append(Child("welcome", welcoming, (parent_pipe,), is_restarted=False))
-    log("info", "serving", host=host, port=port, role=role, processes=len(children), pid=os.getpid())
+    log("info", "processes started", host=host, port=port, role=role, processes=len(children), pid=os.getpid())
     return Parent(children).run()
 
 
@@ -220,7 +221,8 @@ def parent_command(
 
 def log(level: str, event: str, **fields: object) -> None:
     """Write the line that structlog would write, without loading it."""
-    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
+    at = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{nanoseconds // 1000:06}Z"
     rest = "".join(f" {name}={value}" for name, value in fields.items())
     write_stderr(f'timestamp={at} level={level} event="{event}" process=parent{rest}')
 
