@@ -140,7 +140,7 @@ def test_reports_all_faults_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError) as error:
         load()
     assert set(str(error.value).splitlines()) == {
-        "WAYPOST_TRIAL_DAYS: must be a valid integer, unable to parse string as an integer",
+        "WAYPOST_TRIAL_DAYS: must be a valid integer",
         "WAYPOST_IP_PRIVACY: must be 'full', 'truncated' or 'none'",
     }
 

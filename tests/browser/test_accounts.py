@@ -58,7 +58,7 @@ async def test_a_passkey_is_made_used_and_removed(chromium: Browser, service: Se
     await page.goto("/account/security")
     await page.get_by_label("Passkey name").fill("Ada's <b>laptop</b>")
     await page.get_by_role("button", name="Add passkey").click()
-    await expect(page.get_by_text("The passkey was added.")).to_be_visible()
+    await expect(page.get_by_text("Passkey added.")).to_be_visible()
     await expect(page.get_by_role("strong")).to_have_text("Ada's <b>laptop</b>")
 
     await page.get_by_role("button", name="Sign out").click()

@@ -72,7 +72,7 @@ async def test_a_code_is_seen_while_it_is_designed(chromium, service: Service, d
     (code,) = zxingcpp.read_barcodes(Image.open(picture).convert("L"))
     assert code.text == f"http://{link['short_url']}?r=qr"
     await page.click("button:has-text('Save')")
-    await expect(page.get_by_text("Saved.")).to_be_visible()
+    await expect(page.get_by_text("Changes saved.")).to_be_visible()
     assert await page.is_checked("text=Dots")
     assert [each for each in ada.trouble if "/image/png" not in each] == []  # the download is noted, too
 
@@ -96,7 +96,7 @@ async def test_a_domain_s_state_follows_by_itself(chromium, service: Service, db
     assert await page.evaluate("window.stays")
     await page.fill("#root_url", "https://bücher.example/a")
     await page.click("button:has-text('Save')")
-    await expect(page.get_by_text("Saved.")).to_be_visible()
+    await expect(page.get_by_text("Changes saved.")).to_be_visible()
     assert await page.input_value("#root_url") == "https://xn--bcher-kva.example/a"  # what is kept, not what was typed
     await page.click("text=Delete domain")
     await page.click("dialog >> text=Cancel")

@@ -116,7 +116,7 @@ async def print_a_code(page: Page, service: Service, directory: Path) -> None:
     await page.get_by_label("Fluid").check()
     await page.get_by_label("Foreground", exact=True).fill("#1d3557")
     await page.get_by_role("button", name="Save").click()
-    await expect(page.get_by_text("Saved.")).to_be_visible()
+    await expect(page.get_by_text("Changes saved.")).to_be_visible()
     await expect(page.get_by_label("Fluid")).to_be_checked()
     picture = Image.open(await download(page, "Download PNG", directory / "code.png"))
     assert (0x1D, 0x35, 0x57) in {color for _, color in picture.convert("RGB").getcolors(1 << 24)}

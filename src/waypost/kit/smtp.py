@@ -40,7 +40,7 @@ def parse_smtp_url(url: str) -> SmtpServer | None:
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     starttls = given.pop("starttls", ["always" if user else "auto"])[-1]
     if parts.scheme not in {"smtp", "smtps"} or not host or given or parts.path not in {"", "/"}:
-        raise SettingsError("WAYPOST_SMTP_URL: must be smtp:// or smtps://, a host, and at most ?starttls=")
+        raise SettingsError("WAYPOST_SMTP_URL: must be smtp://HOST or smtps://HOST, with an optional ?starttls=")
     if starttls not in get_args(Starttls):
         raise SettingsError("WAYPOST_SMTP_URL: starttls must be auto, always or never")
     is_tls = parts.scheme == "smtps"

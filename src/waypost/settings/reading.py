@@ -101,7 +101,7 @@ def _is_text(value: object) -> bool:
 def _problems_of(error: ValidationError) -> Iterator[SettingProblem]:
     for detail in error.errors(include_url=False, include_context=False, include_input=False):
         setting = str(detail["loc"][0])
-        text = detail["msg"].removeprefix("Value error, ").replace("Input should", "must", 1)
+        text = detail["msg"].removeprefix("Value error, ").replace("Input should", "must", 1).partition(", unable")[0]
         yield SettingProblem(setting, f"{PREFIX}{setting.upper()}: {text}")
 
 

@@ -5,6 +5,7 @@ The document is completed from the dependencies of each endpoint: key, scope, bo
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from fastapi import APIRouter, FastAPI
@@ -193,6 +194,9 @@ def _or_null(schema: Schema) -> Schema:
 def _complete(operation: Schema, route: APIRoute) -> None:
     operation["tags"] = [_TAG_OF_OPERATION.get(operation["operationId"], *operation["tags"])]
     operation["security"] = []
+    success = operation["responses"][str(route.status_code or 200)]
+    if success["description"] == "Successful Response":
+        success["description"] = HTTPStatus(route.status_code or 200).phrase
     for call in _dependencies(route.dependant):
         if isinstance(call, Permission):
             operation["security"] = [{"bearer": [call.scope] if call.scope else []}]

@@ -60,7 +60,7 @@ class KeyPages(Pages[Deps]):
         pagination = replace(require_pagination(request), per_page=_PER_PAGE)
         page = await auth.list_keys_page(self._deps.auth.db, session.account.id, pagination, now=now)
         usable = {key.id for key in page.items if is_usable(key, now)}
-        notice = "The key was revoked." if "revoked" in request.query_params else ""
+        notice = "Key revoked." if "revoked" in request.query_params else ""
         has_active_plan = is_plan_active(session.account.plan, now)
         return self._render(request, "list", page=page, usable=usable, has_active_plan=has_active_plan, notice=notice)
 

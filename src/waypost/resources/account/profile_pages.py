@@ -15,20 +15,20 @@ from waypost.resources.account.reauthentication import reauthentication_context,
 from waypost.web.dashboard import BLANK, Form, Pages, SessionAuth, Views
 
 _NOTICES = {
-    "name": "Your name was changed.",
-    "email": "Your email address was changed.",
+    "name": "Name changed.",
+    "email": "Email changed.",
     "mail": "Check the email and the spam folder of the new address. Open the link in the email to confirm the change. "
     "We send at most one email every 2 minutes.",
     "confirm": "Check your email and the spam folder. We send at most one email every 2 minutes.",
     "logged": "This service does not send emails. Ask the administrator for the confirmation link: the log shows where"
     " the email is stored.",
     "confirmed": "Your email address is confirmed.",
-    "password": "Your password was changed, and all other sessions were signed out.",
-    "keys": "Your password was changed, all other sessions were signed out, and all API keys were revoked.",
-    "passkey": "The passkey was added.",
-    "removed": "The passkey was removed.",
-    "ended": "The session was signed out.",
-    "others": "All other sessions were signed out.",
+    "password": "Password changed. All other sessions were signed out.",
+    "keys": "Password changed. All other sessions were signed out, and all API keys were revoked.",
+    "passkey": "Passkey added.",
+    "removed": "Passkey removed.",
+    "ended": "Session signed out.",
+    "others": "Other sessions signed out.",
 }
 
 

@@ -38,7 +38,7 @@ class DesignPages(Pages[Deps]):
         """Show the saved style, or the one in the query: the preview also works without scripts."""
         code = await self._code(request)
         form = _query_form(request)
-        notice = "Saved." if "saved" in request.query_params else ""
+        notice = "Changes saved." if "saved" in request.query_params else ""
         return await self._page(request, code, form if form.fields else Form(_texts(code.style)), notice=notice)
 
     async def save(self, request: Request) -> Response:
