@@ -147,7 +147,7 @@ async def test_it_works_without_scripts(chromium, service: Service, db: Database
     await expect(page.get_by_text("does not look like a Google Ads pixel ID")).to_be_visible()
     await page.fill("#pixel_id", "123456789")
     await page.click("button:has-text('Add pixel')")
-    await expect(page.get_by_text("The pixel fires on 0 links.")).to_be_visible()
+    await expect(page.get_by_text("No link uses this pixel yet.")).to_be_visible()
     await page.click("text=Delete pixel")
     await expect(page.locator("h1")).to_have_text("Delete Search?")
     await page.click("button:has-text('Delete pixel')")

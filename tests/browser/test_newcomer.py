@@ -76,7 +76,7 @@ async def add_pixel(page: Page) -> None:
     await page.get_by_label("Name").fill("Spring shoppers")
     await page.get_by_label("Pixel ID").fill(IDS["facebook"])
     await page.get_by_role("button", name="Add pixel").click()
-    await expect(page.get_by_text("The pixel fires on 0 links.")).to_be_visible()
+    await expect(page.get_by_text("No link uses this pixel yet.")).to_be_visible()
 
 
 async def make_link(page: Page, website: Website) -> None:
