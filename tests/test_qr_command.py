@@ -122,7 +122,7 @@ def test_refuses_a_narrow_terminal() -> None:
 def test_writes_png_and_svg_files(qr: Qr, tmp_path: Path) -> None:
     png, svg = tmp_path / "code.PNG", tmp_path / "code.svg"
     png.write_text("an older one")
-    options = ["--style", "fluid", "--level", "H", "--size", "300", "--margin", "2", "--foreground", "#127"]
+    options = ["--style", "fluid", "--level", "H", "--size", "300", "--margin", "4", "--foreground", "#127"]
     for file in (png, svg):
         assert qr(URL, "--output", file.name, *options, "--background", "#FFFEDD") == ""
     image = Image.open(png).convert("RGB")

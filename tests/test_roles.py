@@ -88,10 +88,10 @@ async def test_a_redirect_process_answers_acme_challenges(settings: Settings, db
     settings.data_dir.mkdir()
     async with db.write() as tx:
         await tx.execute(
-            text("INSERT INTO acme_challenges (token, answer, created_at) VALUES ('token', 'token.key', :now)"),
+            text("INSERT INTO acme_challenges (token, key_authorization, created_at) VALUES ('token', 'a.key', :now)"),
             {"now": 0 if db.dialect == "sqlite" else datetime.now(UTC)},
         )
-    for tls, expected in ((True, (200, "token.key")), (False, (404, ""))):
+    for tls, expected in ((True, (200, "a.key")), (False, (404, ""))):
         async with open_redirect_app(settings.model_copy(update={"tls": tls})) as web, client_of(web.app) as client:
             answer = await client.get("/.well-known/acme-challenge/token", headers={"Host": "go.example.com"})
             assert (answer.status_code, answer.text) == expected
