@@ -17,17 +17,20 @@ SOURCES := src tests bench
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
 
-# FILE: the tests of a directory or file, without lint. tests/browser/test_pixels.py covers tests/journeys/test_pixels.py,
-# which waits for events to be sent in batches, so that runs in test-slow. loadfile: tests of a file share a service.
+# FILE: the tests of a directory or file, without lint. loadfile: tests of a file share a service.
 # Not reordered: files with few tests are the slow ones, and would run last.
 FILE ?=
+# Only in test-slow: the first waits for events to be sent in batches, and tests/browser/test_pixels.py covers it;
+# the second depends on speed.
+SLOW = tests/journeys/test_pixels.py tests/browser/test_quickness.py
+
 test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test
 	.venv/bin/pytest -q -n 2 --dist loadfile --no-loadscope-reorder \
-		$(or $(FILE),--ignore tests/journeys/test_pixels.py) $(ARGS)
+		$(or $(FILE),$(addprefix --ignore ,$(SLOW))) $(ARGS)
 
 test-slow: .venv/.installed-test .venv/.tools-test
 	KILL_ROUNDS=20 WEBHOOK_KILL_ROUNDS=25 .venv/bin/pytest -q -n 2 --dist loadfile tests/journeys $(ARGS)
-	BOTH_LOOKS=1 .venv/bin/pytest -q tests/browser/test_access.py
+	BOTH_LOOKS=1 .venv/bin/pytest -q tests/browser/test_access.py tests/browser/test_quickness.py
 	.venv/bin/python -m bench.scanning
 	.venv/bin/pytest -q -n 2 -m hypothesis --hypothesis-profile default
 	TOP_VALUES_ROUNDS=200 .venv/bin/pytest -q -n 2 tests/resources/clicks/stats/test_top_values.py -k cached_lists

@@ -14,9 +14,8 @@ from waypost.database import Tx
 from waypost.kit.errors import Problems
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources import domains
-from waypost.resources.links import listing, service
+from waypost.resources.links import form_pages, listing, service
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.form_pages import LinkFormPages
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange
 from waypost.web import read_pagination, read_query
@@ -56,7 +55,7 @@ class LinkPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
             Route("/links", self.list_links),
-            *LinkFormPages(self._deps, self._auth, self._views).endpoints(),
+            *form_pages.LinkFormPages(self._deps, self._auth, self._views).endpoints(),
             Route("/links/{id}/switch", self.change_status, methods=["POST"]),
             Route("/links/{id}/delete", self.confirm_delete),
             Route("/links/{id}/delete", self.delete, methods=["POST"]),
