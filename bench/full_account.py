@@ -78,7 +78,7 @@ def _link(number: int, id_: UUID, domain: UUID, at: datetime) -> dict[str, Any]:
     return {
         "its": id_,
         "its_tags": list(_tags(number)),
-        "its_is_on": number % 40 != 1,
+        "its_is_enabled": number % 40 != 1,
         "its_expires_at": at - timedelta(days=1) if number % 40 == 2 else None,
         "its_domain_id": domain if number % 5 == 3 else None,
     }
