@@ -9,7 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from waypost.auth import Caller
-from waypost.web import PREFIX, Guard, data, path_id, read_fields
+from waypost.web import PREFIX, Guard, data, read_fields
+from waypost.web.guard import path_id
 
 THING = "/api/v1/things/01a1fbb0-9c64-766d-a0c1-63dfc9473774"
 

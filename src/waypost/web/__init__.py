@@ -3,7 +3,7 @@
 from waypost.web.api import PAGING, PREFIX, Endpoints, error_responses, new_api, parameter, query_parameters
 from waypost.web.body import ParsedBody, read_fields
 from waypost.web.envelope import Data, data, headers_of, no_content, status_of
-from waypost.web.guard import Guard, path_id
+from waypost.web.guard import Guard, PathId
 from waypost.web.pagination import Paginated, paginated, read_pagination, read_query, require_pagination
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Guard",
     "Paginated",
     "ParsedBody",
+    "PathId",
     "data",
     "error_responses",
     "headers_of",
@@ -21,7 +22,6 @@ __all__ = [
     "no_content",
     "paginated",
     "parameter",
-    "path_id",
     "query_parameters",
     "read_fields",
     "read_pagination",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
+from fastapi import Depends
 from fastapi import Path as PathParameter
 from starlette.requests import Request
 
@@ -103,3 +104,6 @@ class Permission:
 async def path_id(id: Annotated[str, _UUID]) -> UUID:  # noqa: A002  # the path parameter's name
     """A dependency for `{id}`. Raises NotFound if it is not a UUID."""
     return require_id(id)
+
+
+PathId = Annotated[UUID, Depends(path_id)]

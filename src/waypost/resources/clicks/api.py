@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from typing import Annotated
-from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
 
@@ -30,10 +29,10 @@ from waypost.web import (
     PREFIX,
     Guard,
     Paginated,
+    PathId,
     error_responses,
     paginated,
     parameter,
-    path_id,
     query_parameters,
     read_pagination,
     read_query,
@@ -64,8 +63,6 @@ _LINK_CLICKS_PATH = "/links/{id}/clicks"
 _LINK_CLICKS_PARAMETERS = ("page", "per_page", *FILTERS)
 _CLICKS_PARAMETERS = ("page", "per_page", "link_id", *FILTERS)
 _LINK_ID = parameter("link_id", {"type": "string", "format": "uuid"}, "Clicks of this link only")
-
-PathId = Annotated[UUID, Depends(path_id)]
 
 
 def endpoints(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) -> APIRouter:

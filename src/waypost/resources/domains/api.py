@@ -1,7 +1,6 @@
 """JSON endpoints of domains."""
 
 from typing import Annotated
-from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
 
@@ -18,26 +17,25 @@ from waypost.web import (
     Guard,
     Paginated,
     ParsedBody,
+    PathId,
     data,
     error_responses,
     no_content,
     paginated,
-    path_id,
     query_parameters,
     require_pagination,
 )
 
 _ONE = "/{id}"
+# parameters after the caller: the body of a caller without permission is not read
+NewDomainBody = Annotated[tuple[NewDomain, Problems], Depends(ParsedBody(NewDomain))]
+DomainChangeBody = Annotated[tuple[DomainChange, Problems], Depends(ParsedBody(DomainChange))]
 
 
 def endpoints(deps: WebDeps, guard: Guard) -> APIRouter:
     router = APIRouter(prefix=f"{PREFIX}/domains", tags=["domains"])
-    reader = Annotated[Caller, Depends(guard.allow("domains:read"))]
-    writer = Annotated[Caller, Depends(guard.allow("domains:write"))]
-    id_of_path = Annotated[UUID, Depends(path_id)]
-    # declared after the guard: the body of a caller without permission is not read
-    new_domain = Annotated[tuple[NewDomain, Problems], Depends(ParsedBody(NewDomain))]
-    domain_change = Annotated[tuple[DomainChange, Problems], Depends(ParsedBody(DomainChange))]
+    Reader = Annotated[Caller, Depends(guard.allow("domains:read"))]  # noqa: N806  # a type
+    Writer = Annotated[Caller, Depends(guard.allow("domains:write"))]  # noqa: N806  # a type
 
     def domain_json(domain: Domain) -> DomainJson:
         return to_json(domain, deps.cname_target)
@@ -49,7 +47,7 @@ def endpoints(deps: WebDeps, guard: Guard) -> APIRouter:
         response_model=Paginated[DomainJson],
         openapi_extra=query_parameters(*PAGING),
     )
-    async def list_domains(caller: reader, request: Request) -> Response:
+    async def list_domains(caller: Reader, request: Request) -> Response:
         page = await service.list_domains(deps, caller, require_pagination(request))
         return paginated(page.map(domain_json), request, deps.base_url)
 
@@ -60,23 +58,23 @@ def endpoints(deps: WebDeps, guard: Guard) -> APIRouter:
         response_model=Data[DomainJson],
         responses=error_responses(406),
     )
-    async def create(caller: writer, body: new_domain) -> Response:
+    async def create(caller: Writer, body: NewDomainBody) -> Response:
         """The response lists the DNS records that verify the domain: set one of them, then verify. For a name that
         another account has verified before, only the TXT record is accepted.
         """
         return data(domain_json(await service.create(deps, caller, *body)), 201)
 
     @router.get(_ONE, name="find", summary="Get a domain", response_model=Data[DomainJson])
-    async def get(caller: reader, domain_id: id_of_path) -> Response:
+    async def get(caller: Reader, domain_id: PathId) -> Response:
         return data(domain_json(await service.get(deps, caller, domain_id)))
 
     @router.patch(_ONE, summary="Change a domain's redirects", response_model=Data[DomainJson])
-    async def change(caller: writer, domain_id: id_of_path, body: domain_change) -> Response:
+    async def change(caller: Writer, domain_id: PathId, body: DomainChangeBody) -> Response:
         """Change where the domain's root and unknown slugs redirect to."""
         return data(domain_json(await service.change(deps, caller, domain_id, *body)))
 
     @router.delete(_ONE, summary="Delete a domain", status_code=204)
-    async def delete(caller: writer, domain_id: id_of_path) -> Response:
+    async def delete(caller: Writer, domain_id: PathId) -> Response:
         """Its links move to the shared domain immediately. Remove its DNS records too: while they point to this
         service, visitors see an error page.
         """
@@ -84,7 +82,7 @@ def endpoints(deps: WebDeps, guard: Guard) -> APIRouter:
         return no_content()
 
     @router.post(f"{_ONE}/verify", summary="Verify a domain", status_code=202, response_model=Data[DomainJson])
-    async def verify(caller: writer, domain_id: id_of_path) -> Response:
+    async def verify(caller: Writer, domain_id: PathId) -> Response:
         """Schedule a check of the DNS records; get the domain to see the result."""
         return data(domain_json(await service.request_verification(deps, caller, domain_id)), 202)
 

@@ -1,7 +1,6 @@
 """JSON endpoints of links."""
 
 from typing import Annotated, get_args
-from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
 
@@ -20,11 +19,11 @@ from waypost.web import (
     Guard,
     Paginated,
     ParsedBody,
+    PathId,
     data,
     no_content,
     paginated,
     parameter,
-    path_id,
     query_parameters,
     read_pagination,
     read_query,
@@ -38,7 +37,6 @@ _FILTERS = (
     parameter("hostname", _LINE, "A domain of the account, or the shared domain"),
     parameter("status", {"type": "string", "enum": list(get_args(LinkStatus))}, "Status of the link"),
 )
-PathId = Annotated[UUID, Depends(path_id)]
 # parameters after the caller: the body of a caller without permission is not read
 NewLinkBody = Annotated[tuple[NewLink, Problems], Depends(ParsedBody(NewLink))]
 LinkChangeBody = Annotated[tuple[LinkChange, Problems], Depends(ParsedBody(LinkChange))]

@@ -1,7 +1,6 @@
 """JSON endpoints of pixels."""
 
 from typing import Annotated
-from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
 
@@ -24,16 +23,15 @@ from waypost.web import (
     Guard,
     Paginated,
     ParsedBody,
+    PathId,
     data,
     no_content,
     paginated,
-    path_id,
     query_parameters,
     require_pagination,
 )
 
 _PATH = "/{id}"
-PathId = Annotated[UUID, Depends(path_id)]
 # parameters after the caller: the body of a caller without permission is not read
 NewPixelBody = Annotated[tuple[NewPixel, Problems], Depends(ParsedBody(NewPixel))]
 PixelChangeBody = Annotated[tuple[PixelChange, Problems], Depends(ParsedBody(PixelChange))]

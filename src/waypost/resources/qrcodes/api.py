@@ -18,10 +18,10 @@ from waypost.web import (
     Data,
     Guard,
     ParsedBody,
+    PathId,
     data,
     error_responses,
     parameter,
-    path_id,
     query_parameters,
     read_fields,
 )
@@ -55,7 +55,6 @@ async def _style_fields(request: Request) -> dict[str, Any]:
     return form_fields(fields) if is_form else fields
 
 
-PathId = Annotated[UUID, Depends(path_id)]
 # parameters after the caller: the body of a caller without permission is not read
 NewStyleBody = Annotated[tuple[NewStyle, Problems], Depends(ParsedBody(NewStyle, _style_fields, is_required=False))]
 

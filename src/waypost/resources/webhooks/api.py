@@ -27,11 +27,11 @@ from waypost.web import (
     Guard,
     Paginated,
     ParsedBody,
+    PathId,
     data,
     no_content,
     paginated,
     parameter,
-    path_id,
     query_parameters,
     read_pagination,
     read_query,
@@ -53,7 +53,6 @@ async def _path_delivery_id(delivery_id: Annotated[str, PathParameter(json_schem
     return require_id(delivery_id)
 
 
-PathId = Annotated[UUID, Depends(path_id)]
 PathDeliveryId = Annotated[UUID, Depends(_path_delivery_id)]
 NewWebhookBody = Annotated[tuple[NewWebhook, Problems], Depends(ParsedBody(NewWebhook))]
 

@@ -8,12 +8,12 @@ from waypost.auth import Caller
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.resources import links
-from waypost.resources.clicks.api import TIME_RANGE_PARAMETERS, PathId
+from waypost.resources.clicks.api import TIME_RANGE_PARAMETERS
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats.query import DEFAULT_INTERVAL, DEFAULT_ZONE, Interval, read_stats_query
 from waypost.resources.clicks.stats.read import read_lists, read_series
 from waypost.resources.clicks.stats.schemas import AccountStatsJson, LinkStatsJson, to_json, top_links_to_json
-from waypost.web import PREFIX, Data, Guard, data, parameter, query_parameters, read_query
+from waypost.web import PREFIX, Data, Guard, PathId, data, parameter, query_parameters, read_query
 
 _LINK_STATS_PATH = "/links/{id}/stats"
 _TEXT = {"type": "string"}
