@@ -21,6 +21,7 @@ from waypost.resources.account import account_deletion
 from waypost.resources.account import wiring as account_wiring
 from waypost.resources.account.deps import Deps as AccountDeps
 from waypost.resources.clicks import wiring as clicks_wiring
+from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.clicks.stats.read import find_sparklines
 from waypost.resources.domains import wiring as domains_wiring
 from waypost.resources.links import domain_detach
@@ -66,7 +67,7 @@ def resource_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clo
     return ResourceDeps(
         account=account_wiring.new_deps(settings, db, feed.publish, clock),
         links=links_deps,
-        clicks=clicks.Deps(db, settings.shared_domain, base_url, clock),
+        clicks=clicks.Deps(db, SqlClickStore(), settings.shared_domain, base_url, clock),
         domains=_domain_web_deps(settings, domains_deps, feed, links_deps.destination_checker.check_url),
         webhooks=webhooks.Deps(db, webhooks.EndpointChecker(client), key_ring, base_url, clock),
         pixels=pixels.Deps(db, key_ring, partial(links.invalidate_pixel, feed.publish, clock), base_url, clock),
@@ -119,7 +120,9 @@ def endpoints(
     stack.callback(deps.qrcodes.image_cache.close)
     return [
         account_wiring.endpoints(deps.account, guard, auth, views),
-        links_wiring.endpoints(deps.links, guard, auth, views, sparklines=partial(find_sparklines, deps.links.clock)),
+        links_wiring.endpoints(
+            deps.links, guard, auth, views, sparklines=partial(find_sparklines, deps.clicks.store, deps.links.clock)
+        ),
         domains_wiring.endpoints(settings, deps.domains, hosts, guard, auth, views),
         qrcodes_wiring.endpoints(deps.qrcodes, guard, auth, views),
         clicks_wiring.endpoints(deps.clicks, guard, auth, views, is_shutting_down=is_shutting_down, stack=stack),

@@ -43,7 +43,7 @@ async def read_query(
     if start and end and start >= end:
         raise Invalid({"--from": ["This must be earlier than --to."]})
     owner = None if account is None else (await get_account(db, account)).id
-    subject = Subject(owner, is_account=True) if owner else None
+    subject = Subject(owner) if owner else None
     if link is not None:
         subject = await _link(db, link, owner)
     return ExportQuery(subject, next((known for known in KINDS if known == kind), None), start, end)
@@ -59,7 +59,7 @@ async def _link(db: Database, text: str, owner: UUID | None) -> Subject:
     if not (link_id and link_owner) or owner not in {None, link_owner}:
         where = " in this account" if owner else ""
         raise NotFound(f"There is no link with the ID {text}{where}. GET /api/v1/links lists the IDs.")
-    return Subject(link_id)
+    return Subject(link_owner, link_id)
 
 
 async def write(

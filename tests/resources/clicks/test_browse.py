@@ -20,6 +20,7 @@ from waypost.resources.clicks.days import DaySlice
 from waypost.resources.clicks.listing import list_latest, slices
 from waypost.resources.clicks.model import Click, Subject, click_retention
 from waypost.resources.clicks.schemas import to_json
+from waypost.resources.clicks.sql_store import SqlReader
 from waypost.resources.links import store
 
 HOUR = timedelta(hours=1)
@@ -290,8 +291,8 @@ async def test_finds_the_latest_clicks_of_long_ago(env: Env, link: links.Link) -
     robots = [new_click(link, START, kind="crawler"), new_click(link, START - timedelta(days=90), kind="preview")]
     await fill(env.db, [*people, *robots])
     async with env.db.read() as tx:
-        for subject in (Subject(link.id), Subject(link.account_id, is_account=True)):
+        for subject in (Subject(link.account_id, link.id), Subject(link.account_id)):
             for most in range(1, len(people) + 2):
-                found = await list_latest(tx, subject, most)
+                found = await list_latest(SqlReader(tx), subject, most)
                 assert [to_json(click)["id"] for click in found] == newest(people)[:most]
-        assert await list_latest(tx, Subject(uuid4()), 3) == []
+        assert await list_latest(SqlReader(tx), Subject(uuid4()), 3) == []

@@ -104,9 +104,11 @@ async def test_exports_every_click_once_in_order(
     new.sort(key=lambda each: (each.at, each.id))
     link = UUID(bytes=new[0].link_id)
     assert await exported(db) == ids(new)
-    assert await exported(db, subject=Subject(link)) == ids([each for each in new if each.link_id == link.bytes])
+    assert await exported(db, subject=Subject(alice.account_id, link)) == ids(
+        [each for each in new if each.link_id == link.bytes]
+    )
     hers = [each for each in new if each.account_id == alice.account_id.bytes]
-    assert await exported(db, subject=Subject(alice.account_id, is_account=True)) == ids(hers)
+    assert await exported(db, subject=Subject(alice.account_id)) == ids(hers)
 
 
 async def test_includes_the_start_and_excludes_the_end(db: Database, alice: Person) -> None:
@@ -116,7 +118,7 @@ async def test_includes_the_start_and_excludes_the_end(db: Database, alice: Pers
     times = [START - moment, START, midnight + timedelta(days=1), START + timedelta(days=1), START + timedelta(days=2)]
     new = [click(alice, link, at) for at in times]
     await add(db, new)
-    for subject in (None, Subject(link)):
+    for subject in (None, Subject(alice.account_id, link)):
         expected = {"subject": subject, "start": START}
         assert await exported(db, **expected) == ids(new[1:])
         assert await exported(db, **expected, end=START + moment) == ids(new[1:2])
@@ -183,5 +185,5 @@ async def test_reports_progress(db: Database, alice: Person, monkeypatch: pytest
     link = await new_link(db, alice, "a")
     await add(db, [*(click(alice, link) for _ in range(3)), click(alice, link, kind="preview")])
     progress: list[tuple[int, int]] = []
-    await text(db, ExportQuery(Subject(link)), on_progress=lambda *step: progress.append(step))
+    await text(db, ExportQuery(Subject(alice.account_id, link)), on_progress=lambda *step: progress.append(step))
     assert progress == [(2, 3), (3, 3)]

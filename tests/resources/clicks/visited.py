@@ -22,6 +22,7 @@ from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks import api
 from waypost.resources.clicks.model import DIMENSIONS, WHOLE_DAY, Click, click_dimensions, click_totals, clicks
+from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.clicks.stats import api as stats_api
 from waypost.resources.links import add_clicks, store
 from waypost.resources.qrcodes import add_scans
@@ -60,8 +61,8 @@ class Env:
 
 def _endpoints(guard: Guard, db: Database, clock: FakeClock) -> APIRouter:
     router = APIRouter()
-    router.include_router(api.endpoints(db, guard, base_url=BASE_URL, clock=clock))
-    router.include_router(stats_api.endpoints(db, guard, shared_domain=SHARED, clock=clock))
+    router.include_router(api.endpoints(db, SqlClickStore(), guard, base_url=BASE_URL, clock=clock))
+    router.include_router(stats_api.endpoints(db, SqlClickStore(), guard, shared_domain=SHARED, clock=clock))
     return router
 
 

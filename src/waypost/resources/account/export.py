@@ -148,6 +148,6 @@ async def _account(deps: Deps, session: Session) -> dict[str, Any]:
 
 
 async def _clicks(deps: Deps, session: Session) -> AsyncIterator[str]:
-    query = ExportQuery(Subject(session.account.id, is_account=True), kind=None)
+    query = ExportQuery(Subject(session.account.id), kind=None)
     async for batch in read_batches(deps.auth.db, query, deps.shared_domain):
         yield await asyncio.to_thread(json_lines, batch)

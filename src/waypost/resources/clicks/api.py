@@ -11,6 +11,7 @@ from waypost.kit.clock import Clock, now
 from waypost.kit.errors import Problems
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources.clicks import listing
+from waypost.resources.clicks.click_store import ClickStore
 from waypost.resources.clicks.filters import (
     ALL,
     DEVICES,
@@ -65,7 +66,7 @@ _CLICKS_PARAMETERS = ("page", "per_page", "link_id", *FILTERS)
 _LINK_ID = parameter("link_id", {"type": "string", "format": "uuid"}, "Clicks of this link only")
 
 
-def endpoints(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) -> APIRouter:
+def endpoints(db: Database, store: ClickStore, guard: Guard, *, base_url: str, clock: Clock = now) -> APIRouter:
     router = APIRouter(prefix=PREFIX, tags=["clicks"])
     Reader = Annotated[Caller, Depends(guard.allow("links:read"))]  # noqa: N806  # a type
 
@@ -86,8 +87,8 @@ def endpoints(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) 
         link_id = read_link_id(read_query(request), problems)
         parameters = _read_query(request, _CLICKS_PARAMETERS, problems, clock())
         if link_id is None:
-            return paginated_clicks(await listing.list_clicks(db, caller, *parameters), request)
-        return paginated_clicks(await listing.list_link_clicks(db, caller, link_id, *parameters), request)
+            return paginated_clicks(await listing.list_clicks(db, store, caller, *parameters), request)
+        return paginated_clicks(await listing.list_link_clicks(db, store, caller, link_id, *parameters), request)
 
     @router.get(
         _LINK_CLICKS_PATH,
@@ -99,7 +100,7 @@ def endpoints(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) 
     async def list_of_link(caller: Reader, link_id: PathId, request: Request) -> Response:
         """Lists clicks newest first, with the same filters."""
         parameters = _read_query(request, _LINK_CLICKS_PARAMETERS, Problems(), clock())
-        return paginated_clicks(await listing.list_link_clicks(db, caller, link_id, *parameters), request)
+        return paginated_clicks(await listing.list_link_clicks(db, store, caller, link_id, *parameters), request)
 
     return router
 

@@ -90,6 +90,15 @@ class DaySlice(NamedTuple):
         return 1, self
 
 
+@dataclass(slots=True)
+class PageSlice:
+    """A part of a page: the clicks of some days, of which it skips the newest and takes the next ones."""
+
+    days: list[DaySlice]
+    skip: int
+    take: int
+
+
 SignedSlice = tuple[int, DaySlice]
 """(1, a slice to add) or (-1, a slice to subtract from its day)"""
 

@@ -171,13 +171,17 @@ class Click:
 class Subject:
     """A link, or an account with all links it has or had."""
 
-    id: UUID
-    is_account: bool = False
+    account_id: UUID
+    link_id: UUID | None = None
+
+    @property
+    def id(self) -> UUID:
+        return self.link_id or self.account_id
 
     @property
     def clicks(self) -> ColumnElement[bool]:
-        return (clicks.c.account_id if self.is_account else clicks.c.link_id) == self.id
+        return clicks.c.link_id == self.link_id if self.link_id else clicks.c.account_id == self.account_id
 
     @property
     def dimensions(self) -> list[Dimension]:
-        return [name for name in DIMENSIONS if self.is_account or name != "link"]
+        return [name for name in DIMENSIONS if self.link_id is None or name != "link"]

@@ -32,8 +32,8 @@ def endpoints(
 ) -> Endpoints:
     pages = StatsPages(deps, auth, views, is_shutting_down)
     stack.push_async_callback(pages.live.close)
-    lists = api.endpoints(deps.db, guard, base_url=deps.base_url, clock=deps.clock)
-    stats = stats_api.endpoints(deps.db, guard, shared_domain=deps.shared_domain, clock=deps.clock)
+    lists = api.endpoints(deps.db, deps.store, guard, base_url=deps.base_url, clock=deps.clock)
+    stats = stats_api.endpoints(deps.db, deps.store, guard, shared_domain=deps.shared_domain, clock=deps.clock)
     return Endpoints([lists, stats], pages.endpoints())
 
 

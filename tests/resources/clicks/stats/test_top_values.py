@@ -22,8 +22,9 @@ from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.model import DIMENSIONS, Click, Subject, click_dimensions, top_values_cache
-from waypost.resources.clicks.stats import read, top_values
+from waypost.resources.clicks.sql_store import SqlReader, totals_by_day
 from waypost.resources.clicks.stats import store as stats_store
+from waypost.resources.clicks.stats import top_values
 from waypost.resources.clicks.stats.aggregate import Aggregate
 from waypost.resources.clicks.stats.query import new_stats_query
 from waypost.resources.clicks.stats.read import read_lists, read_series
@@ -131,8 +132,8 @@ async def cache_some(env: Env, link: links.Link, chance: random.Random) -> None:
     """Of some days, whichever."""
     async with env.db.write() as tx:
         await top_values.clear_cache(tx)
-        for subject in (Subject(env.alice.account_id, is_account=True), Subject(link.id)):
-            of_days = await read.totals_by_day(tx, subject.id, range(TODAY - 21, TODAY + 1))
+        for subject in (Subject(env.alice.account_id), Subject(env.alice.account_id, link.id)):
+            of_days = await totals_by_day(tx, subject.id, range(TODAY - 21, TODAY + 1))
             days = list(of_days)[chance.randrange(6) : chance.randrange(12, 21)]
             clicks = sum(of_days[day].clicks for day in days)
             found = await top_values.rank_values(tx, subject, days, (), top_values.CACHED_COUNT)
@@ -166,13 +167,13 @@ async def test_cached_lists_equal_summed_lists(env: Env, monkeypatch: pytest.Mon
         start = START - timedelta(minutes=chance.randrange(16 * 1440, 22 * 1440))
         end = START + DAY - timedelta(minutes=chance.randrange(4 * 1440))
         query = new_stats_query(TimeRange(start, end), "month", chance.choice(["UTC", "America/Los_Angeles"]))
-        subject = chance.choice((Subject(env.alice.account_id, is_account=True), Subject(made[0].id)))
+        subject = chance.choice((Subject(env.alice.account_id), Subject(env.alice.account_id, made[0].id)))
         found = []
         for busy in (0, 10**9):  # the second counts
             monkeypatch.setattr(top_values, "CACHE_THRESHOLD", busy)
             async with env.db.read() as tx:
-                series = await read_series(tx, subject, query, START + DAY)
-                found.append((await read_lists(tx, series, shared_domain="x")).values)
+                series = await read_series(SqlReader(tx), subject, query, START + DAY)
+                found.append((await read_lists(SqlReader(tx), series, shared_domain="x")).values)
         assert found[0] == found[1]
     assert from_cache_count >= ROUNDS // 4
 

@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from waypost.database import Tx
 from waypost.resources import domains, links
 from waypost.resources.clicks import listing
+from waypost.resources.clicks.click_store import ClickReader
 from waypost.resources.clicks.dashboard import live, rendering, time_range
 from waypost.resources.clicks.deps import Deps
 from waypost.resources.clicks.model import Subject
@@ -32,7 +32,7 @@ _NO_REQUEST = Request({"type": "http", "headers": []})
 class StatsPages(Pages[Deps]):
     def __init__(self, deps: Deps, auth: SessionAuth, views: Views, is_shutting_down: Callable[[], bool]) -> None:
         super().__init__(deps, auth, views)
-        count = partial(read.count_recent_clicks, deps.db, deps.clock)
+        count = partial(read.count_recent_clicks, deps.db, deps.store, deps.clock)
         self.live = live.LiveClicks(count, self._render_latest, is_shutting_down=is_shutting_down)
 
     def endpoints(self) -> list[Route]:
@@ -48,7 +48,7 @@ class StatsPages(Pages[Deps]):
         now = deps.clock()
         choice = _choose(request, since=session.account.created_at, now=now)
         async with deps.db.read_for(session.account.id) as tx:
-            context = await self._read_context(tx, request, choice, Subject(session.account.id, is_account=True), now)
+            context = await self._read_context(deps.store.reader(tx), request, choice, Subject(session.account.id), now)
         return self._respond(request, "clicks/overview.html", choice, context | {"live_url": "/stats/live"})
 
     async def _link(self, request: Request) -> Response:
@@ -57,7 +57,9 @@ class StatsPages(Pages[Deps]):
         async with deps.db.read_for(session.account.id) as tx:
             link = await links.get(tx, session.account.id, request.path_params["id"])
             choice = _choose(request, since=link.created_at, now=now)
-            context = await self._read_context(tx, request, choice, Subject(link.id), now)
+            context = await self._read_context(
+                deps.store.reader(tx), request, choice, Subject(session.account.id, link.id), now
+            )
             unserved = await domains.find_unserved(tx, [link.domain_id])
         context |= {
             "link": link,
@@ -68,16 +70,16 @@ class StatsPages(Pages[Deps]):
         return self._respond(request, "clicks/link.html", choice, context)
 
     async def _read_context(
-        self, tx: Tx, request: Request, choice: time_range.StatsChoice, subject: Subject, now: datetime
+        self, reader: ClickReader, request: Request, choice: time_range.StatsChoice, subject: Subject, now: datetime
     ) -> dict[str, Any]:
         """`now`: the time of the choice; by a later one, a time range until now would end in the past."""
         shared_domain, query = self._deps.shared_domain, choice.query
         if _is_for_lists(request):
-            series = await read.read_series(tx, subject, replace(query, buckets=[]), now)
-            lists = await read.read_lists(tx, series, shared_domain=shared_domain)
+            series = await read.read_series(reader, subject, replace(query, buckets=[]), now)
+            lists = await read.read_lists(reader, series, shared_domain=shared_domain)
             return {"total": series.total, "lists": rendering.value_lists(series, lists)}
-        series = await read.read_series(tx, subject, query, now)
-        before = await read.read_total(tx, subject, choice.comparison, series.known) if choice.comparison else None
+        series = await read.read_series(reader, subject, query, now)
+        before = await read.read_total(reader, subject, choice.comparison, series.known) if choice.comparison else None
         context: dict[str, Any] = {
             "total": series.total,
             "cards": rendering.cards(series.total, before),
@@ -87,10 +89,10 @@ class StatsPages(Pages[Deps]):
             "latest": (),
         }
         if series.total.clicks <= top_values.CACHE_THRESHOLD or "lists" in request.query_params:
-            lists = await read.read_lists(tx, series, shared_domain=shared_domain)
+            lists = await read.read_lists(reader, series, shared_domain=shared_domain)
             context["lists"] = rendering.value_lists(series, lists)
         if not is_fragment_request(request):
-            context["latest"] = await _latest_clicks(tx, subject, shared_domain=shared_domain)
+            context["latest"] = await _latest_clicks(reader, subject, shared_domain=shared_domain)
         return context
 
     def _respond(
@@ -118,15 +120,16 @@ class StatsPages(Pages[Deps]):
         session = await self._auth.find_session(request)
         if session is None or session.account.confirmed_at is None:
             return Response(status_code=204)
-        subject = Subject(session.account.id, is_account=True)
+        subject = Subject(session.account.id)
         if link_id := request.path_params.get("id"):
             async with self._deps.db.point_read() as tx:
-                subject = Subject((await links.get(tx, session.account.id, link_id)).id)
+                link = await links.get(tx, session.account.id, link_id)
+            subject = Subject(session.account.id, link.id)
         return self.live.stream(subject, session.account.id, is_signed_in) or Response(status_code=204)
 
     async def _render_latest(self, subject: Subject) -> str:
         async with self._deps.db.read() as tx:
-            latest = await _latest_clicks(tx, subject, shared_domain=self._deps.shared_domain)
+            latest = await _latest_clicks(self._deps.store.reader(tx), subject, shared_domain=self._deps.shared_domain)
         return self._views.render(_NO_REQUEST, "clicks/_latest_rows.html", latest=latest)
 
 
@@ -140,10 +143,13 @@ def _choose(request: Request, *, since: datetime, now: datetime) -> time_range.S
     return time_range.choose(request.query_params, browser_zone=browser_zone, since=since, now=now)
 
 
-async def _latest_clicks(tx: Tx, subject: Subject, *, shared_domain: str) -> list[rendering.LatestClick]:
-    latest = await listing.list_latest(tx, subject, _LATEST_COUNT)
-    if not subject.is_account:
+async def _latest_clicks(reader: ClickReader, subject: Subject, *, shared_domain: str) -> list[rendering.LatestClick]:
+    latest = await listing.list_latest(reader, subject, _LATEST_COUNT)
+    if subject.link_id:
         return [rendering.latest_click(click) for click in latest]
     ids = {UUID(bytes=click.link_id) for click in latest}
-    names, deleted = await links.find_names(tx, sorted(ids), shared_domain=shared_domain), (rendering.DELETED, "")
+    names, deleted = (
+        await links.find_names(reader.tx, sorted(ids), shared_domain=shared_domain),
+        (rendering.DELETED, ""),
+    )
     return [rendering.latest_click(click, names.get(UUID(bytes=click.link_id), deleted)[0]) for click in latest]

@@ -12,7 +12,8 @@ from waypost.kit.clock import from_microseconds
 from waypost.resources.clicks.dashboard.time_range import StatsChoice
 from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.stats.query import Interval
-from waypost.resources.clicks.stats.read import StatsLists, StatsSeries, StatsTotals
+from waypost.resources.clicks.stats.read import StatsLists, StatsSeries
+from waypost.resources.clicks.stats.totals import StatsTotals
 
 UNKNOWN = "Unknown"
 DIRECT = "Direct"
@@ -83,7 +84,7 @@ def cards(total: StatsTotals, before: StatsTotals | None) -> list[StatCard]:
 def value_lists(series: StatsSeries, lists: StatsLists) -> list[ValueList]:
     values, total = lists.values, series.total.clicks
     countries = [ValueBar(code or UNKNOWN, count, is_country=bool(code)) for code, count in values["country"]]
-    top_links = [ValueList("Top links", "top-links", _links(lists), total)] if series.subject.is_account else []
+    top_links = [ValueList("Top links", "top-links", _links(lists), total)] if series.subject.link_id is None else []
     return [
         *top_links,
         ValueList("Countries", "countries", countries, total),

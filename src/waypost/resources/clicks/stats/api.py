@@ -9,6 +9,7 @@ from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.resources import links
 from waypost.resources.clicks.api import TIME_RANGE_PARAMETERS
+from waypost.resources.clicks.click_store import ClickStore
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats.query import DEFAULT_INTERVAL, DEFAULT_ZONE, Interval, read_stats_query
 from waypost.resources.clicks.stats.read import read_lists, read_series
@@ -28,7 +29,7 @@ _PARAMETERS = (
 )
 
 
-def endpoints(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now) -> APIRouter:
+def endpoints(db: Database, store: ClickStore, guard: Guard, *, shared_domain: str, clock: Clock = now) -> APIRouter:
     router = APIRouter(prefix=PREFIX, tags=["stats"])
     Reader = Annotated[Caller, Depends(guard.allow("links:read"))]  # noqa: N806  # a type
 
@@ -43,8 +44,9 @@ def endpoints(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = 
         at = clock()
         query = read_stats_query(read_query(request), at)
         async with db.read_for(caller.account.id) as tx:
-            series = await read_series(tx, Subject(caller.account.id, is_account=True), query, at)
-            lists = await read_lists(tx, series, shared_domain=shared_domain)
+            reader = store.reader(tx)
+            series = await read_series(reader, Subject(caller.account.id), query, at)
+            lists = await read_lists(reader, series, shared_domain=shared_domain)
         return data({**to_json(query, series, lists), "top_links": top_links_to_json(lists)})
 
     @router.get(
@@ -59,8 +61,9 @@ def endpoints(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = 
         query = read_stats_query(read_query(request), at)
         async with db.read_for(caller.account.id) as tx:
             await links.require_exists(tx, caller.account.id, link_id)
-            series = await read_series(tx, Subject(link_id), query, at)
-            lists = await read_lists(tx, series, shared_domain=shared_domain)
+            reader = store.reader(tx)
+            series = await read_series(reader, Subject(caller.account.id, link_id), query, at)
+            lists = await read_lists(reader, series, shared_domain=shared_domain)
         return data({"link_id": str(link_id), **to_json(query, series, lists)})
 
     return router

@@ -21,8 +21,9 @@ from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks.days import find_known_days
 from waypost.resources.clicks.model import Subject, top_values_cache
-from waypost.resources.clicks.stats import read, top_values
+from waypost.resources.clicks.sql_store import totals_by_day
 from waypost.resources.clicks.stats import store as stats_store
+from waypost.resources.clicks.stats import top_values
 from waypost.resources.clicks.stats.top_values import CachedDays, CacheKey
 
 _FIRST = UUID(int=0)
@@ -72,20 +73,20 @@ class TopValuesRefresher:
         known_days, today = (await find_known_days(tx)).days, microseconds(self._clock()) // DAY
         due: dict[CacheKey, CachedDays] = {}
         for subject in (account, *await links.find_busy(tx, account, top_values.CACHE_THRESHOLD)):
-            totals = await read.totals_by_day(tx, subject, known_days)
+            totals = await totals_by_day(tx, subject, known_days)
             to_cache = choose_days_to_cache({day: total.clicks for day, total in totals.items()}, today)
             due |= {(subject, time_range): days for time_range, days in to_cache.items()}
         return due
 
     async def _refresh(self, account: UUID, key: CacheKey, to_cache: CachedDays) -> None:
         (subject_id, time_range), attempt = key, new_id()
-        subject = Subject(subject_id, is_account=subject_id == account)
+        subject = Subject(account, None if subject_id == account else subject_id)
         with contextlib.suppress(IntegrityError):  # the account has just been deleted
             async with self._db.write() as tx:
                 await _begin_attempt(tx, account, key, to_cache, attempt)
         async with self._db.read() as tx:
             days = [day for day in (await find_known_days(tx)).days if to_cache.has(day)]
-            totals = await read.totals_by_day(tx, subject_id, days)
+            totals = await totals_by_day(tx, subject_id, days)
             ranked = await top_values.rank_values(tx, subject, list(totals), (), top_values.CACHED_COUNT)
         row = {
             "first_day": to_cache.first_day,

@@ -1,0 +1,54 @@
+"""The interface of the click store, which keeps clicks and their statistics.
+
+There are two: `sql_store` in the service's database, and `clickhouse` on a ClickHouse server. Both give the same
+numbers, and `tests/resources/clicks/test_click_stores.py` compares them.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+from uuid import UUID
+
+from waypost.database import Tx
+from waypost.resources.clicks.days import DaySlice, KnownDays, PageSlice, SignedSlice
+from waypost.resources.clicks.filters import ClickFilter
+from waypost.resources.clicks.model import Click, Subject
+from waypost.resources.clicks.stats.top_values import RankedValues
+from waypost.resources.clicks.stats.totals import StatsTotals
+
+
+class ClickReader(Protocol):
+    """Reads clicks and statistics of subjects. Every method raises Unavailable."""
+
+    @property
+    def tx(self) -> Tx:
+        """The transaction in which everything else about the subjects is read."""
+
+    async def find_known_days(self, subject: Subject) -> KnownDays: ...
+
+    async def totals_by_day(self, subject: Subject, days: Sequence[int]) -> dict[int, StatsTotals]:
+        """Return totals in the order of days; days without a visit are missing."""
+
+    async def totals_by_bucket(self, subject: Subject, slices: Sequence[DaySlice]) -> dict[int, StatsTotals]:
+        """Add up totals of quarters. Each slice begins and ends with a quarter, or is widened to do so."""
+
+    async def count_clicks(self, subject: Subject, day_slice: DaySlice) -> StatsTotals:
+        """Count from clicks."""
+
+    async def find_top_values(
+        self, subject: Subject, days: Mapping[int, int], partial_days: Sequence[SignedSlice]
+    ) -> RankedValues:
+        """Return the top values of each list. `days`: the clicks of each whole day."""
+
+    async def count_by_day(
+        self, subject: Subject, click_filter: ClickFilter, days: Sequence[DaySlice]
+    ) -> dict[int, int]:
+        """Return the number of matching clicks by day. Days without any may be missing."""
+
+    async def read_newest(self, subject: Subject, click_filter: ClickFilter, page_slice: PageSlice) -> list[Click]: ...
+
+    async def clicks_per_day(self, subjects: Collection[UUID], days: Sequence[int]) -> Mapping[UUID, Mapping[int, int]]:
+        """Return the clicks of people by subject and day. Those without clicks are missing."""
+
+
+class ClickStore(Protocol):
+    def reader(self, tx: Tx) -> ClickReader: ...
