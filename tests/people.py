@@ -82,9 +82,6 @@ class Part:
     def __call__(self, *arguments: Any) -> Any:
         return self.now(*arguments)
 
-    def __truediv__(self, name: str) -> Any:
-        return self.now / name
-
 
 _applications: dict[Any, tuple[FastAPI, Guard, list[Part]]] = {}
 
@@ -101,8 +98,7 @@ async def new_client(
     """A client of an API with the routes of `routes(guard, *parts)`, without a socket between.
 
     FastAPI takes 0.1 s to build an application. Where `routes` is a function of a module, all tests of a process share
-    one, and only its parts are the test's own. Routes use them at each request: as callables, directories or by
-    attribute.
+    one, and only its parts are the test's own. Routes use them at each request: as callables or by attribute.
     """
     guard = Guard(db, data_dir=data_dir, base_url=base_url, clock=clock)
     taken = _applications.pop(routes, None)  # two at a time need two applications

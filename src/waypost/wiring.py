@@ -138,6 +138,7 @@ def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: Asyn
     stack.push_async_callback(poster.close)
     return [
         WorkerParts([JobRunner(handlers(settings, db, client, deps, feed), clock=now)]),
+        links_wiring.worker_parts(settings, db, now),
         webhooks_wiring.worker_parts(settings, db, poster, key_ring),
         pixels_wiring.worker_parts(settings, db, poster, key_ring),
         domains_wiring.worker_parts(settings, deps, client, key_ring),
@@ -147,13 +148,13 @@ def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: Asyn
 
 def handlers(settings: Settings, db: Database, client: Outbound, deps: domains.Deps, feed: ChangeFeed) -> Handlers:
     """Return the handlers of the general queue by job name."""
-    media = settings.data_dir / "media"
+    image_store = links_wiring.new_image_store(settings, db, now)
     return {
         domain_detach.JOB: partial(domain_detach.detach_links, db),
         sign_in.JOB: partial(sign_in.send_password_reset, new_auth_deps(settings, db, now)),
         mail.JOB: mail.handler(mail_sender(settings)),
         plan.JOB: partial(plan.cancel_subscriptions, plan_wiring.new_deps(settings, db, client, now).stripe),
-        account_deletion.JOB: account_deletion.AccountDeletion(db, feed.publish, deps, media, now),
+        account_deletion.JOB: account_deletion.AccountDeletion(db, feed.publish, deps, image_store, now),
     }
 
 

@@ -153,5 +153,6 @@ def _notes(settings: Settings, target: Path) -> list[str]:
     else:
         notes.append("The archive contains the secret key: store it like a secret.")
     if not settings.database.startswith("sqlite"):
-        notes.append("The archive contains neither the database nor spooled clicks: back up the database with pg_dump.")
+        missing = "the database, which also has the uploaded images, nor spooled clicks"
+        notes.append(f"The archive contains neither {missing}: back up the database with pg_dump.")
     return notes

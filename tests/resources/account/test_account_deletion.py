@@ -67,6 +67,7 @@ def row(table: Table, **values: Any) -> dict[str, Any]:
             "Integer": 1,
             "BigInteger": 1,
             "SmallInteger": 1,
+            "LargeBinary": b"x",
         }.get(kind, "x")
     return filled | values
 
@@ -103,6 +104,7 @@ async def filled(place: WebApp, account: UUID, name: str) -> None:
                 | LINK,
             ),
             ("slugs", own | {"slug": slug, "link_id": link}),
+            *([("link_images", {"name": f"{slug}.png"})] if place.db.dialect == "postgresql" else []),
             ("link_tags", own | {"tag": "t", "link_id": link}),
             *([("link_pixels", {"link_id": link, "position": 0, "pixel_id": pixel})] if number else []),
             ("link_clicks", {"link_id": link, "account_id": account, "clicks": 6}),

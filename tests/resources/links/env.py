@@ -13,13 +13,18 @@ from typing import Any
 import httpx
 from fastapi import APIRouter
 from people import BASE_URL, FakeClock, Person, new_client, new_person
+from sqlalchemy import select
 
 from waypost.database import Database, KeyRing
 from waypost.kit.reserved import RESERVED
 from waypost.outbound import Blocklist, DestinationChecker, Outbound, UrlSafety
 from waypost.resources import pixels
 from waypost.resources.links import Deps, api, invalidate_pixel, media
+from waypost.resources.links.image_files import ImageFiles
+from waypost.resources.links.model import link_images
+from waypost.resources.links.wiring import new_image_store
 from waypost.resources.pixels import api as pixels_api
+from waypost.settings import Settings
 from waypost.web import Guard
 
 HOST = "127.0.0.2"  # the only local host that outbound requests may reach
@@ -127,8 +132,13 @@ class Env:
         answer = await self.client.delete(f"/api/v1/pixels/{pixel}", headers=self.alice.headers)
         assert answer.status_code == 204, answer.text
 
-    def uploaded_files(self) -> list[str]:
-        return sorted(path.name for path in self.deps.media.glob("*"))
+    async def uploaded_images(self) -> dict[str, bytes]:
+        """Contents by name, wherever they are stored."""
+        if isinstance(self.deps.image_store, ImageFiles):
+            return {path.name: path.read_bytes() for path in self.deps.image_store.directory.glob("*")}
+        async with self.deps.db.read() as tx:
+            rows = await tx.execute(select(link_images.c.name, link_images.c.content))
+            return {row.name: row.content for row in rows}
 
 
 def faults(answer: httpx.Response) -> dict[str, list[str]]:
@@ -138,11 +148,11 @@ def faults(answer: httpx.Response) -> dict[str, list[str]]:
     return error["errors"]
 
 
-def _endpoints(guard: Guard, deps: Deps, of_pixels: pixels.Deps, directory: Path) -> APIRouter:
+def _endpoints(guard: Guard, deps: Deps, of_pixels: pixels.Deps, images: media.ImageStore) -> APIRouter:
     router = APIRouter()
     router.include_router(pixels_api.endpoints(of_pixels, guard))
     router.include_router(api.endpoints(deps, guard))
-    router.include_router(media.endpoints(directory))
+    router.include_router(media.endpoints(images))
     return router
 
 
@@ -156,7 +166,7 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
         deps = Deps(
             db=db,
             destination_checker=DestinationChecker(outbound, UrlSafety(Blocklist(blocklist))),
-            media=directory / "media",
+            image_store=new_image_store(Settings(data_dir=directory), db, clock),
             invalidate_routes=changed_slugs.extend,
             shared_domain=SHARED,
             base_url=BASE_URL,
@@ -167,6 +177,6 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
         of_pixels = pixels.Deps(db, KEYS, partial(invalidate_pixel, changed_slugs.extend, clock), BASE_URL, clock)
 
         alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
-        async with new_client(db, directory, _endpoints, deps, of_pixels, deps.media, clock=clock) as client:
+        async with new_client(db, directory, _endpoints, deps, of_pixels, deps.image_store, clock=clock) as client:
             yield Env(client, deps, clock, site, alice, bob, changed_slugs)
         deps.images.close()

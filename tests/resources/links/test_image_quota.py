@@ -12,7 +12,8 @@ from sqlalchemy import select, update
 
 from waypost.auth.model import accounts
 from waypost.database import Database
-from waypost.resources.links import images, media, rules
+from waypost.resources.links import image_files, images, rules
+from waypost.resources.links.image_files import ImageFiles
 from waypost.resources.links.images import ReencodedImage, reencode
 
 LIMIT = rules.MAX_IMAGES_MB << 20
@@ -29,21 +30,21 @@ async def set_used(env: Env, db: Database, count: int) -> None:
         await tx.execute(update(accounts).where(accounts.c.id == env.alice.account_id).values(image_bytes=count))
 
 
-def on_disk(env: Env) -> int:
-    return sum((env.deps.media / name).stat().st_size for name in env.uploaded_files())
+async def stored(env: Env) -> int:
+    return sum(map(len, (await env.uploaded_images()).values()))
 
 
 async def test_counts_the_bytes_of_all_images(env: Env, db: Database) -> None:
     link = await upload(env, image_bytes())
     other = await upload(env, image_bytes("JPEG", (300, 200)))
-    assert await used(env, db) == on_disk(env) > 0
+    assert await used(env, db) == await stored(env) > 0
     await env.send_form("PATCH", f"/{link['id']}", [], file=image_bytes("WEBP", (100, 100)))
-    assert await used(env, db) == on_disk(env)
+    assert await used(env, db) == await stored(env)
     await env.changed(link, og_image=None)
-    assert await used(env, db) == on_disk(env) > 0
+    assert await used(env, db) == await stored(env) > 0
     await env.changed(link, title="Its image is gone already")
     await env.delete(other)
-    assert (await used(env, db), env.uploaded_files()) == (0, [])
+    assert (await used(env, db), await env.uploaded_images()) == (0, {})
 
 
 async def test_refuses_an_image_over_the_quota_without_traces(env: Env, db: Database) -> None:
@@ -53,7 +54,7 @@ async def test_refuses_an_image_over_the_quota_without_traces(env: Env, db: Data
     link = await env.make()
     answer = await env.send_form("PATCH", f"/{link['id']}", [], file=image_bytes())
     assert faults(answer) == {"og_image_file": [rules.IMAGE_QUOTA_USED]}
-    assert (await used(env, db), env.uploaded_files()) == (LIMIT - 10, [])
+    assert (await used(env, db), await env.uploaded_images()) == (LIMIT - 10, {})
 
 
 async def test_accepts_an_image_that_fits_exactly(env: Env, db: Database) -> None:
@@ -85,11 +86,11 @@ async def test_concurrent_uploads_do_not_exceed_the_quota(env: Env, db: Database
     statuses = sorted(answer.status_code for answer in await asyncio.gather(*sent))
     assert statuses == [201, 201, 422, 422, 422]
     assert await used(env, db) == LIMIT
-    assert len(env.uploaded_files()) == 2
+    assert len(await env.uploaded_images()) == 2
 
 
 async def test_a_cancelled_upload_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, goes_on, write = asyncio.Event(), threading.Event(), media._write
+    begun, goes_on, write = asyncio.Event(), threading.Event(), image_files._write
     loop = asyncio.get_running_loop()
 
     def slow(*given: Any) -> None:
@@ -97,8 +98,8 @@ async def test_a_cancelled_upload_leaves_no_file(tmp_path: Path, monkeypatch: py
         goes_on.wait()
         write(*given)
 
-    monkeypatch.setattr(media, "_write", slow)
-    keeping = asyncio.create_task(media.save(tmp_path / "media", ReencodedImage(b"content", "png")))
+    monkeypatch.setattr(image_files, "_write", slow)
+    keeping = asyncio.create_task(ImageFiles(tmp_path / "media").save(ReencodedImage(b"content", "png")))
     await begun.wait()
     keeping.cancel()
     await asyncio.sleep(0)

@@ -17,6 +17,7 @@ from structlog.testing import capture_logs
 from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
 from waypost.resources.links import images
+from waypost.resources.links.image_files import ImageFiles
 from waypost.resources.links.images import BadImage, ImageReencoder, ReencodedImage, reencode
 
 START_OF_SCAN = b"\xff\xda"
@@ -283,7 +284,7 @@ def test_frames_are_counted_before_any_is_decoded(kind: str, monkeypatch: pytest
 async def test_reports_a_bad_image_with_other_problems(env: Env) -> None:
     answer = await env.send_form("POST", "", [("destination_url", "nonsense"), ("slug", "a/b")], file=b"nonsense")
     assert faults(answer).keys() == {"destination_url", "slug", "og_image_file"}
-    assert env.uploaded_files() == []
+    assert await env.uploaded_images() == {}
 
 
 async def test_ignores_the_file_name_of_the_upload(env: Env) -> None:
@@ -311,11 +312,13 @@ async def test_a_failed_write_leaves_no_file(env: Env) -> None:
     await env.make(env.bob, slug="taken")
     fields = [("destination_url", env.site.url()), ("slug", "taken")]
     assert faults(await env.send_form("POST", "", fields, file=image_bytes())).keys() == {"slug"}
-    assert env.uploaded_files() == []
+    assert await env.uploaded_images() == {}
 
 
 async def test_answers_503_when_the_disk_is_not_writable(env: Env) -> None:
-    env.deps.media.write_text("a file where the directory should be")
+    if not isinstance(env.deps.image_store, ImageFiles):
+        pytest.skip("images are rows")
+    env.deps.image_store.directory.write_text("a file where the directory should be")
     answer = await env.send_form("POST", "", [("destination_url", env.site.url())], file=image_bytes())
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "http_error")
     assert (await env.browse()).json()["meta"]["total"] == 0
@@ -325,7 +328,7 @@ async def test_a_change_replaces_the_image_and_its_file(env: Env) -> None:
     link = await upload(env, image_bytes())
     answer = await env.send_form("PATCH", f"/{link['id']}", [], file=image_bytes("WEBP"))
     changed = answer.json()["data"]["og_image"]
-    assert [f"{BASE_URL}/media/{name}" for name in env.uploaded_files()] == [changed]
+    assert [f"{BASE_URL}/media/{name}" for name in await env.uploaded_images()] == [changed]
     assert changed.endswith(".webp")
     assert (await env.client.get(link["og_image"])).status_code == 404
 
@@ -334,7 +337,7 @@ async def test_a_change_replaces_the_image_and_its_file(env: Env) -> None:
 async def test_a_change_to_another_image_removes_the_file(env: Env, value: str | None) -> None:
     link = await upload(env, image_bytes())
     assert (await env.changed(link, og_image=value))["og_image"] == value
-    assert env.uploaded_files() == []
+    assert await env.uploaded_images() == {}
 
 
 async def test_keeps_the_image_when_its_url_is_sent_back(env: Env) -> None:
@@ -344,9 +347,11 @@ async def test_keeps_the_image_when_its_url_is_sent_back(env: Env) -> None:
 
 
 async def test_logs_a_file_that_cannot_be_deleted(env: Env) -> None:
+    if not isinstance(env.deps.image_store, ImageFiles):
+        pytest.skip("images are rows")
     for leave in (env.delete, lambda link: env.patch(link, {"og_image": None})):
         link = await upload(env, image_bytes())
-        file = env.deps.media / link["og_image"].rpartition("/")[2]
+        file = env.deps.image_store.directory / link["og_image"].rpartition("/")[2]
         file.unlink()
         file.mkdir()  # nobody can unlink a directory
         with capture_logs() as logged:
@@ -366,7 +371,7 @@ async def test_refuses_urls_that_only_begin_like_a_hosted_image(env: Env, name: 
 
 async def test_deleting_a_link_removes_its_image(env: Env) -> None:
     await env.delete(await upload(env, image_bytes()))
-    assert env.uploaded_files() == []
+    assert await env.uploaded_images() == {}
 
 
 @pytest.mark.parametrize(

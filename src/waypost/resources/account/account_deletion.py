@@ -8,7 +8,6 @@ import time
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -19,7 +18,7 @@ from waypost.redirect import InvalidateRoutes
 from waypost.resources import domains, links, pixels, plan, qrcodes, webhooks
 from waypost.resources.account.deps import Deps
 from waypost.resources.clicks import account_data as clicks_of_account
-from waypost.resources.links import media
+from waypost.resources.links.media import ImageStore
 from waypost.worker import jobs, mail
 from waypost.worker.jobs import Job
 
@@ -48,7 +47,7 @@ async def start(deps: Deps, account: auth.Account) -> None:
             await auth.mark_account_deleted(deps.auth, tx, account_id)
             await plan.cancel_later(tx, account_id, now)
             deleted = await links.delete_batch(tx, account_id, now, batch_size=_BATCH_SIZE, skip_locked=True)
-            images = [link.image for link in deleted if link.image]  # only this job knows these files now
+            images = [link.image for link in deleted if link.image]  # only this job knows these images now
             first = {"phase": _PHASES[0], "images": images}
             await jobs.enqueue(tx, JOB, first, now=now, account_id=account_id)
     deps.invalidate_routes([link.slug for link in deleted])
@@ -61,14 +60,14 @@ class AccountDeletion:
     db: Database
     invalidate_routes: InvalidateRoutes
     domains: domains.Deps
-    media: Path
+    image_store: ImageStore
     clock: Clock
 
     async def __call__(self, job: Job) -> None:
         if job.account_id is None:
             return
         for name in job.payload.get("images", ()):
-            await media.delete(self.media, name)
+            await self.image_store.delete(name)
         phase = job.payload["phase"]
         handlers = {"links": self._delete_public_data, "clicks": self._delete_clicks, "rest": self._delete_rows}
         is_done = await _has_finished(handlers[phase](job.account_id), within=_TIME_LIMIT)
@@ -85,7 +84,7 @@ class AccountDeletion:
         async for _ in links.delete_account_data(
             self.db,
             account_id,
-            media_directory=self.media,
+            image_store=self.image_store,
             invalidate_routes=self.invalidate_routes,
             clock=self.clock,
             batch_size=_BATCH_SIZE,

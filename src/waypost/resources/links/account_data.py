@@ -3,7 +3,6 @@
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
@@ -12,7 +11,8 @@ from sqlalchemy import delete, literal, select, tuple_
 from waypost.database import Database, Id, Instant, Tx
 from waypost.kit.clock import Clock
 from waypost.redirect import InvalidateRoutes
-from waypost.resources.links import media, store
+from waypost.resources.links import store
+from waypost.resources.links.media import ImageStore
 from waypost.resources.links.model import COLUMNS, NOT_DELETED, Link, link_clicks, link_tags, links
 from waypost.resources.links.schemas import to_json
 
@@ -23,7 +23,7 @@ class DeletedLink(NamedTuple):
     id: UUID
     slug: str
     image: str | None
-    """File name of an uploaded image."""
+    """Name of an uploaded image."""
 
 
 async def export_account_data(
@@ -50,7 +50,7 @@ async def delete_account_data(
     db: Database,
     account_id: UUID,
     *,
-    media_directory: Path,
+    image_store: ImageStore,
     invalidate_routes: InvalidateRoutes,
     clock: Clock,
     batch_size: int,
@@ -62,7 +62,7 @@ async def delete_account_data(
             deleted = await delete_batch(tx, account_id, clock(), batch_size=batch_size)
         invalidate_routes([link.slug for link in deleted])
         for link in deleted:
-            await media.delete(media_directory, link.image)
+            await image_store.delete(link.image)
         is_more_left = len(deleted) >= batch_size
         if deleted:  # a job that is stopped after a step without effect would repeat that step forever
             yield

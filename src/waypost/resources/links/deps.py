@@ -1,21 +1,20 @@
 """Dependencies of links, set once by the composition root."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.outbound import DestinationChecker
 from waypost.redirect import InvalidateRoutes
 from waypost.resources.links.images import ImageReencoder
+from waypost.resources.links.media import ImageStore
 
 
 @dataclass(frozen=True, slots=True)
 class Deps:
     db: Database
     destination_checker: DestinationChecker
-    media: Path
-    """Directory of uploaded images."""
+    image_store: ImageStore
     invalidate_routes: InvalidateRoutes
     """Called after the commit and before the response."""
     shared_domain: str

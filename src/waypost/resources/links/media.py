@@ -1,21 +1,21 @@
-"""Files of uploaded images: they have random names, are written atomically, and served for display only."""
+"""Uploaded images: their names, their URLs, and the endpoint that serves them, for display only.
 
-import asyncio
-import os
+An `ImageStore` keeps them: files of this machine (`image_files`), or rows that all nodes share (`image_rows`).
+"""
+
 import re
 import secrets
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-import structlog
 from fastapi import APIRouter
-from fastapi.responses import FileResponse
+from fastapi.responses import FileResponse, Response
 
-from waypost.kit.errors import NotFound, Unavailable
+from waypost.kit.errors import NotFound
 from waypost.resources.links.images import ReencodedImage
 
 PATH = "/media"
-_NAME = re.compile(r"[0-9a-f]{32}\.(jpg|png|webp|gif)")
+NAME = re.compile(r"[0-9a-f]{32}\.(jpg|png|webp|gif)")
 TYPES = {"jpg": "image/jpeg", "png": "image/png", "webp": "image/webp", "gif": "image/gif"}
 DISPLAY_ONLY = {
     "Content-Security-Policy": "sandbox; default-src 'none'",
@@ -23,21 +23,45 @@ DISPLAY_ONLY = {
 }
 _HEADERS = DISPLAY_ONLY | {"Cache-Control": "public, max-age=31536000, immutable"}
 
-log = structlog.get_logger()
+
+class UploadedImage(NamedTuple):
+    name: str
+    size: int
+    """Bytes."""
 
 
-def endpoints(directory: Path) -> APIRouter:
+class ImageStore(Protocol):
+    async def save(self, image: ReencodedImage) -> UploadedImage:
+        """Save the image durably under a name of its own. Raises Unavailable."""
+
+    async def delete(self, name: str | None) -> None:
+        """Delete the image. If that fails, it is logged, and the request succeeds anyway."""
+
+    async def find(self, name: str) -> Path | bytes | None:
+        """Return the image's file, or its content. Raises Unavailable."""
+
+
+def endpoints(store: ImageStore) -> APIRouter:
     router = APIRouter()
 
     @router.api_route(PATH + "/{name}", methods=["GET", "HEAD"], include_in_schema=False)
-    async def show(name: str) -> FileResponse:
-        """Serve a file. Only names that `save` generated are accepted."""
-        match = _NAME.fullmatch(name)
-        if match is None or not (directory / name).is_file():
+    async def show(name: str) -> Response:
+        """Serve an image. Only names that `new_name` generates are accepted."""
+        match = NAME.fullmatch(name)
+        image = await store.find(name) if match else None
+        if match is None or image is None:
             raise NotFound
-        return FileResponse(directory / name, media_type=TYPES[match[1]], headers=_HEADERS)
+        media_type = TYPES[match[1]]
+        if isinstance(image, Path):
+            return FileResponse(image, media_type=media_type, headers=_HEADERS)
+        return Response(image, media_type=media_type, headers=_HEADERS)
 
     return router
+
+
+def new_name(extension: str) -> str:
+    """Return a name that nobody can guess and that no other image ever gets."""
+    return f"{secrets.token_hex(16)}.{extension}"
 
 
 def url(base_url: str, name: str) -> str:
@@ -47,52 +71,4 @@ def url(base_url: str, name: str) -> str:
 def is_url(base_url: str, text: str) -> bool:
     """Whether this is the URL of an uploaded image, existing or not."""
     prefix = url(base_url, "")
-    return text.startswith(prefix) and _NAME.fullmatch(text.removeprefix(prefix)) is not None
-
-
-class UploadedImage(NamedTuple):
-    name: str
-    size: int
-    """Bytes."""
-
-
-async def save(directory: Path, image: ReencodedImage) -> UploadedImage:
-    """Write the file and sync it to disk. Raises Unavailable."""
-    name = f"{secrets.token_hex(16)}.{image.extension}"
-    writing = asyncio.create_task(asyncio.to_thread(_write, directory, name, image.content))
-    try:
-        await asyncio.shield(writing)
-    except OSError as error:
-        raise Unavailable("The image could not be saved. Try again in a moment.") from error
-    except asyncio.CancelledError:
-        await asyncio.wait([writing])  # the thread goes on and would leave the file behind
-        await delete(directory, name)
-        raise
-    return UploadedImage(name, len(image.content))
-
-
-async def delete(directory: Path, name: str | None) -> None:
-    """Delete the file. If that fails, it is logged, and the request succeeds anyway."""
-    if name:
-        try:
-            await asyncio.to_thread((directory / name).unlink, missing_ok=True)
-        except OSError as error:
-            log.error("image file not deleted", name=name, reason=str(error))
-
-
-def _write(directory: Path, name: str, content: bytes) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    part = directory / f".{name}.part"
-    try:
-        with part.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(directory / name)
-    finally:
-        part.unlink(missing_ok=True)  # frees the space on a full disk
-    descriptor = os.open(directory, os.O_RDONLY)  # the name has to be on disk, too
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    return text.startswith(prefix) and NAME.fullmatch(text.removeprefix(prefix)) is not None

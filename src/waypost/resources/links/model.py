@@ -13,6 +13,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     Table,
     Text,
     func,
@@ -102,6 +103,15 @@ Index(
     postgresql_where=_ON_DOMAIN,
 )
 
+_WITH_IMAGE = links.c.og_image_file_name.is_not(None)
+Index(
+    "ix_links_image",
+    links.c.og_image_file_name,
+    sqlite_where=_WITH_IMAGE,
+    postgresql_where=_WITH_IMAGE,
+    info={"only": "postgresql"},
+)
+
 HOSTNAME = domains.hostname_subquery(links.c.domain_id)
 """Scalar subquery: the hostname of the link; null on the shared domain."""
 
@@ -123,6 +133,15 @@ link_tags = Table(
     Column("tag", Text, primary_key=True),
     Column("link_id", Id, primary_key=True),
     sqlite_with_rowid=False,
+)
+
+link_images = Table(  # on PostgreSQL; on SQLite images are files
+    "link_images",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+    Column("digest", LargeBinary, nullable=False),  # SHA-256 of the content
+    Column("created_at", Instant, nullable=False),
 )
 
 route_changes = Table(

@@ -10,9 +10,10 @@ from waypost.database import Tx
 from waypost.kit.errors import Invalid, Problems
 from waypost.kit.ids import new_id
 from waypost.resources import domains, pixels, webhooks
-from waypost.resources.links import checks, media, rules, store
+from waypost.resources.links import checks, rules, store
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import ReencodedImage
+from waypost.resources.links.media import UploadedImage
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange, LinkFields, NewLink, to_json
 
@@ -85,7 +86,7 @@ async def change(deps: Deps, caller: auth.Caller, link_id: UUID, change: LinkCha
         await store.record_route_changes(tx, slugs, after.updated_at)
     deps.invalidate_routes(slugs)
     if before.og_image_file_name != after.og_image_file_name:
-        await media.delete(deps.media, before.og_image_file_name)
+        await deps.image_store.delete(before.og_image_file_name)
     return after
 
 
@@ -97,7 +98,7 @@ async def delete(deps: Deps, caller: auth.Caller, link_id: UUID) -> None:
         await _count_image(tx, link.account_id, -link.og_image_bytes)
         await store.record_route_changes(tx, [link.slug], now)
     deps.invalidate_routes([link.slug])
-    await media.delete(deps.media, link.og_image_file_name)
+    await deps.image_store.delete(link.og_image_file_name)
 
 
 async def get(deps: Deps, caller: auth.Caller, link_id: UUID) -> Link:
@@ -120,14 +121,14 @@ async def _find_or_none(deps: Deps, caller: auth.Caller, link_id: UUID) -> Link 
 
 
 @asynccontextmanager
-async def _stored_image(deps: Deps, image: ReencodedImage | None) -> AsyncIterator[media.UploadedImage | None]:
-    """Store the image before the transaction that refers to it, and delete the file if the transaction fails."""
-    uploaded = await media.save(deps.media, image) if image else None
+async def _stored_image(deps: Deps, image: ReencodedImage | None) -> AsyncIterator[UploadedImage | None]:
+    """Store the image before the transaction that refers to it, and delete it if the transaction fails."""
+    uploaded = await deps.image_store.save(image) if image else None
     try:
         yield uploaded
     except BaseException:
         if uploaded:
-            await media.delete(deps.media, uploaded.name)
+            await deps.image_store.delete(uploaded.name)
         raise
 
 
