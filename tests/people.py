@@ -11,7 +11,7 @@ from uuid import UUID
 import httpx
 from fastapi import APIRouter, FastAPI
 
-from waypost.auth import PlanChoice, create_account, create_key
+from waypost.auth import PlanChoice, create_account, create_key, open_limiters
 from waypost.database import Database
 from waypost.web import Guard, new_api
 
@@ -100,7 +100,8 @@ async def new_client(
     FastAPI takes 0.1 s to build an application. Where `routes` is a function of a module, all tests of a process share
     one, and only its parts are the test's own. Routes use them at each request: as callables or by attribute.
     """
-    guard = Guard(db, data_dir=data_dir, base_url=base_url, clock=clock)
+    limiters = open_limiters(db, data_dir)
+    guard = Guard(db, limiters, base_url=base_url, clock=clock)
     taken = _applications.pop(routes, None)  # two at a time need two applications
     if taken is None:
         held = [Part() for _ in parts]
@@ -114,4 +115,5 @@ async def new_client(
         part.now = now
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=base_url) as client:
         yield client
+    await limiters.close()
     _applications[routes] = app, guard, held

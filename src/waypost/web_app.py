@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp
 
 from waypost import wiring
+from waypost.auth import RateLimiters, open_limiters
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.kit.reserved import API_SEGMENTS, INFRASTRUCTURE, RESERVED
@@ -73,16 +74,16 @@ async def open_full_app(
     """Open redirects, API and dashboard. `is_shutting_down` makes the readiness probe fail before the process ends."""
     async with _open_redirect_parts(settings, time_ns) as redirects, contextlib.AsyncExitStack() as stack:
         db, feed = redirects.db, redirects.feed
-        guard = web_guard.Guard(
-            db, data_dir=settings.data_dir, base_url=settings.base_url, trusted=settings.trusted_proxies, clock=clock
-        )
+        limiters = open_limiters(db, settings.data_dir)
+        stack.push_async_callback(limiters.close)
+        guard = web_guard.Guard(db, limiters, base_url=settings.base_url, trusted=settings.trusted_proxies, clock=clock)
         stack.push_async_callback(guard.flush)
         flushing = asyncio.create_task(every(5, guard.flush))
         stack.push_async_callback(cancel, [flushing])
         assets = Assets()
         views = Views(wiring.TEMPLATES, assets, base_url=settings.base_url, clock=clock)
-        auth = _session_auth(settings, db, clock)
-        deps = wiring.resource_deps(settings, db, feed, clock)
+        auth = _session_auth(settings, db, limiters, clock)
+        deps = wiring.resource_deps(settings, db, limiters, feed, clock)
         endpoints = wiring.endpoints(
             settings, deps, redirects.hosts, guard, auth, views, is_shutting_down=is_shutting_down, stack=stack
         )
@@ -168,10 +169,10 @@ def _redirect_state(
     )
 
 
-def _session_auth(settings: Settings, db: Database, clock: Clock) -> SessionAuth:
+def _session_auth(settings: Settings, db: Database, limiters: RateLimiters, clock: Clock) -> SessionAuth:
     return SessionAuth(
         db,
-        data_dir=settings.data_dir,
+        limiters,
         base_url=settings.base_url,
         trusted=settings.trusted_proxies,
         ip_privacy=settings.ip_privacy,

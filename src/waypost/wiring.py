@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from urllib.parse import urlsplit
 
-from waypost.auth import sign_in
+from waypost.auth import RateLimiters, rate_limit_steps, sign_in
 from waypost.auth.deps import new_deps as new_auth_deps
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
@@ -59,13 +59,15 @@ class ResourceDeps:
     plan: plan.Deps
 
 
-def resource_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> ResourceDeps:
+def resource_deps(
+    settings: Settings, db: Database, limiters: RateLimiters, feed: ChangeFeed, clock: Clock
+) -> ResourceDeps:
     client, key_ring, base_url = outbound_client(settings), new_key_ring(settings), settings.base_url
     domains_deps = domain_deps(settings, db, feed, clock)
     links_deps = links_wiring.new_deps(settings, db, client, feed.publish, clock)
     urls = qrcodes.Urls(base_url, derived_keys(settings, "qrcodes"))
     return ResourceDeps(
-        account=account_wiring.new_deps(settings, db, feed.publish, clock),
+        account=account_wiring.new_deps(settings, db, limiters, feed.publish, clock),
         links=links_deps,
         clicks=clicks.Deps(db, SqlClickStore(), settings.shared_domain, base_url, clock),
         domains=_domain_web_deps(settings, domains_deps, feed, links_deps.destination_checker.check_url),
@@ -137,7 +139,7 @@ def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: Asyn
     poster = Poster(client)
     stack.push_async_callback(poster.close)
     return [
-        WorkerParts([JobRunner(handlers(settings, db, client, deps, feed), clock=now)]),
+        WorkerParts([JobRunner(handlers(settings, db, client, deps, feed), clock=now)], rate_limit_steps(db)),
         links_wiring.worker_parts(settings, db, now),
         webhooks_wiring.worker_parts(settings, db, poster, key_ring),
         pixels_wiring.worker_parts(settings, db, poster, key_ring),

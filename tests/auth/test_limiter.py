@@ -1,26 +1,34 @@
-"""R15: exactly so many in any window, over processes that may die at any point."""
+"""R15: exactly so many requests in any minute, in a file and in PostgreSQL alike."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from waypost.auth import RateLimiter
-from waypost.auth import limiter as module
-from waypost.auth.limiter import WINDOW
-from waypost.kit.errors import Unavailable
+from waypost.auth.file_limiter import FileRateLimiter
+from waypost.auth.postgres_limiter import TAKE, PostgresRateLimiter
+from waypost.database.direct import DirectConnections
 
+MICROSECOND = 1_000
 SECOND = 1_000_000_000
-DAY = 86_400 * SECOND
+WINDOW = 60 * SECOND
+START = 86_400 * SECOND
+
+FAKE_CLOCK = """
+CREATE SCHEMA fake;
+CREATE TABLE fake.clock AS SELECT 0::bigint AS microseconds;
+CREATE FUNCTION fake.clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql AS $$
+  BEGIN RETURN timestamptz '2030-01-01Z' + (SELECT microseconds FROM fake.clock) * interval '1 microsecond'; END $$
+"""
 
 
 class Now:
-    def __init__(self, at: int = DAY) -> None:
-        self.at = at
+    """A clock in nanoseconds that only moves when it is set."""
+
+    def __init__(self) -> None:
+        self.at = START
 
     def __call__(self) -> int:
         return self.at
@@ -31,9 +39,36 @@ def now() -> Now:
     return Now()
 
 
-@pytest.fixture
-def limiter(tmp_path: Path, now: Now) -> RateLimiter:
-    return RateLimiter(tmp_path / "run" / "limits", limit=60, clock=now)
+class ClockedLimiter(RateLimiter):
+    """Sets the clock of PostgreSQL before each request."""
+
+    def __init__(self, limiter: RateLimiter, set_clock: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(limiter.limit)
+        self._limiter = limiter
+        self._set_clock = set_clock
+
+    async def take(self, key: bytes):
+        await self._set_clock()
+        return await self._limiter.take(key)
+
+
+@pytest.fixture(params=["file", "postgresql"])
+async def limiter(request: pytest.FixtureRequest, tmp_path: Path, now: Now) -> AsyncIterator[RateLimiter]:
+    if request.param == "file":
+        yield FileRateLimiter(tmp_path / "run" / "limits", limit=60, clock=now)
+        return
+    url = request.getfixturevalue("postgres_url")
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as admin:
+        await admin.execute(FAKE_CLOCK)
+
+        async def set_clock() -> None:
+            await admin.execute("UPDATE fake.clock SET microseconds = %s", [now.at // MICROSECOND])
+
+        connections = DirectConnections(f"{url}&options=-csearch_path%3Dfake,public,pg_catalog", TAKE)
+        limiter = PostgresRateLimiter(connections, "limits", limit=60, clock=lambda: now.at / SECOND)
+        yield ClockedLimiter(limiter, set_clock)
+        await connections.close()
+        await admin.execute("DROP SCHEMA fake CASCADE")
 
 
 async def test_allows_requests_up_to_the_limit(limiter: RateLimiter) -> None:
@@ -48,9 +83,9 @@ async def test_the_window_rolls_exactly(limiter: RateLimiter, now: Now) -> None:
     for _ in range(60):
         assert (await limiter.take(b"alice")).allowed
         now.at += SECOND // 2
-    now.at = DAY + WINDOW - 1
+    now.at = START + WINDOW - MICROSECOND
     assert not (await limiter.take(b"alice")).allowed
-    now.at = DAY + WINDOW
+    now.at = START + WINDOW
     assert (await limiter.take(b"alice")).allowed
     refused = await limiter.take(b"alice")
     assert (refused.allowed, refused.retry_after) == (False, 1)
@@ -62,124 +97,23 @@ async def test_a_refused_request_is_not_counted(limiter: RateLimiter, now: Now) 
     for _ in range(120):
         now.at += SECOND // 3
         assert not (await limiter.take(b"alice")).allowed
-    now.at = DAY + WINDOW
+    now.at = START + WINDOW
     assert (await limiter.take(b"alice")).remaining == 59
 
 
 async def test_no_window_has_more_than_the_limit(limiter: RateLimiter, now: Now) -> None:
     allowed = []
     for step in range(2_000):
-        now.at = DAY + step * 131 * SECOND // 1000 + step % 7
+        now.at = START + step * 131 * SECOND // 1000 + step % 7 * MICROSECOND
         if (await limiter.take(b"alice")).allowed:
             allowed.append(now.at)
     assert all(later - first >= WINDOW for first, later in zip(allowed, allowed[60:], strict=False))
     assert len(allowed) > 240
 
 
-async def test_the_first_minute_after_boot(tmp_path: Path) -> None:
-    limiter = RateLimiter(tmp_path / "limits", limit=2, clock=lambda: 5)
-    assert [(await limiter.take(b"alice")).allowed for _ in range(3)] == [True, True, False]
-
-
-async def test_a_boot_clears_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "limits"
-    await RateLimiter(path, limit=1, clock=lambda: DAY).take(b"alice")
-    assert not (await RateLimiter(path, limit=1, clock=lambda: DAY + 1).take(b"alice")).allowed
-    (tmp_path / "boot").write_text("another boot\n")
-    monkeypatch.setattr(module, "_BOOT_ID", tmp_path / "boot")
-    assert (await RateLimiter(path, limit=1, clock=lambda: DAY + 2).take(b"alice")).allowed
-
-
-async def test_a_time_beyond_the_window_is_from_before_a_boot(tmp_path: Path) -> None:
-    path = tmp_path / "limits"
-    await RateLimiter(path, limit=1, clock=lambda: DAY).take(b"alice")
-    assert (await RateLimiter(path, limit=1, clock=lambda: 5).take(b"alice")).allowed
-
-
-async def test_changes_of_the_wall_clock_have_no_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    limiter = RateLimiter(tmp_path / "limits", limit=60)
-    for jump in (0, -3_600, 3_600) * 20:
-        monkeypatch.setattr(time, "time", lambda jump=jump: 1e9 + jump)
-        monkeypatch.setattr(time, "time_ns", lambda jump=jump: 10**18 + jump * SECOND)
-        assert (await limiter.take(b"alice")).allowed
-    assert not (await limiter.take(b"alice")).allowed
-
-
-async def test_idle_slots_are_reused(tmp_path: Path, now: Now) -> None:
-    limiter = RateLimiter(tmp_path / "limits", limit=2, slots=1, clock=now)
-    for minute in range(20):
-        now.at = DAY + minute * WINDOW
-        names = [b"%d %d" % (minute, number) for number in range(8)]  # as many as a slot has neighbours
-        rounds = [[(await limiter.take(name)).allowed for name in names] for _ in range(3)]
-        assert rounds == [[True] * 8, [True] * 8, [False] * 8]
-
-
-async def test_a_full_disk_raises_unavailable(limiter: RateLimiter, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> int:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "pwrite", full)
-    with pytest.raises(Unavailable):
+async def test_waits_for_the_oldest_request(limiter: RateLimiter, now: Now) -> None:
+    for _ in range(60):
         await limiter.take(b"alice")
-
-
-TAKER = """
-import asyncio, sys
-from pathlib import Path
-from waypost.auth import RateLimiter
-
-async def main(path, count):
-    limiter = RateLimiter(Path(path), limit=60)
-    print("ready", flush=True)
-    sys.stdin.readline()
-    taken = await asyncio.gather(*(limiter.take(b"alice") for _ in range(int(count))))
-    print(sum(each.allowed for each in taken))
-
-asyncio.run(main(*sys.argv[1:]))
-"""
-
-
-def start(program: str, *arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", program, *arguments]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
-def test_four_processes_share_one_limit(tmp_path: Path) -> None:
-    takers = [start(TAKER, str(tmp_path / "limits"), "50") for _ in range(4)]
-    for taker in takers:
-        assert taker.stdout
-        assert taker.stdout.readline() == "ready\n"
-    for taker in takers:
-        assert taker.stdin
-        taker.stdin.write("go\n")
-        taker.stdin.flush()
-    assert sum(int(taker.communicate()[0]) for taker in takers) == 60
-
-
-BUSY = """
-import asyncio, sys
-from pathlib import Path
-from waypost.auth import RateLimiter
-
-async def main(path):
-    limiter = RateLimiter(Path(path), limit=60)
-    while True:
-        for number in range(1000):
-            await limiter.take(b"%d" % number)
-        print("busy", flush=True)
-
-asyncio.run(main(sys.argv[1]))
-"""
-
-
-async def test_a_killed_process_leaves_a_valid_log(tmp_path: Path) -> None:
-    path = tmp_path / "limits"
-    limiter = RateLimiter(path, limit=60)
-    for round_ in range(3):
-        busy = start(BUSY, str(path))
-        assert busy.stdout
-        assert busy.stdout.readline() == "busy\n"
-        busy.send_signal(signal.SIGKILL)
-        busy.communicate()
-        name = b"survivor %d" % round_
-        assert [(await limiter.take(name)).allowed for _ in range(61)] == [True] * 60 + [False]
+        now.at += SECOND // 2
+    now.at = START + 45 * SECOND + MICROSECOND
+    assert [(await limiter.take(b"alice")).retry_after for _ in range(2)] == [15, 15]

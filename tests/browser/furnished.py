@@ -92,7 +92,9 @@ async def furnish(data: Path, base_url: str) -> SeededService:
     """`data`: the directory of a service whose database has the current schema."""
     settings = with_secret_key(Settings(base_url=base_url, data_dir=data, outbound_allow="127.0.0.0/8"))
     db = Database(f"sqlite:///{data}/waypost.db")
-    resources = wiring.resource_deps(settings, db, ChangeFeed(data / "run" / "changes"), now)
+    resources = wiring.resource_deps(
+        settings, db, auth.open_limiters(db, data), ChangeFeed(data / "run" / "changes"), now
+    )
     ada, eve, bob = [await _person(db, name) for name in ("Ada Lovelace", "Eve", "Bob")]
     unproven, secret = {"confirmed_at": None, "plan_type": "none"}, await auth.hash_password(PASSWORD)
     async with db.write() as tx:

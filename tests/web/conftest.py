@@ -8,6 +8,7 @@ import pytest
 from endpoints import thing_endpoints
 from people import FakeClock, Person, new_client, new_person
 
+from waypost.auth import RateLimiters, open_limiters
 from waypost.database import Database
 
 
@@ -20,6 +21,13 @@ def clock() -> FakeClock:
 async def client(db: Database, tmp_path: Path, clock: FakeClock) -> AsyncIterator[httpx.AsyncClient]:
     async with new_client(db, tmp_path, thing_endpoints, clock=clock) as client:
         yield client
+
+
+@pytest.fixture
+async def limiters(db: Database, tmp_path: Path) -> AsyncIterator[RateLimiters]:
+    limiters = open_limiters(db, tmp_path)
+    yield limiters
+    await limiters.close()
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import uvicorn
 from endpoints import THING, thing_endpoints
 from people import Person, new_person
 
+from waypost.auth import open_limiters
 from waypost.database import Database
 from waypost.web import Guard, new_api
 
@@ -19,7 +20,8 @@ from waypost.web import Guard, new_api
 @contextlib.asynccontextmanager
 async def serving(db: Database, data_dir: Path) -> AsyncIterator[httpx.AsyncClient]:
     app = new_api()
-    app.include_router(thing_endpoints(Guard(db, data_dir=data_dir, base_url="http://app.test")))
+    limiters = open_limiters(db, data_dir)
+    app.include_router(thing_endpoints(Guard(db, limiters, base_url="http://app.test")))
     config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_config=None, proxy_headers=False)
     server = uvicorn.Server(config)
     started = asyncio.Event()
@@ -37,6 +39,7 @@ async def serving(db: Database, data_dir: Path) -> AsyncIterator[httpx.AsyncClie
         yield client
     server.should_exit = True
     await running
+    await limiters.close()
 
 
 @pytest.fixture

@@ -1,7 +1,15 @@
 """Who is calling: accounts, plans, API keys, rate limits. Does not depend on HTTP."""
 
 from waypost.auth.caller_cache import CallerCache, invalidating_callers
-from waypost.auth.limiter import REQUESTS_PER_MINUTE, UNKNOWN_PER_MINUTE, RateLimiter, RateLimitResult
+from waypost.auth.limiter import (
+    REQUESTS_PER_MINUTE,
+    UNKNOWN_PER_MINUTE,
+    RateLimiter,
+    RateLimiters,
+    RateLimitResult,
+    open_limiters,
+    rate_limit_steps,
+)
 from waypost.auth.model import (
     SCOPES,
     Account,
@@ -56,6 +64,7 @@ __all__ = [
     "PlanChoice",
     "RateLimitResult",
     "RateLimiter",
+    "RateLimiters",
     "Scope",
     "SignInClient",
     "adjust_image_bytes",
@@ -80,6 +89,8 @@ __all__ = [
     "list_keys_page",
     "lock_account",
     "mark_account_deleted",
+    "open_limiters",
+    "rate_limit_steps",
     "revoke_key",
     "select_account_ids",
     "set_plan",

@@ -5,7 +5,6 @@ Routing has already refused unknown paths and methods.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
@@ -14,7 +13,7 @@ from fastapi import Path as PathParameter
 from starlette.requests import Request
 
 from waypost import auth
-from waypost.auth import ApiCaller, CallerCache, RateLimiter, Scope
+from waypost.auth import ApiCaller, CallerCache, RateLimiters, Scope
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import (
@@ -41,14 +40,18 @@ LACKS_SCOPE = (
 
 class Guard:
     def __init__(
-        self, db: Database, *, data_dir: Path, base_url: str, trusted: Sequence[Network] = (), clock: Clock = now
+        self,
+        db: Database,
+        limiters: RateLimiters,
+        *,
+        base_url: str,
+        trusted: Sequence[Network] = (),
+        clock: Clock = now,
     ) -> None:
-        """All processes on this machine with the same data directory share the rate limits."""
-        run = data_dir / "run"
         self._callers = CallerCache(db)
-        self._key_limiter = RateLimiter(run / "limits", limit=auth.REQUESTS_PER_MINUTE)
+        self._key_limiter = limiters.new("limits", limit=auth.REQUESTS_PER_MINUTE)
         # for requests without a usable key
-        self._ip_limiter = RateLimiter(run / "limits-unknown", limit=auth.UNKNOWN_PER_MINUTE, slots=4_096)
+        self._ip_limiter = limiters.new("limits-unknown", limit=auth.UNKNOWN_PER_MINUTE, slots=4_096)
         self._needs_https = base_url.startswith("https:")
         self._trusted = trusted
         self._clock = clock

@@ -197,7 +197,8 @@ async def test_concurrent_writes_to_a_closed_account_fail(place: WebApp) -> None
     ada = await place.browser("ada@example.com")
     assert ada.account
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
-    resources = wiring.resource_deps(place.settings, place.db, feed, place.clock)
+    limiters = auth.open_limiters(place.db, place.settings.data_dir)
+    resources = wiring.resource_deps(place.settings, place.db, limiters, feed, place.clock)
     caller, its = Caller(ada.account), ada.account.id
     new = NewLink(destination_url="https://example.com/", slug="late")
     link = link_rules.build_link(

@@ -17,11 +17,22 @@ from browsing import BASE_URL, Browser, WebApp, open_place
 from sqlalchemy import select
 from starlette.requests import Request
 
-from waypost.auth import SignInClient, create_key, passkeys, profile, sign_in, sign_in_delay, signup, tokens
+from waypost.auth import (
+    SignInClient,
+    create_key,
+    open_limiters,
+    passkeys,
+    profile,
+    sign_in,
+    sign_in_delay,
+    signup,
+    tokens,
+)
 from waypost.auth import sessions as sessions_of
 from waypost.auth.deps import new_deps
 from waypost.auth.model import accounts, api_keys
 from waypost.auth.sessions import sessions
+from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound, RateLimited
 from waypost.redirect import ChangeFeed
 from waypost.resources.account import account_deletion, export
@@ -205,8 +216,9 @@ async def test_a_known_browser_has_its_own_limit(place: WebApp) -> None:
     assert [(await ada.post("/login", wrong)).status_code for _ in range(11)][-1] == 429
 
 
-async def test_an_ipv6_network_has_one_limit(tmp_path: Path) -> None:
-    sign_in_limiter = SignInLimiter(tmp_path, (), key=b"key", is_secure=True)
+async def test_an_ipv6_network_has_one_limit(db: Database, tmp_path: Path) -> None:
+    limiters = open_limiters(db, tmp_path)
+    sign_in_limiter = SignInLimiter(limiters, (), key=b"key", is_secure=True)
 
     async def take(address: str) -> None:
         scope = {"type": "http", "headers": [], "client": (address, 1), "scheme": "https"}
@@ -217,6 +229,7 @@ async def test_an_ipv6_network_has_one_limit(tmp_path: Path) -> None:
     with pytest.raises(RateLimited):
         await take("2001:db8:1:ffff::1")
     await take("2001:db8:2::1")
+    await limiters.close()
 
 
 async def test_resets_a_password(place: WebApp) -> None:

@@ -5,12 +5,11 @@ with has its own limit, which others at the same address cannot use up.
 import hmac
 import secrets
 from collections.abc import Sequence
-from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.auth import Account, AuthenticationResult, RateLimiter, SignInClient
+from waypost.auth import Account, AuthenticationResult, RateLimiters, SignInClient
 from waypost.auth.model import AccountWithHash
 from waypost.auth.rules import normalize_email
 from waypost.auth.sessions import Session
@@ -29,15 +28,11 @@ NO_ACCOUNT: AccountWithHash = (None, None)
 class SignInLimiter:
     """Never limits by account alone: guesses from elsewhere must not lock out its owner."""
 
-    def __init__(self, data_dir: Path, trusted: Sequence[Network], *, key: bytes, is_secure: bool) -> None:
-        """All processes of this machine with the same data directory share the limits.
-
-        `key`: signs the cookie of known browsers.
-        """
-        run = data_dir / "run"
-        self._per_browser = RateLimiter(run / "limits-person", limit=_PER_BROWSER, slots=8_192)
-        self._per_address = RateLimiter(run / "limits-sign-in", limit=_PER_ADDRESS, slots=4_096)
-        self._per_network = RateLimiter(run / "limits-networks", limit=_PER_NETWORK, slots=1_024)
+    def __init__(self, limiters: RateLimiters, trusted: Sequence[Network], *, key: bytes, is_secure: bool) -> None:
+        """`key`: signs the cookie of known browsers."""
+        self._per_browser = limiters.new("limits-person", limit=_PER_BROWSER, slots=8_192)
+        self._per_address = limiters.new("limits-sign-in", limit=_PER_ADDRESS, slots=4_096)
+        self._per_network = limiters.new("limits-networks", limit=_PER_NETWORK, slots=1_024)
         self._trusted = trusted
         self._key = key
         self._is_secure = is_secure

@@ -1,5 +1,6 @@
 """What the processes run of the account."""
 
+from waypost.auth import RateLimiters
 from waypost.auth.deps import new_deps as new_auth_deps
 from waypost.database import Database
 from waypost.kit.clock import Clock
@@ -13,9 +14,11 @@ from waypost.web import Endpoints, Guard
 from waypost.web.dashboard import SessionAuth, Views
 
 
-def new_deps(settings: Settings, db: Database, invalidate_routes: InvalidateRoutes, clock: Clock) -> Deps:
+def new_deps(
+    settings: Settings, db: Database, limiters: RateLimiters, invalidate_routes: InvalidateRoutes, clock: Clock
+) -> Deps:
     limiter = SignInLimiter(
-        settings.data_dir,
+        limiters,
         settings.trusted_proxies,
         key=derived_key(settings, "known browsers"),
         is_secure=settings.base_url.startswith("https:"),

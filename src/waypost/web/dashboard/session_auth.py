@@ -4,12 +4,11 @@ Refuses cross-site requests with the visitor's cookie, even if the browser sends
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.auth import AuthenticationResult, RateLimiter, is_plan_active, sessions
+from waypost.auth import AuthenticationResult, RateLimiters, is_plan_active, sessions
 from waypost.auth.sessions import Session
 from waypost.database import Database
 from waypost.kit.clock import Clock
@@ -35,18 +34,16 @@ class SessionAuth:
     def __init__(
         self,
         db: Database,
+        limiters: RateLimiters,
         *,
-        data_dir: Path,
         base_url: str,
         trusted: Sequence[Network],
         ip_privacy: str = "full",
         clock: Clock,
     ) -> None:
         self._db = db
-        # for all processes of this machine with the same data directory
-        run = data_dir / "run"
-        self._pages = RateLimiter(run / "limits-pages", limit=_PAGES, slots=4_096)
-        self._expensive = RateLimiter(run / "limits-expensive", limit=_EXPENSIVE, slots=8_192)
+        self._pages = limiters.new("limits-pages", limit=_PAGES, slots=4_096)
+        self._expensive = limiters.new("limits-expensive", limit=_EXPENSIVE, slots=8_192)
         self._base_url = base_url
         self._trusted = trusted
         self._ip_privacy = ip_privacy
