@@ -133,6 +133,8 @@ spool_positions = Table(
     metadata,
     Column("segment", Text, primary_key=True),
     Column("position", BigInteger, nullable=False),
+    # of the batch from `position` on that is being inserted into ClickHouse, so that it is repeated unchanged
+    Column("pending_end", BigInteger),
     sqlite_with_rowid=False,
 )
 

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Column, Row, delete, select
+from sqlalchemy import Column, Row, delete, select, update
 from sqlalchemy.exc import IntegrityError
 
 from waypost.database import Tx, bulk, upsert
@@ -50,6 +50,34 @@ async def advance(tx: Tx, drained: SegmentRange) -> bool:
         ).returning(spool_positions.c.position)
     )
     return result.one_or_none() is not None
+
+
+async def find_pending(tx: Tx, segments: Sequence[str]) -> list[SegmentRange]:
+    """Return the ranges of the batch that was being inserted into ClickHouse, in the order of their segments."""
+    query = select(spool_positions).where(spool_positions.c.segment.in_(segments))
+    rows = await tx.execute(query.where(spool_positions.c.pending_end.is_not(None)).order_by(spool_positions.c.segment))
+    return [SegmentRange(row.segment, row.position, row.pending_end) for row in rows]
+
+
+async def begin(tx: Tx, pending: SegmentRange) -> bool:
+    """Record the range of a batch before it is sent. Return False if another drainer was first."""
+    row = {"segment": pending.segment, "position": pending.start, "pending_end": pending.end}
+    is_free = (spool_positions.c.position == pending.start) & spool_positions.c.pending_end.is_(None)
+    statement = upsert(tx, spool_positions).values(row)
+    result = await tx.execute(
+        statement.on_conflict_do_update(
+            index_elements=["segment"], set_={"pending_end": pending.end}, where=is_free
+        ).returning(spool_positions.c.position)
+    )
+    return result.one_or_none() is not None
+
+
+async def settle(tx: Tx, drained: SegmentRange) -> bool:
+    """Move the segment's position to the end of its pending range. Return False if another drainer was first."""
+    is_pending = (spool_positions.c.position == drained.start) & (spool_positions.c.pending_end == drained.end)
+    statement = update(spool_positions).where(spool_positions.c.segment == drained.segment, is_pending)
+    result = await tx.execute(statement.values(position=drained.end, pending_end=None))
+    return result.rowcount == 1
 
 
 async def delete_positions(tx: Tx, segments: Sequence[str]) -> None:

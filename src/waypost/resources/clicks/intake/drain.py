@@ -1,14 +1,14 @@
 """Moves visits from the spool to the database, exactly once.
 
 Rows, counters, statistics and the spool's new position are one transaction. The next batch is prepared while one is
-committed: the database uses one core, Python another.
+committed: the database uses one core, Python another. With ClickHouse, `clickhouse.drain` commits instead.
 """
 
 import asyncio
 import math
 import time
 from binascii import unhexlify
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from uuid import UUID
@@ -41,7 +41,7 @@ Positions = dict[str, int]
 
 
 @dataclass(slots=True)
-class _Batch:
+class Batch:
     ranges: list[store.SegmentRange] = field(default_factory=list)
     lines: list[list[bytes]] = field(default_factory=list)
     """Lines per range."""
@@ -82,15 +82,14 @@ class Drainer:
         self._positions: Positions | None = None
         self._erased: Mapping[str, int] = {}
         self._has_erasing_failed = False
-        self._next: asyncio.Task[_Batch] | None = None
+        self._next: asyncio.Task[Batch] | None = None
         self._accounts: dict[bytes, bytes] = {}
         self._unreadable: set[str] = set()
 
     async def step(self) -> bool:
         """Drain one batch. Return False if there is none. Raises Unavailable; then nothing was drained."""
         if self._positions is None:
-            async with self._db.read() as tx:
-                self._positions = await store.find_positions(tx, [path.name for path in segments(self._directory)])
+            self._positions = await self._load_positions([path.name for path in segments(self._directory)])
         # also during a backlog: its segments fill the disk
         if self._monotonic() >= self._removed_at + _REMOVAL_INTERVAL:
             self._removed_at = self._monotonic()
@@ -106,12 +105,16 @@ class Drainer:
             await self._commit(batch)
         except BaseException as error:
             await self.close()
-            if not isinstance(error, _PositionMoved):
+            if not isinstance(error, PositionMoved):
                 raise
         else:
             self._positions = reached  # … until the commit
             await self._erase(reached)
         return True
+
+    async def _load_positions(self, names: Sequence[str]) -> Positions:
+        async with self._db.read() as tx:
+            return await store.find_positions(tx, names)
 
     async def close(self) -> None:
         """Discard the prepared batch: the next drainer prepares it again."""
@@ -120,7 +123,7 @@ class Drainer:
             await asyncio.wait([task])
             task.exception()  # retrieved: the next attempt would raise it again
 
-    async def _next_batch(self, positions: Positions) -> _Batch:
+    async def _next_batch(self, positions: Positions) -> Batch:
         if self._next is not None:
             task, self._next = self._next, None
             batch = await task
@@ -128,31 +131,37 @@ class Drainer:
                 return batch  # an empty one may be outdated
         return await self._prepare(positions)
 
-    async def _prepare(self, positions: Positions) -> _Batch:
-        batch = await asyncio.to_thread(self._read, positions)
+    async def _prepare(self, positions: Positions) -> Batch:
+        return await self._complete(await asyncio.to_thread(self._read, positions), max_deliveries=_MAX_DELIVERIES)
+
+    async def _complete(self, batch: Batch, *, max_deliveries: float) -> Batch:
+        """Turn the lines into clicks. The batch ends before the visit that has too many deliveries."""
         links_visited = {visit.link for visit in batch.visits if visit}
         await self._load_accounts(links_visited)
         accounts = {self._accounts[link] for link in links_visited if link in self._accounts}
         webhook_counts = await count_webhooks(self._db, accounts) if accounts else {}
-        await asyncio.to_thread(self._enrich, batch, webhook_counts)
+        await asyncio.to_thread(self._enrich, batch, webhook_counts, max_deliveries)
         return batch
 
-    def _read(self, positions: Positions) -> _Batch:
-        batch, remaining = _Batch(), _BATCH_BYTES[self._db.dialect]
+    def _read(self, positions: Positions) -> Batch:
+        batch, remaining = Batch(), _BATCH_BYTES[self._db.dialect]
         for path in segments(self._directory):
             start = positions.get(path.name, 0)
             lines, end = self._read_lines(path, start, remaining)
             if end == start or not lines:
                 continue
-            batch.ranges.append(store.SegmentRange(path.name, start, end))
-            batch.lines.append(lines)
-            visits = [decode(line) for line in lines]
-            batch.damaged += sum(1 for line, visit in zip(lines, visits, strict=True) if line and not visit)
-            batch.visits += visits
+            self._add_lines(batch, store.SegmentRange(path.name, start, end), lines)
             remaining -= end - start
             if remaining <= 0:
                 break
         return batch
+
+    def _add_lines(self, batch: Batch, segment_range: store.SegmentRange, lines: list[bytes]) -> None:
+        visits = [decode(line) for line in lines]
+        batch.ranges.append(segment_range)
+        batch.lines.append(lines)
+        batch.damaged += sum(1 for line, visit in zip(lines, visits, strict=True) if line and not visit)
+        batch.visits += visits
 
     def _read_lines(self, path: Path, start: int, limit: int) -> tuple[list[bytes], int]:
         try:
@@ -177,7 +186,7 @@ class Drainer:
             accounts = await links.find_accounts(tx, by_id)
         self._accounts |= {by_id[link]: account.bytes for link, account in accounts.items()}
 
-    def _enrich(self, batch: _Batch, webhook_counts: Mapping[bytes, WebhookCounts]) -> None:
+    def _enrich(self, batch: Batch, webhook_counts: Mapping[bytes, WebhookCounts], max_deliveries: float) -> None:
         """Leave out visits of links that never existed, and lines damaged by a full disk or a crash of the machine."""
         orphaned, deliveries, errors = 0, 0, set[str]()
         for number, visit in enumerate(batch.visits):
@@ -186,7 +195,7 @@ class Drainer:
                 orphaned += visit is not None
                 continue
             deliveries += _count_deliveries(visit, webhook_counts.get(account))
-            if deliveries > _MAX_DELIVERIES:
+            if deliveries > max_deliveries:
                 batch.keep_lines(number)
                 break
             try:
@@ -197,17 +206,21 @@ class Drainer:
                 batch.damaged += 1
                 errors.add(type(error).__name__)
         batch.visits, batch.lines = [], []
-        batch.counts = aggregate.Aggregate.of(batch.clicks)
+        self._count(batch)
         if errors:  # internal errors; the log must not contain what the visitor sent
             log.error("visits could not be read", errors=sorted(errors))
         if orphaned or batch.damaged:
             log.warning("visits skipped", of_unknown_links=orphaned, damaged=batch.damaged)
 
-    async def _commit(self, batch: _Batch) -> None:
+    def _count(self, batch: Batch) -> None:
+        """Count the clicks of a batch, in the thread that prepares it."""
+        batch.counts = aggregate.Aggregate.of(batch.clicks)
+
+    async def _commit(self, batch: Batch) -> None:
         async with self._db.write() as tx:
             for drained in batch.ranges:
                 if not await store.advance(tx, drained):
-                    raise _PositionMoved(drained.segment)
+                    raise PositionMoved(drained.segment)
             added = await store.add(tx, batch.clicks)
             counts = batch.counts if len(added) == len(batch.clicks) else aggregate.Aggregate.of(added)
             await stats_store.lock(tx)
@@ -241,7 +254,7 @@ class Drainer:
             positions.pop(name, None)
 
 
-class _PositionMoved(Exception):
+class PositionMoved(Exception):
     """Another drainer moved the position of a segment. Nothing is committed, and the positions are loaded again."""
 
 

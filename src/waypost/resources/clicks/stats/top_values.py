@@ -9,7 +9,7 @@ difference. The clicks of candidates are summed up.
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -254,9 +254,13 @@ def _most_clicks_first(counted: tuple[str, int]) -> tuple[int, str]:
 
 
 async def _read_counts(tx: Tx, query: Executable, parameters: Mapping[str, Any] | None = None) -> ValueCounts:
-    """Read rows of dimension, value and clicks. Split agents into their parts."""
+    return split_agents(await tx.execute(query, parameters))
+
+
+def split_agents(rows: Iterable[Sequence[Any]]) -> ValueCounts:
+    """Add up rows of dimension, value and clicks, with agents split into their parts."""
     counts: ValueCounts = {name: Counter() for name in (*DIMENSIONS, *AGENT)}
-    for name, value, count in await tx.execute(query, parameters):
+    for name, value, count in rows:
         counts[name][value] += int(count)
     for agent, count in counts.pop("agent").items():
         for name, value in zip(AGENT, agent.split("\t"), strict=True):

@@ -1,0 +1,109 @@
+"""Moves visits from the spool to ClickHouse, exactly once, and what belongs to them to PostgreSQL.
+
+The ranges of a batch are committed before it is sent. Until ClickHouse confirms it, the same ranges are sent with the
+same token, of which ClickHouse stores one. Then one transaction adds the counters and events of the batch, moves the
+positions, and records the ranges of the next batch, which was prepared in the meantime.
+"""
+
+import asyncio
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from waypost.database import Database, Tx
+from waypost.kit.clock import Clock, now
+from waypost.kit.errors import Unavailable
+from waypost.metrics import LazyCounter
+from waypost.redirect.segment import HEADER
+from waypost.redirect.spool import read_lines
+from waypost.resources import links, qrcodes
+from waypost.resources.clicks import store
+from waypost.resources.clicks.clickhouse.store import ClickHouseStore
+from waypost.resources.clicks.intake.drain import Batch, Drainer, PositionMoved, Positions
+from waypost.resources.clicks.intake.record_events import record_events
+from waypost.resources.clicks.intake.steps import IntakeSettings
+from waypost.resources.clicks.model import HUMAN
+
+_REPEATED = LazyCounter("waypost_batches_repeated_total", "Batches of clicks sent to ClickHouse again.")
+
+
+class ClickHouseDrainer(Drainer):
+    def __init__(
+        self,
+        db: Database,
+        click_store: ClickHouseStore,
+        directory: Path,
+        settings: IntakeSettings,
+        *,
+        clock: Clock = now,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(db, directory, settings, clock=clock, monotonic=monotonic)
+        self._click_store = click_store
+        self._pending: Sequence[store.SegmentRange] = ()
+        """The ranges of a batch that was not settled."""
+        self._begun: Batch | None = None
+        """The prepared batch whose ranges are committed."""
+
+    async def _load_positions(self, names: Sequence[str]) -> Positions:
+        async with self._db.read() as tx:
+            self._pending = await store.find_pending(tx, names)
+            positions = await store.find_positions(tx, names)
+        if self._pending:
+            await self._click_store.client.query("SELECT 1")  # while it is away, preparing the batch would be in vain
+        return positions
+
+    async def _next_batch(self, positions: Positions) -> Batch:
+        if self._pending:
+            pending, self._pending = self._pending, ()
+            _REPEATED.add(1)
+            return await self._complete(await asyncio.to_thread(self._read_again, pending), max_deliveries=math.inf)
+        batch = await super()._next_batch(positions)
+        if batch.ranges and batch is not self._begun:
+            async with self._db.write() as tx:
+                await _begin(tx, batch)
+        return batch
+
+    def _read_again(self, pending: Sequence[store.SegmentRange]) -> Batch:
+        batch = Batch()
+        for segment_range in pending:
+            path, start = self._directory / segment_range.segment, max(segment_range.start, len(HEADER))
+            self._add_lines(batch, segment_range, read_lines(path, start, segment_range.end - start)[0])
+        return batch
+
+    def _count(self, batch: Batch) -> None:
+        """The server counts; only the counters of links are kept here."""
+
+    async def _commit(self, batch: Batch) -> None:
+        await self._click_store.insert(batch.clicks, _token(batch))
+        following = await self._prepared()
+        human = [click for click in batch.clicks if click.kind == HUMAN]
+        clicks = Counter((click.link_id, click.account_id) for click in human)
+        async with self._db.write() as tx:
+            for drained in batch.ranges:
+                if not await store.settle(tx, drained):
+                    raise PositionMoved(drained.segment)
+            await _begin(tx, following)
+            await links.add_clicks(tx, [(*link, count) for link, count in clicks.items()])
+            await qrcodes.add_scans(tx, Counter(click.link_id for click in human if click.is_scan))
+            await record_events(tx, batch.clicks, self._settings, now=self._clock())
+        self._begun = following
+
+    async def _prepared(self) -> Batch:
+        """Return the next batch, empty if it cannot be prepared now: then it is prepared again after this one."""
+        try:
+            return await self._next if self._next else Batch()
+        except Unavailable:
+            return Batch()
+
+
+async def _begin(tx: Tx, batch: Batch) -> None:
+    for pending in batch.ranges:
+        if not await store.begin(tx, pending):
+            raise PositionMoved(pending.segment)
+
+
+def _token(batch: Batch) -> str:
+    return "|".join(f"{drained.segment}:{drained.start}-{drained.end}" for drained in batch.ranges)

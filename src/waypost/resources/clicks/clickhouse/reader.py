@@ -1,0 +1,274 @@
+"""Reads clicks and statistics from ClickHouse: sums of quarters of an hour, visitors counted exactly.
+
+Visitors of a past day are read from `visitor_counts`, those of other days are counted from the clicks.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from waypost.database import Tx
+from waypost.kit.clock import DAY, QUARTER, from_microseconds
+from waypost.resources.clicks.clickhouse.client import ClickHouse, Row
+from waypost.resources.clicks.clickhouse.visitor_counts import first_seen
+from waypost.resources.clicks.days import DaySlice, KnownDays, PageSlice, SignedSlice, find_kept_since
+from waypost.resources.clicks.filters import ClickFilter
+from waypost.resources.clicks.model import DIMENSIONS, WHOLE_DAY, Click, ClickKind, Subject
+from waypost.resources.clicks.stats.top_values import TOP_COUNT, RankedValues, rank, split_agents
+from waypost.resources.clicks.stats.totals import StatsTotals
+
+# ruff: noqa: S608  # these statements consist of constants of this package and of numbers
+
+CLICK_COLUMNS = (
+    "id, account_id, link_id, toUnixTimestamp64Micro(created_at), day, kind, bot, is_scan, ip, country, visitor_id,"
+    " referrer, device, browser, platform"
+)
+_COUNTS: dict[ClickKind | None, str] = {
+    "human": "clicks",
+    "crawler": "crawlers",
+    "preview": "previews",
+    "prefetch": "prefetches",
+    None: "clicks + crawlers + previews + prefetches",
+}
+_VALUES = {
+    "country": "toString(country)",
+    "referrer": "referrer",
+    "agent": "concat(device, '\\t', browser, '\\t', platform)",
+    "link": "lower(hex(link_id))",
+}
+
+_SUM_OF_SLICES = """
+SELECT bucket, sum(of_quarter.clicks), sum(of_quarter.scans), sum(of_quarter.crawlers), sum(of_quarter.previews),
+  min(toUnixTimestamp64Micro(of_quarter.first_at)), max(toUnixTimestamp64Micro(of_quarter.last_at))
+FROM (
+  SELECT day, quarter, sum(clicks) AS clicks, sum(scans) AS scans, sum(crawlers) AS crawlers,
+    sum(previews) AS previews, min(first_at) AS first_at, max(last_at) AS last_at
+  FROM click_counts WHERE subject_id = {subject} AND day IN ({days}) GROUP BY day, quarter
+) AS of_quarter
+INNER JOIN ({slices}) AS slices ON of_quarter.day = slices.day
+WHERE quarter BETWEEN low AND high GROUP BY bucket"""
+
+_VISITORS_OF_SLICES = """
+SELECT bucket, sum(multiIf(
+    low = 0, firsts, high = 95, lasts,
+    quarter = low, visitors, quarter = low + 1, new_in_15, quarter = low + 2, new_in_30, new_in_45))
+FROM ({visitors}) AS of_quarter INNER JOIN ({slices}) AS slices ON of_quarter.day = slices.day
+WHERE quarter BETWEEN low AND high GROUP BY bucket"""
+"""As in the other store: see `changes_per_quarter` in stats/aggregate.py."""
+
+
+class ClickHouseReader:
+    def __init__(self, client: ClickHouse, tx: Tx) -> None:
+        self.tx = tx
+        self._client = client
+        self._kept_since: int | None = None
+
+    async def find_known_days(self, subject: Subject) -> KnownDays:
+        rows = await self._client.query(
+            f"SELECT DISTINCT day FROM click_counts WHERE subject_id = {_id(subject.id)} ORDER BY day"
+        )
+        return KnownDays([day for (day,) in rows], await self._find_kept_since())
+
+    async def totals_by_day(self, subject: Subject, days: Sequence[int]) -> dict[int, StatsTotals]:
+        if not days:
+            return {}
+        rows = await self._client.query(
+            "SELECT day, sum(clicks), sum(scans), sum(crawlers), sum(previews),"
+            " min(toUnixTimestamp64Micro(first_at)), max(toUnixTimestamp64Micro(last_at)) FROM click_counts"
+            f" WHERE subject_id = {_id(subject.id)} AND day IN ({_numbers(days)}) GROUP BY day ORDER BY day"
+        )
+        totals = {day: _totals(counts) for day, *counts in rows}
+        visitors = await self._visitors_by_day(subject, {day: total.clicks for day, total in totals.items()})
+        for day, count in visitors.items():
+            totals[day].visitors = count
+        return totals
+
+    async def totals_by_bucket(self, subject: Subject, slices: Sequence[DaySlice]) -> dict[int, StatsTotals]:
+        if not slices:
+            return {}
+        days = sorted({day_slice.day for day_slice in slices})
+        texts = {"subject": _id(subject.id), "days": _numbers(days), "slices": _slices_query(slices)}
+        totals = {
+            bucket: _totals(counts) for bucket, *counts in await self._client.query(_SUM_OF_SLICES.format(**texts))
+        }
+        texts["visitors"] = await self._quarters_query(subject, days)
+        for bucket, count in await self._client.query(_VISITORS_OF_SLICES.format(**texts)):
+            totals[bucket].visitors = count
+        return totals
+
+    async def count_clicks(self, subject: Subject, day_slice: DaySlice) -> StatsTotals:
+        ((*counts, visitors),) = await self._client.query(
+            "SELECT countIf(kind = 'human'), countIf(kind = 'human' AND is_scan), countIf(kind = 'crawler'),"
+            " countIf(kind = 'preview'), minOrNullIf(toUnixTimestamp64Micro(created_at), kind = 'human'),"
+            " maxOrNullIf(toUnixTimestamp64Micro(created_at), kind = 'human'), uniqExactIf(visitor_id, kind = 'human')"
+            f" FROM clicks WHERE {_where(subject, [day_slice])}"
+        )
+        totals = _totals(counts)
+        totals.visitors = visitors
+        return totals
+
+    async def find_top_values(
+        self, subject: Subject, days: Mapping[int, int], partial_days: Sequence[SignedSlice]
+    ) -> RankedValues:
+        lists = []
+        for name in subject.dimensions:
+            sources = [
+                (
+                    f"SELECT value, toInt64(clicks) AS clicks FROM click_dimensions"
+                    f" WHERE subject_id = {_id(subject.id)} AND dimension = {DIMENSIONS[name]}"
+                    f" AND day IN ({_numbers(days) or 'NULL'})"
+                ),
+                *(
+                    f"SELECT {_VALUES[name]} AS value, {sign} AS clicks FROM clicks"
+                    f" WHERE {_where(subject, [day_slice])} AND kind = 'human'"
+                    for sign, day_slice in partial_days
+                ),
+            ]
+            limit = "" if name == "agent" else f"ORDER BY total DESC, value LIMIT {TOP_COUNT}"
+            lists.append(
+                f"SELECT '{name}' AS name, value, sum(clicks) AS total FROM ({' UNION ALL '.join(sources)})"
+                f" GROUP BY value HAVING total > 0 {limit}"
+            )
+        query = " UNION ALL ".join(f"SELECT * FROM ({values})" for values in lists)
+        counts = split_agents(await self._client.query(query))
+        return {name: values[:TOP_COUNT] for name, values in rank(counts).items()}
+
+    async def count_by_day(
+        self, subject: Subject, click_filter: ClickFilter, days: Sequence[DaySlice]
+    ) -> dict[int, int]:
+        counts: dict[int, int] = {}
+        whole_days = [day_slice for day_slice in days if day_slice.is_whole_day]
+        others = [day_slice for day_slice in days if not day_slice.is_whole_day]
+        if whole_days and not click_filter.values:
+            query = (
+                f"SELECT day, sum({_COUNTS[click_filter.kind]}) FROM click_counts WHERE subject_id = {_id(subject.id)}"
+                f" AND day IN ({_numbers(day_slice.day for day_slice in whole_days)}) GROUP BY day"
+            )
+            counts |= _by_day(await self._client.query(query))
+            whole_days = []
+        for day_slices in filter(None, (whole_days, *([day_slice] for day_slice in others))):
+            filters, parameters = _filters(click_filter)
+            query = f"SELECT day, count() FROM clicks WHERE {_where(subject, day_slices)}{filters} GROUP BY day"
+            counts |= _by_day(await self._client.query(query, parameters))
+        return counts
+
+    async def read_newest(self, subject: Subject, click_filter: ClickFilter, page_slice: PageSlice) -> list[Click]:
+        """Select ids first: of skipped clicks, only the columns of the order are read."""
+        filters, parameters = _filters(click_filter)
+        where, order = _where(subject, page_slice.days), "ORDER BY created_at DESC, id DESC"
+        limit = f"LIMIT {page_slice.take} OFFSET {page_slice.skip}"
+        page = f"SELECT created_at, id FROM clicks WHERE {where}{filters} {order} {limit}"
+        query = f"SELECT {CLICK_COLUMNS} FROM clicks WHERE {where} AND (created_at, id) IN ({page}) {order}"
+        return [read_click(row) for row in await self._client.query(query, parameters)]
+
+    async def clicks_per_day(self, subjects: Collection[UUID], days: Sequence[int]) -> Mapping[UUID, Mapping[int, int]]:
+        found: dict[UUID, dict[int, int]] = {}
+        if subjects:
+            rows = await self._client.query(
+                "SELECT subject_id, day, sum(clicks) AS count FROM click_counts"
+                f" WHERE subject_id IN ({', '.join(map(_id, subjects))}) AND day IN ({_numbers(days)})"
+                " GROUP BY subject_id, day HAVING count > 0"
+            )
+            for id_, day, count in rows:
+                found.setdefault(UUID(bytes=id_), {})[day] = count
+        return found
+
+    async def _visitors_by_day(self, subject: Subject, clicks: Mapping[int, int]) -> dict[int, int]:
+        visitors, days_to_count = await self._find_counted(subject, clicks)
+        if days_to_count:
+            query = (
+                "SELECT day, uniqExact(visitor_id) FROM clicks"
+                f" WHERE {_where_days(subject, days_to_count)} AND kind = 'human' GROUP BY day"
+            )
+            visitors |= _by_day(await self._client.query(query))
+        return visitors
+
+    async def _find_counted(self, subject: Subject, clicks: Mapping[int, int]) -> tuple[dict[int, int], list[int]]:
+        """Return (visitors of the days that were counted, the other days with clicks)."""
+        rows = await self._client.query(
+            "SELECT day, counted, visitors FROM visitor_counts FINAL"
+            f" WHERE subject_id = {_id(subject.id)} AND quarter = {WHOLE_DAY} AND day IN ({_numbers(clicks) or 'NULL'})"
+        )
+        kept_since = await self._find_kept_since()
+        visitors = {day: count for day, counted, count in rows if counted == clicks[day] or day < kept_since}
+        missing = (day for day, count in clicks.items() if count and day not in visitors and day >= kept_since)
+        return visitors, sorted(missing)
+
+    async def _quarters_query(self, subject: Subject, days: Sequence[int]) -> str:
+        """Return a query of the visitors of each quarter of these days."""
+        counts = await self.clicks_per_day([subject.id], days)
+        visitors, days_to_count = await self._find_counted(subject, counts.get(subject.id, {}))
+        columns = "day, quarter, visitors, new_in_15, new_in_30, new_in_45, firsts, lasts"
+        queries = [
+            (
+                f"SELECT {columns} FROM visitor_counts FINAL WHERE subject_id = {_id(subject.id)} AND quarter >= 0"
+                f" AND day IN ({_numbers(visitors) or 'NULL'})"
+            )
+        ]
+        if days_to_count:
+            clicks = "SELECT 0 AS subject_id, account_id, day, created_at, visitor_id FROM clicks"
+            counted = first_seen(f"{clicks} WHERE {_where_days(subject, days_to_count)} AND kind = 'human'")
+            queries.append(f"SELECT {columns} FROM ({counted}) WHERE quarter >= 0")
+        return " UNION ALL ".join(queries)
+
+    async def _find_kept_since(self) -> int:
+        if self._kept_since is None:
+            self._kept_since = await find_kept_since(self.tx)
+        return self._kept_since
+
+
+def read_click(row: Row) -> Click:
+    id_, account_id, link_id, at, day, kind, bot, *rest = row
+    return Click(id_, account_id, link_id, at, day, at // QUARTER % 96, kind, bot or None, *rest)
+
+
+def _by_day(rows: Sequence[Row]) -> dict[int, int]:
+    return {day: count for day, count in rows}  # noqa: C416  # rows are sequences of any length
+
+
+def _totals(counts: Sequence[Any]) -> StatsTotals:
+    clicks, scans, crawlers, previews, first_at, last_at = counts
+    times = (None if at is None else from_microseconds(at) for at in (first_at, last_at))
+    return StatsTotals(clicks, 0, scans, crawlers, previews, *times)
+
+
+def _id(id_: UUID) -> str:
+    return f"unhex('{id_.hex}')"
+
+
+def _numbers(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, numbers))
+
+
+def _where_days(subject: Subject, days: Sequence[int]) -> str:
+    return _where(subject, [DaySlice(0, day, day * DAY, (day + 1) * DAY) for day in days])
+
+
+def _where(subject: Subject, days: Sequence[DaySlice]) -> str:
+    """Return SQL conditions: clicks of the subject in these slices, which are whole days if there are several."""
+    conditions = [f"account_id = {_id(subject.account_id)}"]
+    if subject.link_id:
+        conditions.append(f"link_id = {_id(subject.link_id)}")
+    conditions.append(f"day IN ({_numbers(day_slice.day for day_slice in days)})")
+    first = days[0]
+    if not first.is_whole_day:
+        conditions.append(f"created_at >= fromUnixTimestamp64Micro({first.begin})")
+        conditions.append(f"created_at < fromUnixTimestamp64Micro({first.end})")
+    return " AND ".join(conditions)
+
+
+def _filters(click_filter: ClickFilter) -> tuple[str, Mapping[str, str]]:
+    """Return (SQL conditions, parameters)."""
+    conditions = [] if click_filter.kind is None else [f"kind = '{click_filter.kind}'"]
+    conditions += [f"{name} = {{{name}:String}}" for name in click_filter.values]
+    return "".join(f" AND {condition}" for condition in conditions), {
+        str(name): value for name, value in click_filter.values.items()
+    }
+
+
+def _slices_query(slices: Sequence[DaySlice]) -> str:
+    numbers = ", ".join(f"({each.bucket}, {each.day}, {each.first_quarter}, {each.last_quarter})" for each in slices)
+    return (
+        "SELECT toInt32(slice.1) AS bucket, toInt32(slice.2) AS day, slice.3 AS low, slice.4 AS high"
+        f" FROM (SELECT arrayJoin([{numbers}]) AS slice)"
+    )

@@ -1,0 +1,44 @@
+"""The click store on ClickHouse."""
+
+from collections.abc import Sequence
+
+from waypost.database import Tx
+from waypost.kit.clock import from_microseconds
+from waypost.resources.clicks.clickhouse.client import ClickHouse
+from waypost.resources.clicks.clickhouse.reader import ClickHouseReader
+from waypost.resources.clicks.model import Click
+
+
+class ClickHouseStore:
+    def __init__(self, client: ClickHouse) -> None:
+        self.client = client
+
+    def reader(self, tx: Tx) -> ClickHouseReader:
+        return ClickHouseReader(self.client, tx)
+
+    async def insert(self, clicks: Sequence[Click], batch: str) -> None:
+        """Store the clicks of a batch once, however often this is repeated. Raises Unavailable."""
+        if clicks:
+            await self.client.insert("clicks", _columns(clicks, batch), token=batch)
+
+
+def _columns(clicks: Sequence[Click], batch: str) -> dict[str, tuple[str, Sequence[object]]]:
+    texts = "LowCardinality(String)"
+    return {
+        "account_id": ("FixedString(16)", [click.account_id for click in clicks]),
+        "day": ("Int32", [click.day for click in clicks]),
+        "link_id": ("FixedString(16)", [click.link_id for click in clicks]),
+        "created_at": ("DateTime64(6, 'UTC')", [from_microseconds(click.at) for click in clicks]),
+        "id": ("FixedString(16)", [click.id for click in clicks]),
+        "kind": (texts, [click.kind for click in clicks]),
+        "bot": (texts, [click.bot or "" for click in clicks]),
+        "is_scan": ("Bool", [click.is_scan for click in clicks]),
+        "ip": ("String", [click.ip for click in clicks]),
+        "country": (texts, [click.country for click in clicks]),
+        "visitor_id": ("Int64", [click.visitor_id for click in clicks]),
+        "referrer": ("String", [click.referrer for click in clicks]),
+        "device": (texts, [click.device for click in clicks]),
+        "browser": (texts, [click.browser for click in clicks]),
+        "platform": (texts, [click.platform for click in clicks]),
+        "batch": (texts, [batch] * len(clicks)),
+    }
