@@ -88,11 +88,16 @@ def serve(
 @app.command
 @with_settings
 async def migrate(settings: "Settings") -> None:
-    """Migrate the database to the current schema."""
-    from waypost.commands.database import migrate_database
+    """Migrate the database to the current schema, and the tables in ClickHouse if it is used."""
+    from waypost.commands.database import migrate_click_store, migrate_database
 
     before, after = await migrate_database(settings)
     say(f"The schema is current ({after})." if before == after else f"The schema is now at {after}.")
+    if settings.clickhouse_url:
+        old, new = await migrate_click_store(settings)
+        say(
+            f"The schema in ClickHouse is current ({new})." if old == new else f"The one in ClickHouse is now at {new}."
+        )
 
 
 @app.command

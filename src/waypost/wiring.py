@@ -21,7 +21,7 @@ from waypost.resources.account import account_deletion
 from waypost.resources.account import wiring as account_wiring
 from waypost.resources.account.deps import Deps as AccountDeps
 from waypost.resources.clicks import wiring as clicks_wiring
-from waypost.resources.clicks.sql_store import SqlClickStore
+from waypost.resources.clicks.click_stores import new_click_store
 from waypost.resources.clicks.stats.read import find_sparklines
 from waypost.resources.domains import wiring as domains_wiring
 from waypost.resources.links import domain_detach
@@ -69,7 +69,7 @@ def resource_deps(
     return ResourceDeps(
         account=account_wiring.new_deps(settings, db, limiters, feed.publish, clock),
         links=links_deps,
-        clicks=clicks.Deps(db, SqlClickStore(), settings.shared_domain, base_url, clock),
+        clicks=clicks.Deps(db, new_click_store(settings), settings.shared_domain, base_url, clock),
         domains=_domain_web_deps(settings, domains_deps, feed, links_deps.destination_checker.check_url),
         webhooks=webhooks.Deps(db, webhooks.EndpointChecker(client), key_ring, base_url, clock),
         pixels=pixels.Deps(db, key_ring, partial(links.invalidate_pixel, feed.publish, clock), base_url, clock),

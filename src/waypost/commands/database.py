@@ -46,6 +46,30 @@ async def migrate_database(settings: Settings) -> tuple[str | None, str]:
         await db.close()
 
 
+async def migrate_click_store(settings: Settings) -> tuple[int, int]:
+    """Return (version before, version after) of the tables in ClickHouse."""
+    from waypost.resources.clicks.click_stores import new_clickhouse_store
+    from waypost.resources.clicks.clickhouse.schema import migrate
+
+    store = new_clickhouse_store(settings)
+    try:
+        return await migrate(store.client, settings.clickhouse_cluster)
+    finally:
+        await store.close()
+
+
+async def check_click_store(settings: Settings) -> None:
+    """Raise ClickHouseUnusable if its tables or settings are not as they must be, or Unavailable."""
+    from waypost.resources.clicks.click_stores import new_clickhouse_store
+    from waypost.resources.clicks.clickhouse.schema import check
+
+    store = new_clickhouse_store(settings)
+    try:
+        await check(store.client)
+    finally:
+        await store.close()
+
+
 async def get_account(db: Database, email: str) -> Account:
     try:
         return await auth.get_account(db, email)

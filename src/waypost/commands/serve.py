@@ -102,6 +102,10 @@ def _port_of(base_url: str) -> int:
 
 def _prepare_schema(settings: Settings, role: str) -> None:
     """Migrate or check the schema. Migrations are imported late: loading them is slow, and usually none are pending."""
+    if settings.clickhouse_url and role != "redirect":
+        from waypost.commands.database import check_click_store
+
+        asyncio.run(check_click_store(settings))
     if _is_known_current(settings):
         return
     from waypost.commands import database

@@ -39,6 +39,10 @@ def _checks(settings: Settings) -> Iterator[tuple[str, Callable[[], object]]]:
         from waypost.database.url import check_postgresql_url
 
         yield "database_url", partial(check_postgresql_url, settings.database_url)
+    if settings.clickhouse_url:
+        from waypost.resources.clicks.click_stores import check_clickhouse_settings
+
+        yield "clickhouse_url", partial(check_clickhouse_settings, settings)
     if settings.dns_servers:
         from waypost.outbound.dns_records import new_resolver
 

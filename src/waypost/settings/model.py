@@ -63,6 +63,8 @@ class Settings(BaseModel):
     shared_domain: str = ""
     data_dir: Path = Path("./data")
     database_url: str = Field("", repr=False)  # may contain a password
+    clickhouse_url: str = Field("", repr=False)
+    clickhouse_cluster: str = ""
     secret_key: Secret = None
     trusted_proxies: Networks = []
     outbound_allow: Networks = []
@@ -176,6 +178,20 @@ class Settings(BaseModel):
             raise ValueError("must start with postgresql:// or sqlite:///")
         if scheme == "sqlite" and rest.removeprefix("/") in {rest, "", ":memory:"}:
             raise ValueError("must name a file, such as sqlite:///waypost.db or sqlite:////srv/waypost.db")
+        return value
+
+    @field_validator("clickhouse_url")
+    @classmethod
+    def _check_clickhouse_url(cls, value: str) -> str:
+        if value and not value.startswith(("http://", "https://")):
+            raise ValueError("must be http(s)://user:password@host:8123/database")
+        return value
+
+    @field_validator("clickhouse_cluster")
+    @classmethod
+    def _check_cluster(cls, value: str) -> str:
+        if value and not re.fullmatch(r"[\w.-]+", value, re.ASCII):
+            raise ValueError("must be the name of a cluster: letters, digits, . _ and -")
         return value
 
     @field_validator("secret_key")

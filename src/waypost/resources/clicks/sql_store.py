@@ -95,6 +95,9 @@ class SqlClickStore:
     def reader(self, tx: Tx) -> "SqlReader":
         return SqlReader(tx)
 
+    async def close(self) -> None:
+        pass
+
 
 class SqlReader:
     def __init__(self, tx: Tx) -> None:

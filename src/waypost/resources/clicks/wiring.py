@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.resources.clicks import Drainer, IntakeSettings, api
+from waypost.resources.clicks.click_stores import new_clickhouse_store
 from waypost.resources.clicks.dashboard.pages import StatsPages
 from waypost.resources.clicks.deps import Deps
 from waypost.resources.clicks.intake import countries
@@ -30,6 +31,7 @@ def endpoints(
     is_shutting_down: Callable[[], bool],
     stack: AsyncExitStack,
 ) -> Endpoints:
+    stack.push_async_callback(deps.store.close)
     pages = StatsPages(deps, auth, views, is_shutting_down)
     stack.push_async_callback(pages.live.close)
     lists = api.endpoints(deps.db, deps.store, guard, base_url=deps.base_url, clock=deps.clock)
@@ -38,10 +40,25 @@ def endpoints(
 
 
 def worker_parts(settings: Settings, db: Database, stack: AsyncExitStack) -> WorkerParts:
+    if settings.clickhouse_url:
+        return _clickhouse_worker_parts(settings, db, stack)
     drainer = Drainer(db, settings.data_dir / "spool", _intake_settings(settings))
     stack.push_async_callback(drainer.close)
     retention, top_values = Retention(db, settings.click_retention_days, clock=now), TopValuesRefresher(db, clock=now)
     return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), (3600, retention.step), (3600, top_values.step)])
+
+
+def _clickhouse_worker_parts(settings: Settings, db: Database, stack: AsyncExitStack) -> WorkerParts:
+    # imported late: few installations have a ClickHouse server
+    from waypost.resources.clicks.clickhouse.drain import ClickHouseDrainer  # noqa: PLC0415
+    from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter  # noqa: PLC0415
+
+    store = new_clickhouse_store(settings)
+    stack.push_async_callback(store.close)
+    drainer = ClickHouseDrainer(db, store, settings.data_dir / "spool", _intake_settings(settings))
+    stack.push_async_callback(drainer.close)
+    visitors = VisitorCounter(db, store.client, clock=now)
+    return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), (3600, visitors.step)])
 
 
 def _intake_settings(settings: Settings) -> IntakeSettings:

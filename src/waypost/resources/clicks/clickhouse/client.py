@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -81,7 +82,7 @@ class ClickHouse:
     """A client of one server. Connects with the first statement, and again after an outage."""
 
     def __init__(
-        self, url: str, *, ca_file: str | None = None, monotonic: Callable[[], float] = time.monotonic
+        self, url: str, *, ca_file: Path | None = None, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self.address = parse_url(url)
         self._ca_file = ca_file
@@ -159,7 +160,7 @@ class ClickHouse:
             password=address.password,
             database=address.database,
             secure=address.has_tls,
-            ca_cert=self._ca_file,
+            ca_cert=str(self._ca_file) if self._ca_file else None,
             connect_timeout=2,
             send_receive_timeout=LONG_TIMEOUT,
             query_retries=0,

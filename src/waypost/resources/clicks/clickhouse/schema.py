@@ -28,7 +28,7 @@ class ClickHouseUnusable(WaypostError):
     """The ClickHouse server cannot be used."""
 
 
-async def migrate(client: ClickHouse, cluster: str | None) -> tuple[int, int]:
+async def migrate(client: ClickHouse, cluster: str = "") -> tuple[int, int]:
     """Create or upgrade the tables. Return (version before, version after). Raises ClickHouseUnusable.
 
     Statements are repeated when a migration was interrupted, so each of them must be repeatable.
@@ -107,9 +107,9 @@ async def _check_server(client: ClickHouse) -> None:
             ) from None
         raise
     if tuple(map(int, str(version).split(".")[:2])) < _MIN_VERSION:
-        wanted = ".".join(map(str, _MIN_VERSION))
+        required = ".".join(map(str, _MIN_VERSION))
         raise ClickHouseUnusable(
-            f"The ClickHouse server {client.address.location} has version {version}; Waypost needs {wanted} or newer."
+            f"The ClickHouse server {client.address.location} has version {version}; Waypost needs {required} or newer."
         )
 
 

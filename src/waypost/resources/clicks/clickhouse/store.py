@@ -16,6 +16,9 @@ class ClickHouseStore:
     def reader(self, tx: Tx) -> ClickHouseReader:
         return ClickHouseReader(self.client, tx)
 
+    async def close(self) -> None:
+        await self.client.close()
+
     async def insert(self, clicks: Sequence[Click], batch: str) -> None:
         """Store the clicks of a batch once, however often this is repeated. Raises Unavailable."""
         if clicks:
