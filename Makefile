@@ -24,11 +24,11 @@ FILE ?=
 # the second depends on speed.
 SLOW = tests/journeys/test_pixels.py tests/browser/test_quickness.py
 
-test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test
+test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.clickhouse-test
 	.venv/bin/pytest -q -n 2 --dist loadfile --no-loadscope-reorder \
 		$(or $(FILE),$(addprefix --ignore ,$(SLOW))) $(ARGS)
 
-test-slow: .venv/.installed-test .venv/.tools-test
+test-slow: .venv/.installed-test .venv/.tools-test .venv/.clickhouse-test
 	KILL_ROUNDS=20 WEBHOOK_KILL_ROUNDS=25 .venv/bin/pytest -q -n 2 --dist loadfile tests/journeys $(ARGS)
 	BOTH_LOOKS=1 .venv/bin/pytest -q tests/browser/test_access.py tests/browser/test_quickness.py
 	.venv/bin/python -m bench.scanning
@@ -71,6 +71,11 @@ clean:
 .venv/.installed-test: uv.lock pyproject.toml | .venv/bin/uv
 	@$(SYNC)
 	@touch $@ .venv/.installed-run
+
+.venv/.clickhouse-test: uv.lock pyproject.toml | .venv/bin/uv
+	@echo "Installing the ClickHouse engine for the tests, once (170 MB) …"
+	@$(SYNC) --group clickhouse-server
+	@touch $@
 
 .venv/.tools-test: Makefile | .venv/bin/uv
 	@scripts/ensure 'compgen -G "/usr/lib/postgresql/*/bin/initdb"' postgresql

@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -220,3 +221,25 @@ async def db(database_url: str) -> AsyncIterator[Database]:
     database = Database(database_url)
     yield database
     await database.close()
+
+
+@pytest.fixture(scope="session")
+def clickhouse_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One for each test process. Tests that need no ClickHouse import nothing of it."""
+    from clickhouse.server import ClickHouseServer
+
+    server = ClickHouseServer(tmp_path_factory.mktemp("clickhouse"))
+    server.start()
+    yield server
+    server.stop()
+    shutil.rmtree(server.directory)
+
+
+@pytest.fixture
+def clickhouse(clickhouse_server: Any) -> Iterator[Any]:
+    """An empty database of the test's own, and faults: see `ClickHouse` in clickhouse/server.py."""
+    from clickhouse.server import ClickHouse
+
+    database = ClickHouse(clickhouse_server)
+    yield database
+    database.remove()
