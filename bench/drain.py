@@ -20,7 +20,7 @@ from bench.servers import on_all_cores
 from bench.visits import new_intake_settings, write_visits
 from waypost.database import Database
 from waypost.database.migrations import migrate
-from waypost.resources.clicks import Drainer
+from waypost.resources.clicks.intake.drain import Drainer
 from waypost.resources.clicks.model import clicks
 from waypost.worker.run import collect_garbage_rarely
 

@@ -14,7 +14,7 @@ from bench.seed import Store
 from bench.servers import ALL_CORES, WAYPOST, Server, clean_environment, waypost
 
 _HELPS = 10
-_PROCESSES = 3  # parent, web, worker; the process that prints the welcome message has exited
+_PROCESSES = 3  # parent, web, worker
 _SETTLED = 30.0  # seconds
 
 

@@ -21,7 +21,8 @@ from waypost.database.secrets import KeyRing
 from waypost.kit.clock import now
 from waypost.kit.ids import new_id
 from waypost.outbound import Outbound, Poster
-from waypost.resources.webhooks import Deliverer, WebhookEvent, record_all
+from waypost.resources.webhooks import WebhookEvent, record_all
+from waypost.resources.webhooks.deliverer import Deliverer
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 from waypost.worker.loop import WorkerLoop
 

@@ -35,7 +35,8 @@ from bench.webhook_setup import (
 from waypost.database import Database
 from waypost.database.migrations import migrate
 from waypost.kit.clock import now
-from waypost.resources.webhooks import Deliverer, queue
+from waypost.resources.webhooks import queue
+from waypost.resources.webhooks.deliverer import Deliverer
 from waypost.resources.webhooks.delivery_limiter import DeliveryLimiter
 from waypost.worker.run import collect_garbage_rarely
 

@@ -16,8 +16,9 @@ from sqlalchemy import text
 
 from waypost.app import run_worker
 from waypost.database import Database
+from waypost.redirect_app import open_redirect_app
 from waypost.settings import Settings
-from waypost.web_app import open_full_app, open_redirect_app
+from waypost.web_app import open_full_app
 
 PROBES = ("/healthz", "/readyz", "/metrics")
 NOT_THEIRS = (
@@ -72,7 +73,7 @@ async def test_a_redirect_process_serves_redirects_and_probes_only(settings: Set
             missing = await client.get("/nothing")
             assert (missing.status_code, "text/html" in missing.headers["content-type"]) == (404, True)
             refused = await client.post("/healthz")
-            assert (refused.status_code, refused.headers["allow"], refused.content) == (405, "GET", b"")
+            assert (refused.status_code, refused.headers["allow"], refused.content) == (405, "GET, HEAD", b"")
 
 
 async def test_metrics_are_for_trusted_peers_only(settings: Settings) -> None:

@@ -1,6 +1,6 @@
 """The composition root: runs the processes of `waypost serve` from the settings.
 
-`web_app` composes the application of a web process.
+Each process imports late what only its role needs: a redirect process loads no API, a worker no web pages.
 """
 
 import asyncio
@@ -9,24 +9,31 @@ import gc
 import socket
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
 
 import structlog
 import uvicorn
 from starlette.types import ASGIApp
 
-from waypost import wiring
-from waypost.database import Database
+from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
 from waypost.metrics import LazyCounter
+from waypost.probes import probe_routes
 from waypost.redirect import ChangeFeed, Connections, protocol_for
 from waypost.redirect.bounded import IDLE_TIMEOUT, bounded_protocol
 from waypost.redirect.state import maintain
-from waypost.resources.domains.wiring import tls_context
+from waypost.secret_key import secret_text
+from waypost.serving.probes import new_probe_app
+from waypost.serving.server import WebServer
 from waypost.settings import Settings
-from waypost.web.server import WebServer
-from waypost.web_app import new_probe_app, open_full_app, open_redirect_app
 from waypost.worker.loop import WorkerLoop, cancel, every
 from waypost.worker.run import collect_garbage_rarely, work
+
+if TYPE_CHECKING:
+    import ssl
+
+    from waypost.redirect_app import WebProcess
 
 log = structlog.get_logger(__name__)
 
@@ -42,19 +49,25 @@ async def run_web(
     sockets: list[socket.socket],
     tls_sockets: Sequence[socket.socket] = (),
     stop: asyncio.Event,
+    welcome: int | None = None,
     clock: Clock = now,
     time_ns: Callable[[], int] = time.time_ns,
 ) -> None:
-    """Serve until `stop` is set and open requests have their responses."""
-    open_app = open_redirect_app if role == "redirect" else open_full_app
-    async with open_app(settings, clock=clock, time_ns=time_ns, is_shutting_down=stop.is_set) as web:
-        tls = await tls_context(settings, web.db, wiring.new_key_ring(settings), web.tasks) if tls_sockets else None
+    """Serve until `stop` is set and open requests have their responses.
+
+    `welcome`: file descriptor of the token for the message of the first start.
+    """
+    async with _open_app(role)(settings, clock=clock, time_ns=time_ns, is_shutting_down=stop.is_set) as web:
+        tls = await _tls_context(settings, web) if tls_sockets else None
         connections = Connections(count_malformed=_MALFORMED.add)
         server = WebServer(_config(web.app, protocol_for(web.state, connections)), tls, tls_sockets)
         maintenance = asyncio.create_task(maintain(web.state, connections, server.server_state))
         background = [*web.tasks, maintenance]
         serving = asyncio.create_task(server.serve(sockets))
         stopping = asyncio.create_task(server.exit_on(stop))
+        short_lived = [stopping, maintenance]
+        if welcome is not None:
+            short_lived.append(asyncio.create_task(_show_welcome(settings, web.db, welcome, server)))
         gc.freeze()  # imported objects stay: scanning them took 60 ms at each full collection
         gc.set_threshold(5_000, 20, 20)  # a page creates thousands of objects; collecting in between took an eighth
         log.info("serving", role=role, base_url=settings.base_url, shared_domain=settings.shared_domain)
@@ -66,7 +79,30 @@ async def run_web(
                 if task.done():
                     await task  # raises its error: this process ends too, and the parent starts another
         finally:
-            await cancel([stopping, maintenance])
+            await cancel(short_lived)
+
+
+def _open_app(role: str) -> "Callable[..., AbstractAsyncContextManager[WebProcess]]":
+    if role == "redirect":
+        from waypost.redirect_app import open_redirect_app
+
+        return open_redirect_app
+    from waypost.web_app import open_full_app
+
+    return open_full_app
+
+
+async def _show_welcome(settings: Settings, db: Database, token: int, server: WebServer) -> None:
+    from waypost.resources.account.welcome import show_welcome
+
+    await server.is_accepting.wait()
+    await show_welcome(settings, db, token)
+
+
+async def _tls_context(settings: Settings, web: "WebProcess") -> "ssl.SSLContext":
+    from waypost.resources.domains.certificates.listener import tls_context
+
+    return await tls_context(settings, web.db, KeyRing.from_setting(secret_text(settings)), web.tasks)
 
 
 def _config(app: ASGIApp, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
@@ -87,19 +123,22 @@ def _config(app: ASGIApp, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
 
 async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (), stop: asyncio.Event) -> None:
     """Work until `stop` is set and running jobs are done; answer probes on `sockets` in the meantime."""
+    from waypost.worker_wiring import worker_parts
+
     async with contextlib.AsyncExitStack() as stack:
         db = Database(settings.database)
         stack.push_async_callback(db.close)
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
         stack.callback(feed.close)
-        parts = wiring.worker_parts(settings, db, feed, stack)
+        parts = worker_parts(settings, db, feed, stack)
         loops = [WorkerLoop(db, queue) for package in parts for queue in package.queues]
         periodic = [step for package in parts for step in package.periodic]
         collect_garbage_rarely()
         log.info("worker started")
         async with asyncio.TaskGroup() as group:
             if sockets:
-                group.create_task(_serve_probes(new_probe_app(settings, db, now, stop.is_set), sockets, stop))
+                probes = new_probe_app(probe_routes(settings, db, now, stop.is_set))
+                group.create_task(_serve_probes(probes, sockets, stop))
             group.create_task(work(db, loops, periodic, stop=stop))
 
 

@@ -1,14 +1,17 @@
 """Entry point of every process that the parent starts: settings, log, event loop, and exit with the parent."""
 
+import sys
+
+sys.modules["rich"] = None  # type: ignore[assignment]  # structlog would load it for consoles: 5 MB and 50 ms unused
+
 import argparse
 import asyncio
 import gc
 import importlib
 import signal
 import socket
-import sys
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import structlog
 import uvloop
@@ -44,12 +47,11 @@ def main() -> int:
 
 def _read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="waypost.child")
-    parser.add_argument("kind", choices=["web", "worker", "welcome"])
+    parser.add_argument("kind", choices=["web", "worker"])
     parser.add_argument("--socket", type=int)
     parser.add_argument("--tls-socket", type=int)
     parser.add_argument("--parent-pipe", type=int, required=True)
-    parser.add_argument("--host", required=True)
-    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--welcome", type=int)
     parser.add_argument("--app", required=True)
     parser.add_argument("--role", required=True)
     return parser.parse_args()
@@ -58,15 +60,12 @@ def _read_arguments() -> argparse.Namespace:
 async def _run(arguments: argparse.Namespace, config: settings.Settings) -> None:
     stop = asyncio.Event()
     _stop_on_signals(stop, arguments.parent_pipe)
-    if arguments.kind == "welcome":
-        module: Any = importlib.import_module("waypost.commands.welcome")
-        await module.welcome(config, arguments.host, arguments.port, stop=stop)
-        return
     app = _load(arguments.app)
     fds = {"sockets": arguments.socket, "tls_sockets": arguments.tls_socket}
     sockets = {name: [socket.socket(fileno=fd)] for name, fd in fds.items() if fd is not None}
     if arguments.kind == "web":
-        await app.run_web(config, role=arguments.role, **sockets, stop=stop)
+        welcome = {} if arguments.welcome is None else {"welcome": arguments.welcome}
+        await app.run_web(config, role=arguments.role, **sockets, **welcome, stop=stop)
     else:
         await app.run_worker(config, **sockets, stop=stop)
 

@@ -199,16 +199,16 @@ async def release_domain(
         Release the domain even if it is verified and its links work.
 
     """
-    from waypost import wiring
     from waypost.commands.database import open_database
     from waypost.kit.clock import now
     from waypost.kit.errors import NotFound
     from waypost.redirect import ChangeFeed
     from waypost.resources.domains import service
+    from waypost.wiring import domain_deps
 
     async with open_database(settings) as db:
         with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
-            deps = wiring.domain_deps(settings, db, feed, now)
+            deps = domain_deps(settings, db, feed, now)
             try:
                 released = await service.release(deps, hostname, is_forced=force)
             except NotFound:

@@ -31,8 +31,12 @@ def derived_key(settings: Settings, purpose: str) -> bytes:
 
 def derived_keys(settings: Settings, purpose: str) -> list[bytes]:
     """Return a key for each secret key, in order: a signature is valid until its key is removed."""
-    secret = settings.secret_key.get_secret_value() if settings.secret_key else ""
-    return [hmac.digest(key.strip().encode(), purpose.encode(), "sha256") for key in secret.split(",")]
+    return [hmac.digest(key.strip().encode(), purpose.encode(), "sha256") for key in secret_text(settings).split(",")]
+
+
+def secret_text(settings: Settings) -> str:
+    """Return the secret keys as they are configured, separated by commas."""
+    return settings.secret_key.get_secret_value() if settings.secret_key else ""
 
 
 def make_data_dir(path: Path) -> None:

@@ -35,6 +35,24 @@ def modules(package: Path) -> set[str]:
     return found - {"__init__"}
 
 
+WEB = {"fastapi", "jinja2", "PIL", "webauthn", "waypost.web"}
+UNUSED_BY_ROLE = {
+    "redirect_app": WEB | {"aiohttp", "aiosmtplib", "dns", "segno", "waypost.outbound", "alembic", "psycopg"},
+    "worker_wiring": WEB | {"alembic", "psycopg"},
+    "web_app": {"alembic", "psycopg", "webauthn"},
+}
+"""Modules by the composition of a role. `psycopg` is for PostgreSQL only."""
+
+
+@pytest.mark.parametrize("composition", UNUSED_BY_ROLE)
+def test_a_process_loads_only_what_its_role_needs(composition: str) -> None:
+    code = f"import sys, waypost.child, waypost.app, waypost.{composition}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-P", "-c", code], check=True, capture_output=True, text=True)
+    loaded = set(done.stdout.split())
+    assert "waypost.app" in loaded
+    assert loaded & (UNUSED_BY_ROLE[composition] | {"rich.console"}) == set()
+
+
 def test_import_contracts_hold() -> None:
     command = [Path(sys.executable).parent / "lint-imports", "--no-cache"]
     done = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True)

@@ -11,7 +11,7 @@ from browser.hostile import TEXTS
 from resources.clicks.visited import fill, new_link, some_clicks
 from sqlalchemy import insert, update
 
-from waypost import auth, wiring
+from waypost import auth, web_wiring
 from waypost.auth import Account, Caller, sessions, tokens
 from waypost.auth.model import accounts
 from waypost.auth.passkeys import passkeys
@@ -92,7 +92,7 @@ async def furnish(data: Path, base_url: str) -> SeededService:
     """`data`: the directory of a service whose database has the current schema."""
     settings = with_secret_key(Settings(base_url=base_url, data_dir=data, outbound_allow="127.0.0.0/8"))
     db = Database(f"sqlite:///{data}/waypost.db")
-    resources = wiring.resource_deps(
+    resources = web_wiring.resource_deps(
         settings, db, auth.open_limiters(db, data), ChangeFeed(data / "run" / "changes"), now
     )
     ada, eve, bob = [await _person(db, name) for name in ("Ada Lovelace", "Eve", "Bob")]

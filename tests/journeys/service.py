@@ -112,7 +112,7 @@ class Service:
         return self.ended()
 
     def kill(self, kind: str = "parent") -> None:
-        """SIGKILL to the parent, or to the first child of that kind (web, worker, welcome); returns when it is dead.
+        """SIGKILL to the parent, or to the first child of that kind (web, worker); returns when it is dead.
 
         Until then it is still among the children, and a kept connection to it is still open.
         """

@@ -8,7 +8,8 @@ from people import Person
 
 from waypost.database import Database
 from waypost.kit import errors
-from waypost.web.envelope import STATUSES, error_response, log_server_error
+from waypost.serving.status import STATUSES
+from waypost.web.envelope import error_response, log_server_error
 
 SPECIFIED = [
     (errors.BadRequest(), 400, "http_error"),

@@ -1,8 +1,9 @@
 """HTTP code shared by all resources: guard, error envelope, request body, pagination. Knows no resource."""
 
+from waypost.serving.status import headers_of, status_of
 from waypost.web.api import PAGING, PREFIX, Endpoints, error_responses, new_api, parameter, query_parameters
 from waypost.web.body import ParsedBody, read_fields
-from waypost.web.envelope import Data, data, headers_of, no_content, status_of
+from waypost.web.envelope import Data, data, no_content
 from waypost.web.guard import Guard, PathId
 from waypost.web.pagination import Paginated, paginated, read_pagination, read_query, require_pagination
 

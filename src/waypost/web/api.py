@@ -17,8 +17,9 @@ from starlette.routing import BaseRoute
 from waypost.auth import REQUESTS_PER_MINUTE
 from waypost.kit.fields import Body
 from waypost.kit.pagination import DEFAULT_PER_PAGE, MAX_PER_PAGE
+from waypost.serving.status import STATUSES
 from waypost.web.body import ParsedBody
-from waypost.web.envelope import BARE, CODES, STATUSES, install_envelope
+from waypost.web.envelope import BARE, CODES, install_envelope
 from waypost.web.field_descriptions import FIELDS, PATH_PARAMETERS, RESOURCES
 from waypost.web.guard import Permission, path_id
 

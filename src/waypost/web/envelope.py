@@ -24,6 +24,7 @@ from typing_extensions import TypedDict
 from waypost.auth import RateLimitResult
 from waypost.kit import errors
 from waypost.kit.fields import problem_message
+from waypost.serving.status import headers_of, status_of
 
 T = TypeVar("T")
 
@@ -39,20 +40,6 @@ CODES = {
     500: "server_error",
 }
 """Every other status is an `http_error`."""
-
-STATUSES: dict[type[errors.WaypostError], int] = {
-    errors.BadRequest: 400,
-    errors.Unauthenticated: 401,
-    errors.PaymentRequired: 402,
-    errors.Forbidden: 403,
-    errors.NotFound: 404,
-    errors.MethodNotAllowed: 405,
-    errors.UnregistrableName: 406,
-    errors.TooLarge: 413,
-    errors.Invalid: 422,
-    errors.RateLimited: 429,
-    errors.Unavailable: 503,
-}
 
 BARE = frozenset({406})
 """Sent without the envelope."""
@@ -212,19 +199,3 @@ def methods_of(request: Request) -> list[str]:
         return any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
 
     return [method for method in _METHODS if is_supported(method)]
-
-
-def status_of(error: errors.WaypostError) -> int:
-    return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
-
-
-def headers_of(error: errors.WaypostError) -> dict[str, str]:
-    match error:
-        case errors.Unauthenticated():
-            return {"WWW-Authenticate": "Bearer"}
-        case errors.MethodNotAllowed():
-            return {"Allow": ", ".join(error.allowed)}
-        case errors.RateLimited() | errors.Unavailable():
-            return {"Retry-After": str(error.retry_after)}
-        case _:
-            return {}

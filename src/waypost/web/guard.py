@@ -27,7 +27,7 @@ from waypost.kit.ids import require_id
 from waypost.kit.proxies import (
     Network,
 )
-from waypost.web.client_address import is_https, peer_address, rate_limit_key
+from waypost.serving.client_address import is_https, peer_address, rate_limit_key
 from waypost.web.envelope import set_rate_limit
 
 _UUID = PathParameter(json_schema_extra={"format": "uuid"})  # documented only: a malformed UUID is a 404, not a 422

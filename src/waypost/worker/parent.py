@@ -33,7 +33,6 @@ class Child:
     name: str
     command: Sequence[str]
     pass_fds: tuple[int, ...]
-    is_restarted: bool = True
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     due: float = field(default_factory=time.monotonic)
@@ -108,13 +107,11 @@ class Parent:
             self._is_stopping = self._is_stopping or any(number in received for number in _STOP_SIGNALS)
 
     def _reap(self) -> None:
-        for child in list(self._children):
+        for child in self._children:
             code = child.reap()
             if code is None or self._is_stopping:
                 continue
-            if not child.is_restarted:
-                self._children.remove(child)
-            elif code == EXIT_USAGE:  # it has printed what is wrong, and the next one would do the same
+            if code == EXIT_USAGE:  # it has printed what is wrong, and the next one would do the same
                 self._is_stopping, self._code = True, code
             else:
                 wait = max(0.0, child.due - time.monotonic())
@@ -182,7 +179,7 @@ def _explain(error: OSError, host: str, port: int, option: str) -> str:
 def serve(host: str, port: int, *, tls_port: int, workers: int, role: str, app: str, welcome: bool) -> int:
     """Run the processes of `role` until SIGTERM and return the exit code. `tls_port`: 0 for none."""
     parent_pipe, _keep = os.pipe()  # never written to: its end of file shows the children that this process has exited
-    common = ["--parent-pipe", str(parent_pipe), "--app", app, "--role", role, "--port", str(port), "--host", host]
+    common = ["--parent-pipe", str(parent_pipe), "--app", app, "--role", role]
     try:
         bound = [listen(host, port), *([listen(host, tls_port, option="--tls-port")] if tls_port else [])]
     except CannotListen as error:
@@ -192,18 +189,25 @@ def serve(host: str, port: int, *, tls_port: int, workers: int, role: str, app: 
     socket_options = [text for pair in zip(("--socket", "--tls-socket"), map(str, fds), strict=False) for text in pair]
     children = []
     if role != "worker":
-        web = child_command("web", *socket_options, *common)
-        children += [Child(f"web-{n}", web, (*fds, parent_pipe)) for n in range(1, workers + 1)]
+        token = [_welcome_token()] if welcome else []
+        welcome_option = [text for fd in token for text in ("--welcome", str(fd))]
+        web = child_command("web", *socket_options, *welcome_option, *common)
+        children += [Child(f"web-{n}", web, (*fds, *token, parent_pipe)) for n in range(1, workers + 1)]
     if role == "worker":  # no web process answers health checks for it
         worker = child_command("worker", *socket_options, *common)
         children.append(Child("worker", [*_NICE, *worker], (*fds, parent_pipe)))
     if role == "all":
         children.append(Child("worker", [*_NICE, *child_command("worker", *common)], (parent_pipe,)))
-    if welcome:
-        welcoming = [*_NICE, *child_command("welcome", *common)]
-        children.append(Child("welcome", welcoming, (parent_pipe,), is_restarted=False))
     log("info", "processes started", host=host, port=port, role=role, processes=len(children), pid=os.getpid())
     return Parent(children).run()
+
+
+def _welcome_token() -> int:
+    """Return the read end of a pipe with one byte: the web process that reads it shows the message, once per start."""
+    token, writer = os.pipe()
+    os.write(writer, b"1")
+    os.set_blocking(token, False)
+    return token
 
 
 def child_command(kind: str, *arguments: str) -> list[str]:

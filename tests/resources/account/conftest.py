@@ -6,7 +6,7 @@ import pytest
 from people import Person, new_client, new_person
 
 from waypost.database import Database
-from waypost.resources.account import endpoints
+from waypost.resources.account.api import endpoints
 
 
 @pytest.fixture

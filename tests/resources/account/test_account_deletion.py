@@ -11,7 +11,7 @@ from browsing import Browser, WebApp, open_place
 from people import START
 from sqlalchemy import Table, insert, select
 
-from waypost import auth, wiring
+from waypost import auth, web_wiring, wiring, worker_wiring
 from waypost.auth import Caller, past_emails, sessions
 from waypost.auth import store as account_store
 from waypost.auth.caller_cache import invalidating_callers
@@ -136,7 +136,7 @@ async def run_jobs(place: WebApp) -> list[str]:
     """The phases, as often as there was a job for each."""
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
     domain_deps = wiring.domain_deps(place.settings, place.db, feed, place.clock)
-    work = wiring.handlers(place.settings, place.db, wiring.outbound_client(place.settings), domain_deps, feed)
+    work = worker_wiring.handlers(place.settings, place.db, wiring.outbound_client(place.settings), domain_deps, feed)
     done: list[str] = []
     while True:
         async with place.db.write() as tx:
@@ -198,7 +198,7 @@ async def test_concurrent_writes_to_a_closed_account_fail(place: WebApp) -> None
     assert ada.account
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
     limiters = auth.open_limiters(place.db, place.settings.data_dir)
-    resources = wiring.resource_deps(place.settings, place.db, limiters, feed, place.clock)
+    resources = web_wiring.resource_deps(place.settings, place.db, limiters, feed, place.clock)
     caller, its = Caller(ada.account), ada.account.id
     new = NewLink(destination_url="https://example.com/", slug="late")
     link = link_rules.build_link(

@@ -39,9 +39,10 @@ from waypost.resources.account import account_deletion, export
 from waypost.resources.account.auth_pages import safe_next_path
 from waypost.resources.account.sign_in_limiter import SignInLimiter
 from waypost.resources.links.model import links, slugs
-from waypost.wiring import domain_deps, handlers, outbound_client
+from waypost.wiring import domain_deps, outbound_client
 from waypost.worker.jobs import Job
 from waypost.worker.jobs import jobs as job_rows
+from waypost.worker_wiring import handlers
 
 PASSWORD, OTHER = "four plain words suffice", "five other words are fine"
 HOSTILE = '"><script>alert(1)</script>'

@@ -34,7 +34,7 @@ class Caddy:
     def __init__(self, source: Source, feed: ChangeFeed) -> None:
         self._app = new_api()
         self.hosts = HostTable(source, feed, capacity=1_000)
-        self._app.include_router(tls_api.ask_endpoint(self.hosts, trusted=[ip_network("10.0.0.0/8")]))
+        self._app.router.routes.append(tls_api.ask_route(self.hosts, trusted=[ip_network("10.0.0.0/8")]))
 
     async def sends(self, path: str, *, peer: str = "127.0.0.1", verb: str = "GET", **headers: str) -> httpx.Response:
         transport = httpx.ASGITransport(self._app, client=(peer, 1234))

@@ -19,10 +19,12 @@ from waypost.database import Database, KeyRing
 from waypost.kit.reserved import RESERVED
 from waypost.outbound import Blocklist, DestinationChecker, Outbound, UrlSafety
 from waypost.resources import pixels
-from waypost.resources.links import Deps, api, invalidate_pixel, media
+from waypost.resources.links import api, invalidate_pixel, media, media_api
+from waypost.resources.links.deps import Deps
 from waypost.resources.links.image_files import ImageFiles
+from waypost.resources.links.images import ImageReencoder
 from waypost.resources.links.model import link_images
-from waypost.resources.links.wiring import new_image_store
+from waypost.resources.links.work import new_image_store
 from waypost.resources.pixels import api as pixels_api
 from waypost.settings import Settings
 from waypost.web import Guard
@@ -152,7 +154,7 @@ def _endpoints(guard: Guard, deps: Deps, of_pixels: pixels.Deps, images: media.I
     router = APIRouter()
     router.include_router(pixels_api.endpoints(of_pixels, guard))
     router.include_router(api.endpoints(deps, guard))
-    router.include_router(media.endpoints(images))
+    router.include_router(media_api.endpoints(images))
     return router
 
 
@@ -172,6 +174,7 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
             base_url=BASE_URL,
             clock=clock,
             reserved=RESERVED,
+            images=ImageReencoder(),
         )
 
         of_pixels = pixels.Deps(db, KEYS, partial(invalidate_pixel, changed_slugs.extend, clock), BASE_URL, clock)

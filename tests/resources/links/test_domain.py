@@ -19,13 +19,13 @@ from sqlalchemy import func, insert, select, text, update
 from waypost.auth import Caller, store
 from waypost.database import Database
 from waypost.kit.ids import new_id
-from waypost.resources import qrcodes
 from waypost.resources.domains.model import domains
 from waypost.resources.links import find_names, rules
 from waypost.resources.links.domain_detach import JOB, detach_links
 from waypost.resources.links.model import links
 from waypost.resources.links.route_source import open_route_source
 from waypost.resources.qrcodes import service
+from waypost.resources.qrcodes.deps import Deps, Urls
 from waypost.resources.qrcodes.model import code_id
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 from waypost.worker.jobs import jobs
@@ -102,7 +102,7 @@ async def test_the_domain_appears_wherever_a_link_is_shown(env: Env) -> None:
         )
     link = await env.make(slug="a", hostname=NAME)
     id_ = UUID(link["id"])
-    codes = qrcodes.Deps(db, qrcodes.Urls(BASE_URL, [b"a key"]), SHARED, BASE_URL, env.clock)
+    codes = Deps(db, Urls(BASE_URL, [b"a key"]), SHARED, BASE_URL, env.clock)
     async with db.read() as tx:
         alice = Caller(await store.find_account(tx, env.alice.account_id))
         assert json.loads((await tx.execute(select(webhook_deliveries.c.body))).scalar_one())["data"] == link

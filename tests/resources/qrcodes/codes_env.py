@@ -15,7 +15,8 @@ from resources.links.env import Env as Links
 from resources.links.env import open_env as open_links
 
 from waypost.database import Database
-from waypost.resources.qrcodes import Deps, Urls, api, image_cache
+from waypost.resources.qrcodes import api, image_cache
+from waypost.resources.qrcodes.deps import Deps, Urls
 from waypost.resources.qrcodes.image_cache import CodeImage, draw_image
 from waypost.web import Guard
 

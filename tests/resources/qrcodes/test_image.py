@@ -16,7 +16,8 @@ from resources.qrcodes.codes_env import KEY, Env
 from sqlalchemy import update
 
 from waypost.resources.links.model import links
-from waypost.resources.qrcodes import Urls, api, image_cache
+from waypost.resources.qrcodes import api, image_cache
+from waypost.resources.qrcodes.deps import Urls
 from waypost.resources.qrcodes.style import CodeStyle
 
 

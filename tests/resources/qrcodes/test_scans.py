@@ -12,7 +12,7 @@ from sqlalchemy import delete, insert, select
 
 from waypost.database import Database
 from waypost.redirect import Spool
-from waypost.resources.clicks import Drainer
+from waypost.resources.clicks.intake.drain import Drainer
 from waypost.resources.clicks.stats.rebuild import rebuild
 from waypost.resources.qrcodes.model import qr_scans
 

@@ -17,8 +17,10 @@ from servers import ALLOW, NameServer, name_server
 from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
 from waypost.outbound import Outbound
-from waypost.resources.webhooks import Deps, EndpointChecker, WebhookEvent, api, queue, record, record_all
+from waypost.resources.webhooks import WebhookEvent, api, queue, record, record_all
 from waypost.resources.webhooks.delivery_limiter import DeliveryLimiter
+from waypost.resources.webhooks.deps import Deps
+from waypost.resources.webhooks.endpoint_checker import EndpointChecker
 from waypost.resources.webhooks.queue import ClaimedDelivery, DeliveryOutcome
 from waypost.web import Guard
 

@@ -18,7 +18,8 @@ from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
 from waypost.kit.urls import Url
 from waypost.outbound import OutboundResponse
-from waypost.resources.webhooks import Deliverer, WebhookEvent, queue, store
+from waypost.resources.webhooks import WebhookEvent, queue, store
+from waypost.resources.webhooks.deliverer import Deliverer
 from waypost.resources.webhooks.delivery_limiter import DeliveryLimiter, WebhookEndpoint
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 from waypost.resources.webhooks.outbox import delivery_id, record_all

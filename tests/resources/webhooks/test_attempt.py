@@ -13,7 +13,7 @@ from waypost.database import KeyRing
 from waypost.kit.ids import new_id
 from waypost.kit.signing import find_problem
 from waypost.outbound import NotPublic, Outbound, Poster, Unreachable
-from waypost.resources.webhooks import Deliverer
+from waypost.resources.webhooks.deliverer import Deliverer
 from waypost.resources.webhooks.delivery_limiter import WebhookEndpoint
 from waypost.resources.webhooks.model import MAX_ATTEMPTS, webhooks
 from waypost.resources.webhooks.queue import ClaimedDelivery

@@ -4,8 +4,9 @@ import pytest
 from resources.webhooks.env import Env
 from sqlalchemy import func, select
 
-from waypost.resources.webhooks import cancel_orphaned_deliveries, store
+from waypost.resources.webhooks import store
 from waypost.resources.webhooks.model import webhook_deliveries
+from waypost.resources.webhooks.retention import cancel_orphaned_deliveries
 
 
 async def counts(env: Env) -> dict[str, int]:

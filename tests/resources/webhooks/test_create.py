@@ -20,7 +20,8 @@ from waypost.kit.errors import Problems
 from waypost.kit.ids import new_id
 from waypost.kit.urls import Url
 from waypost.outbound import NotPublic
-from waypost.resources.webhooks import EndpointChecker, service
+from waypost.resources.webhooks import service
+from waypost.resources.webhooks.endpoint_checker import EndpointChecker
 from waypost.resources.webhooks.model import webhooks
 from waypost.resources.webhooks.schemas import NewWebhook
 

@@ -11,9 +11,10 @@ from sqlalchemy import select, update
 from waypost.database import Database
 from waypost.kit.clock import microseconds
 from waypost.kit.ids import new_id
-from waypost.resources.webhooks import WebhookEvent, delete_old_deliveries, log_retention
+from waypost.resources.webhooks import WebhookEvent
 from waypost.resources.webhooks.model import webhook_deliveries
 from waypost.resources.webhooks.outbox import record_for
+from waypost.resources.webhooks.retention import delete_old_deliveries, log_retention
 
 DAY = timedelta(days=1)
 MILLISECOND = timedelta(milliseconds=1)

@@ -16,7 +16,8 @@ from sqlalchemy import select
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import now
 from waypost.outbound import Outbound, Poster
-from waypost.resources.webhooks import Deliverer, queue
+from waypost.resources.webhooks import queue
+from waypost.resources.webhooks.deliverer import Deliverer
 from waypost.resources.webhooks.model import webhook_deliveries
 from waypost.worker.loop import WorkerLoop
 

@@ -15,10 +15,15 @@ from waypost import auth
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.redirect import InvalidateRoutes
-from waypost.resources import domains, links, pixels, plan, qrcodes, webhooks
+from waypost.resources import plan, qrcodes
 from waypost.resources.account.deps import Deps
 from waypost.resources.clicks import account_data as clicks_of_account
+from waypost.resources.domains import Deps as DomainDeps
+from waypost.resources.domains import account_data as domains_of_account
+from waypost.resources.links import account_data as links_of_account
 from waypost.resources.links.media import ImageStore
+from waypost.resources.pixels import account_data as pixels_of_account
+from waypost.resources.webhooks import account_data as webhooks_of_account
 from waypost.worker import jobs, mail
 from waypost.worker.jobs import Job
 
@@ -46,7 +51,7 @@ async def start(deps: Deps, account: auth.Account) -> None:
         async with db.write() as tx:
             await auth.mark_account_deleted(deps.auth, tx, account_id)
             await plan.cancel_later(tx, account_id, now)
-            deleted = await links.delete_batch(tx, account_id, now, batch_size=_BATCH_SIZE, skip_locked=True)
+            deleted = await links_of_account.delete_batch(tx, account_id, now, batch_size=_BATCH_SIZE, skip_locked=True)
             images = [link.image for link in deleted if link.image]  # only this job knows these images now
             first = {"phase": _PHASES[0], "images": images}
             await jobs.enqueue(tx, JOB, first, now=now, account_id=account_id)
@@ -59,7 +64,7 @@ class AccountDeletion:
 
     db: Database
     invalidate_routes: InvalidateRoutes
-    domains: domains.Deps
+    domains: DomainDeps
     image_store: ImageStore
     clock: Clock
 
@@ -81,7 +86,7 @@ class AccountDeletion:
 
     async def _delete_public_data(self, account_id: UUID) -> AsyncGenerator[None, None]:
         """Delete links, pixels, webhooks and domains."""
-        async for _ in links.delete_account_data(
+        async for _ in links_of_account.delete_account_data(
             self.db,
             account_id,
             image_store=self.image_store,
@@ -90,10 +95,10 @@ class AccountDeletion:
             batch_size=_BATCH_SIZE,
         ):
             yield
-        await pixels.delete_account_data(self.db, account_id)
-        async for _ in webhooks.delete_account_data(self.db, account_id, batch_size=_BATCH_SIZE):
+        await pixels_of_account.delete_account_data(self.db, account_id)
+        async for _ in webhooks_of_account.delete_account_data(self.db, account_id, batch_size=_BATCH_SIZE):
             yield
-        async for _ in domains.delete_account_data(self.domains, account_id):
+        async for _ in domains_of_account.delete_account_data(self.domains, account_id):
             yield
 
     async def _delete_clicks(self, account_id: UUID) -> AsyncGenerator[None, None]:
@@ -105,12 +110,12 @@ class AccountDeletion:
         after = UUID(int=0)
         while True:
             async with self.db.read() as tx:
-                ids = await links.find_ids_after(tx, account_id, after, limit=_BATCH_SIZE)
+                ids = await links_of_account.find_ids_after(tx, account_id, after, limit=_BATCH_SIZE)
             if not ids:
                 break
             async with self.db.write() as tx:
                 await qrcodes.delete_for_links(tx, ids)
-                await links.delete_rows(tx, ids)
+                await links_of_account.delete_rows(tx, ids)
             after = ids[-1]
             yield
         async with self.db.write() as tx:

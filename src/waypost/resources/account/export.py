@@ -18,11 +18,14 @@ from waypost.auth import list_keys, passkeys, sessions
 from waypost.auth.sessions import Session
 from waypost.kit.clock import timestamp
 from waypost.kit.fair_queue import FairQueue
-from waypost.resources import domains, links, pixels, webhooks
 from waypost.resources.account import schemas
 from waypost.resources.account.deps import Deps
 from waypost.resources.clicks.export import ExportQuery, json_lines, read_batches
 from waypost.resources.clicks.model import Subject
+from waypost.resources.domains import account_data as domains_of_account
+from waypost.resources.links import account_data as links_of_account
+from waypost.resources.pixels import account_data as pixels_of_account
+from waypost.resources.webhooks import account_data as webhooks_of_account
 from waypost.web.streaming import StreamedResponse
 
 _README = """Contents:
@@ -107,10 +110,10 @@ def _files(deps: Deps, session: Session) -> Mapping[str, AsyncIterator[str]]:
     return {
         "README.txt": _text(_README),
         "account.json": _json(lambda: _account(deps, session)),
-        "domains.json": _json(lambda: domains.export_account_data(db, account_id, deps.cname_target)),
-        "pixels.json": _json(lambda: pixels.export_account_data(db, account_id)),
-        "webhooks.json": _json(lambda: webhooks.export_account_data(db, account_id)),
-        "links.jsonl": links.export_account_data(
+        "domains.json": _json(lambda: domains_of_account.export_account_data(db, account_id, deps.cname_target)),
+        "pixels.json": _json(lambda: pixels_of_account.export_account_data(db, account_id)),
+        "webhooks.json": _json(lambda: webhooks_of_account.export_account_data(db, account_id)),
+        "links.jsonl": links_of_account.export_account_data(
             db, account_id, shared_domain=deps.shared_domain, base_url=deps.auth.base_url, clock=deps.auth.clock
         ),
         "clicks.jsonl": _clicks(deps, session),

@@ -14,7 +14,7 @@ from waypost.auth.model import AccountWithHash
 from waypost.auth.rules import normalize_email
 from waypost.auth.sessions import Session
 from waypost.kit.proxies import Network
-from waypost.web.client_address import peer_address, rate_limit_key
+from waypost.serving.client_address import peer_address, rate_limit_key
 
 _PER_BROWSER = 10
 _PER_ADDRESS = 60

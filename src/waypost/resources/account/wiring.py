@@ -1,4 +1,4 @@
-"""What the processes run of the account."""
+"""What web processes run of the account."""
 
 from waypost.auth import RateLimiters
 from waypost.auth.deps import new_deps as new_auth_deps

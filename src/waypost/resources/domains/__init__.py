@@ -3,7 +3,6 @@
 An unverified hostname is never served, and an unverified registration ends after seven days.
 """
 
-from waypost.resources.domains.account_data import delete_account_data, export_account_data
 from waypost.resources.domains.deps import CheckUrl, Deps, WebDeps
 from waypost.resources.domains.lookups import (
     HostSource,
@@ -25,8 +24,6 @@ __all__ = [
     "HostSource",
     "WebDeps",
     "change_links_count",
-    "delete_account_data",
-    "export_account_data",
     "find_id",
     "find_unserved",
     "hostname_subquery",

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Collection, Sequence
 
-from fastapi import APIRouter
 from sqlalchemy import bindparam, select
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 
 from waypost.database import Database
 from waypost.kit.errors import NotFound
@@ -14,14 +14,14 @@ from waypost.kit.proxies import Network
 from waypost.redirect import HostTable
 from waypost.redirect.route import MISSING
 from waypost.resources.domains.model import acme_challenges
-from waypost.web.internal import internal_route
+from waypost.serving.internal import internal_route
 
 _FIND = select(acme_challenges.c.key_authorization).where(acme_challenges.c.token == bindparam("token"))
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _NO_STORE = {"Cache-Control": "no-store"}
 
 
-def ask_endpoint(hosts: HostTable, *, trusted: Sequence[Network], own_hosts: Collection[str] = ()) -> APIRouter:
+def ask_route(hosts: HostTable, *, trusted: Sequence[Network], own_hosts: Collection[str] = ()) -> Route:
     """Return 200 for a hostname that is a verified domain, otherwise 404.
 
     Uses the host table of the redirects: a new hostname costs one indexed lookup, and is then cached for a while in
@@ -38,13 +38,12 @@ def ask_endpoint(hosts: HostTable, *, trusted: Sequence[Network], own_hosts: Col
     return internal_route("/internal/tls", respond, trusted=trusted, own_hosts=own_hosts)
 
 
-def challenge_endpoints(db: Database) -> APIRouter:
+def challenge_route(db: Database) -> Route:
     """Serve the responses to challenges, on any host and without TLS."""
-    router = APIRouter(include_in_schema=False)
 
-    @router.get("/.well-known/acme-challenge/{token:path}")
-    async def respond(token: str) -> Response:
+    async def respond(request: Request) -> Response:
         """Return an empty 404 for unknown tokens, which are requested on unknown hosts too."""
+        token = request.path_params["token"]
         if not _TOKEN.fullmatch(token):
             return Response(status_code=404)
         async with db.point_read() as tx:
@@ -53,4 +52,4 @@ def challenge_endpoints(db: Database) -> APIRouter:
             return Response(status_code=404)
         return PlainTextResponse(key_authorization, headers=_NO_STORE)
 
-    return router
+    return Route("/.well-known/acme-challenge/{token:path}", respond, include_in_schema=False)

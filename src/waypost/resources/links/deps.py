@@ -1,19 +1,22 @@
 """Dependencies of links, set once by the composition root."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from waypost.database import Database
 from waypost.kit.clock import Clock
-from waypost.outbound import DestinationChecker
 from waypost.redirect import InvalidateRoutes
-from waypost.resources.links.images import ImageReencoder
 from waypost.resources.links.media import ImageStore
+
+if TYPE_CHECKING:
+    from waypost.outbound import DestinationChecker
+    from waypost.resources.links.images import ImageReencoder
 
 
 @dataclass(frozen=True, slots=True)
 class Deps:
     db: Database
-    destination_checker: DestinationChecker
+    destination_checker: "DestinationChecker"
     image_store: ImageStore
     invalidate_routes: InvalidateRoutes
     """Called after the commit and before the response."""
@@ -22,4 +25,4 @@ class Deps:
     clock: Clock
     reserved: frozenset[str]
     """Slugs that no link may have, in lower case: more of them if short links share the application's host."""
-    images: ImageReencoder = field(default_factory=ImageReencoder)
+    images: "ImageReencoder"

@@ -11,14 +11,14 @@ from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, NotFound, PaymentRequired, RateLimited, Unavailable
 from waypost.kit.ids import parse_id, require_id
 from waypost.resources import domains
-from waypost.resources.links import checks, forms, media, service
+from waypost.resources.links import checks, forms, media_api, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.listing import find_choices
 from waypost.resources.links.model import Link
 from waypost.web.dashboard import Form, Pages, read_form
 
 _TEMPLATE = "links/form.html"
-_IMAGE_HEADERS = media.DISPLAY_ONLY | {
+_IMAGE_HEADERS = media_api.DISPLAY_ONLY | {
     "Cache-Control": "private, max-age=3600",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
@@ -102,7 +102,7 @@ class LinkFormPages(Pages[Deps]):
             raise NotFound
         await self._auth.limit_expensive(session, "image")
         image = await checks.fetch_image(self._deps, session.account.id, request.query_params.get("url", ""))
-        return Response(image.content, media_type=media.TYPES[image.extension], headers=_IMAGE_HEADERS)
+        return Response(image.content, media_type=media_api.TYPES[image.extension], headers=_IMAGE_HEADERS)
 
     async def _get_link(self, request: Request) -> tuple[Session, Link]:
         session = await self._auth.require_session(request)

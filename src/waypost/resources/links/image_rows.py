@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 from sqlalchemy import bindparam, delete, select
@@ -18,9 +19,11 @@ from waypost.kit.clock import Clock
 from waypost.kit.errors import Unavailable
 from waypost.resources.links.image_cache import ImageCache
 from waypost.resources.links.image_files import ImageFiles
-from waypost.resources.links.images import ReencodedImage
 from waypost.resources.links.media import UploadedImage, new_name
 from waypost.resources.links.model import link_images, links
+
+if TYPE_CHECKING:
+    from waypost.resources.links.images import ReencodedImage
 
 CACHE_BYTES = 256 << 20
 _MAX_LOADING = 4  # images of up to 2 MB, which also take connections
@@ -50,7 +53,7 @@ class ImageRows:
         self._loading = asyncio.Semaphore(_MAX_LOADING)
         self._unused_files: set[str] = set()
 
-    async def save(self, image: ReencodedImage) -> UploadedImage:
+    async def save(self, image: "ReencodedImage") -> UploadedImage:
         name = new_name(image.extension)
         await self._insert(name, image.content, self._clock())
         return UploadedImage(name, len(image.content))

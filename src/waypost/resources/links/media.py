@@ -1,4 +1,4 @@
-"""Uploaded images: their names, their URLs, and the endpoint that serves them, for display only.
+"""Uploaded images: their names and their URLs.
 
 An `ImageStore` keeps them: files of this machine (`image_files`), or rows that all nodes share (`image_rows`).
 """
@@ -6,22 +6,13 @@ An `ImageStore` keeps them: files of this machine (`image_files`), or rows that 
 import re
 import secrets
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from fastapi import APIRouter
-from fastapi.responses import FileResponse, Response
-
-from waypost.kit.errors import NotFound
-from waypost.resources.links.images import ReencodedImage
+if TYPE_CHECKING:
+    from waypost.resources.links.images import ReencodedImage
 
 PATH = "/media"
 NAME = re.compile(r"[0-9a-f]{32}\.(jpg|png|webp|gif)")
-TYPES = {"jpg": "image/jpeg", "png": "image/png", "webp": "image/webp", "gif": "image/gif"}
-DISPLAY_ONLY = {
-    "Content-Security-Policy": "sandbox; default-src 'none'",
-    "X-Content-Type-Options": "nosniff",
-}
-_HEADERS = DISPLAY_ONLY | {"Cache-Control": "public, max-age=31536000, immutable"}
 
 
 class UploadedImage(NamedTuple):
@@ -31,7 +22,7 @@ class UploadedImage(NamedTuple):
 
 
 class ImageStore(Protocol):
-    async def save(self, image: ReencodedImage) -> UploadedImage:
+    async def save(self, image: "ReencodedImage") -> UploadedImage:
         """Save the image durably under a name of its own. Raises Unavailable."""
 
     async def delete(self, name: str | None) -> None:
@@ -39,24 +30,6 @@ class ImageStore(Protocol):
 
     async def find(self, name: str) -> Path | bytes | None:
         """Return the image's file, or its content. Raises Unavailable."""
-
-
-def endpoints(store: ImageStore) -> APIRouter:
-    router = APIRouter()
-
-    @router.api_route(PATH + "/{name}", methods=["GET", "HEAD"], include_in_schema=False)
-    async def show(name: str) -> Response:
-        """Serve an image. Only names that `new_name` generates are accepted."""
-        match = NAME.fullmatch(name)
-        image = await store.find(name) if match else None
-        if match is None or image is None:
-            raise NotFound
-        media_type = TYPES[match[1]]
-        if isinstance(image, Path):
-            return FileResponse(image, media_type=media_type, headers=_HEADERS)
-        return Response(image, media_type=media_type, headers=_HEADERS)
-
-    return router
 
 
 def new_name(extension: str) -> str:

@@ -3,7 +3,6 @@
 Ids and tokens of platforms are never shown: only routes and the platforms themselves get them.
 """
 
-from waypost.resources.pixels.account_data import delete_account_data, export_account_data
 from waypost.resources.pixels.deps import Deps
 from waypost.resources.pixels.platforms import PixelTags
 from waypost.resources.pixels.store import (
@@ -20,9 +19,7 @@ __all__ = [
     "Deps",
     "PixelTags",
     "attach",
-    "delete_account_data",
     "detach_from_links",
-    "export_account_data",
     "find_own_ids",
     "join_pixels",
     "lock_own_ids",

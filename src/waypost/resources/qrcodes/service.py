@@ -1,13 +1,12 @@
-"""Get codes, set their style, count their scans. Functions with `deps` open their own transaction."""
+"""Get codes and set their style. Functions with `deps` open their own transaction."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from uuid import UUID
 
-from sqlalchemy import Subquery, bindparam, delete, func, select, text
+from sqlalchemy import bindparam, func, select, text
 
 from waypost.auth import Caller
-from waypost.database import Id, Instant, PointRead, Tx, bulk
+from waypost.database import Id, Instant, PointRead, Tx
 from waypost.kit.errors import NotFound, Problems
 from waypost.resources.links import SHORT_LINKS
 from waypost.resources.qrcodes.deps import Deps
@@ -36,8 +35,6 @@ _SET = text(
     f"INSERT INTO qr_styles ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"  # noqa: S608
     f" ON CONFLICT (link_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])}"
 ).bindparams(bindparam("link_id", type_=Id), bindparam("updated_at", type_=Instant))
-_SET_SCANS = "ON CONFLICT (link_id) DO UPDATE SET scans = excluded.scans"
-_ADD_SCANS = "ON CONFLICT (link_id) DO UPDATE SET scans = qr_scans.scans + excluded.scans"
 
 
 async def get(deps: Deps, caller: Caller, link_id: UUID) -> QrCode:
@@ -64,27 +61,6 @@ async def find_target(deps: Deps, code_id: UUID) -> tuple[UUID, CodeTarget]:
     if row is None:
         raise NotFound
     return row.account_id, CodeTarget(row.hostname, row.slug)
-
-
-async def add_scans(tx: Tx, counts: Mapping[bytes, int]) -> None:
-    """`counts`: scans by link id as bytes, deleted links included. The caller has the lock on statistics."""
-    await bulk.insert(tx, qr_scans, sorted(counts.items()), on_conflict=_ADD_SCANS)
-
-
-async def find_wrong_scans(tx: Tx, expected: Subquery) -> Sequence[UUID]:
-    """Return links whose counter differs. `expected`: (id, scans) of every link."""
-    query = select(expected.c.id).outerjoin(qr_scans, qr_scans.c.link_id == expected.c.id)
-    return (await tx.scalars(query.where(func.coalesce(qr_scans.c.scans, 0) != expected.c.scans))).all()
-
-
-async def set_scans(tx: Tx, scans: Mapping[UUID, int]) -> None:
-    rows = sorted((id_.bytes, count) for id_, count in scans.items())
-    await bulk.insert(tx, qr_scans, rows, on_conflict=_SET_SCANS)
-
-
-async def delete_for_links(tx: Tx, link_ids: Sequence[UUID]) -> None:
-    for table in (qr_styles, qr_scans):
-        await tx.execute(delete(table).where(table.c.link_id.in_(link_ids)))
 
 
 async def _get(tx: Tx | PointRead, caller: Caller, link_id: UUID) -> QrCode:

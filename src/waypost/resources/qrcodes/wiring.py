@@ -1,4 +1,4 @@
-"""What the processes run of QR codes."""
+"""What web processes run of QR codes."""
 
 from waypost.resources.qrcodes import api, pages
 from waypost.resources.qrcodes.deps import Deps

@@ -14,12 +14,13 @@ from starlette.routing import BaseRoute
 from starlette.types import Scope
 
 from waypost.kit import errors
+from waypost.serving.status import headers_of, status_of
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.htmx import is_fragment_request
 from waypost.web.dashboard.page_error import PageError
 from waypost.web.dashboard.session_auth import NotSignedIn, SessionAuth
 from waypost.web.dashboard.views import Views
-from waypost.web.envelope import ServerErrors, headers_of, methods_of, status_of
+from waypost.web.envelope import ServerErrors, methods_of
 
 log = structlog.get_logger()
 

@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from waypost.kit.proxies import Network
-from waypost.web.client_address import Transport, classify_transport, is_https
+from waypost.serving.client_address import Transport, classify_transport, is_https
 
 _SAFE = {"GET", "HEAD"}
 _UNQUOTED = "/?#[]@!$&'()*+,;=:%"

@@ -14,7 +14,7 @@ from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Forbidden, NotFound, PaymentRequired, WaypostError
 from waypost.kit.proxies import Network, storable_address
-from waypost.web.client_address import peer_address
+from waypost.serving.client_address import peer_address
 from waypost.web.dashboard.views import SESSION
 
 _SAFE = {"GET", "HEAD"}

@@ -14,10 +14,10 @@ from starlette.responses import HTMLResponse, Response
 
 from waypost.kit.clock import Clock
 from waypost.kit.errors import WaypostError
+from waypost.serving.status import headers_of, status_of
 from waypost.web.dashboard import filters
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.forms import Form
-from waypost.web.envelope import headers_of, status_of
 
 HEADERS = {
     "Content-Security-Policy": (

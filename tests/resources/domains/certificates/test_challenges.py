@@ -16,7 +16,7 @@ TOKEN = "LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAjEuX0"
 @pytest.fixture
 def client(db: Database, clock) -> httpx.AsyncClient:
     app = FastAPI()
-    app.include_router(tls_api.challenge_endpoints(db))
+    app.router.routes.append(tls_api.challenge_route(db))
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://nobody.example")
 
 

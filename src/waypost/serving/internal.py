@@ -10,16 +10,16 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from waypost.kit.errors import MethodNotAllowed, NotFound
 from waypost.kit.proxies import Network, is_trusted, read_forwarded
 from waypost.kit.urls import is_public_name
 from waypost.metrics import CONTENT_TYPE, Gauge, render
-from waypost.web.client_address import PROXY_HEADERS
+from waypost.serving.client_address import PROXY_HEADERS
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 Gauges = Callable[[], Awaitable[Sequence[Gauge]]]
@@ -31,13 +31,11 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]*)(?::[0-9]*)?")
 
 def internal_route(
     path: str, endpoint: Endpoint, *, trusted: Sequence[Network], own_hosts: Collection[str] = ()
-) -> APIRouter:
+) -> Route:
     """Return an endpoint for GET from this machine and the `trusted` networks, with a safe Host header: one of
     `own_hosts` (with or without port), an IP address or a name that is not public.
     """
-    router = APIRouter(include_in_schema=False)
-    router.add_route(path, _InternalRoute(endpoint, trusted, own_hosts), include_in_schema=False)  # type: ignore[arg-type]
-    return router
+    return Route(path, _InternalRoute(endpoint, trusted, own_hosts), include_in_schema=False)
 
 
 class _InternalRoute:
@@ -89,9 +87,9 @@ def _read_hops(request: Request) -> list[str]:
     return [peer, *(hops or [""] * bool(headers))]
 
 
-def metrics_endpoint(
+def metrics_route(
     data_dir: Path, gauges: Gauges, *, trusted: Sequence[Network], own_hosts: Collection[str] = ()
-) -> APIRouter:
+) -> Route:
     """Return the endpoint that Prometheus scrapes. `gauges` are read for each request."""
 
     async def show(_: Request) -> Response:

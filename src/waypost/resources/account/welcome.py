@@ -5,18 +5,24 @@ only: other outputs are logs, which many people can read for a long time.
 """
 
 import asyncio
-import contextlib
 import json
+import os
 import sys
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from waypost import private_files
+import structlog
+
+from waypost import auth, private_files
+from waypost.auth import sign_in
+from waypost.auth.deps import new_deps
+from waypost.database import Database
+from waypost.kit import clock
+from waypost.serving.probes import find_problems
 from waypost.settings import Settings
 
-if TYPE_CHECKING:
-    from waypost.database import Database
+log = structlog.get_logger()
 
+_RETRY_INTERVAL = 0.2  # seconds
 OWNER = "owner@waypost.localhost"
 FILE = "first-start.txt"
 _FIRST_START = """
@@ -43,40 +49,37 @@ Create another API key: waypost key create --account {owner} --name NAME
 """
 
 
-async def welcome(settings: Settings, host: str, port: int, *, stop: asyncio.Event) -> None:
-    await _until_ready(settings, host, port, stop)
-    if not stop.is_set():
-        # imported late, to leave the processor to the web process while it starts
-        from waypost.database import Database
+async def show_welcome(settings: Settings, db: Database, token: int) -> None:
+    """Show the message once the database can be used. Never raises.
 
-        db = Database(settings.database, readers=1)
-        sys.stdout.write(await _text(db, settings))
-        sys.stdout.flush()
-        await db.close()
+    `token`: read end of a pipe with one byte, which all web processes share. The one that reads it shows the message.
+    """
+    try:
+        while await find_problems(db):  # noqa: ASYNC110  # no event says that the database is back
+            await asyncio.sleep(_RETRY_INTERVAL)
+        if os.read(token, 1):
+            sys.stdout.write(await _text(settings, db))
+            sys.stdout.flush()
+    except BlockingIOError:  # another process has shown it, or this one before it was restarted
+        return
+    except Exception:  # redirects do not depend on it
+        log.exception("the welcome message could not be shown")
 
 
-async def _text(db: "Database", settings: Settings) -> str:
-    from waypost import auth
-
+async def _text(settings: Settings, db: Database) -> str:
     accounts = await auth.list_accounts(db)
     if accounts:
         return _LATER_START.format(base_url=settings.base_url, owner=accounts[-1].email)
     if sys.stdout.isatty():
-        return await _create_owner(db, settings)
+        return await _create_owner(settings, db)
     path = settings.data_dir.absolute() / FILE
     private_files.write(path, "")  # fails before the key is created, not after
-    private_files.write(path, await _create_owner(db, settings))
+    private_files.write(path, await _create_owner(settings, db))
     return _IN_FILE.format(base_url=settings.base_url, owner=OWNER, path=path)
 
 
-async def _create_owner(db: "Database", settings: Settings) -> str:
+async def _create_owner(settings: Settings, db: Database) -> str:
     """Create the owner's account and key, and return the message with them."""
-    # imported on the first start only, because it loads all of the application
-    from waypost import auth
-    from waypost.auth import sign_in
-    from waypost.auth.deps import new_deps
-    from waypost.kit import clock
-
     now, days = clock.now(), settings.trial_days
     owner = await auth.create_account(db, email=OWNER, name="Owner", plan="lifetime", now=now, trial_days=days)
     _, key = await auth.create_key(db, account_id=owner.id, name="First key", scopes=auth.SCOPES, now=now)
@@ -86,23 +89,3 @@ async def _create_owner(db: "Database", settings: Settings) -> str:
     return _FIRST_START.format(
         base_url=settings.base_url, owner=OWNER, key=key, body=body, short_url=short_url, sign_in_link=link
     )
-
-
-async def _until_ready(settings: Settings, host: str, port: int, stop: asyncio.Event) -> None:
-    address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # wildcards cannot be connected to
-    while not stop.is_set():
-        with contextlib.suppress(OSError, TimeoutError):
-            async with asyncio.timeout(5):
-                if await _is_ready(address, port, urlsplit(settings.base_url).netloc):
-                    return
-        await asyncio.sleep(0.1)
-
-
-async def _is_ready(host: str, port: int, name: str) -> bool:
-    """Request /readyz. The parent listens before a web process accepts, so the first request waits for it."""
-    reader, writer = await asyncio.open_connection(host, port)
-    try:
-        writer.write(f"GET /readyz HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n".encode())
-        return b" 200 " in await reader.readline()
-    finally:
-        writer.close()

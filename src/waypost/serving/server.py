@@ -28,6 +28,7 @@ class WebServer(uvicorn.Server):
         super().__init__(config)
         self._tls = tls
         self._tls_sockets = tls_sockets
+        self.is_accepting = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
@@ -36,6 +37,7 @@ class WebServer(uvicorn.Server):
                 bound.listen(self.config.backlog)
                 listener = TlsListener(bound, self._tls, self._protocol)
                 self.servers.append(listener)  # type: ignore[arg-type]  # uvicorn calls only what it has
+        self.is_accepting.set()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

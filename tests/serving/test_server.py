@@ -11,7 +11,7 @@ import structlog
 import trustme
 import uvloop
 
-from waypost.web.server import TlsListener
+from waypost.serving.server import TlsListener
 
 CA = trustme.CA()
 

@@ -1,11 +1,13 @@
 """Liveness and readiness, and the application of a process that serves nothing else."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from fastapi import APIRouter, FastAPI
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from waypost.database import Database
@@ -13,15 +15,17 @@ from waypost.database.schema import pending
 from waypost.kit.errors import Unavailable, WaypostError
 from waypost.redirect.asgi import with_headers
 from waypost.redirect.state import NOSNIFF
-from waypost.web import envelope
+from waypost.serving.status import headers_of, status_of
 
 
-def new_probes() -> FastAPI:
-    """Return an application without endpoints. Errors have no body, as on an unknown host."""
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
-    app.add_middleware(_NoSniff)
-    app.add_exception_handler(HTTPException, _bare)
-    app.add_exception_handler(WaypostError, _bare)
+def new_probe_app(routes: Sequence[BaseRoute]) -> Starlette:
+    """Return an application of these routes. Errors have no body, as on an unknown host."""
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(_NoSniff)],
+        exception_handlers={HTTPException: _bare, WaypostError: _bare},
+    )
+    app.router.redirect_slashes = False
     return app
 
 
@@ -39,28 +43,26 @@ async def _bare(_request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         return Response(status_code=error.status_code, headers=error.headers)
     assert isinstance(error, WaypostError)  # noqa: S101  # registered for these two alone
-    return Response(status_code=envelope.error_response(error).status_code, headers=envelope.headers_of(error))
+    return Response(status_code=status_of(error), headers=headers_of(error))
 
 
-def health_endpoints(db: Database, *, is_shutting_down: Callable[[], bool]) -> APIRouter:
+def health_routes(db: Database, *, is_shutting_down: Callable[[], bool]) -> list[BaseRoute]:
     """Probes for load balancers and supervisors. `is_shutting_down`: readiness fails, new requests go elsewhere."""
-    router = APIRouter(include_in_schema=False)
 
-    @router.get("/healthz")
-    async def healthz() -> JSONResponse:
+    async def healthz(_request: Request) -> JSONResponse:
         return JSONResponse({"status": "ok"})
 
-    @router.get("/readyz")
-    async def readyz() -> JSONResponse:
-        reasons = ["stopping"] if is_shutting_down() else await _find_problems(db)
+    async def readyz(_request: Request) -> JSONResponse:
+        reasons = ["This process is shutting down."] if is_shutting_down() else await find_problems(db)
         if reasons:
             return JSONResponse({"status": "unavailable", "reasons": reasons}, 503, {"Retry-After": "1"})
         return JSONResponse({"status": "ready"})
 
-    return router
+    return [Route("/healthz", healthz, include_in_schema=False), Route("/readyz", readyz, include_in_schema=False)]
 
 
-async def _find_problems(db: Database) -> list[str]:
+async def find_problems(db: Database) -> list[str]:
+    """Return why requests cannot be served, for people. Empty if they can."""
     try:
         present, newest = await pending(db)
     except Unavailable as error:

@@ -15,8 +15,8 @@ from resources.webhooks.scripted import queue_up, subscribe
 from waypost import metrics
 from waypost.database import Database, KeyRing
 from waypost.metrics import Gauge
+from waypost.serving.internal import metrics_route
 from waypost.web import new_api
-from waypost.web.internal import metrics_endpoint
 
 PROXY = "10.0.0.7"
 VISITOR = "203.0.113.9"
@@ -31,7 +31,7 @@ async def ask(
         return [Gauge("waiting", "Those that wait.", 3)]
 
     app = new_api()
-    app.include_router(metrics_endpoint(data_dir, gauges, trusted=TRUSTED, own_hosts=["app.test", "go.test:8000"]))
+    app.router.routes.append(metrics_route(data_dir, gauges, trusted=TRUSTED, own_hosts=["app.test", "go.test:8000"]))
     transport = httpx.ASGITransport(app, client=(peer, 1234))
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     async with httpx.AsyncClient(transport=transport, base_url="http://app.test") as client:

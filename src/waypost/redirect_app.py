@@ -1,0 +1,115 @@
+"""What a redirect process answers: redirects, probes and ACME challenges. Loads neither API nor dashboard."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from functools import partial
+
+from starlette.requests import Request
+from starlette.types import ASGIApp
+
+from waypost.database import Database, KeyRing
+from waypost.kit.clock import Clock, now
+from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
+from waypost.probes import probe_routes
+from waypost.redirect import ChangeFeed, HostTable, RedirectState, RouteTable, Spool
+from waypost.redirect.asgi import RedirectApp
+from waypost.resources import domains
+from waypost.resources.clicks.intake.bots import detect_bot
+from waypost.resources.domains import tls_api
+from waypost.resources.links.bot_pages import find_bot_page
+from waypost.resources.links.route_source import open_route_source
+from waypost.secret_key import secret_text
+from waypost.serving.client_address import is_https
+from waypost.serving.probes import new_probe_app
+from waypost.settings import Settings
+from waypost.worker.loop import cancel
+
+_HOSTS_IN_MEMORY = 50_000
+_READ_TIMEOUT = 2.0  # seconds per statement
+
+
+@dataclass(frozen=True, slots=True)
+class WebProcess:
+    """The parts of a web process, valid inside `open_full_app` or `open_redirect_app`."""
+
+    app: RedirectApp
+    state: RedirectState
+    db: Database
+    tasks: "list[asyncio.Task[None]]"
+    """Background tasks. A task that ends by itself has failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RedirectParts:
+    """What responds to visits in every web process."""
+
+    state: RedirectState
+    db: Database
+    feed: ChangeFeed
+    hosts: HostTable
+    task: "asyncio.Task[None]"
+
+    def app(self, settings: Settings, app: ASGIApp) -> RedirectApp:
+        bot_page = partial(find_bot_page, self.db, settings.shared_domain, settings.base_url)
+        return RedirectApp(self.state, app, bot_page, lambda scope: is_https(Request(scope), settings.trusted_proxies))
+
+
+@contextlib.asynccontextmanager
+async def open_redirect_app(
+    settings: Settings,
+    *,
+    clock: Clock = now,
+    time_ns: Callable[[], int] = time.time_ns,
+    is_shutting_down: Callable[[], bool] = lambda: False,
+) -> AsyncIterator[WebProcess]:
+    """Open redirects, probes and ACME challenges, without API and dashboard."""
+    async with open_redirect_parts(settings, time_ns) as redirects:
+        routes = probe_routes(settings, redirects.db, clock, is_shutting_down)
+        if settings.tls:
+            routes.append(tls_api.challenge_route(redirects.db))
+        app = redirects.app(settings, new_probe_app(routes))
+        yield WebProcess(app, redirects.state, redirects.db, [redirects.task])
+
+
+@contextlib.asynccontextmanager
+async def open_redirect_parts(settings: Settings, time_ns: Callable[[], int]) -> AsyncIterator[RedirectParts]:
+    async with contextlib.AsyncExitStack() as stack:
+        db = Database(settings.database, read_timeout=_READ_TIMEOUT)
+        stack.push_async_callback(db.close)
+        feed = ChangeFeed(settings.data_dir / "run" / "changes")
+        stack.callback(feed.close)
+        source = open_route_source(db, settings.shared_domain, KeyRing.from_setting(secret_text(settings)))
+        stack.callback(source.close)
+        table = RouteTable(
+            source, feed, capacity=settings.routes_in_memory, shared_host=settings.shared_domain.encode()
+        )
+        spool = Spool(settings.data_dir / "spool", limit=settings.spool_limit_mb << 20)
+        stack.callback(spool.close)
+        hosts = HostTable(domains.HostSource(db), feed, capacity=_HOSTS_IN_MEMORY)
+        task = asyncio.create_task(source.follow([table, hosts]))
+        stack.push_async_callback(cancel, [task])
+        yield RedirectParts(_redirect_state(settings, table, hosts, spool, time_ns), db, feed, hosts, task)
+
+
+def _is_bot(user_agent: bytes) -> bool:
+    return detect_bot(user_agent) is not None
+
+
+def _redirect_state(
+    settings: Settings, table: RouteTable, hosts: HostTable, spool: Spool, time_ns: Callable[[], int]
+) -> RedirectState:
+    return RedirectState(
+        table,
+        hosts,
+        spool,
+        is_bot=_is_bot,
+        shared_host=settings.shared_domain,
+        app_host=settings.base_host,
+        app_segments={"", *RESERVED},
+        all_hosts_segments=INFRASTRUCTURE,
+        has_https=settings.base_url.startswith("https:"),
+        time_ns=time_ns,
+    )

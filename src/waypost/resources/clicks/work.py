@@ -1,0 +1,50 @@
+"""What the worker runs of clicks: the drainer, retention and statistics."""
+
+from contextlib import AsyncExitStack
+from urllib.parse import urlsplit
+
+from waypost.database import Database
+from waypost.kit.clock import now
+from waypost.resources.clicks.click_stores import new_clickhouse_store
+from waypost.resources.clicks.intake import countries
+from waypost.resources.clicks.intake.drain import Drainer
+from waypost.resources.clicks.intake.steps import IntakeSettings
+from waypost.resources.clicks.retention import Retention
+from waypost.resources.clicks.stats.top_values_refresher import TopValuesRefresher
+from waypost.secret_key import derived_key
+from waypost.settings import Settings
+from waypost.worker.loop import POLL_INTERVAL
+from waypost.worker.run import WorkerParts
+
+
+def worker_parts(settings: Settings, db: Database, stack: AsyncExitStack) -> WorkerParts:
+    if settings.clickhouse_url:
+        return _clickhouse_worker_parts(settings, db, stack)
+    drainer = Drainer(db, settings.data_dir / "spool", _intake_settings(settings))
+    stack.push_async_callback(drainer.close)
+    retention, top_values = Retention(db, settings.click_retention_days, clock=now), TopValuesRefresher(db, clock=now)
+    return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), (3600, retention.step), (3600, top_values.step)])
+
+
+def _clickhouse_worker_parts(settings: Settings, db: Database, stack: AsyncExitStack) -> WorkerParts:
+    # imported late: few installations have a ClickHouse server
+    from waypost.resources.clicks.clickhouse.drain import ClickHouseDrainer  # noqa: PLC0415
+    from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter  # noqa: PLC0415
+
+    store = new_clickhouse_store(settings)
+    stack.push_async_callback(store.close)
+    drainer = ClickHouseDrainer(db, store, settings.data_dir / "spool", _intake_settings(settings))
+    stack.push_async_callback(drainer.close)
+    visitors = VisitorCounter(db, store.client, clock=now)
+    return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), (3600, visitors.step)])
+
+
+def _intake_settings(settings: Settings) -> IntakeSettings:
+    return IntakeSettings(
+        settings.trusted_proxies,
+        settings.ip_privacy,
+        countries.open_countries(settings.geoip_database).of,
+        derived_key(settings, "visitors"),
+        settings.shared_domain,
+        urlsplit(settings.base_url).scheme,
+    )

@@ -1,0 +1,65 @@
+"""Makes what the worker runs from the settings: queues, periodic steps and the handlers of jobs.
+
+Each resource makes its own in `resources.<name>.work`. This module connects them.
+"""
+
+import sys
+from contextlib import AsyncExitStack
+from functools import partial
+
+from waypost.auth import rate_limit_steps, sign_in
+from waypost.auth.deps import new_deps as new_auth_deps
+from waypost.database import Database, KeyRing
+from waypost.kit.clock import now
+from waypost.outbound import Mailer, Outbound, Poster
+from waypost.redirect import ChangeFeed
+from waypost.resources import domains, plan
+from waypost.resources.account import account_deletion
+from waypost.resources.clicks import work as clicks_work
+from waypost.resources.domains import work as domains_work
+from waypost.resources.links import domain_detach
+from waypost.resources.links import work as links_work
+from waypost.resources.pixels import work as pixels_work
+from waypost.resources.plan import work as plan_work
+from waypost.resources.webhooks import work as webhooks_work
+from waypost.secret_key import secret_text
+from waypost.settings import Settings
+from waypost.wiring import domain_deps, outbound_client
+from waypost.worker import mail
+from waypost.worker.jobs import Handlers, JobRunner
+from waypost.worker.run import WorkerParts
+
+
+def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: AsyncExitStack) -> list[WorkerParts]:
+    client, deps = outbound_client(settings), domain_deps(settings, db, feed, now)
+    key_ring = KeyRing.from_setting(secret_text(settings))
+    poster = Poster(client)
+    stack.push_async_callback(poster.close)
+    return [
+        WorkerParts([JobRunner(handlers(settings, db, client, deps, feed), clock=now)], rate_limit_steps(db)),
+        links_work.worker_parts(settings, db, now),
+        webhooks_work.worker_parts(settings, db, poster, key_ring),
+        pixels_work.worker_parts(settings, db, poster, key_ring),
+        domains_work.worker_parts(settings, deps, client, key_ring),
+        clicks_work.worker_parts(settings, db, stack),
+    ]
+
+
+def handlers(settings: Settings, db: Database, client: Outbound, deps: domains.Deps, feed: ChangeFeed) -> Handlers:
+    """Return the handlers of the general queue by job name."""
+    image_store = links_work.new_image_store(settings, db, now)
+    return {
+        domain_detach.JOB: partial(domain_detach.detach_links, db),
+        sign_in.JOB: partial(sign_in.send_password_reset, new_auth_deps(settings, db, now)),
+        mail.JOB: mail.handler(mail_sender(settings)),
+        plan.JOB: partial(plan.cancel_subscriptions, plan_work.new_stripe(settings, client)),
+        account_deletion.JOB: account_deletion.AccountDeletion(db, feed.publish, deps, image_store, now),
+    }
+
+
+def mail_sender(settings: Settings) -> mail.SendMail:
+    url = settings.smtp_url.get_secret_value() if settings.smtp_url else ""
+    if url:
+        return Mailer(url, settings.sender, settings.outbound_ca_file, clock=now).send
+    is_on_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return mail.log_mail if is_on_terminal else mail.MailDirectory(settings.data_dir / "mail", clock=now).write
