@@ -2,34 +2,24 @@
 
 import itertools
 import random
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from people import BASE_URL, START
-from resources.clicks.visited import Env, fill, moment, new_click, open_env, some_clicks, spread
+from resources.clicks.visited import Env, moment, new_click, some_clicks, spread
 from sqlalchemy import insert
 
-from waypost.database import Database
 from waypost.kit.clock import DAY, microseconds, timestamp
 from waypost.resources import links
 from waypost.resources.clicks.days import DaySlice
 from waypost.resources.clicks.listing import list_latest, slices
 from waypost.resources.clicks.model import Click, Subject, click_retention
 from waypost.resources.clicks.schemas import to_json
-from waypost.resources.clicks.sql_store import SqlReader
 from waypost.resources.links import store
 
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture
-async def env(db: Database, tmp_path: Path) -> AsyncIterator[Env]:
-    async with open_env(db, tmp_path) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -56,7 +46,7 @@ async def test_lists_clicks_of_a_link_and_of_an_account(env: Env, link: links.Li
     click = new_click(
         link, START, ip="192.0.2.1", country="DE", visitor_id=-2, referrer="https://news.example/a", is_scan=True
     )
-    await fill(env.db, [older, click])
+    await env.fill([older, click])
     reported = {
         "id": to_json(click)["id"],
         "link_id": str(link.id),
@@ -97,7 +87,7 @@ async def test_pages_over_busy_and_empty_days(env: Env, link: links.Link) -> Non
     made = some_clicks(link, moments, chance)
     made[0].at = made[1].at = microseconds(START)  # of one moment, the later id is the newer
     made[0].day = made[1].day = made[-1].day
-    await fill(env.db, made)
+    await env.fill(made)
     people = [click for click in made if click.kind == "human"]
     for per_page in (7, 15, 100):
         assert await ids(env, "/clicks", per_page=per_page) == newest(people)
@@ -127,7 +117,7 @@ async def test_filters_by_every_field(env: Env, link: links.Link) -> None:
     chance = random.Random(2)
     made = some_clicks(link, spread(START - 72 * HOUR, START, 150, chance), chance)
     other = await env.link()
-    await fill(env.db, made + some_clicks(other, [START], chance))
+    await env.fill(made + some_clicks(other, [START], chance))
     for query in FILTERS:
         env.clock.move(timedelta(minutes=1))  # with a new budget of requests
         kind = query.get("kind", "human")
@@ -147,7 +137,7 @@ async def test_filters_by_time(env: Env, link: links.Link) -> None:
     ends = [None, START - HOUR, START - timedelta(microseconds=1), START + 999 * HOUR]
     partial_days = [at for at in (*starts, *ends) if at and at <= START]
     made = some_clicks(link, [*spread(START - 72 * HOUR, START, 100, chance), *partial_days], chance)
-    await fill(env.db, made)
+    await env.fill(made)
     for start, end, more in itertools.product(starts, ends, ({}, {"country": "DE"})):
         env.clock.move(timedelta(minutes=1))  # with a new budget of requests
         found = [
@@ -161,7 +151,7 @@ async def test_filters_by_time(env: Env, link: links.Link) -> None:
 
 
 async def test_clicks_of_a_deleted_link_stay_in_the_account(env: Env, link: links.Link) -> None:
-    await fill(env.db, [new_click(link)])
+    await env.fill([new_click(link)])
     async with env.db.write() as tx:
         await store.mark_deleted(tx, link, START)
     assert (await env.shown("/clicks"))["meta"]["total"] == 1
@@ -170,7 +160,7 @@ async def test_clicks_of_a_deleted_link_stay_in_the_account(env: Env, link: link
 
 
 async def test_another_account_s_link_is_missing(env: Env, link: links.Link) -> None:
-    await fill(env.db, [new_click(link)])
+    await env.fill([new_click(link)])
     answers = [
         await env.get(path, env.bob, **query)
         for path, query in (
@@ -186,7 +176,7 @@ async def test_another_account_s_link_is_missing(env: Env, link: links.Link) -> 
 
 async def test_leaves_out_clicks_past_retention(env: Env, link: links.Link) -> None:
     gone, kept = new_click(link, START - 24 * HOUR), new_click(link)
-    await fill(env.db, [gone, kept])
+    await env.fill([gone, kept])
     async with env.db.write() as tx:
         await tx.execute(insert(click_retention), {"id": 1, "kept_since": kept.day})
     assert await ids(env, "/clicks") == [to_json(kept)["id"]]
@@ -236,7 +226,7 @@ async def test_rejects_invalid_values(env: Env, query: str, name: str) -> None:
 
 @pytest.mark.parametrize("period", [("0001-01-01", "9999-12-31"), ("0001-01-01", "0001-01-02")])
 async def test_accepts_times_far_away(env: Env, link: links.Link, period: tuple[str, str]) -> None:
-    await fill(env.db, [new_click(link)])
+    await env.fill([new_click(link)])
     total = (await env.shown("/clicks", from_=period[0], to=period[1]))["meta"]["total"]
     assert total == (period == ("0001-01-01", "9999-12-31"))
 
@@ -245,7 +235,7 @@ async def test_accepts_times_far_away(env: Env, link: links.Link, period: tuple[
     ("query", "total"), [({"to": "0001-01-01"}, 0), ({"from_": "0001-01-01"}, 1), ({"to": "9999-12-31"}, 1)]
 )
 async def test_accepts_one_end_far_away(env: Env, link: links.Link, query: dict[str, str], total: int) -> None:
-    await fill(env.db, [new_click(link)])
+    await env.fill([new_click(link)])
     for path in ("/clicks", f"/links/{link.id}/clicks"):
         assert (await env.shown(path, **query))["meta"]["total"] == total
 
@@ -262,7 +252,7 @@ async def test_rejects_a_period_in_the_future(env: Env, link: links.Link) -> Non
 
 @pytest.mark.parametrize("offset", ["+01:00", "+0100", "%2B01:00"])
 async def test_accepts_an_unencoded_plus_in_an_offset(env: Env, link: links.Link, offset: str) -> None:
-    await fill(env.db, [new_click(link, START - HOUR * 2)])
+    await env.fill([new_click(link, START - HOUR * 2)])
     for start, total in (("2030-01-01T10:59:59.5", 1), ("2030-01-01T11:00:01", 0)):
         answer = await env.client.get(f"/api/v1/clicks?from={start}{offset}", headers=env.alice.headers)
         assert (answer.status_code, answer.json()["meta"]["total"]) == (200, total)
@@ -289,10 +279,10 @@ async def test_finds_the_latest_clicks_of_long_ago(env: Env, link: links.Link) -
     ago = [0, 0, 1, 40, 90, 90, 300, 1000]
     people = [new_click(link, START - timedelta(days=days, minutes=place)) for place, days in enumerate(ago)]
     robots = [new_click(link, START, kind="crawler"), new_click(link, START - timedelta(days=90), kind="preview")]
-    await fill(env.db, [*people, *robots])
+    await env.fill([*people, *robots])
     async with env.db.read() as tx:
         for subject in (Subject(link.account_id, link.id), Subject(link.account_id)):
             for most in range(1, len(people) + 2):
-                found = await list_latest(SqlReader(tx), subject, most)
+                found = await list_latest(env.click_store.reader(tx), subject, most)
                 assert [to_json(click)["id"] for click in found] == newest(people)[:most]
-        assert await list_latest(SqlReader(tx), Subject(uuid4()), 3) == []
+        assert await list_latest(env.click_store.reader(tx), Subject(uuid4()), 3) == []

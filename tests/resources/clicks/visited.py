@@ -14,14 +14,25 @@ from uuid import UUID
 import httpx
 from fastapi import APIRouter
 from people import BASE_URL, START, FakeClock, Person, new_client, new_person
-from sqlalchemy import insert
+from sqlalchemy import delete, insert
 
 from waypost.database import Database
 from waypost.kit.clock import DAY, from_microseconds, microseconds
 from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks import api
-from waypost.resources.clicks.model import DIMENSIONS, WHOLE_DAY, Click, click_dimensions, click_totals, clicks
+from waypost.resources.clicks.click_store import ClickStore
+from waypost.resources.clicks.clickhouse.store import ClickHouseStore
+from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.model import (
+    DIMENSIONS,
+    WHOLE_DAY,
+    Click,
+    click_dimensions,
+    click_retention,
+    click_totals,
+    clicks,
+)
 from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.clicks.stats import api as stats_api
 from waypost.resources.links import add_clicks, store
@@ -39,6 +50,24 @@ class Env:
     clock: FakeClock
     alice: Person
     bob: Person
+    click_store: ClickStore
+
+    async def fill(self, made: Sequence[Click], subjects: Sequence[str] = ("link_id", "account_id")) -> None:
+        if isinstance(self.click_store, ClickHouseStore):
+            await fill_clickhouse(self.db, self.click_store, made)
+        else:
+            await fill(self.db, made, subjects)
+
+    async def delete_clicks(self, kept_since: int) -> None:
+        """As retention does, all of them."""
+        if isinstance(self.click_store, ClickHouseStore):
+            counter = VisitorCounter(self.db, self.click_store.client, clock=self.clock)
+            while await counter.count_next(0, kept_since):
+                pass
+            await self.click_store.client.command("TRUNCATE TABLE clicks")
+        async with self.db.write() as tx:
+            await tx.execute(delete(clicks))
+            await tx.execute(insert(click_retention), {"id": 1, "kept_since": kept_since})
 
     async def link(self, who: Person | None = None, **fields: Any) -> links.Link:
         made = new_link((who or self.alice).account_id, **fields)
@@ -59,21 +88,24 @@ class Env:
         return (await self.shown(f"/links/{link.id}/stats", **query))["data"]
 
 
-def _endpoints(guard: Guard, db: Database, clock: FakeClock) -> APIRouter:
+def _endpoints(guard: Guard, db: Database, click_store: ClickStore, clock: FakeClock) -> APIRouter:
     router = APIRouter()
-    router.include_router(api.endpoints(db, SqlClickStore(), guard, base_url=BASE_URL, clock=clock))
-    router.include_router(stats_api.endpoints(db, SqlClickStore(), guard, shared_domain=SHARED, clock=clock))
+    router.include_router(api.endpoints(db, click_store, guard, base_url=BASE_URL, clock=clock))
+    router.include_router(stats_api.endpoints(db, click_store, guard, shared_domain=SHARED, clock=clock))
     return router
 
 
 @contextlib.asynccontextmanager
 async def open_env(
-    db: Database, directory: Path, new: Callable[[Database, str], Awaitable[Person]] = new_person
+    db: Database,
+    directory: Path,
+    new: Callable[[Database, str], Awaitable[Person]] = new_person,
+    click_store: ClickStore | None = None,
 ) -> AsyncIterator[Env]:
-    clock = FakeClock()
+    clock, click_store = FakeClock(), click_store or SqlClickStore()
     alice, bob = await new(db, "Alice"), await new(db, "Bob")
-    async with new_client(db, directory, _endpoints, db, clock, clock=clock) as client:
-        yield Env(db, client, clock, alice, bob)
+    async with new_client(db, directory, _endpoints, db, click_store, clock, clock=clock) as client:
+        yield Env(db, client, clock, alice, bob, click_store)
 
 
 def new_link(account_id: UUID, **fields: Any) -> links.Link:
@@ -130,12 +162,22 @@ async def fill(db: Database, made: Sequence[Click], subjects: Sequence[str] = ("
         for click in made
     ]
     rows = [{column.name: row[column.name] for column in clicks.c} for row in rows]
-    counts = Counter((click.link_id, click.account_id) for click in made if click.kind == "human")
     async with db.write() as tx:
         await tx.execute(insert(clicks), rows)
         await tx.execute(insert(click_totals), totals(made, subjects))
         if dims := dimensions(made, subjects):
             await tx.execute(insert(click_dimensions), dims)
+    await _add_counters(db, made)
+
+
+async def fill_clickhouse(db: Database, click_store: ClickHouseStore, made: Sequence[Click]) -> None:
+    await click_store.insert(made, f"{new_id()}:0-1")
+    await _add_counters(db, made)
+
+
+async def _add_counters(db: Database, made: Sequence[Click]) -> None:
+    counts = Counter((click.link_id, click.account_id) for click in made if click.kind == "human")
+    async with db.write() as tx:
         await add_clicks(tx, [(*its, count) for its, count in counts.items()])
         await add_scans(tx, Counter(click.link_id for click in made if click.kind == "human" and click.is_scan))
 

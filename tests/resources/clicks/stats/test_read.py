@@ -2,9 +2,8 @@
 
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
@@ -14,13 +13,11 @@ from domains import domain
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from people import START
-from resources.clicks.visited import SHARED, Env, fill, moment, new_click, open_env, some_clicks, spread
-from sqlalchemy import delete, insert
+from resources.clicks.visited import SHARED, Env, moment, new_click, some_clicks, spread
 
-from waypost.database import Database
 from waypost.kit.clock import parse_timestamp, timestamp
 from waypost.resources import links
-from waypost.resources.clicks.model import Click, click_retention, clicks
+from waypost.resources.clicks.model import Click
 from waypost.resources.links import store
 
 HOUR = timedelta(hours=1)
@@ -37,12 +34,6 @@ CHANGES = [
     ("UTC", "2029-06-01T00:00"),
 ]
 """Zones, and a moment at which clocks there change if they do."""
-
-
-@pytest.fixture
-async def env(db: Database, tmp_path: Path) -> AsyncIterator[Env]:
-    async with open_env(db, tmp_path) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -99,7 +90,7 @@ async def test_shows_the_statistics_of_a_link(env: Env, link: links.Link) -> Non
         new_click(link, START - HOUR, visitor_id=2, country="FR"),
         new_click(link, START - HOUR, visitor_id=3, kind="crawler", bot="Googlebot"),
     ]
-    await fill(env.db, made)
+    await env.fill(made)
     stats = await env.stats(link)
     series = stats.pop("series")
     assert stats == {
@@ -134,7 +125,7 @@ async def test_shows_the_statistics_of_an_account(env: Env, link: links.Link) ->
     other, gone = await env.link(domain_id=own, slug="b"), await env.link()
     foreign = await env.link(env.bob)
     made = [new_click(one, visitor_id=1) for one in (link, other, other, gone, gone, gone)]
-    await fill(env.db, [*made, new_click(foreign)])
+    await env.fill([*made, new_click(foreign)])
     async with env.db.write() as tx:
         await store.mark_deleted(tx, gone, START)
     stats = (await env.shown("/stats"))["data"]
@@ -158,7 +149,7 @@ async def test_statistics_equal_a_count_of_clicks(env: Env, zone: str, change: s
         *spread(middle - 3 * DAY, middle + 40 * DAY, 180, chance),
     ]
     made, others = some_clicks(link, around, chance), some_clicks(other, around[::3], chance)
-    await fill(env.db, made + others)
+    await env.fill(made + others)
     exact = [middle - DAY, middle - 90 * timedelta(minutes=1), middle, middle + 3 * HOUR, middle + 36 * DAY]
     for _ in range(14):
         ragged = spread(middle - 2 * DAY, middle + 2 * DAY, 2, chance)
@@ -198,7 +189,7 @@ async def test_any_visits_in_any_time_range(
     made = [new_click(link, middle + at, kind=kind) for at, _, kind in visits]
     for click, (_, visitor, _) in zip(made, visits, strict=True):
         click.visitor_id = click.day * 10 + visitor
-    await fill(env.db, made, ["link_id"])
+    await env.fill(made, ["link_id"])
     start, end = (middle + edge for edge in edges)
     query = {"from_": timestamp(start), "to": timestamp(end), "interval": interval, "timezone": zone}
     check(await env.stats(link, **query), made, start, end)
@@ -218,7 +209,7 @@ async def test_all_time_equals_the_link_counter(env: Env, link: links.Link) -> N
     """Also of clicks that a clock ahead of ours wrote, and of those from before the link as our clock has it."""
     chance = random.Random(5)
     moments = [START + timedelta(seconds=2), START + 13 * HOUR, *spread(START - 900 * DAY, START, 100, chance)]
-    await fill(env.db, some_clicks(link, moments, chance))
+    await env.fill(some_clicks(link, moments, chance))
     for interval in ("day", "week", "month"):
         stats = await env.stats(link, from_="1970-01-01", interval=interval, timezone="Europe/Berlin")
         async with env.db.read() as tx:
@@ -230,7 +221,7 @@ async def test_all_time_equals_the_link_counter(env: Env, link: links.Link) -> N
 async def test_clicks_of_clocks_that_are_ahead_are_included(env: Env, link: links.Link, ahead: timedelta) -> None:
     """It is counted up to now, but not up to a moment that is over."""
     made = [new_click(link, START + ahead), new_click(link, START - HOUR), new_click(link, START - 90 * DAY)]
-    await fill(env.db, made)
+    await env.fill(made)
     for query, count in (({}, 3), ({"to": timestamp(START + HOUR)}, 3), ({"to": timestamp(START - HOUR / 2)}, 2)):
         stats = await env.stats(link, from_="1970-01-01", interval="month", **query)
         assert stats["clicks"] == sum(entry["clicks"] for entry in stats["series"]) == count
@@ -243,7 +234,7 @@ async def test_clicks_of_clocks_that_are_ahead_are_included(env: Env, link: link
 async def test_lists_have_the_fifty_largest_values(env: Env, link: links.Link) -> None:
     made = [new_click(link, country=f"{chr(65 + i % 26)}{chr(65 + i // 26)}", visitor_id=i) for i in range(60)]
     made += [new_click(link, START - HOUR, country=country) for country in ("ZZ", "aa")]
-    await fill(env.db, made)
+    await env.fill(made)
     stats = await env.stats(link, from_=timestamp(START - HOUR))
     assert stats["countries"] == values(made, "country")
     assert len(stats["countries"]) == 50
@@ -254,12 +245,10 @@ async def test_statistics_stay_without_click_rows(env: Env, link: links.Link) ->
     chance = random.Random(6)
     start = START - 10 * DAY
     made = some_clicks(link, [start, *spread(start, START, 200, chance)], chance)
-    await fill(env.db, made)
+    await env.fill(made)
     wide, narrow = timestamp(start), timestamp(start + timedelta(minutes=3))
     before = await env.stats(link, from_=wide, interval="hour")
-    async with env.db.write() as tx:
-        await tx.execute(delete(clicks))
-        await tx.execute(insert(click_retention), {"id": 1, "kept_since": new_click(link).day})
+    await env.delete_clicks(new_click(link).day)
     for begin in (wide, narrow):
         stats = await env.stats(link, from_=begin, interval="hour")
         assert {**stats, "from": wide} | {name: before[name] for name in ("countries", "referrers", "devices")} == {
