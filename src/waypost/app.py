@@ -8,8 +8,10 @@ import contextlib
 import gc
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
@@ -18,7 +20,7 @@ from starlette.types import ASGIApp
 
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
-from waypost.metrics import LazyCounter
+from waypost.metrics import Counter, MetricsFile, ReadGauges
 from waypost.probes import probe_routes
 from waypost.redirect import ChangeFeed, Connections, protocol_for
 from waypost.redirect.bounded import IDLE_TIMEOUT, bounded_protocol
@@ -27,6 +29,7 @@ from waypost.secret_key import secret_text
 from waypost.serving.probes import new_probe_app
 from waypost.serving.server import WebServer
 from waypost.settings import Settings
+from waypost.worker import queue_ages
 from waypost.worker.loop import WorkerLoop, cancel, every
 from waypost.worker.run import collect_garbage_rarely, work
 
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_MALFORMED = LazyCounter("waypost_malformed_requests_total", "Requests refused because they were not valid HTTP/1.1.")
+_MALFORMED = Counter("waypost_malformed_requests_total", "Requests refused because they were not valid HTTP/1.1.")
 _MAX_PROBE_CONNECTIONS = 256  # most descriptors of a worker are for webhook receivers
 _SHUTDOWN_TIMEOUT = 12  # seconds for open requests
 
@@ -57,7 +60,10 @@ async def run_web(
 
     `welcome`: file descriptor of the token for the message of the first start.
     """
-    async with _open_app(role)(settings, clock=clock, time_ns=time_ns, is_shutting_down=stop.is_set) as web:
+    async with (
+        _open_app(role)(settings, clock=clock, time_ns=time_ns, is_shutting_down=stop.is_set) as web,
+        _shared_metrics(settings.data_dir, "redirect" if role == "redirect" else "web", web.read_gauges),
+    ):
         tls = await _tls_context(settings, web) if tls_sockets else None
         connections = Connections(count_malformed=_MALFORMED.add)
         server = WebServer(_config(web.app, protocol_for(web.state, connections)), tls, tls_sockets)
@@ -105,6 +111,19 @@ async def _tls_context(settings: Settings, web: "WebProcess") -> "ssl.SSLContext
     return await tls_context(settings, web.db, KeyRing.from_setting(secret_text(settings)), web.tasks)
 
 
+@contextlib.asynccontextmanager
+async def _shared_metrics(data_dir: Path, kind: str, read_gauges: Sequence[ReadGauges]) -> AsyncIterator[None]:
+    """Write the metrics of this process for scrapes, once a second and at the end."""
+    file, stop = MetricsFile(data_dir, kind, read_gauges), asyncio.Event()
+    writing = asyncio.create_task(every(1, partial(asyncio.to_thread, file.write), stop=stop, retry_on=Exception))
+    try:
+        yield
+    finally:
+        stop.set()
+        await writing
+        file.close()
+
+
 def _config(app: ASGIApp, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
     return uvicorn.Config(
         app,
@@ -131,11 +150,17 @@ async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
         stack.callback(feed.close)
         parts = worker_parts(settings, db, feed, stack)
-        loops = [WorkerLoop(db, queue) for package in parts for queue in package.queues]
+        queues = [queue for package in parts for queue in package.queues]
+        loops = [WorkerLoop(db, queue) for queue in queues]
         periodic = [step for package in parts for step in package.periodic]
         collect_garbage_rarely()
+        ages = queue_ages.QueueAges(db, queues, clock=now)
+        periodic.append((queue_ages.INTERVAL, ages.step))
         log.info("worker started")
-        async with asyncio.TaskGroup() as group:
+        async with (
+            _shared_metrics(settings.data_dir, "worker", [db.gauges, ages.gauges]),
+            asyncio.TaskGroup() as group,
+        ):
             if sockets:
                 probes = new_probe_app(probe_routes(settings, db, now, stop.is_set))
                 group.create_task(_serve_probes(probes, sockets, stop))

@@ -1,60 +1,124 @@
-"""Counters of several processes, which any of them serves in Prometheus' text format.
+"""Metrics of several processes, which any of them serves in Prometheus' text format.
 
-Each counting process has its own files in one directory, in prometheus-client's multiprocess mode. The library is
-loaded at the first count or scrape, so that idle processes save its 4 MB.
+A process counts in memory, in plain numbers. Once a second it writes its totals to a file of its own; a scrape adds the
+files up. prometheus-client is loaded at the first scrape only: it takes 4 MB and a tenth of a second.
 """
 
 import contextlib
 import fcntl
 import itertools
+import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections import Counter as Counts
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import structlog
 
 if TYPE_CHECKING:
-    from prometheus_client import Counter
-    from prometheus_client.core import GaugeMetricFamily
+    from prometheus_client.core import Metric
 
 # ruff: noqa: PLC0415  # see above
 
 log = structlog.get_logger(__name__)
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # the library reads it, too
+LATENCY_BUCKETS = (
+    *(0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01),
+    *(0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0),
+)
+"""Seconds: from a redirect out of memory to a request that waits for the database."""
 _DIRECTORY = Path("run", "metrics")
-_KINDS = ("counter", "histogram")
-_SIZE = 65_536  # bytes of a file: hundreds of series; the library grows it if needed
+_SIZE = 65_536  # bytes of a file: thousands of numbers
+
+Labels = tuple[str, ...]
+Series = list[float]
+"""One number, or of a histogram the count of each bucket and then the sum."""
 
 
-class LazyCounter:
-    """A counter that is created at the first count: most processes never load the library."""
+class _Family(NamedTuple):
+    """All series of a metric."""
 
-    def __init__(self, name: str, help: str) -> None:  # noqa: A002  # the format's own word
-        self._name = name
-        self._help = help
-        self._counter: Counter | None = None
+    name: str
+    type: Literal["counter", "gauge", "histogram"]
+    help: str
+    labels: Labels
+    buckets: tuple[float, ...]
+    """Upper bounds."""
+    is_maximum: bool
+    """The highest value of all processes instead of their sum."""
+    series: dict[Labels, Series]
 
-    def add(self, count: int) -> None:
-        """Do nothing if the disk is full."""
-        if self._counter is None:
-            try:
-                start_counting()
-            except OSError as error:
-                log.warning("metric not counted until the process restarts", metric=self._name, error=str(error))
-                return
-            from prometheus_client import Counter
 
-            self._counter = Counter(self._name, self._help, registry=None)
-        self._counter.inc(count)
+_counted: dict[str, _Family] = {}
+"""The counters and histograms of this process by name."""
+
+
+class Counter:
+    """Create it in a module: its series without labels, and those of `starts`, are zero from the start of a process.
+
+    A series that appears with its first event hides that event: Prometheus would see no increase.
+    """
+
+    def __init__(self, name: str, help: str, labels: Labels = (), *, starts: Iterable[Labels] = ()) -> None:  # noqa: A002  # the format's own word
+        self._series = _register(_Family(name, "counter", help, labels, (), False, {}))
+        for values in starts if labels else [()]:
+            self.series(*values)
+
+    def add(self, count: float, *labels: str) -> None:
+        self.series(*labels)[0] += count
+
+    def series(self, *labels: str) -> Series:
+        """Return a list with one number, for code that adds to it without a call."""
+        return self._series.setdefault(labels, [0.0])
+
+
+class Histogram:
+    """See `Counter`."""
+
+    def __init__(
+        self,
+        name: str,
+        help: str,  # noqa: A002  # the format's own word
+        labels: Labels = (),
+        *,
+        buckets: tuple[float, ...] = LATENCY_BUCKETS,
+        starts: Iterable[Labels] = (),
+    ) -> None:
+        self._buckets = buckets
+        self._series = _register(_Family(name, "histogram", help, labels, buckets, False, {}))
+        for values in starts if labels else [()]:
+            self.series(*values)
+
+    def observe(self, value: float, *labels: str, count: int = 1) -> None:
+        series = self.series(*labels)
+        series[bisect_left(self._buckets, value)] += count
+        series[-1] += value * count
+
+    def series(self, *labels: str) -> Series:
+        return self._series.setdefault(labels, [0.0] * (len(self._buckets) + 2))
 
 
 class Gauge(NamedTuple):
+    """A value at this moment."""
+
     name: str
     help: str
     value: float
+    labels: Mapping[str, str] = {}
+    is_maximum: bool = False
+    """Of several processes, the highest value is shown instead of the sum."""
+
+
+ReadGauges = Callable[[], Iterable[Gauge]]
+
+
+def _register(family: _Family) -> dict[Labels, Series]:
+    _counted[family.name] = family
+    return family.series
 
 
 def reset_counters(data_dir: Path) -> None:
@@ -63,49 +127,140 @@ def reset_counters(data_dir: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     for path in directory.glob("*.lock"):
         if (lock := _lock(path)) is not None:
-            for kind in _KINDS:
-                (directory / f"{kind}_{path.stem}.db").unlink(missing_ok=True)
+            path.with_suffix(".json").unlink(missing_ok=True)
             os.close(lock)
-    os.environ[_VARIABLE] = str(directory)
 
 
-def start_counting() -> None:
-    """Call this before a process creates its first counter. Raise OSError if the disk is full.
+class MetricsFile:
+    """The file in which a process shares its metrics. It continues the counters of a process that has died.
 
-    Without `reset_counters`, as in tests, counters are kept in memory.
+    Files named by process id would accumulate, and counters would fall when they are deleted.
     """
-    if directory := os.environ.get(_VARIABLE):
-        slot = _free_slot(Path(directory))
-        for kind in _KINDS:
-            _reserve(Path(directory) / f"{kind}_{slot}.db")
-        from prometheus_client import values
 
-        values.ValueClass = values.MultiProcessValue(lambda: slot)  # type: ignore[no-untyped-call]
+    def __init__(self, data_dir: Path, kind: str, read_gauges: Sequence[ReadGauges] = ()) -> None:
+        """`kind`: of the process, such as "web". `read_gauges` are called for each `write`."""
+        self._directory = data_dir / _DIRECTORY
+        self._kind = kind
+        self._read_gauges = read_gauges
+        self._before: list[_Family] = []
+        self._lock: int | None = None
+        self._file: int | None = None
+        self._has_failed = False
+
+    def write(self) -> None:
+        """Call it once a second, off the event loop. Never raises: on a full disk, counting continues in memory."""
+        try:
+            if self._file is None:
+                self._file = self._open()
+            gauges = itertools.chain.from_iterable(read() for read in self._read_gauges)
+            _replace(self._file, _merge([*self._before, *_counted.values(), *map(_family_of, gauges)]))
+        except OSError as error:
+            if not self._has_failed:
+                log.warning("metrics not written, retrying", directory=str(self._directory), error=str(error))
+            self._has_failed = True
+        else:
+            self._has_failed = False
+
+    def close(self) -> None:
+        """Write for the last time. The next process of this kind continues the counters."""
+        self.write()
+        for fd in (self._file, self._lock):
+            if fd is not None:
+                os.close(fd)
+        self._file = self._lock = None
+
+    def _open(self) -> int:
+        """Prefer the file of a process of this kind that has died."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        if self._lock is None:
+            self._path, self._lock = next(
+                (path, lock)
+                for number in itertools.count()
+                if (lock := _lock(path := self._directory / f"{self._kind}-{number}.lock")) is not None
+            )
+        file = os.open(self._path.with_suffix(".json"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            self._before = [family for family in _read(file) if family.type != "gauge"]
+            os.posix_fallocate(file, 0, _SIZE)  # from now on a full disk does not matter
+        except OSError:
+            os.close(file)
+            raise
+        return file
 
 
-def render(data_dir: Path, gauges: Sequence[Gauge]) -> bytes:
-    """The counts of all processes since `reset_counters`, and these gauges."""
+def render(data_dir: Path, gauges: Iterable[Gauge]) -> bytes:
+    """The counts of all processes since `reset_counters`, the gauges of live processes, and these gauges."""
     from prometheus_client import CollectorRegistry, generate_latest
-    from prometheus_client.multiprocess import MultiProcessCollector
 
+    families, processes = [], Counts[str]()
+    for path in sorted((data_dir / _DIRECTORY).glob("*.lock")):
+        is_live = _is_locked(path)
+        if is_live:
+            processes[path.stem.rpartition("-")[0]] += 1
+        with contextlib.suppress(FileNotFoundError), path.with_suffix(".json").open("rb") as file:
+            families += [family for family in _read(file.fileno()) if is_live or family.type != "gauge"]
+    kinds = [
+        Gauge("waypost_processes", "Running processes by kind.", n, {"kind": kind}) for kind, n in processes.items()
+    ]
     registry = CollectorRegistry()
-    with contextlib.suppress(ValueError):  # no directory: no process has started on this machine
-        MultiProcessCollector(registry, str(data_dir / _DIRECTORY))  # type: ignore[no-untyped-call]
-    registry.register(_GaugeCollector(gauges))
+    registry.register(_Collector(_merge([*families, *map(_family_of, [*kinds, *gauges])])))
     return generate_latest(registry)
 
 
-def _free_slot(directory: Path) -> int:
-    """Prefer the files of a process that has died, and continue its counters.
+def _merge(families: Iterable[_Family]) -> list[_Family]:
+    """Add up the families of each name."""
+    merged: dict[str, _Family] = {}
+    for family in families:
+        total = merged.setdefault(family.name, family._replace(series={}))
+        if total[:-1] != family[:-1]:
+            continue  # counted by a process of another version, with other buckets
+        for labels, numbers in list(family.series.items()):  # a copy: the event loop may add a series
+            present = total.series.get(labels)
+            combine = max if family.is_maximum else add
+            total.series[labels] = list(map(combine, present, numbers)) if present else list(numbers)
+    return list(merged.values())
 
-    Files named by process id would accumulate.
-    """
-    return next(slot for slot in itertools.count() if _lock(directory / f"{slot}.lock") is not None)
+
+def _family_of(gauge: Gauge) -> _Family:
+    series = {tuple(gauge.labels.values()): [float(gauge.value)]}
+    return _Family(gauge.name, "gauge", gauge.help, tuple(gauge.labels), (), gauge.is_maximum, series)
+
+
+def _replace(file: int, families: Iterable[_Family]) -> None:
+    """Skip it while another process reads: never wait for one that may be stopped. Raises OSError."""
+    line = json.dumps([[*family[:-1], list(family.series.items())] for family in families]) + "\n"
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
+    try:
+        os.pwrite(file, line.encode(), 0)
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def _read(file: int) -> list[_Family]:
+    """Return nothing from a file that its process was killed in the middle of writing."""
+    fcntl.flock(file, fcntl.LOCK_SH)
+    try:
+        line = os.pread(file, os.fstat(file).st_size, 0).partition(b"\n")[0]
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)
+    try:
+        rows = json.loads(line)
+    except ValueError:
+        return []
+    return [
+        _Family(
+            name, type_, help_, tuple(labels), tuple(buckets), is_maximum, {tuple(key): each for key, each in series}
+        )
+        for name, type_, help_, labels, buckets, is_maximum, series in rows
+    ]
 
 
 def _lock(path: Path) -> int | None:
     """Return a descriptor that holds the lock until it is closed, or None if another process holds it."""
-    number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -114,20 +269,30 @@ def _lock(path: Path) -> int | None:
     return number
 
 
-def _reserve(path: Path) -> None:
-    """Allocate the file: writing to a hole of a mapped file kills the process when the disk is full."""
-    if not path.exists():
-        new = path.with_suffix(".new")
-        new.write_bytes(bytes(_SIZE))
-        new.replace(path)
+def _is_locked(path: Path) -> bool:
+    lock = _lock(path)
+    if lock is not None:
+        os.close(lock)
+    return lock is None
 
 
-class _GaugeCollector:
-    def __init__(self, gauges: Iterable[Gauge]) -> None:
-        self._gauges = gauges
+class _Collector:
+    def __init__(self, families: Iterable[_Family]) -> None:
+        self._families = families
 
-    def collect(self) -> Iterator["GaugeMetricFamily"]:
-        from prometheus_client.core import GaugeMetricFamily
+    def collect(self) -> Iterator["Metric"]:
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
-        for gauge in self._gauges:
-            yield GaugeMetricFamily(gauge.name, gauge.help, value=gauge.value)
+        for name, type_, help_, labels, buckets, _, series in self._families:
+            if type_ == "histogram":
+                histogram = HistogramMetricFamily(name, help_, labels=labels)
+                bounds = [*map(str, buckets), "+Inf"]
+                for values, numbers in series.items():
+                    counts = itertools.accumulate(numbers[:-1])
+                    histogram.add_metric(values, list(zip(bounds, counts, strict=True)), numbers[-1])
+                yield histogram
+                continue
+            family = (CounterMetricFamily if type_ == "counter" else GaugeMetricFamily)(name, help_, labels=labels)
+            for values, (number,) in series.items():
+                family.add_metric(values, number)
+            yield family

@@ -1,11 +1,14 @@
 """The probes and metrics of every process, made from the settings."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
 
 from starlette.routing import BaseRoute
 
 from waypost.database import Database
 from waypost.kit.clock import Clock
+from waypost.metrics import Gauge
+from waypost.redirect.spool_gauges import SpoolGauges
 from waypost.resources.webhooks.metrics import PendingGauges
 from waypost.serving.internal import metrics_route
 from waypost.serving.probes import health_routes
@@ -15,7 +18,12 @@ from waypost.settings import Settings
 def probe_routes(
     settings: Settings, db: Database, clock: Clock, is_shutting_down: Callable[[], bool]
 ) -> list[BaseRoute]:
-    gauges = PendingGauges(db, clock=clock).gauges
+    pending = PendingGauges(db, clock=clock)
+    spool = SpoolGauges(settings.data_dir / "spool", limit=settings.spool_limit_mb << 20)
+
+    async def gauges() -> Sequence[Gauge]:
+        return [*await pending.gauges(), *await asyncio.to_thread(spool)]
+
     trusted, own_hosts = settings.trusted_proxies, settings.own_hosts
     return [
         *health_routes(db, is_shutting_down=is_shutting_down),

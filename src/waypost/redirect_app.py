@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
 from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
+from waypost.metrics import ReadGauges
 from waypost.probes import probe_routes
 from waypost.redirect import ChangeFeed, HostTable, RedirectState, RouteTable, Spool
 from waypost.redirect.asgi import RedirectApp
@@ -40,6 +41,7 @@ class WebProcess:
     db: Database
     tasks: "list[asyncio.Task[None]]"
     """Background tasks. A task that ends by itself has failed."""
+    read_gauges: Sequence[ReadGauges]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class RedirectParts:
     feed: ChangeFeed
     hosts: HostTable
     task: "asyncio.Task[None]"
+    read_gauges: Sequence[ReadGauges]
 
     def app(self, settings: Settings, app: ASGIApp) -> RedirectApp:
         bot_page = partial(find_bot_page, self.db, settings.shared_domain, settings.base_url)
@@ -71,7 +74,7 @@ async def open_redirect_app(
         if settings.tls:
             routes.append(tls_api.challenge_route(redirects.db))
         app = redirects.app(settings, new_probe_app(routes))
-        yield WebProcess(app, redirects.state, redirects.db, [redirects.task])
+        yield WebProcess(app, redirects.state, redirects.db, [redirects.task], redirects.read_gauges)
 
 
 @contextlib.asynccontextmanager
@@ -91,7 +94,8 @@ async def open_redirect_parts(settings: Settings, time_ns: Callable[[], int]) ->
         hosts = HostTable(domains.HostSource(db), feed, capacity=_HOSTS_IN_MEMORY)
         task = asyncio.create_task(source.follow([table, hosts]))
         stack.push_async_callback(cancel, [task])
-        yield RedirectParts(_redirect_state(settings, table, hosts, spool, time_ns), db, feed, hosts, task)
+        state = _redirect_state(settings, table, hosts, spool, time_ns)
+        yield RedirectParts(state, db, feed, hosts, task, [db.gauges, source.gauges, table.gauges])
 
 
 def _is_bot(user_agent: bytes) -> bool:

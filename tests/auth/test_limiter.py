@@ -5,9 +5,11 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from measured import increases
 
 from waypost.auth import RateLimiter
 from waypost.auth.file_limiter import FileRateLimiter
+from waypost.auth.limiter import RateLimitResult
 from waypost.auth.postgres_limiter import TAKE, PostgresRateLimiter
 from waypost.database.direct import DirectConnections
 
@@ -47,9 +49,9 @@ class ClockedLimiter(RateLimiter):
         self._limiter = limiter
         self._set_clock = set_clock
 
-    async def take(self, key: bytes):
+    async def _check(self, key: bytes) -> RateLimitResult:
         await self._set_clock()
-        return await self._limiter.take(key)
+        return await self._limiter._check(key)
 
 
 @pytest.fixture(params=["file", "postgresql"])
@@ -117,3 +119,11 @@ async def test_waits_for_the_oldest_request(limiter: RateLimiter, now: Now) -> N
         now.at += SECOND // 2
     now.at = START + 45 * SECOND + MICROSECOND
     assert [(await limiter.take(b"alice")).retry_after for _ in range(2)] == [15, 15]
+
+
+async def test_counts_checks_by_result(limiter: RateLimiter) -> None:
+    with increases() as increased:
+        for _ in range(62):
+            await limiter.take(b"key")
+    name = "waypost_rate_limit_checks_total"
+    assert increased == {f"{name} allowed": 60, f"{name} refused": 2}

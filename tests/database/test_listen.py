@@ -16,7 +16,12 @@ def states() -> asyncio.Queue:
 
 
 @pytest.fixture
-async def following(db: Database, database_url: str, states: asyncio.Queue, monkeypatch):
+def complete() -> asyncio.Event:
+    return asyncio.Event()
+
+
+@pytest.fixture
+async def following(db: Database, database_url: str, states: asyncio.Queue, complete: asyncio.Event, monkeypatch):
     if db.dialect == "sqlite":
         pytest.skip("SQLite has no notifications")
     monkeypatch.setattr(listen, "log", structlog.get_logger())
@@ -26,6 +31,7 @@ async def following(db: Database, database_url: str, states: asyncio.Queue, monk
             database_url,
             "changes",
             on_payload=states.put_nowait,
+            on_complete=complete.set,
             on_connected=lambda: states.put_nowait("connected"),
             on_lost=lambda: states.put_nowait("lost"),
         )
@@ -46,6 +52,15 @@ async def test_passes_on_notifications(db: Database, following, states: asyncio.
     async with db.write() as tx:
         await tx.execute(text("SELECT pg_notify('changes', 'slug')"))
     assert await states.get() == "slug"
+
+
+async def test_reports_again_and_again_that_it_is_complete(
+    following, complete: asyncio.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listen, "_HEARTBEAT", 0.05)
+    for _ in range(2):
+        complete.clear()
+        await complete.wait()
 
 
 async def test_reports_each_loss_and_each_reconnection(db: Database, following, states: asyncio.Queue) -> None:

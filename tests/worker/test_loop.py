@@ -188,6 +188,9 @@ class Numbers(loop.QueueWorker):
     async def is_due(self, tx):
         return bool(self.waiting)
 
+    async def find_oldest_due(self, tx):
+        return None
+
     async def claim(self, tx, free):
         claimed, self.waiting = self.waiting[:free], self.waiting[free:]
         return claimed

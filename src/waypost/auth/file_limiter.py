@@ -40,7 +40,7 @@ class FileRateLimiter(RateLimiter):
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._open(_boot_id())
 
-    async def take(self, key: bytes) -> RateLimitResult:
+    async def _check(self, key: bytes) -> RateLimitResult:
         try:
             with self._locked():
                 return self._take(blake2b(key, digest_size=_DIGEST_SIZE).digest(), self._clock())

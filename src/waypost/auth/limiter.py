@@ -8,6 +8,7 @@ from typing import Protocol
 
 from waypost.database import Database
 from waypost.kit.errors import RateLimited
+from waypost.metrics import Counter
 from waypost.worker.run import Periodic
 
 REQUESTS_PER_MINUTE = 60
@@ -15,6 +16,12 @@ UNKNOWN_PER_MINUTE = 600
 """Requests without a usable key, per IP address."""
 
 _DELETE_INTERVAL = 30  # seconds
+_CHECKS = Counter(
+    "waypost_rate_limit_checks_total",
+    "Checks of rate limits by result.",
+    ("result",),
+    starts=[("allowed",), ("refused",)],
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +37,15 @@ class RateLimiter(ABC):
         """`limit`: requests of a key in any minute."""
         self.limit = limit
 
-    @abstractmethod
     async def take(self, key: bytes) -> RateLimitResult:
         """Count a request if it is allowed: a refused request does not extend the wait. Raises Unavailable."""
+        result = await self._check(key)
+        _CHECKS.add(1, "allowed" if result.allowed else "refused")
+        return result
+
+    @abstractmethod
+    async def _check(self, key: bytes) -> RateLimitResult:
+        """See `take`."""
 
     async def require(self, key: bytes) -> None:
         """Count a request. Raises RateLimited and Unavailable."""

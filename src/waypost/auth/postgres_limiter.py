@@ -64,7 +64,7 @@ class PostgresRateLimiter(RateLimiter):
         self._refused_until: dict[bytes, float] = {}
         """By digest. Nothing shortens the wait, so until then the key needs no statement."""
 
-    async def take(self, key: bytes) -> RateLimitResult:
+    async def _check(self, key: bytes) -> RateLimitResult:
         digest = blake2b(key, digest_size=16, person=self._name).digest()
         if refused := self._refuse(digest):
             return refused

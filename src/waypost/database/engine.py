@@ -44,6 +44,7 @@ from waypost.database.url import location_of
 from waypost.database.write_lock import WriteLock
 from waypost.kit.errors import Unavailable
 from waypost.kit.fair_queue import FairQueue
+from waypost.metrics import Gauge
 
 Tx = AsyncConnection
 """An open transaction, from `read()` or `write()`. Its user neither commits nor rolls back."""
@@ -190,6 +191,15 @@ class Database:
     def _writing(self) -> contextlib.AbstractAsyncContextManager[None]:
         return self._write_lock.acquire() if self.dialect == "sqlite" else contextlib.nullcontext()
 
+    def gauges(self) -> list[Gauge]:
+        """Use of the connections. A pool that serves several purposes has the name of the first one."""
+        waiting = {"read": self._fair_slots.waiting}
+        if self.dialect == "sqlite":
+            waiting["write"] = self._write_lock.waiting
+        named = {"read": self._reader, "write": self._writer, "export": self._long_reader}
+        pools = {engine: name for name, engine in reversed(named.items())}
+        return [gauge for engine, name in pools.items() for gauge in _pool_gauges(engine, name, waiting.get(name, 0))]
+
     async def close(self) -> None:
         for engine in {self._reader, self._long_reader, self._writer}:
             await engine.dispose()
@@ -296,6 +306,23 @@ def _postgres_engine(url: URL, *, size: int, limit: float | None = None) -> Asyn
         connection.autocommit = False
 
     return engine
+
+
+def _pool_gauges(engine: AsyncEngine, name: str, waiting: int) -> list[Gauge]:
+    """`waiting`: callers that wait for something else than a connection of the pool."""
+    pool: Any = engine.pool
+    waiting += len(pool._pool._queue._getters)  # noqa: SLF001  # it has no public count
+    size, in_use, labels = pool.size(), pool.checkedout(), {"pool": name}
+    return [
+        Gauge("waypost_database_connections_max", "Connections that a pool can open.", size, labels),
+        Gauge("waypost_database_connections_in_use", "Connections of a pool in use.", in_use, labels),
+        Gauge(
+            "waypost_database_waiting",
+            "Transactions that wait for a connection or for the write lock.",
+            waiting,
+            labels,
+        ),
+    ]
 
 
 async def take_advisory_lock(tx: Tx, key: int) -> None:

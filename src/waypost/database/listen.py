@@ -19,10 +19,14 @@ async def follow_channel(
     channel: str,
     *,
     on_payload: Callable[[str], None],
+    on_complete: Callable[[], None],
     on_connected: Callable[[], None],
     on_lost: Callable[[], None],
 ) -> NoReturn:
-    """Call `on_connected` when no notification can be missed from now on, and `on_lost` when they can be."""
+    """Call `on_connected` when no notification can be missed from now on, and `on_lost` when they can be.
+
+    `on_complete` is called about once a second, when the connection has delivered all notifications so far.
+    """
     is_lost = False
 
     def connected() -> None:
@@ -34,7 +38,7 @@ async def follow_channel(
 
     while True:
         try:
-            await _listen(url, channel, on_payload, connected)
+            await _listen(url, channel, on_payload, on_complete, connected)
         except (psycopg.Error, TimeoutError, OSError) as error:
             on_lost()
             if not is_lost:
@@ -43,7 +47,13 @@ async def follow_channel(
             await asyncio.sleep(_RETRY)
 
 
-async def _listen(url: str, channel: str, on_payload: Callable[[str], None], on_connected: Callable[[], None]) -> None:
+async def _listen(
+    url: str,
+    channel: str,
+    on_payload: Callable[[str], None],
+    on_complete: Callable[[], None],
+    on_connected: Callable[[], None],
+) -> None:
     conninfo = "postgresql://" + url.partition("://")[2]
     async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True, connect_timeout=2) as connection:
         await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
@@ -53,3 +63,4 @@ async def _listen(url: str, channel: str, on_payload: Callable[[str], None], on_
                 on_payload(notice.payload)
             async with asyncio.timeout(_HEARTBEAT):
                 await connection.execute("SELECT 1")
+            on_complete()

@@ -23,22 +23,34 @@ class WriteLock:
         self._path = path
         self._fd: int | None = None
         self._task_lock = asyncio.Lock()  # between tasks: the file's lock belongs to the process
+        self.waiting = 0
+        """Number of callers of `acquire` that do not have the lock yet."""
 
     @contextlib.asynccontextmanager
     async def acquire(self) -> AsyncIterator[None]:
         """Hold the lock during the block. Raises Unavailable after 10 s, when another process hangs with it."""
-        await _with_timeout(self._task_lock.acquire())
+        self.waiting += 1
         try:
-            await _with_timeout(self._acquire_file())
+            await self._acquire()
+        finally:
+            self.waiting -= 1
+        try:
             yield
         finally:
             self._release()
-            self._task_lock.release()
 
     def close(self) -> None:
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
+
+    async def _acquire(self) -> None:
+        await _with_timeout(self._task_lock.acquire())
+        try:
+            await _with_timeout(self._acquire_file())
+        except BaseException:
+            self._release()
+            raise
 
     async def _acquire_file(self) -> None:
         if self._fd is None:
@@ -53,10 +65,14 @@ class WriteLock:
         try:
             await asyncio.shield(waiting)
         except asyncio.CancelledError:
-            waiting.add_done_callback(lambda _: self._release())  # the caller was cancelled
+            waiting.add_done_callback(lambda _: self._release_file())  # the caller was cancelled
             raise
 
     def _release(self) -> None:
+        self._release_file()
+        self._task_lock.release()
+
+    def _release_file(self) -> None:
         if self._fd is not None:
             with contextlib.suppress(OSError):
                 fcntl.flock(self._fd, fcntl.LOCK_UN)

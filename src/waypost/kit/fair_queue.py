@@ -58,6 +58,11 @@ class FairQueue:
         self._queues: dict[Hashable, deque[asyncio.Future[None]]] = {}
         """In the order of service. A key moves to the end when one of its slots is taken, and when one is released."""
 
+    @property
+    def waiting(self) -> int:
+        """Number of callers that wait for a slot."""
+        return sum(map(len, list(self._queues.values())))
+
     @contextlib.asynccontextmanager
     async def slot(self, key: Hashable, budget: TimeBudget | None = None) -> AsyncIterator[None]:
         """Hold a slot. Raises Unavailable if too many callers wait, or when the time limit is reached."""
@@ -73,7 +78,7 @@ class FairQueue:
     async def _wait(self, key: Hashable, budget: TimeBudget) -> None:
         """Wait until a slot is taken for this caller."""
         queue = self._queues.get(key, ())
-        if len(queue) >= self._max_waiting_per_key or sum(map(len, self._queues.values())) >= self._max_waiting:
+        if len(queue) >= self._max_waiting_per_key or self.waiting >= self._max_waiting:
             raise Unavailable(self._busy_message)
         waiter = asyncio.get_running_loop().create_future()
         self._queues.setdefault(key, deque()).append(waiter)

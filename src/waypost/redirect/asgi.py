@@ -5,13 +5,15 @@ on an unknown host gets an empty 404.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterable
 from urllib.parse import unquote_to_bytes
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from waypost.kit.errors import Unavailable
-from waypost.redirect import pages, pixel_pages
+from waypost.metrics import Series
+from waypost.redirect import metrics, pages, pixel_pages
 from waypost.redirect.pixel_pages import FIRED, PixelPage
 from waypost.redirect.route import LINK_ID, LOCATION, MISSING, PIXEL_PAGE, TARGET, Route
 from waypost.redirect.state import NOSNIFF, REDIRECT_HEADERS, RedirectState
@@ -71,7 +73,9 @@ class RedirectApp:
         elif scope["method"] not in _METHODS:
             await _send_response(send, 405, [(b"allow", b"GET, HEAD")])
         else:
+            began = time.perf_counter()
             await self._visit(scope, send, host, slug, headers)
+            metrics.LATENCY.observe(time.perf_counter() - began)
 
     def _without_port(self, host: bytes) -> bytes:
         """Remove the port of a custom domain. Our own hosts keep their ports, as in the settings."""
@@ -84,7 +88,7 @@ class RedirectApp:
         try:
             route = await self.state.table.load(slug)
         except Unavailable:
-            await _send_response(send, 503, _RETRY_HEADERS)
+            await _respond_unavailable(send)
             return
         self._begin_batch()
         if self.state.is_missing(route, host):
@@ -96,9 +100,9 @@ class RedirectApp:
             await self._respond_missing(send, host, slug, with_body=is_get)
             return
         pixel_page = route[PIXEL_PAGE] if self._may_fire(visit_headers) else None
-        visit = (
-            self._record(scope, route, visit_headers, pixel_page[FIRED] if pixel_page else b"") if is_get else _NO_VISIT
-        )
+        page = metrics.PREVIEW if bot_page else metrics.PIXEL_PAGE if pixel_page else None
+        fired = pixel_page[FIRED] if pixel_page else b""
+        visit = self._record(scope, route, visit_headers, fired, page) if is_get else _NO_VISIT
         if bot_page:
             await _send_response(send, 200, _BOT_PAGE_HEADERS, bot_page, with_body=is_get)
         elif pixel_page:
@@ -125,13 +129,14 @@ class RedirectApp:
             try:
                 route = await self.state.hosts.load(host)
             except Unavailable:
-                await _send_response(send, 503, _RETRY_HEADERS)
+                await _respond_unavailable(send)
                 return
             is_for_links = route is not MISSING
             root, _, not_found = route[TARGET][LOCATION].partition(b" ")
             target = not_found if slug else root
             if slug.partition(b"/")[0].lower() == _WELL_KNOWN:
                 is_for_links, target = False, b""
+        metrics.NOT_FOUND[0] += 1
         if target:
             await _send_response(send, 302, [*REDIRECT_HEADERS, (b"location", target)])
         elif is_for_links:
@@ -160,8 +165,14 @@ class RedirectApp:
         body = pixel_pages.page(pixel_page, nonce, visit)
         await _send_response(send, 200, pixel_pages.headers(pixel_page, nonce), body, with_body=with_body)
 
-    def _record(self, scope: Scope, route: Route, visit_headers: VisitHeaders, fired: bytes) -> bytes:
+    def _record(
+        self, scope: Scope, route: Route, visit_headers: VisitHeaders, fired: bytes, page: Series | None
+    ) -> bytes:
+        """`page`: what counts the page that the visit gets. None for a redirect, which `flush` counts."""
         self._begin_batch()  # the last one may have ended while a bot page was loaded
+        if page:
+            page[0] += 1
+            self.state.pages_in_batch += 1
         peer = (scope.get("client") or ("",))[0].encode()
         visit = self.state.record(route, scope["query_string"], peer, visit_headers, fired)
         self.state.flush()
@@ -195,6 +206,11 @@ def with_headers(send: Send, headers: list[tuple[bytes, bytes]]) -> Send:
         await send(message)
 
     return send_with_headers
+
+
+async def _respond_unavailable(send: Send) -> None:
+    metrics.UNAVAILABLE[0] += 1
+    await _send_response(send, 503, _RETRY_HEADERS)
 
 
 async def _send_response(

@@ -10,7 +10,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from waypost.redirect import pixel_pages
+from waypost.redirect import metrics, pixel_pages
 from waypost.redirect.bounded import BoundedProtocol
 from waypost.redirect.connections import Connections
 from waypost.redirect.pixel_pages import FIRED, PixelPage
@@ -85,6 +85,8 @@ class _VisitProtocol(BoundedProtocol):
     def _respond_with_pixels(self, route: Route, pixel_page: PixelPage, query: bytes, headers: VisitHeaders) -> None:
         state = self.state
         visit = state.record(route, query, self.peer, headers, pixel_page[FIRED])
+        state.pages_in_batch += 1
+        metrics.PIXEL_PAGE[0] += 1
         prefix = state.shared_pixel_page_prefix if headers[0] == state.shared_host else state.pixel_page_prefix
         self._respond_later(pixel_pages.response(prefix, pixel_page, next(state.nonces), visit))
 
@@ -92,6 +94,7 @@ class _VisitProtocol(BoundedProtocol):
         """Return False on other hosts than the shared one: a custom domain may redirect."""
         if host != self.state.shared_host or not SLUG.fullmatch(slug) or self.state.is_app(slug, host):
             return False
+        metrics.NOT_FOUND[0] += 1
         self._respond_later(self.state.not_found)
         return True
 

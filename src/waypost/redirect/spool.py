@@ -15,6 +15,7 @@ from typing import BinaryIO, NamedTuple
 
 import structlog
 
+from waypost.redirect.metrics import DROPPED
 from waypost.redirect.segment import HEADER, SUFFIX, Segment, remove_unnamed
 
 log = structlog.get_logger(__name__)
@@ -156,6 +157,7 @@ class Spool:
         if error:
             log.error("visit could not be recorded", error=str(error), directory=str(self._directory))
         if self.dropped > self._dropped_logged:
+            DROPPED.add(self.dropped - self._dropped_logged)
             self._dropped_logged = self.dropped
             reason = "disk error" if self._is_below_limit else "spool limit reached"
             log.error("visits dropped", dropped=self.dropped, reason=reason, directory=str(self._directory))

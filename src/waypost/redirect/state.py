@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
@@ -12,6 +13,7 @@ from uvicorn.server import ServerState
 
 from waypost.redirect import pages, pixel_pages
 from waypost.redirect.connections import Connections
+from waypost.redirect.metrics import BUCKETS_NS, FAST_LATENCY, REDIRECTED
 from waypost.redirect.route import LINK_ID, MISSING, Route
 from waypost.redirect.spool import Spool, encode
 from waypost.redirect.table import HostTable, RouteTable
@@ -70,6 +72,9 @@ class RedirectState:
     pixel_page_prefix = shared_pixel_page_prefix = b""
     """The bytes of a pixel page up to its nonce."""
     not_found = b""
+    pages_in_batch = 0
+    """Visits recorded since the last `flush` that got a page instead of a redirect."""
+    _now_ns = 0
     _at = b""
     _id = 0
     _default_headers: list[tuple[bytes, bytes]] | None = None
@@ -140,7 +145,7 @@ class RedirectState:
 
         RFC 9562 allows UUIDv7s of the same moment to count up from a random one.
         """
-        now_ns = self._time_ns()
+        self._now_ns = now_ns = self._time_ns()
         self.now = now_ns / 1e9
         self._at = str(now_ns // 1000).encode()
         self._id = uuid7().int
@@ -167,8 +172,18 @@ class RedirectState:
         waiting_connections, self.waiting_connections = self.waiting_connections, []
         if visits:
             self.spool.append(b"".join(visits))
+            REDIRECTED[0] += len(visits) - self.pages_in_batch
+            self.pages_in_batch = 0
         for connection in waiting_connections:
             connection.send_responses()
+        if waiting_connections:
+            self._count_latency(len(waiting_connections))
+
+    def _count_latency(self, responses: int) -> None:
+        """Count the time since the first visit of the batch for all its responses: one clock reading for all."""
+        duration = max(0, self._time_ns() - self._now_ns)
+        FAST_LATENCY[bisect_left(BUCKETS_NS, duration)] += responses
+        FAST_LATENCY[-1] += responses * duration / 1e9
 
     def is_missing(self, route: Route, host: bytes) -> bool:
         return route is MISSING or route[0] != host or self.now >= route[2]

@@ -12,13 +12,15 @@ for any number of routes, and routes without dependencies pay nothing.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Protocol
 from uuid import UUID
 
 from waypost.kit.errors import Unavailable
+from waypost.metrics import Gauge
 from waypost.redirect.feed import ChangeFeed
+from waypost.redirect.metrics import CACHE_MISSES
 from waypost.redirect.route import DISABLED_PREFIX, HOST, HOSTNAME, MISSING, PIXELS, SLUG, Route
 
 _HOST_PREFIX, _PIXEL_PREFIX = b"@", b"*"
@@ -81,10 +83,14 @@ class RouteTable:
         self._loading: dict[bytes, asyncio.Task[Route]] = {}
         self._is_feed_complete = True
         self._source_failed_at = float("-inf")
+        self._misses = CACHE_MISSES
 
     def __len__(self) -> int:
         independent = sum(map(len, self._young)) + sum(map(len, self._old))
         return independent + sum(map(len, self._young_dependent)) + sum(map(len, self._old_dependent))
+
+    def gauges(self) -> Iterable[Gauge]:
+        return [Gauge("waypost_routes_in_memory", "Routes in memory, in all processes of this machine.", len(self))]
 
     def find(self, slug: bytes) -> Route | None:
         """Return the route from memory, MISSING, or None if `load` has to find it. Hot path: never waits or raises."""
@@ -176,6 +182,7 @@ class RouteTable:
         find_sync = self._source.find_sync
         if find_sync is None:
             return None
+        self._misses[0] += 1
         try:
             return self._cache_result(slug, find_sync(slug))
         except Unavailable:
@@ -210,6 +217,7 @@ class RouteTable:
             task.exception()  # marks it as retrieved; callers that still wait have got it
 
     async def _load_from_source(self, slug: bytes) -> Route:
+        self._misses[0] += 1
         route = await self._source.find(slug)
         if self._loading.get(slug) is asyncio.current_task():
             return self._cache_result(slug, route)
@@ -253,6 +261,7 @@ class HostTable(RouteTable):
 
     def __init__(self, source: Source, feed: ChangeFeed, *, capacity: int) -> None:
         super().__init__(source, feed, capacity=capacity, shared_host=b"")
+        self._misses = [0.0]  # those of links are shown only
 
     def invalidate(self, change: bytes) -> None:
         """`change`: a host name or a `host_change`."""

@@ -131,6 +131,10 @@ class JobRunner(QueueWorker[Job, JobOutcome]):
     async def is_due(self, tx: Tx) -> bool:
         return await tx.scalar(select(jobs.c.id).where(_where_due(self._clock())).limit(1)) is not None
 
+    async def find_oldest_due(self, tx: Tx) -> datetime | None:
+        since: datetime | None = await tx.scalar(select(func.min(jobs.c.run_at)).where(_where_due(self._clock())))
+        return since
+
     async def claim(self, tx: Tx, free_slots: int) -> list[Job]:
         """Lease due jobs, and end jobs whose last attempt was never settled."""
         now = self._clock()

@@ -9,6 +9,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 from uuid import UUID
 
@@ -54,6 +55,10 @@ class QueueWorker(ABC, Generic[ClaimT, OutcomeT]):
     @abstractmethod
     async def is_due(self, tx: Tx) -> bool:
         """Return whether a claim would return anything. Takes no write lock: mostly there is nothing to do."""
+
+    @abstractmethod
+    async def find_oldest_due(self, tx: Tx) -> datetime | None:
+        """Return since when the longest waiting item is due. None if no item waits."""
 
     @abstractmethod
     async def claim(self, tx: Tx, free_slots: int) -> Sequence[ClaimT]:

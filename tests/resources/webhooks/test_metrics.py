@@ -1,13 +1,12 @@
 """Metrics of deliveries: attempts and results as they happen, and gauges of what is pending."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import structlog
+from measured import increases
 from people import FakeClock
 from resources.webhooks.scripted import Receivers, deliver, new_loop, queue_up, subscribe
 from sqlalchemy import text
@@ -15,7 +14,6 @@ from sqlalchemy import text
 from waypost.database import Database, Tx
 from waypost.kit.ids import new_id
 from waypost.outbound import NotPublic
-from waypost.resources.webhooks import metrics as counted
 from waypost.resources.webhooks.metrics import CACHE_SECONDS, PendingGauges, pending_query
 from waypost.resources.webhooks.outbox import WebhookEvent, record_for
 
@@ -23,28 +21,12 @@ DELAY = "waypost_webhook_first_attempt_delay_seconds"
 RESULTS = "waypost_webhook_results_total"
 
 
-def reported() -> dict[str, float]:
-    series = counted._series()
-    assert series
-    collected = [*series.attempts.collect(), *series.results.collect(), *series.delay.collect()]
-    return {" ".join([each.name, *each.labels.values()]): each.value for one in collected for each in one.samples}
-
-
-@contextmanager
-def more() -> Iterator[dict[str, float]]:
-    """Filled, at the end, with what has risen, by how much."""
-    risen: dict[str, float] = {}
-    before = reported()
-    yield risen
-    risen |= {name: value - before[name] for name, value in reported().items() if value != before[name]}
-
-
 async def test_counts_attempts_results_and_delay(db: Database) -> None:
     clock, receivers = FakeClock(), Receivers()
     alice = await subscribe(db)
     await queue_up(db, alice, 3)
     clock.move(timedelta(seconds=2))
-    with more() as risen:
+    with increases() as risen:
         await deliver(new_loop(db, receivers, clock))
     assert risen["waypost_webhook_attempts_total"] == risen[f"{RESULTS} delivered"] == 3
     assert (risen[f"{DELAY}_count"], risen[f"{DELAY}_sum"]) == (3, 6)
@@ -57,7 +39,7 @@ async def test_results_by_what_came_of_the_attempt(db: Database) -> None:
     await queue_up(db, await subscribe(db, "private.example"))
     receivers.will("broken.example", 500)
     receivers.will("private.example", NotPublic("10.0.0.1"))
-    with more() as risen:
+    with increases() as risen:
         for _ in range(5):
             await deliver(new_loop(db, receivers, clock))
             clock.move(timedelta(minutes=5))
@@ -67,20 +49,6 @@ async def test_results_by_what_came_of_the_attempt(db: Database) -> None:
         f"{RESULTS} refused": 1,
     }
     assert risen[f"{DELAY}_count"] == 2
-
-
-async def test_what_cannot_be_counted_is_delivered(
-    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path / "gone"))
-    counted._series.cache_clear()
-    receivers = Receivers()
-    await queue_up(db, await subscribe(db), 2)
-    with structlog.testing.capture_logs() as logs:
-        await deliver(new_loop(db, receivers, FakeClock()))
-    counted._series.cache_clear()
-    assert len(receivers.sent) == 2
-    assert [each["event"] for each in logs] == ["deliveries are not counted until the worker starts again"]
 
 
 async def gauges(asked: PendingGauges) -> dict[str, float]:

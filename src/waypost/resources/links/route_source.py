@@ -4,7 +4,8 @@ On SQLite it is plain `sqlite3` in the caller's thread: a read takes microsecond
 """
 
 import sqlite3
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from sqlalchemy.dialects import sqlite
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import from_microseconds
 from waypost.kit.errors import Unavailable
+from waypost.metrics import Gauge
 from waypost.redirect import NEVER, Route, RouteTable, disabled_host, new_route
 from waypost.resources import domains, pixels
 from waypost.resources.links.model import NOT_DELETED, ROUTE_CHANNEL, links
@@ -32,7 +34,22 @@ _FIND_ON_SQLITE = str(_FIND.compile(dialect=sqlite.dialect()))
 _LINK_COLUMNS, _PIXEL_COLUMNS = slice(5), slice(5, None)
 
 
-class SqliteRouteSource:
+class _FeedLag:
+    """Since when changes of routes may be missing."""
+
+    _complete_at = 0.0
+
+    def gauges(self) -> Iterable[Gauge]:
+        """Return no gauge before the first contact with the database."""
+        help_ = "Time since this machine was last known to have received all changes of routes."
+        lag = time.monotonic() - self._complete_at
+        return [Gauge("waypost_change_feed_lag_seconds", help_, lag, is_maximum=True)] if self._complete_at else []
+
+    def _mark_complete(self) -> None:
+        self._complete_at = time.monotonic()
+
+
+class SqliteRouteSource(_FeedLag):
     """A read-only connection for one thread."""
 
     def __init__(self, path: Path, shared_host: str, key_ring: KeyRing) -> None:
@@ -78,6 +95,7 @@ class SqliteRouteSource:
         async def poll() -> None:
             for slug in self.read_changes():
                 _invalidate(tables, slug)
+            self._mark_complete()
 
         await every(1, poll)
 
@@ -85,7 +103,7 @@ class SqliteRouteSource:
         self._connection.close()
 
 
-class PostgresRouteSource:
+class PostgresRouteSource(_FeedLag):
     find_sync = None  # needs the network
 
     def __init__(self, db: Database, shared_host: str, key_ring: KeyRing) -> None:
@@ -115,6 +133,7 @@ class PostgresRouteSource:
             self._db.url,
             ROUTE_CHANNEL,
             on_payload=partial(_invalidate, tables),
+            on_complete=self._mark_complete,
             on_connected=lambda: for_all(RouteTable.mark_feed_restored),
             on_lost=lambda: for_all(RouteTable.mark_feed_lost),
         )

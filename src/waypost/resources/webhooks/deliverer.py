@@ -1,7 +1,7 @@
 """Delivers events: claims deliveries, signs and sends each, and decides what follows from the response."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 
 import structlog
@@ -55,6 +55,9 @@ class Deliverer(QueueWorker[ClaimedDelivery, DeliveryOutcome]):
 
     async def is_due(self, tx: Tx) -> bool:
         return await queue.is_due(tx, self._clock(), self._limiter)
+
+    async def find_oldest_due(self, tx: Tx) -> datetime | None:
+        return await queue.find_oldest_due(tx, self._clock())
 
     async def claim(self, tx: Tx, free_slots: int) -> list[ClaimedDelivery]:
         return await queue.claim(tx, clock=self._clock, lease=self._lease, limit=free_slots, limiter=self._limiter)

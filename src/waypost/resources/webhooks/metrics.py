@@ -1,16 +1,11 @@
-"""Metrics of deliveries, for /metrics: counters of attempts and results, and gauges of what is pending.
-
-A delivery that cannot be counted is sent nevertheless.
-"""
+"""Metrics of deliveries, for /metrics: counters of attempts and results, and gauges of what is pending."""
 
 import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 from sqlalchemy import Select, Text, cast, func, select
@@ -23,9 +18,6 @@ from waypost.metrics import Gauge
 from waypost.resources.webhooks.model import webhook_deliveries
 from waypost.resources.webhooks.queue import ClaimedDelivery, DeliveryOutcome
 
-if TYPE_CHECKING:
-    import prometheus_client
-
 RESULTS = ("delivered", "retried", "failed", "refused")
 CACHE_SECONDS = 5.0
 """How long a count is cached: counting a million pending deliveries takes 0.1 s."""
@@ -35,27 +27,32 @@ _deliveries = webhook_deliveries.c
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Series:
-    attempts: "prometheus_client.Counter"
-    results: "prometheus_client.Counter"
-    delay: "prometheus_client.Histogram"
+_ATTEMPTS = metrics.Counter("waypost_webhook_attempts_total", "Delivery attempts started.")
+_RESULTS = metrics.Counter(
+    "waypost_webhook_results_total",
+    "Delivery attempts by result.",
+    ("result",),
+    starts=[(result,) for result in RESULTS],
+)
+_DELAY = metrics.Histogram(
+    "waypost_webhook_first_attempt_delay_seconds",
+    "Time from an event to its first delivery attempt.",
+    buckets=_DELAY_BUCKETS,
+)
 
 
 def count_attempts(deliveries: Sequence[ClaimedDelivery], now: datetime) -> None:
     """Count attempts that start."""
-    if series := _series():
-        series.attempts.inc(len(deliveries))
-        for delivery in deliveries:
-            if delivery.attempt == 1:
-                series.delay.observe(max(0.0, (now - delivery.created_at).total_seconds()))
+    _ATTEMPTS.add(len(deliveries))
+    for delivery in deliveries:
+        if delivery.attempt == 1:
+            _DELAY.observe(max(0.0, (now - delivery.created_at).total_seconds()))
 
 
 def count_results(outcomes: Sequence[DeliveryOutcome]) -> None:
     """Count results of attempts."""
-    if series := _series():
-        for result, count in Counter(map(result_of, outcomes)).items():
-            series.results.labels(result).inc(count)
+    for result, count in Counter(map(result_of, outcomes)).items():
+        _RESULTS.add(count, result)
 
 
 def result_of(outcome: DeliveryOutcome) -> str:
@@ -63,29 +60,6 @@ def result_of(outcome: DeliveryOutcome) -> str:
     if not outcome.counts_as_attempt and outcome.status == "failed":
         return "refused"
     return "retried" if outcome.status == "pending" else outcome.status
-
-
-@cache
-def _series() -> _Series | None:
-    """Create the series on first use. Return None, and log once, if the metrics file cannot be created."""
-    try:
-        metrics.start_counting()
-    except OSError as error:
-        log.warning("deliveries are not counted until the worker starts again", error=str(error))
-        return None
-    from prometheus_client import Counter, Histogram  # noqa: PLC0415  # after `start_counting`
-
-    attempts = Counter("waypost_webhook_attempts_total", "Delivery attempts started.", registry=None)
-    results = Counter("waypost_webhook_results_total", "Delivery attempts by result.", ["result"], registry=None)
-    for result in RESULTS:
-        results.labels(result)  # starts at zero, so that the first one is visible as an increase
-    delay = Histogram(
-        "waypost_webhook_first_attempt_delay_seconds",
-        "Time from an event to its first delivery attempt.",
-        buckets=_DELAY_BUCKETS,
-        registry=None,
-    )
-    return _Series(attempts, results, delay)
 
 
 class PendingGauges:

@@ -72,6 +72,14 @@ _QUEUES_QUERY = {
     .columns(webhook_id=Id, account_id=Id)
     for dialect, due in _DUE_IDS.items()
 }
+_OLDEST_DUE_QUERY = (
+    text(
+        f"{_PENDING} SELECT min((SELECT d.next_attempt_at {_FROM_DUE} ORDER BY d.next_attempt_at LIMIT 1)) AS oldest"
+        " FROM queue"
+    )
+    .bindparams(bindparam("now", type_=Instant))
+    .columns(oldest=Instant)
+)
 _IN_FLIGHT_QUERY = (
     text(
         f"{_LEASED} SELECT webhook_id, {_ENDPOINT_COLUMNS.format('leased')},"
@@ -124,6 +132,11 @@ async def is_due(tx: Tx, now: datetime, limiter: DeliveryLimiter) -> bool:
     """Whether a claim would get anything. Takes no write lock: usually there is nothing to do."""
     queues = await _find_due_deliveries(tx, now, 1)
     return bool(queues and choose_deliveries(queues, await _count_in_flight(tx, now), 1, limiter))
+
+
+async def find_oldest_due(tx: Tx, now: datetime) -> datetime | None:
+    since: datetime | None = (await tx.execute(_OLDEST_DUE_QUERY, {"now": now})).scalar_one()
+    return since
 
 
 async def find_orphaned_webhook(tx: Tx) -> UUID | None:

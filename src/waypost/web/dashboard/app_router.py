@@ -5,15 +5,17 @@ may have read them already. To avoid redirect loops, it redirects only requests 
 that does not say how its visitors connect may have received them over HTTPS; its visitors get an explanation instead.
 """
 
+import time
 from collections.abc import Collection, Sequence
 from urllib.parse import quote
 
 import structlog
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from waypost.kit.proxies import Network
+from waypost.metrics import Histogram
 from waypost.serving.client_address import Transport, classify_transport, is_https
 
 _SAFE = {"GET", "HEAD"}
@@ -32,6 +34,25 @@ _NOT_CACHED = {"Cache-Control": "no-store"}
 """A browser that cached the redirect would stay in a redirect loop after the proxy was fixed."""
 
 log = structlog.get_logger(__name__)
+
+
+_LATENCY = Histogram(
+    "waypost_http_request_seconds",
+    "Time to the first byte of the response, by kind of request and class of status.",
+    ("kind", "status"),
+    starts=[(kind, status) for kind in ("api", "page") for status in ("2xx", "3xx", "4xx", "5xx")],
+)
+
+
+def _measured(send: Send, kind: str) -> Send:
+    began = time.perf_counter()
+
+    async def send_measured(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            _LATENCY.observe(time.perf_counter() - began, kind, f"{message['status'] // 100}xx")
+        await send(message)
+
+    return send_measured
 
 
 class AppRouter:
@@ -58,10 +79,12 @@ class AppRouter:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         segment = scope["path"][1:].partition("/")[0].lower() if scope["type"] == "http" else ""
         if segment in self._api_segments or scope["type"] != "http":
-            await self.api(scope, receive, send)
+            await self.api(scope, receive, _measured(send, "api") if segment == "api" else send)
             return
         request = Request(scope)
         app: ASGIApp = self.dashboard
+        if segment != "static":
+            send = _measured(send, "page")
         if self._needs_https and not is_https(request, self._trusted):
             app = self._refuse_plain_http(request)
         await app(scope, receive, send)

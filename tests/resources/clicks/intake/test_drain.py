@@ -6,6 +6,7 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
+from measured import increases
 from people import Person, new_person
 from sqlalchemy import func, select, text, update
 from structlog.testing import capture_logs
@@ -265,6 +266,24 @@ async def test_skips_visits_of_unknown_links(db, spool, drainer, link) -> None:
     spool.append(visit(uuid4()) + visit(link))
     await drain(drainer)
     assert await counted(db, link) == (1, 1)
+
+
+async def test_counts_drained_clicks_and_skipped_visits(db, spool, drainer, link, tmp_path) -> None:
+    lines = visit(link) + visit(link) + visit(uuid4()) + b"damaged\n"
+    spool.append(lines)
+    with increases() as increased:
+        await drain(drainer)
+        copy = Spool(tmp_path / "spool", limit=1 << 30)
+        copy.append(lines[: lines.index(b"\n") + 1])
+        await drain(drainer)
+        copy.close()
+    skipped = "waypost_visits_skipped_total"
+    assert increased["waypost_clicks_drained_total"] == 2
+    assert {name: value for name, value in increased.items() if skipped in name} == {
+        f"{skipped} duplicate": 1,
+        f"{skipped} unknown_link": 1,
+        f"{skipped} damaged": 1,
+    }
 
 
 async def test_a_deleted_link_still_counts(db, spool, drainer, link, alice) -> None:

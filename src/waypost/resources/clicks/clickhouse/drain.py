@@ -12,21 +12,21 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from waypost import metrics
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import Unavailable
-from waypost.metrics import LazyCounter
 from waypost.redirect.segment import HEADER
 from waypost.redirect.spool import read_lines
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks import store
 from waypost.resources.clicks.clickhouse.store import ClickHouseStore
-from waypost.resources.clicks.intake.drain import Batch, Drainer, PositionMoved, Positions
+from waypost.resources.clicks.intake.drain import DRAINED, Batch, Drainer, PositionMoved, Positions
 from waypost.resources.clicks.intake.record_events import record_events
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import HUMAN
 
-_REPEATED = LazyCounter("waypost_batches_repeated_total", "Batches of clicks sent to ClickHouse again.")
+_REPEATED = metrics.Counter("waypost_batches_repeated_total", "Batches of clicks sent to ClickHouse again.")
 
 
 class ClickHouseDrainer(Drainer):
@@ -89,6 +89,7 @@ class ClickHouseDrainer(Drainer):
             await links.add_clicks(tx, [(*link, count) for link, count in clicks.items()])
             await qrcodes.add_scans(tx, Counter(click.link_id for click in human if click.is_scan))
             await record_events(tx, batch.clicks, self._settings, now=self._clock())
+        DRAINED.add(len(batch.clicks))
         self._begun = following
 
     async def _prepared(self) -> Batch:

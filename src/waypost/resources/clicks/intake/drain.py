@@ -17,6 +17,7 @@ import structlog
 
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
+from waypost.metrics import Counter
 from waypost.redirect.spool import UnknownFormat, Visit, decode, read_lines, segments
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks import store
@@ -36,6 +37,14 @@ _BATCH_BYTES = {"sqlite": 2 << 20, "postgresql": 4 << 20}
 _MAX_DELIVERIES = 10_000  # to webhooks and platforms, per batch
 _REMOVAL_INTERVAL = 1.0  # seconds
 _MAX_CACHED_ACCOUNTS = 100_000
+
+DRAINED = Counter("waypost_clicks_drained_total", "Clicks moved from the spool to the database.")
+_SKIPPED = Counter(
+    "waypost_visits_skipped_total",
+    "Visits in the spool that did not become clicks, by reason.",
+    ("reason",),
+    starts=[("duplicate",), ("damaged",), ("unknown_link",)],
+)
 
 Positions = dict[str, int]
 
@@ -210,6 +219,8 @@ class Drainer:
         if errors:  # internal errors; the log must not contain what the visitor sent
             log.error("visits could not be read", errors=sorted(errors))
         if orphaned or batch.damaged:
+            _SKIPPED.add(orphaned, "unknown_link")
+            _SKIPPED.add(batch.damaged, "damaged")
             log.warning("visits skipped", of_unknown_links=orphaned, damaged=batch.damaged)
 
     def _count(self, batch: Batch) -> None:
@@ -228,6 +239,8 @@ class Drainer:
             await links.add_clicks(tx, counts.clicks_per_link())
             await qrcodes.add_scans(tx, counts.scans_per_link())
             await record_events(tx, added, self._settings, now=self._clock())
+        DRAINED.add(len(added))
+        _SKIPPED.add(len(batch.clicks) - len(added), "duplicate")
         if len(added) < len(batch.clicks):
             log.warning("duplicate visits skipped", count=len(batch.clicks) - len(added))
 

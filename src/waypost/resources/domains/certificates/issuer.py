@@ -64,6 +64,9 @@ class Issuer(QueueWorker[CertificateClaim, Obtained | Failed | Stopped]):
             self._candidates = await queue.choose(tx, now, self.max_concurrent)
         return bool(self._candidates)
 
+    async def find_oldest_due(self, tx: Tx) -> datetime | None:
+        return await queue.find_oldest_due(tx, self._clock())
+
     async def claim(self, tx: Tx, free_slots: int) -> Sequence[CertificateClaim]:
         chosen, self._candidates = dict(islice(self._candidates.items(), free_slots)), {}
         return await queue.claim(tx, chosen, now=self._clock(), lease=LEASE) if chosen else []

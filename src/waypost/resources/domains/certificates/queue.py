@@ -60,6 +60,11 @@ async def choose(tx: Tx, now: datetime, limit: int) -> Mapping[UUID, UUID | None
     return chosen
 
 
+async def find_oldest_due(tx: Tx, now: datetime) -> datetime | None:
+    since: datetime | None = await tx.scalar(select(func.min(_cert.due_at)).where(*_where_due(now)))
+    return since
+
+
 async def claim(
     tx: Tx, chosen: Mapping[UUID, UUID | None], *, now: datetime, lease: timedelta
 ) -> list[CertificateClaim]:

@@ -4,6 +4,7 @@ No transaction is open while a check waits for the network.
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 import structlog
@@ -47,6 +48,9 @@ class Checker(QueueWorker[queue.DomainCheckClaim, ProbedDomain]):
 
     async def is_due(self, tx: Tx) -> bool:
         return await queue.has_work(tx, self._deps.clock())
+
+    async def find_oldest_due(self, tx: Tx) -> datetime | None:
+        return await queue.find_oldest_due(tx, self._deps.clock())
 
     async def claim(self, tx: Tx, free_slots: int) -> list[queue.DomainCheckClaim]:
         return await queue.claim(tx, clock=self._deps.clock, limit=free_slots)

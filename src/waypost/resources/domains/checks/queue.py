@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, and_, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, update
 
 from waypost.database import Tx, take_advisory_lock
 from waypost.kit.clock import Clock
@@ -41,6 +41,11 @@ async def has_work(tx: Tx, now: datetime) -> bool:
     """Whether `claim` would return anything, without a write lock: usually there is nothing to do."""
     has_due = (await tx.execute(select(_domain.id).where(_where_due(now)).limit(1))).first() is not None
     return has_due and bool(await _choose_ids(tx, now, 1))
+
+
+async def find_oldest_due(tx: Tx, now: datetime) -> datetime | None:
+    since: datetime | None = await tx.scalar(select(func.min(_domain.check_at)).where(_where_due(now)))
+    return since
 
 
 async def claim(tx: Tx, *, clock: Clock, limit: int) -> list[DomainCheckClaim]:

@@ -50,18 +50,23 @@ _QUEUES = (
 )
 """Pixels with pending events, and a null."""
 _OLDEST = "SELECT e.created_at FROM pixel_events AS e WHERE e.pixel_id = queue.pixel_id ORDER BY e.id LIMIT 1"
+_FROM_DUE = (
+    f"{_QUEUES}, pending AS (SELECT queue.pixel_id, pixels.account_id, pixels.platform, ({_OLDEST}) AS oldest,"
+    " COALESCE(batch.attempts, 0) + 1 AS attempt, batch.next_attempt_at FROM queue"
+    " JOIN pixels ON pixels.id = queue.pixel_id LEFT JOIN pixel_batches AS batch"
+    " ON batch.pixel_id = queue.pixel_id)"
+    " SELECT {} FROM pending WHERE next_attempt_at <= :now OR (next_attempt_at IS NULL AND oldest <= :oldest_before)"
+)
+_DUE_PARAMETERS = bindparam("now", type_=Instant), bindparam("oldest_before", type_=Instant)
 _DUE = (
-    text(
-        f"{_QUEUES}, pending AS (SELECT queue.pixel_id, pixels.account_id, pixels.platform, ({_OLDEST}) AS oldest,"
-        " COALESCE(batch.attempts, 0) + 1 AS attempt, batch.next_attempt_at FROM queue"
-        " JOIN pixels ON pixels.id = queue.pixel_id LEFT JOIN pixel_batches AS batch"
-        " ON batch.pixel_id = queue.pixel_id)"
-        " SELECT pixel_id, account_id, platform, attempt FROM pending"
-        " WHERE next_attempt_at <= :now OR (next_attempt_at IS NULL AND oldest <= :oldest_before)"
-        " ORDER BY COALESCE(next_attempt_at, oldest)"
-    )
-    .bindparams(bindparam("now", type_=Instant), bindparam("oldest_before", type_=Instant))
+    text(_FROM_DUE.format("pixel_id, account_id, platform, attempt") + " ORDER BY COALESCE(next_attempt_at, oldest)")
+    .bindparams(*_DUE_PARAMETERS)
     .columns(pixel_id=Id, account_id=Id, platform=Text, attempt=Integer)
+)
+_OLDEST_DUE = (
+    text(_FROM_DUE.format("min(COALESCE(next_attempt_at, oldest)) AS since"))
+    .bindparams(*_DUE_PARAMETERS)
+    .columns(since=Instant)
 )
 _ORPHANED = text(
     f"{_QUEUES} SELECT pixel_id FROM queue WHERE pixel_id IS NOT NULL"
@@ -183,6 +188,14 @@ async def find_due(tx: Tx, now: datetime) -> list[QueuedPixel]:
     slots = RequestSlots(await _find_in_flight(tx, now))
     rows = await tx.execute(_DUE, {"now": now, "oldest_before": now - BATCH_DELAY})
     return [pixel for pixel in (QueuedPixel(*row) for row in rows) if slots.take(pixel)]
+
+
+async def find_oldest_due(tx: Tx, now: datetime) -> datetime | None:
+    """Return when the longest waiting events were recorded, or since when their retry is due."""
+    since: datetime | None = (
+        await tx.execute(_OLDEST_DUE, {"now": now, "oldest_before": now - BATCH_DELAY})
+    ).scalar_one()
+    return since
 
 
 async def claim(tx: Tx, *, clock: Clock, lease: timedelta) -> list[ClaimedBatch]:

@@ -6,7 +6,7 @@ A secret goes to no other platform and into no log.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
@@ -63,6 +63,9 @@ class EventSender(QueueWorker[queue.ClaimedBatch, queue.BatchOutcome]):
 
     async def is_due(self, tx: Tx) -> bool:
         return bool(await queue.find_due(tx, self._clock()))
+
+    async def find_oldest_due(self, tx: Tx) -> datetime | None:
+        return await queue.find_oldest_due(tx, self._clock())
 
     async def claim(self, tx: Tx, free_slots: int) -> list[queue.ClaimedBatch]:  # noqa: ARG002  # `RequestSlots` limits all workers
         return await queue.claim(tx, clock=self._clock, lease=LEASE)
