@@ -32,7 +32,7 @@ async def found(settings: Settings, check: str):
 async def test_a_healthy_service_has_no_warnings(settings: Settings) -> None:
     findings = await examine(settings, now=lambda: datetime(2026, 12, 1, tzinfo=UTC))
     checks = "settings, base URL, outbound, data directory, secret key, file modes, disk, spool, countries, clock, DNS"
-    of_database = "schema, database, queue, clicks"
+    of_database = "schema, key of secrets, database, queue, clicks"
     expected = dict.fromkeys(f"{checks}, {of_database}".split(", "), "ok")
     assert {finding.check: finding.state for finding in findings} == expected
 

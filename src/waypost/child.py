@@ -18,7 +18,8 @@ import uvloop
 
 from waypost import logs, settings
 from waypost.private_files import restrict_new_files
-from waypost.secret_key import with_secret_key
+from waypost.secret_key import FILE as KEY_FILE
+from waypost.secret_key import with_existing_key
 from waypost.worker.parent import EXIT_USAGE, HARD_EXIT_TIMEOUT, write_stderr
 
 
@@ -35,7 +36,7 @@ def main() -> int:
     logs.configure()
     structlog.contextvars.bind_contextvars(process=arguments.kind)
     try:
-        uvloop.run(_run(arguments, with_secret_key(settings.load())))
+        uvloop.run(_run(arguments, _load_settings(arguments.role)))
     except settings.SettingsError as error:
         write_stderr(str(error))
         return EXIT_USAGE
@@ -68,6 +69,14 @@ async def _run(arguments: argparse.Namespace, config: settings.Settings) -> None
         await app.run_web(config, role=arguments.role, **sockets, **welcome, stop=stop)
     else:
         await app.run_worker(config, **sockets, stop=stop)
+
+
+def _load_settings(role: str) -> settings.Settings:
+    """`waypost serve` has created or checked the secret key. Only redirects need none."""
+    config = with_existing_key(settings.load())
+    if config.secret_key is None and role != "redirect":
+        raise settings.SettingsError(f"{config.data_dir / KEY_FILE} is missing: restore it from a backup")
+    return config
 
 
 def _load(name: str) -> ProcessEntries:

@@ -84,7 +84,8 @@ async def open_redirect_parts(settings: Settings, time_ns: Callable[[], int]) ->
         stack.push_async_callback(db.close)
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
         stack.callback(feed.close)
-        source = open_route_source(db, settings.shared_domain, KeyRing.from_setting(secret_text(settings)))
+        key_ring = KeyRing.from_setting(secret_text(settings)) if settings.secret_key else None
+        source = open_route_source(db, settings.shared_domain, key_ring)
         stack.callback(source.close)
         table = RouteTable(
             source, feed, capacity=settings.routes_in_memory, shared_host=settings.shared_domain.encode()

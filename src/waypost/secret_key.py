@@ -19,9 +19,29 @@ MIN_LENGTH = 32
 def with_secret_key(settings: Settings) -> Settings:
     """Return the settings with `secret_key` set. Create the data directory and the key if they are missing."""
     make_data_dir(settings.data_dir)
+    existing = with_existing_key(settings)
+    if existing.secret_key:
+        return existing
+    return settings.model_copy(update={"secret_key": SecretStr(_create(settings.data_dir / FILE))})
+
+
+def with_existing_key(settings: Settings) -> Settings:
+    """Return the settings with `secret_key` set, or None in it if there is no key. Create none."""
     if settings.secret_key and settings.secret_key.get_secret_value():
         return settings
-    return settings.model_copy(update={"secret_key": SecretStr(_read_or_create(settings.data_dir / FILE))})
+    path = settings.data_dir / FILE
+    try:
+        keys = _read(path)
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror}") from None
+    if keys:
+        _refuse_empty(keys, str(path))
+    return settings.model_copy(update={"secret_key": SecretStr(keys) if keys else None})
+
+
+def fingerprints(settings: Settings) -> list[bytes]:
+    """Return what identifies each key and reveals none of them. Empty without a key."""
+    return derived_keys(settings, "fingerprint") if settings.secret_key else []
 
 
 def derived_key(settings: Settings, purpose: str) -> bytes:
@@ -83,15 +103,6 @@ def _refuse_empty(keys: str, source: str) -> None:
         raise SettingsError(f"{source} has an empty key: remove the extra comma")
 
 
-def _read_or_create(path: Path) -> str:
-    try:
-        key = _read(path) or _create(path)
-    except OSError as error:
-        raise SettingsError(f"{path}: {error.strerror}") from None
-    _refuse_empty(key, str(path))
-    return key
-
-
 def _read(path: Path) -> str:
     try:
         return path.read_text().strip()
@@ -103,9 +114,12 @@ def _read(path: Path) -> str:
 
 def _create(path: Path) -> str:
     """Create a key, unless another process was first, and return the stored one."""
-    with contextlib.suppress(FileExistsError), private_files.new_file(path) as file:
-        file.write(f"{secrets.token_urlsafe(48)}\n".encode())
-    key = _read(path)
+    try:
+        with contextlib.suppress(FileExistsError), private_files.new_file(path) as file:
+            file.write(f"{secrets.token_urlsafe(48)}\n".encode())
+        key = _read(path)
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror}") from None
     if not key:
         raise SettingsError(f"{path} is empty: delete it, or restore the key from a backup")
     return key

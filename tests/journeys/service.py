@@ -143,10 +143,15 @@ class Service:
 
 @functools.cache
 def _prepared() -> tuple[str, Path]:
-    """(key, data directory), made once: it takes seconds."""
+    """(key, data directory), made once: it takes seconds. A first start has created the secret key."""
     directory = Path(tempfile.mkdtemp(prefix="waypost-tests-"))
     atexit.register(shutil.rmtree, directory)
-    return Service(directory)._prepare(), directory / "data"
+    service = Service(directory, options=("--role", "worker"))
+    key = service._prepare()
+    service.start()
+    service.stop()
+    service.client.close()
+    return key, directory / "data"
 
 
 def is_dead(process: int) -> bool:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import func, select, text
 
 from waypost import private_files, secret_key
+from waypost.commands.key_check import check_key
 from waypost.database import Database, Tx
 from waypost.database.schema import SchemaUnknown, pending, refuse_unknown
 from waypost.kit import clock
@@ -23,6 +24,7 @@ from waypost.kit.clock import EPOCH, Clock
 from waypost.kit.errors import SettingsError, Unavailable
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.intake import countries
+from waypost.secret_key import with_existing_key
 from waypost.settings import SettingProblem, Settings
 from waypost.worker import jobs
 
@@ -136,7 +138,8 @@ def _key(settings: Settings) -> Finding:
     if settings.secret_key:
         return _key_from_setting(settings.secret_key.get_secret_value())
     if not path.exists():
-        return Finding("secret key", "failed", f"{path} is missing", "Start waypost serve once, or restore a backup.")
+        advice = "Start waypost serve once, or restore a backup. Nodes with --role redirect need it for pixels only."
+        return Finding("secret key", "failed", f"{path} is missing", advice)
     mode = path.stat().st_mode & 0o777
     if mode & 0o077:
         return Finding("secret key", "failed", f"{path} has mode {mode:o}: others can read it", f"chmod 600 {path}")
@@ -229,10 +232,22 @@ async def _database_findings(db: Database, settings: Settings, now: Clock) -> As
         yield Finding("schema", "failed", f"is {present or 'empty'}, should be {newest}", "Run waypost migrate.")
         return
     yield Finding("schema", "ok", newest)
+    yield await _key_of_secrets(db, settings)
     async with db.read() as tx:
         yield await (_sqlite(tx) if db.dialect == "sqlite" else _postgresql(tx))
         yield await _queue(tx)
         yield await _clicks(tx, settings.click_retention_days, (now() - EPOCH).days)
+
+
+async def _key_of_secrets(db: Database, settings: Settings) -> Finding:
+    """Without any key the check of the files has failed, unless this node only redirects."""
+    try:
+        if with_existing_key(settings).secret_key:
+            await check_key(db, settings)
+    except SettingsError as error:
+        problem, _, advice = str(error).partition(". ")
+        return Finding("key of secrets", "failed", problem, advice)
+    return Finding("key of secrets", "ok", "no other key than this node's")
 
 
 async def _sqlite(tx: Tx) -> Finding:

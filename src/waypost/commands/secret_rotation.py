@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from pydantic import SecretStr
 from sqlalchemy import Column, MetaData, func, select, update
 
 import waypost.app  # noqa: F401  # adds every package's tables to the metadata
 from waypost.commands.output import ReportProgress, progress
-from waypost.database import Ciphertext, Database, KeyRing, metadata
+from waypost.database import Ciphertext, Database, KeyRing, metadata, replace_key_fingerprint
 from waypost.database.secrets import DecryptionFailed, Encrypted
 from waypost.kit.errors import WaypostError
-from waypost.secret_key import FILE, with_secret_key
+from waypost.secret_key import FILE, fingerprints, with_secret_key
 from waypost.settings import Settings
 
 _BATCH_SIZE = 50  # rows of one transaction, which blocks other writers on SQLite
@@ -35,6 +36,8 @@ class RingSource:
     key_ring: KeyRing
     name: str
     """Number of keys, and the setting or file they come from."""
+    fingerprint: bytes
+    """Of the first key."""
 
 
 @dataclass(slots=True)
@@ -45,18 +48,24 @@ class RotationResult:
     """Values that no key of the ring decrypts."""
 
 
-def read_key_ring(settings: Settings) -> RingSource:
-    """Raise NotRotated if the keys are not found, or if there is only one."""
+def read_key_ring(settings: Settings, *, is_old_key_lost: bool = False) -> RingSource:
+    """Raise NotRotated if the keys are not found, or if there is only one and the old one is not lost."""
     text, source = _setting(settings)
     count = len({part.strip() for part in text.split(",")})
-    if count == 1:
+    if count == 1 and not is_old_key_lost:
         raise NotRotated(f"There is nothing to rotate: {source} has only one key. {_ADVICE}")
-    return RingSource(KeyRing.from_setting(text), f"{count} keys of {source}")
+    name = f"{count} key{'s' * (count > 1)} of {source}"
+    first = fingerprints(settings.model_copy(update={"secret_key": SecretStr(text)}))[0]
+    return RingSource(KeyRing.from_setting(text), name, first)
 
 
-async def rotate_all(db: Database, key_ring: KeyRing) -> RotationResult:
+async def rotate_all(db: Database, ring: RingSource) -> RotationResult:
+    """Re-encrypt all secrets. From then on, a node must have the first key of the ring."""
     with progress("Re-encrypting") as report:
-        return await rotate(db, key_ring, encrypted_columns(metadata), report=report)
+        result = await rotate(db, ring.key_ring, encrypted_columns(metadata), report=report)
+    async with db.write() as tx:
+        await replace_key_fingerprint(tx, ring.fingerprint)
+    return result
 
 
 def encrypted_columns(schema: MetaData) -> list[Column[Any]]:

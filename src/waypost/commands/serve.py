@@ -5,12 +5,13 @@ import contextlib
 import os
 import sqlite3
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from waypost import metrics
 from waypost.commands.settings_check import load_settings
 from waypost.kit.errors import Invalid, Problems
-from waypost.secret_key import with_secret_key
+from waypost.secret_key import fingerprints, make_data_dir, with_existing_key
 from waypost.settings import PREFIX, Settings, read
 from waypost.worker.parent import parent_command
 
@@ -43,8 +44,9 @@ def start(
         raise Invalid({"--tls-port": ["This has no effect without --tls."]})
     if https_port == http_port:
         raise Invalid({"--tls-port": [f"HTTP uses port {http_port}: choose another port for one of the two."]})
-    settings = with_secret_key(settings)
-    _prepare_schema(settings, role)
+    make_data_dir(settings.data_dir)
+    if not (_is_known_current(settings) and _has_known_key(settings)):  # imports are late: usually all is prepared
+        asyncio.run(_prepare(settings, role))
     metrics.reset_counters(settings.data_dir)
     command = parent_command(
         host, http_port, tls_port=https_port, workers=workers or 1, role=role, app=APP, welcome=role == "all"
@@ -100,35 +102,37 @@ def _port_of(base_url: str) -> int:
     return parts.port or _DEFAULT_PORT if parts.hostname in _LOCAL else _DEFAULT_PORT
 
 
-def _prepare_schema(settings: Settings, role: str) -> None:
-    """Migrate or check the schema. Migrations are imported late: loading them is slow, and usually none are pending."""
+async def _prepare(settings: Settings, role: str) -> None:
+    """Migrate or check the schema, and create or check the secret key."""
+    from waypost.commands.database import check_click_store, migrate_database, open_database
+    from waypost.commands.key_check import prepare_key
+
     if settings.clickhouse_url and role != "redirect":
-        from waypost.commands.database import check_click_store
+        await check_click_store(settings)
 
-        asyncio.run(check_click_store(settings))
-    if _is_known_current(settings):
-        return
-    from waypost.commands import database
-
-    if settings.database.startswith("sqlite") and role == "all":
-        asyncio.run(database.migrate_database(settings))
-    else:
-        asyncio.run(_check_schema(settings))
-
-
-async def _check_schema(settings: Settings) -> None:
-    from waypost.commands.database import open_database
-
-    async with open_database(settings):
-        pass
+    if settings.database.startswith("sqlite") and role == "all" and not _is_known_current(settings):
+        await migrate_database(settings)
+    async with open_database(settings) as db:
+        await prepare_key(db, settings, role)
 
 
 def _is_known_current(settings: Settings) -> bool:
     """Whether SQLite's revision is that of the newest migration; False also if that is unknown."""
     newest = max(path.name.partition("_")[0] for path in _MIGRATIONS.glob("[0-9]*.py"))
+    return _select(settings, "SELECT version_num FROM alembic_version") == [newest]
+
+
+def _has_known_key(settings: Settings) -> bool:
+    """Whether the secret key is that of SQLite's secrets; False also if that is unknown."""
+    stored = _select(settings, "SELECT fingerprint FROM secret_key_fingerprint")
+    return any(fingerprint in stored for fingerprint in fingerprints(with_existing_key(settings)))
+
+
+def _select(settings: Settings, query: str) -> list[Any]:
+    """Return the values of SQLite's rows, without imports that take long. Empty if they cannot be read."""
     path = Path(settings.database.removeprefix("sqlite:///")).absolute()
     try:
         with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
-            return connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(newest,)]
+            return [value for (value,) in connection.execute(query)]
     except sqlite3.Error:
-        return False
+        return []

@@ -1,6 +1,7 @@
 """The database: transactions, column types, secrets at rest, migrations. It knows no other package's tables."""
 
 from waypost.database.engine import Database, PointRead, Tx, take_advisory_lock, upsert
+from waypost.database.key_fingerprint import add_key_fingerprint, find_key_fingerprint, replace_key_fingerprint
 from waypost.database.secrets import Ciphertext, DecryptionFailed, Encrypted, KeyRing
 from waypost.database.tables import Id, Instant, Json, metadata
 
@@ -15,7 +16,10 @@ __all__ = [
     "KeyRing",
     "PointRead",
     "Tx",
+    "add_key_fingerprint",
+    "find_key_fingerprint",
     "metadata",
+    "replace_key_fingerprint",
     "take_advisory_lock",
     "upsert",
 ]

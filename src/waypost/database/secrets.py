@@ -17,6 +17,8 @@ from sqlalchemy.types import TypeDecorator
 
 _VERSION = b"\x01"
 _KEY_ID_SIZE = 4
+KEY_ID = "substr({column}, 2, 4)"
+"""SQL for the id of the key that encrypted a value."""
 _NONCE_SIZE = 12
 
 
@@ -75,6 +77,10 @@ class KeyRing:
             ).decode()
         except InvalidTag:
             raise DecryptionFailed from None
+
+    def position(self, key_id: bytes) -> int | None:
+        """Return which key of the ring has this id. None: no key of the ring has it."""
+        return list(self._keys).index(key_id) if key_id in self._keys else None
 
     def is_current(self, ciphertext: Ciphertext) -> bool:
         """Whether it was encrypted with the first key. Otherwise it is still to be rotated."""

@@ -7,13 +7,14 @@ from uuid import UUID
 
 import pytest
 from resources.pixels.ids import FORMS
+from structlog.testing import capture_logs
 
 from waypost.database import KeyRing
 from waypost.redirect import new_route, pixel_pages
 from waypost.redirect.pixel_pages import FIRED
 from waypost.redirect.route import PIXEL_PAGE
 from waypost.resources.links.schemas import MAX_PIXELS
-from waypost.resources.pixels import PixelTags
+from waypost.resources.pixels import PixelTags, platforms
 from waypost.resources.pixels.model import Platform, pixels
 from waypost.resources.pixels.schemas import NewPixel
 
@@ -56,3 +57,15 @@ def test_the_page_stays_small_and_routes_share_what_is_long() -> None:
     assert len(page) < 75_000
     assert b"content-length: %d\r\n" % len(page) in first[2]
     assert {id(pixel) for pixel in first[-1]} == {id(pixel) for pixel in second[-1]}
+
+
+def test_without_a_key_links_redirect_without_their_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[int] = []
+    monkeypatch.setattr(platforms._WITHOUT_KEY, "add", counted.append)
+    tags = PixelTags(None)
+    rows = [(UUID(int=1), "facebook", KEYS.encrypt(pixels.c.pixel_id, UUID(int=1), "123"))]
+    with capture_logs() as logged:
+        routes = [new_route(b"go.test", "https://example.com/", LINK, pixels=tags.decrypt(rows)) for _ in range(2)]
+    assert [route[PIXEL_PAGE] for route in routes] == [None, None]
+    assert [entry["event"] for entry in logged] == ["pixels do not fire: this node has no secret key"]
+    assert counted == [1, 1]

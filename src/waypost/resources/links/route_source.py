@@ -52,7 +52,7 @@ class _FeedLag:
 class SqliteRouteSource(_FeedLag):
     """A read-only connection for one thread."""
 
-    def __init__(self, path: Path, shared_host: str, key_ring: KeyRing) -> None:
+    def __init__(self, path: Path, shared_host: str, key_ring: KeyRing | None) -> None:
         self._shared_host = shared_host.encode()
         self._pixel_tags = PixelTags(key_ring)
         self._connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
@@ -106,7 +106,7 @@ class SqliteRouteSource(_FeedLag):
 class PostgresRouteSource(_FeedLag):
     find_sync = None  # needs the network
 
-    def __init__(self, db: Database, shared_host: str, key_ring: KeyRing) -> None:
+    def __init__(self, db: Database, shared_host: str, key_ring: KeyRing | None) -> None:
         self._db = db
         self._shared_host = shared_host.encode()
         self._pixel_tags = PixelTags(key_ring)
@@ -142,7 +142,9 @@ class PostgresRouteSource(_FeedLag):
         """The caller closes the database."""
 
 
-def open_route_source(db: Database, shared_host: str, key_ring: KeyRing) -> SqliteRouteSource | PostgresRouteSource:
+def open_route_source(
+    db: Database, shared_host: str, key_ring: KeyRing | None
+) -> SqliteRouteSource | PostgresRouteSource:
     if db.dialect == "sqlite":
         return SqliteRouteSource(db.path, shared_host, key_ring)
     return PostgresRouteSource(db, shared_host, key_ring)

@@ -8,9 +8,15 @@ from uuid import UUID
 import structlog
 
 from waypost.database import Ciphertext, DecryptionFailed, KeyRing
+from waypost.metrics import Counter
 from waypost.resources.pixels.model import Platform, pixels
 
 log = structlog.get_logger(__name__)
+
+_WITHOUT_KEY = Counter(
+    "waypost_routes_without_pixels_total",
+    "Routes with pixels that were loaded without them, because this node has no secret key.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +88,34 @@ def tag_id(platform: str, text: str) -> str:
 class PixelTags:
     """Decrypts the ids of a link's pixels, for routes only."""
 
-    def __init__(self, key_ring: KeyRing) -> None:
+    def __init__(self, key_ring: KeyRing | None) -> None:
+        """`key_ring`: None on a node without a secret key, whose redirects fire no pixels."""
         self._key_ring = key_ring
         self._logged: set[UUID] = set()
+        self._has_logged_no_key = False
 
     def decrypt(self, pixel_rows: Iterable[tuple[UUID, str, bytes]]) -> list[tuple[UUID, str, str | None]]:
         """Return (pixel id, platform, id for the platform's tag) of each pixel.
 
         The last is None if no key decrypts it, which is logged once: the link redirects without that pixel.
         """
-        texts = ((id_, platform, self._decrypt(id_, value)) for id_, platform, value in pixel_rows)
+        if self._key_ring is None:
+            self._report_missing_key()
+            return [(id_, platform, None) for id_, platform, _ in pixel_rows]
+        key_ring = self._key_ring
+        texts = ((id_, platform, self._decrypt(key_ring, id_, value)) for id_, platform, value in pixel_rows)
         return [(id_, platform, None if text is None else tag_id(platform, text)) for id_, platform, text in texts]
 
-    def _decrypt(self, id_: UUID, value: bytes) -> str | None:
+    def _report_missing_key(self) -> None:
+        _WITHOUT_KEY.add(1)
+        if not self._has_logged_no_key:
+            advice = "set WAYPOST_SECRET_KEY to the key of the other nodes"
+            log.warning("pixels do not fire: this node has no secret key", advice=advice)
+        self._has_logged_no_key = True
+
+    def _decrypt(self, key_ring: KeyRing, id_: UUID, value: bytes) -> str | None:
         try:
-            return self._key_ring.decrypt(pixels.c.pixel_id, id_, Ciphertext(value))
+            return key_ring.decrypt(pixels.c.pixel_id, id_, Ciphertext(value))
         except DecryptionFailed:
             if id_ not in self._logged:
                 log.warning("pixel does not fire: no key of WAYPOST_SECRET_KEY decrypts its id", pixel=str(id_))
