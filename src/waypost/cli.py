@@ -44,7 +44,8 @@ app = App(name="waypost", help="Branded short links, self-hosted.", help_format=
 domain = App(name="domain", help="Custom domains of all accounts.")
 webhook = App(name="webhook", help="Tools for webhook receivers.")
 secrets = App(name="secrets", help="Secrets encrypted at rest.")
-for group in (account, key, domain, stats, export, webhook, secrets):
+spool = App(name="spool", help="Visits that are not in the database yet.")
+for group in (account, key, domain, stats, export, webhook, secrets, spool):
     app.command(group)
 
 
@@ -284,6 +285,33 @@ async def rotate_secrets(settings: "Settings", *, old_key_lost: FlagOption = Fal
     for line in secret_rotation.report(done, ring.name):
         say(line)
     return EXIT_FAILED if done.unreadable else EXIT_OK
+
+
+@spool.command(name="drain")
+@with_settings
+async def drain_spool(settings: "Settings", directory: Path, /) -> int:
+    """Move the visits of a node that will not come back to the database.
+
+    Run it with the settings of the service. Run it again after a failure: each visit is counted once.
+
+    Parameters
+    ----------
+    directory
+        Data directory of the node, or the spool directory in it.
+
+    """
+    from waypost import logs
+    from waypost.commands import spool
+    from waypost.commands.database import open_database
+
+    logs.configure()  # the drainer logs damaged lines
+    found = spool.find_spool(directory)
+    async with open_database(settings) as db:
+        done = await spool.drain(settings, db, found)
+    say(f"{done.visits:,} visits drained, {done.segments:,} segments removed.")
+    for problem in done.problems:
+        say(problem)
+    return EXIT_FAILED if done.problems else EXIT_OK
 
 
 def main() -> NoReturn:

@@ -57,7 +57,9 @@ def test_every_command_is_explained(command: str) -> None:
 @pytest.mark.parametrize("path", texts(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_unknown_command_or_setting_is_mentioned(path: Path) -> None:
     code = "\n".join(CODE.findall(path.read_text()))
-    named = set(re.findall(r"\bwaypost ((?:account|key|stats|export|webhook|secrets|domain) [\w-]+|[a-z]+)", code))
+    named = set(
+        re.findall(r"\bwaypost ((?:account|key|stats|export|webhook|secrets|domain|spool) [\w-]+|[a-z]+)", code)
+    )
     assert {f"waypost {each}" for each in named} <= set(COMMANDS)
     assert {name.lower() for name in re.findall(rf"\b{PREFIX}(\w+)", code)} <= set(Settings.model_fields)
 

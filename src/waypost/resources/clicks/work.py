@@ -1,6 +1,7 @@
 """What the worker runs of clicks: the drainer, retention and statistics."""
 
 from contextlib import AsyncExitStack
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from waypost.database import Database
@@ -20,23 +21,34 @@ from waypost.worker.run import WorkerParts
 def worker_parts(settings: Settings, db: Database, stack: AsyncExitStack) -> WorkerParts:
     if settings.clickhouse_url:
         return _clickhouse_worker_parts(settings, db, stack)
-    drainer = Drainer(db, settings.data_dir / "spool", _intake_settings(settings))
-    stack.push_async_callback(drainer.close)
+    drainer = new_drainer(settings, db, settings.data_dir / "spool", stack)
     retention, top_values = Retention(db, settings.click_retention_days, clock=now), TopValuesRefresher(db, clock=now)
     return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), (3600, retention.step), (3600, top_values.step)])
 
 
 def _clickhouse_worker_parts(settings: Settings, db: Database, stack: AsyncExitStack) -> WorkerParts:
     # imported late: few installations have a ClickHouse server
-    from waypost.resources.clicks.clickhouse.drain import ClickHouseDrainer  # noqa: PLC0415
     from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter  # noqa: PLC0415
 
     store = new_clickhouse_store(settings)
     stack.push_async_callback(store.close)
-    drainer = ClickHouseDrainer(db, store, settings.data_dir / "spool", _intake_settings(settings))
-    stack.push_async_callback(drainer.close)
+    drainer = new_drainer(settings, db, settings.data_dir / "spool", stack)
     visitors = VisitorCounter(db, store.client, clock=now)
     return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), (3600, visitors.step)])
+
+
+def new_drainer(settings: Settings, db: Database, spool: Path, stack: AsyncExitStack) -> Drainer:
+    intake = _intake_settings(settings)
+    if settings.clickhouse_url:
+        from waypost.resources.clicks.clickhouse.drain import ClickHouseDrainer  # noqa: PLC0415
+
+        store = new_clickhouse_store(settings)
+        stack.push_async_callback(store.close)
+        drainer: Drainer = ClickHouseDrainer(db, store, spool, intake)
+    else:
+        drainer = Drainer(db, spool, intake)
+    stack.push_async_callback(drainer.close)
+    return drainer
 
 
 def _intake_settings(settings: Settings) -> IntakeSettings:

@@ -73,6 +73,9 @@ class Batch:
 class Drainer:
     """Drains one spool directory. A second drainer does no harm: positions move by compare-and-set."""
 
+    keeps_positions = False
+    """Whether positions stay in the database when their segments are removed: there may be copies of these."""
+
     def __init__(
         self,
         db: Database,
@@ -94,6 +97,7 @@ class Drainer:
         self._next: asyncio.Task[Batch] | None = None
         self._accounts: dict[bytes, bytes] = {}
         self._unreadable: set[str] = set()
+        self.drained_clicks = self.drained_bytes = 0
 
     async def step(self) -> bool:
         """Drain one batch. Return False if there is none. Raises Unavailable; then nothing was drained."""
@@ -118,12 +122,20 @@ class Drainer:
                 raise
         else:
             self._positions = reached  # … until the commit
+            self.drained_clicks += len(batch.clicks)
+            self.drained_bytes += sum(drained.end - drained.start for drained in batch.ranges)
             await self._erase(reached)
         return True
 
     async def _load_positions(self, names: Sequence[str]) -> Positions:
         async with self._db.read() as tx:
             return await store.find_positions(tx, names)
+
+    async def remove_drained(self) -> None:
+        """Remove segments that are drained completely, without waiting for the next step."""
+        if self._positions is None:
+            self._positions = await self._load_positions([path.name for path in segments(self._directory)])
+        await self._remove_drained(self._positions)
 
     async def close(self) -> None:
         """Discard the prepared batch: the next drainer prepares it again."""
@@ -260,7 +272,7 @@ class Drainer:
     async def _remove_drained(self, positions: Positions) -> None:
         """Remove files before positions: a position without a file is harmless, a file without one is drained again."""
         removed = await asyncio.to_thread(remove_drained, self._directory, positions, self._unreadable)
-        if removed:
+        if removed and not self.keeps_positions:
             async with self._db.write() as tx:
                 await store.delete_positions(tx, removed)
         for name in removed:
