@@ -134,7 +134,9 @@ class Engine:
             raise ClickHouseError(f"Session {session} is locked by a concurrent client. (SESSION_IS_LOCKED)", code=373)
         self._busy.add(session)
         try:
-            connection = self._sessions.setdefault(session, Connection(self._path))
+            if session not in self._sessions:
+                self._sessions[session] = Connection(self._path)
+            connection = self._sessions[session]
             try:
                 return self._answer(connection, query)
             finally:

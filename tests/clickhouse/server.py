@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -215,6 +216,14 @@ class ClickHouse:
     def kill(self) -> None:
         """`kill -9`. The data stays, and so does the port, which refuses connections."""
         self.server.kill()
+
+    def lose_last_part(self, table: str) -> None:
+        """What a crash can leave: the engine writes the token of an insert to disk before its rows. Starts again."""
+        newest = "database = currentDatabase() AND active ORDER BY max_block_number DESC LIMIT 1"
+        [[path]] = self.sql(f"SELECT path FROM system.parts WHERE table = '{table}' AND {newest}")
+        self.kill()
+        shutil.rmtree(path)
+        self.start()
 
     def start(self) -> None:
         """Start again after `kill` or `faults.kill`."""

@@ -166,6 +166,17 @@ async def test_drops_a_repeated_token_also_after_a_crash(
     assert stored(clickhouse) == [7, 7]
 
 
+async def test_a_crash_can_store_the_token_without_its_rows(
+    clickhouse: ClickHouse, client: AsyncClient, numbers: None
+) -> None:
+    await insert(client, [1, 2], "a")
+    await insert(client, [3], "b")
+    clickhouse.lose_last_part("numbers")
+    assert stored(clickhouse) == [3, 6]
+    await insert(client, [3], "b")
+    assert stored(clickhouse) == [3, 6]
+
+
 @pytest.mark.parametrize("fault", ["close", "truncate", "error", "kill"])
 async def test_loses_the_answer_to_an_insert(
     clickhouse: ClickHouse, client: AsyncClient, numbers: None, fault: str
