@@ -2,8 +2,10 @@
 
 import asyncio
 
+import psycopg
 import pytest
 import structlog
+import tcp_proxy
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
@@ -61,6 +63,63 @@ async def test_reports_again_and_again_that_it_is_complete(
     for _ in range(2):
         complete.clear()
         await complete.wait()
+
+
+@pytest.fixture
+async def proxied(postgres_url: str, states: asyncio.Queue):
+    """A proxy, and what follows changes through it; the queue also has "complete"."""
+    async with tcp_proxy.before(postgres_url) as (proxy, url):
+        following = asyncio.create_task(
+            listen.follow_channel(
+                url,
+                "changes",
+                on_payload=states.put_nowait,
+                on_complete=lambda: states.put_nowait("complete"),
+                on_connected=lambda: states.put_nowait("connected"),
+                on_lost=lambda: states.put_nowait("lost"),
+            )
+        )
+        assert await states.get() == "connected"
+        yield proxy
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+
+
+async def until(states: asyncio.Queue, state: str) -> list[str]:
+    """What came before it, apart from heartbeats."""
+    before = []
+    while (found := await states.get()) != state:
+        before += [found] if found != "complete" else []
+    return before
+
+
+def test_a_silent_failure_is_noticed_within_a_second() -> None:
+    assert listen._HEARTBEAT + listen._LATE < 1
+
+
+async def test_late_answers_are_reported_and_nothing_is_lost(
+    proxied: tcp_proxy.TcpProxy, postgres_url: str, states: asyncio.Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listen, "_TIMEOUT", 60)
+    await states.get()
+    proxied.fall_silent()
+    await until(states, "lost")
+    async with await psycopg.AsyncConnection.connect(postgres_url, autocommit=True) as other:
+        await other.execute("SELECT pg_notify('changes', 'slug')")
+    proxied.speak()
+    assert await until(states, "complete") == ["slug"]
+
+
+async def test_gives_up_a_silent_connection(
+    proxied: tcp_proxy.TcpProxy, states: asyncio.Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listen, "_TIMEOUT", 0.1)
+    monkeypatch.setattr(listen, "_RETRY", 0)
+    proxied.fall_silent()
+    assert await until(states, "lost") == []
+    assert await until(states, "lost") == []  # disconnected
+    proxied.speak()
+    assert set(await until(states, "connected")) <= {"lost"}
 
 
 async def test_reports_each_loss_and_each_reconnection(db: Database, following, states: asyncio.Queue) -> None:

@@ -119,3 +119,12 @@ async def test_an_outage_outside_sqlalchemy_raises_unavailable(db: Database) -> 
     with pytest.raises(Unavailable):
         async with db.write():
             raise psycopg.OperationalError("the connection is lost")
+
+
+async def test_connections_notice_a_network_that_drops_packets(db: Database) -> None:
+    if db.dialect == "sqlite":
+        pytest.skip("SQLite needs no network")
+    async with db.read() as tx:
+        raw = await tx.get_raw_connection()
+        options = raw.driver_connection.info.get_parameters()
+    assert (options["tcp_user_timeout"], options["keepalives_idle"]) == ("2000", "2")

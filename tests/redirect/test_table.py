@@ -10,6 +10,7 @@ from wire import HOST, Routes, route
 
 from waypost.kit.errors import Unavailable
 from waypost.redirect import ChangeFeed, Route, RouteTable, disabled_host, host_change, new_route, pixel_change
+from waypost.redirect import table as table_module
 from waypost.redirect.route import MISSING
 
 
@@ -277,6 +278,46 @@ async def test_asks_the_source_while_the_feed_is_lost(table: RouteTable, source:
     asked = len(source.asked)
     assert table.find(b"hello") == route("https://example.com/again")
     assert len(source.asked) == asked
+
+
+async def test_serves_from_memory_again_when_late_changes_have_come(
+    table: RouteTable, source: Routes, feed: ChangeFeed
+) -> None:
+    source.is_embedded = False
+    source.routes[b"other"] = route()
+    await table.load(b"hello")
+    await table.load(b"other")
+    table.mark_feed_lost()
+    assert table.find(b"hello") is None
+    table.invalidate(b"hello")  # it was late
+    table.mark_feed_complete()
+    assert table.find(b"hello") is None
+    assert table.find(b"other") == route()
+
+
+async def test_a_silent_source_delays_one_visitor_at_a_time(
+    table: RouteTable, source: Routes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_module, "_SOURCE_TIMEOUT", 0.01)
+    monkeypatch.setattr(table_module, "_SOURCE_PAUSE", 0)
+    source.is_embedded = False
+    await table.load(b"hello")
+    table.mark_feed_lost()
+    source.gate = asyncio.Event()
+    assert await table.load(b"hello") == route()
+    with pytest.raises(Unavailable):
+        await table.load(b"never-seen")
+    monkeypatch.setattr(table_module, "_SOURCE_TIMEOUT", 60)
+    monkeypatch.setattr(table_module, "_SOURCE_PAUSE", 60)
+    table._source_failed_at = float("-inf")
+    trying = asyncio.create_task(table.load(b"hello"))
+    await asyncio.sleep(0)
+    assert await table.load(b"hello") == route()  # it does not wait for the other
+    source.routes[b"hello"] = route("https://example.com/new")
+    table.invalidate(b"hello")
+    source.gate.set()
+    assert await trying == route()
+    assert await table.load(b"hello") == route("https://example.com/new")
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,22 @@
 """PostgreSQL notifications, with callbacks for when the connection is lost and restored."""
 
 import asyncio
+import os
+import socket
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import psycopg
 import structlog
 from psycopg import sql
 
+from waypost.database.engine import TCP_OPTIONS
+
 log = structlog.get_logger(__name__)
 
-_HEARTBEAT = 1.0  # seconds: a silent connection failure is detected within two of these
+_HEARTBEAT = 0.5  # seconds between two questions whether the connection still works
+_LATE = 0.4  # seconds without an answer: with the heartbeat, a silent failure has consequences within a second
+_TIMEOUT = 2.0  # seconds without an answer until the connection is given up
 _RETRY = 0.5
 
 
@@ -23,9 +29,10 @@ async def follow_channel(
     on_connected: Callable[[], None],
     on_lost: Callable[[], None],
 ) -> NoReturn:
-    """Call `on_connected` when no notification can be missed from now on, and `on_lost` when they can be.
+    """Call `on_connected` when no notification can be missed from now on, and `on_lost` when some may be missing.
 
-    `on_complete` is called about once a second, when the connection has delivered all notifications so far.
+    `on_complete` is called about twice a second, when the connection has delivered all notifications so far. After
+    `on_lost` it means, unless `on_connected` is called in between, that they were late and none is missing.
     """
     is_lost = False
 
@@ -38,7 +45,7 @@ async def follow_channel(
 
     while True:
         try:
-            await _listen(url, channel, on_payload, on_complete, connected)
+            await _listen(url, channel, on_payload, on_complete, connected, on_lost)
         except (psycopg.Error, TimeoutError, OSError) as error:
             on_lost()
             if not is_lost:
@@ -53,14 +60,39 @@ async def _listen(
     on_payload: Callable[[str], None],
     on_complete: Callable[[], None],
     on_connected: Callable[[], None],
-) -> None:
+    on_lost: Callable[[], None],
+) -> NoReturn:
     conninfo = "postgresql://" + url.partition("://")[2]
-    async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True, connect_timeout=2) as connection:
-        await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+    async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True, **TCP_OPTIONS) as connection:
+        await _execute(connection, sql.SQL("LISTEN {}").format(sql.Identifier(channel)), on_late=on_lost)
         on_connected()
         while True:
-            async for notice in connection.notifies(timeout=_HEARTBEAT):
-                on_payload(notice.payload)
-            async with asyncio.timeout(_HEARTBEAT):
-                await connection.execute("SELECT 1")
+            await _receive(connection, on_payload, seconds=_HEARTBEAT)
+            await _execute(connection, sql.SQL("SELECT 1"), on_late=on_lost)
+            await _receive(connection, on_payload, seconds=0)  # what came with the answer
             on_complete()
+
+
+async def _receive(
+    connection: psycopg.AsyncConnection[Any], on_payload: Callable[[str], None], *, seconds: float
+) -> None:
+    async for notice in connection.notifies(timeout=seconds):
+        on_payload(notice.payload)
+
+
+async def _execute(
+    connection: psycopg.AsyncConnection[Any], statement: sql.SQL | sql.Composed, *, on_late: Callable[[], None]
+) -> None:
+    """Execute a statement. Raises psycopg.Error, also if there is no answer in time."""
+    answer = asyncio.ensure_future(connection.execute(statement))
+    try:
+        if not (await asyncio.wait([answer], timeout=_LATE))[0]:
+            on_late()
+            await asyncio.wait([answer], timeout=_TIMEOUT)
+    finally:
+        if not answer.done():
+            # A canceled statement would wait for the server for ten seconds; with a closed socket it fails.
+            with socket.socket(fileno=os.dup(connection.pgconn.socket)) as connected:
+                connected.shutdown(socket.SHUT_RDWR)
+        await asyncio.gather(answer, return_exceptions=True)
+    await answer

@@ -30,6 +30,7 @@ _SHARDS = 256
 _MISSING_LIFETIME = 10.0  # seconds; creating the slug invalidates it immediately
 _MAX_MISSING = 20_000
 _SOURCE_PAUSE = 1.0  # seconds without a new attempt after a failure, if memory has a route to serve
+_SOURCE_TIMEOUT = 2.0  # seconds; a network that drops packets reports no failure
 _NO_POSITION = -1  # never a position of the feed
 _MAX_CHANGES = 20_000  # hosts and pixels whose last change is kept
 
@@ -83,6 +84,7 @@ class RouteTable:
         self._loading: dict[bytes, asyncio.Task[Route]] = {}
         self._is_feed_complete = True
         self._source_failed_at = float("-inf")
+        self._has_source_failed = False
         self._misses = CACHE_MISSES
 
     def __len__(self) -> int:
@@ -107,15 +109,20 @@ class RouteTable:
         if route is not None:
             return route
         cached = self._find_without_refresh(slug)
-        if cached and time.monotonic() - self._source_failed_at < _SOURCE_PAUSE:
+        now = time.monotonic()
+        if cached and now - self._source_failed_at < _SOURCE_PAUSE:
             return cached
+        if self._has_source_failed:
+            self._source_failed_at = now  # others do not wait for this attempt
         try:
-            return await self._load_once(slug)
+            loaded = await self._load_in_time(slug)
         except Unavailable:
-            self._source_failed_at = time.monotonic()
+            self._source_failed_at, self._has_source_failed = time.monotonic(), True
             if cached:  # without the database, links in memory keep redirecting
                 return cached
             raise
+        self._has_source_failed = False
+        return loaded
 
     def invalidate(self, change: bytes) -> None:
         """Forgets a slug, or all that a `host_change` or `pixel_change` affects. A read in progress is not kept."""
@@ -151,6 +158,10 @@ class RouteTable:
         """Ask the source at every hit, because changes of other machines may be missed from now on."""
         self._is_feed_complete = False
         self._seen = _NO_POSITION
+
+    def mark_feed_complete(self) -> None:
+        """Serve from memory again: the changes of other machines were late, none is missing."""
+        self._is_feed_complete = True
 
     def mark_feed_restored(self) -> None:
         """Serve from memory again, without the routes loaded before: they may have changed in the meantime."""
@@ -201,6 +212,13 @@ class RouteTable:
         shard = hash(slug) & 255
         young = self._young[shard].get(slug) or self._current(self._young_dependent[shard].get(slug))
         return young or self._old[shard].get(slug) or self._current(self._old_dependent[shard].get(slug))
+
+    async def _load_in_time(self, slug: bytes) -> Route:
+        try:
+            async with asyncio.timeout(_SOURCE_TIMEOUT):
+                return await self._load_once(slug)
+        except TimeoutError:
+            raise Unavailable from None
 
     async def _load_once(self, slug: bytes) -> Route:
         """Query the source once for all concurrent visitors of a slug."""

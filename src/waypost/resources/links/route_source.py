@@ -128,12 +128,16 @@ class PostgresRouteSource(_FeedLag):
             for table in tables:
                 act(table)
 
+        def mark_complete() -> None:
+            for_all(RouteTable.mark_feed_complete)
+            self._mark_complete()
+
         for_all(RouteTable.mark_feed_lost)  # until the connection is established
         await follow_channel(
             self._db.url,
             ROUTE_CHANNEL,
             on_payload=partial(_invalidate, tables),
-            on_complete=self._mark_complete,
+            on_complete=mark_complete,
             on_connected=lambda: for_all(RouteTable.mark_feed_restored),
             on_lost=lambda: for_all(RouteTable.mark_feed_lost),
         )
