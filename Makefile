@@ -86,6 +86,7 @@ clean:
 	@scripts/ensure 'command -v node' nodejs
 	@scripts/ensure 'command -v pebble' pebble
 	@scripts/ensure 'command -v caddy' caddy
+	@scripts/ensure 'command -v promtool' prometheus
 	@scripts/ensure 'command -v certutil' libnss3-tools
 	@scripts/ensure 'command -v zbarimg' zbar-tools
 	@scripts/ensure 'command -v rsvg-convert' librsvg2-bin

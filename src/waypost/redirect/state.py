@@ -176,14 +176,11 @@ class RedirectState:
             self.pages_in_batch = 0
         for connection in waiting_connections:
             connection.send_responses()
-        if waiting_connections:
-            self._count_latency(len(waiting_connections))
-
-    def _count_latency(self, responses: int) -> None:
-        """Count the time since the first visit of the batch for all its responses: one clock reading for all."""
-        duration = max(0, self._time_ns() - self._now_ns)
-        FAST_LATENCY[bisect_left(BUCKETS_NS, duration)] += responses
-        FAST_LATENCY[-1] += responses * duration / 1e9
+        if waiting_connections:  # their number is that of the responses; one clock reading for all of them
+            duration = self._time_ns() - self._now_ns
+            if duration > 0:  # unless the clock was set back
+                FAST_LATENCY[-1] += len(waiting_connections) * duration * 1e-9
+            FAST_LATENCY[bisect_left(BUCKETS_NS, duration)] += len(waiting_connections)
 
     def is_missing(self, route: Route, host: bytes) -> bool:
         return route is MISSING or route[0] != host or self.now >= route[2]
