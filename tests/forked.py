@@ -81,7 +81,7 @@ def _serve(asked: socket.socket) -> None:
 
 def _load() -> None:
     commands = importlib.import_module("waypost.commands")
-    for name in ("waypost.cli", "waypost.app", "waypost.database.migrations"):
+    for name in ("waypost.cli", "waypost.web_app", "waypost.worker_wiring", "waypost.database.migrations"):
         importlib.import_module(name)
     for each in pkgutil.iter_modules(commands.__path__, "waypost.commands."):
         importlib.import_module(each.name)

@@ -12,7 +12,7 @@ from uuid import UUID
 from pydantic import SecretStr
 from sqlalchemy import Column, MetaData, func, select, update
 
-import waypost.app  # noqa: F401  # adds every package's tables to the metadata
+import waypost.web_app  # noqa: F401  # adds every package's tables to the metadata
 from waypost.commands.output import ReportProgress, progress
 from waypost.database import Ciphertext, Database, KeyRing, metadata, replace_key_fingerprint
 from waypost.database.secrets import DecryptionFailed, Encrypted

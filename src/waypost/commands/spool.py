@@ -9,11 +9,12 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from waypost.commands.key_check import check_key
 from waypost.database import Database
 from waypost.kit.errors import WaypostError
 from waypost.redirect.spool import UnknownFormat, bytes_of, is_finished, read_lines, segments
 from waypost.resources.clicks.work import new_drainer
-from waypost.secret_key import FILE, with_secret_key
+from waypost.secret_key import with_existing_key
 from waypost.settings import Settings
 
 
@@ -45,16 +46,18 @@ def find_spool(directory: Path) -> Path:
 
 
 async def drain(settings: Settings, db: Database, directory: Path) -> DrainedSpool:
-    """Drain a spool and remove its segments. Raises Unavailable; then run it again.
+    """Drain a spool and remove its segments. Raises SpoolFailed, SettingsError, and Unavailable: then run it again.
 
     Segments that are still being written are drained up to what they have now, and stay.
     """
-    if not settings.secret_key and not (settings.data_dir / FILE).exists():
+    own = with_existing_key(settings)
+    if own.secret_key is None:
         raise SpoolFailed("WAYPOST_SECRET_KEY is not set: run this with the settings of the service.")
+    await check_key(db, own)
     names = {path.name for path in segments(directory)}
     size = sum(bytes_of(segments(directory)))
     async with AsyncExitStack() as stack:
-        drainer = new_drainer(with_secret_key(settings), db, directory, stack)
+        drainer = new_drainer(own, db, directory, stack)
         drainer.keeps_positions = True
         while drainer.drained_bytes < size and await drainer.step():  # a running node adds visits all the time
             pass
