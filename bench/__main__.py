@@ -13,6 +13,7 @@ import traceback
 from pathlib import Path
 
 from bench import (
+    clickhouse_store,
     cold_redirects,
     creates,
     domains,
@@ -55,6 +56,7 @@ BENCHMARKS = {
     "enrichment": enrichment.measure,
     "stats": stats.measure,
     "drain": drain.measure,  # adds clicks to the stores that `stats` reads
+    "clickhouse": clickhouse_store.measure,
     "worker-memory": worker_memory.measure,
     "webhooks": webhooks.measure,
     "qrcodes": qrcodes.measure,

@@ -26,6 +26,8 @@ class Run:
     """Creates by each of the concurrent clients. At most 60, the rate limit of a key."""
     clicks: int
     """Stored clicks where statistics are read and more clicks are drained."""
+    clickhouse_clicks: int
+    """Stored clicks where statistics are read from ClickHouse."""
     drained: int
     """Clicks drained while the worker's memory is measured."""
     deliveries: int
@@ -52,6 +54,7 @@ class Run:
             visits=1_000_000,
             creates_each=50,
             clicks=10_000_000,
+            clickhouse_clicks=100_000_000,
             drained=5_000_000,
             deliveries=20_000,
             pending=1_000_000,
@@ -71,6 +74,7 @@ class Run:
             visits=50_000,
             creates_each=8,
             clicks=200_000,
+            clickhouse_clicks=2_000_000,
             drained=300_000,
             deliveries=2_000,
             pending=100_000,

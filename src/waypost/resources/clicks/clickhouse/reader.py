@@ -3,7 +3,8 @@
 Visitors of a past day are read from `visitor_counts`, those of other days are counted from the clicks.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -23,13 +24,16 @@ CLICK_COLUMNS = (
     "id, account_id, link_id, toUnixTimestamp64Micro(created_at), day, kind, bot, is_scan, ip, country, visitor_id,"
     " referrer, device, browser, platform"
 )
-_COUNTS: dict[ClickKind | None, str] = {
-    "human": "clicks",
-    "crawler": "crawlers",
-    "preview": "previews",
-    "prefetch": "prefetches",
-    None: "clicks + crawlers + previews + prefetches",
+_TOTALS = slice(0, 6)
+"""Columns of a row of sums that are totals of statistics."""
+_COUNTS: dict[ClickKind | None, Callable[[Row], int]] = {
+    "human": itemgetter(0),
+    "crawler": itemgetter(2),
+    "preview": itemgetter(3),
+    "prefetch": itemgetter(6),
+    None: lambda sums: sums[0] + sums[2] + sums[3] + sums[6],
 }
+"""Counts the visits of a kind in a row of sums."""
 _VALUES = {
     "country": "toString(country)",
     "referrer": "referrer",
@@ -62,25 +66,19 @@ class ClickHouseReader:
         self.tx = tx
         self._client = client
         self._kept_since: int | None = None
+        self._sums: dict[UUID, dict[int, Row]] = {}
+        self._counted: dict[UUID, tuple[dict[int, int], list[int]]] = {}
 
     async def find_known_days(self, subject: Subject) -> KnownDays:
-        rows = await self._client.query(
-            f"SELECT DISTINCT day FROM click_counts WHERE subject_id = {_id(subject.id)} ORDER BY day"
-        )
-        return KnownDays([day for (day,) in rows], await self._find_kept_since())
+        return KnownDays([*await self._sums_by_day(subject)], await self._find_kept_since())
 
     async def totals_by_day(self, subject: Subject, days: Sequence[int]) -> dict[int, StatsTotals]:
-        if not days:
-            return {}
-        rows = await self._client.query(
-            "SELECT day, sum(clicks), sum(scans), sum(crawlers), sum(previews),"
-            " min(toUnixTimestamp64Micro(first_at)), max(toUnixTimestamp64Micro(last_at)) FROM click_counts"
-            f" WHERE subject_id = {_id(subject.id)} AND day IN ({_numbers(days)}) GROUP BY day ORDER BY day"
-        )
-        totals = {day: _totals(counts) for day, *counts in rows}
-        visitors = await self._visitors_by_day(subject, {day: total.clicks for day, total in totals.items()})
-        for day, count in visitors.items():
-            totals[day].visitors = count
+        sums = await self._sums_by_day(subject)
+        totals = {day: _totals(sums[day][_TOTALS]) for day in days if day in sums}
+        if totals:
+            for day, count in (await self._visitors_by_day(subject)).items():
+                if day in totals:
+                    totals[day].visitors = count
         return totals
 
     async def totals_by_bucket(self, subject: Subject, slices: Sequence[DaySlice]) -> dict[int, StatsTotals]:
@@ -88,10 +86,9 @@ class ClickHouseReader:
             return {}
         days = sorted({day_slice.day for day_slice in slices})
         texts = {"subject": _id(subject.id), "days": _numbers(days), "slices": _slices_query(slices)}
-        totals = {
-            bucket: _totals(counts) for bucket, *counts in await self._client.query(_SUM_OF_SLICES.format(**texts))
-        }
         texts["visitors"] = await self._quarters_query(subject, days)
+        rows = await self._client.query(_SUM_OF_SLICES.format(**texts))
+        totals = {bucket: _totals(counts) for bucket, *counts in rows}
         for bucket, count in await self._client.query(_VISITORS_OF_SLICES.format(**texts)):
             totals[bucket].visitors = count
         return totals
@@ -139,12 +136,10 @@ class ClickHouseReader:
         counts: dict[int, int] = {}
         whole_days = [day_slice for day_slice in days if day_slice.is_whole_day]
         others = [day_slice for day_slice in days if not day_slice.is_whole_day]
-        if whole_days and not click_filter.values:
-            query = (
-                f"SELECT day, sum({_COUNTS[click_filter.kind]}) FROM click_counts WHERE subject_id = {_id(subject.id)}"
-                f" AND day IN ({_numbers(day_slice.day for day_slice in whole_days)}) GROUP BY day"
-            )
-            counts |= _by_day(await self._client.query(query))
+        if not click_filter.values:
+            count = _COUNTS[click_filter.kind]
+            sums = await self._sums_by_day(subject)
+            counts = {each.day: count(sums[each.day]) for each in whole_days if each.day in sums}
             whole_days = []
         for day_slices in filter(None, (whole_days, *([day_slice] for day_slice in others))):
             filters, parameters = _filters(click_filter)
@@ -173,42 +168,57 @@ class ClickHouseReader:
                 found.setdefault(UUID(bytes=id_), {})[day] = count
         return found
 
-    async def _visitors_by_day(self, subject: Subject, clicks: Mapping[int, int]) -> dict[int, int]:
-        visitors, days_to_count = await self._find_counted(subject, clicks)
+    async def _sums_by_day(self, subject: Subject) -> dict[int, Row]:
+        """Return the sums of all days, in order: a row of each, with the columns of _TOTALS and the prefetches."""
+        if subject.id not in self._sums:
+            rows = await self._client.query(
+                "SELECT day, sum(clicks), sum(scans), sum(crawlers), sum(previews),"
+                " min(toUnixTimestamp64Micro(first_at)), max(toUnixTimestamp64Micro(last_at)), sum(prefetches)"
+                f" FROM click_counts WHERE subject_id = {_id(subject.id)} GROUP BY day ORDER BY day"
+            )
+            self._sums[subject.id] = {day: sums for day, *sums in rows}
+        return self._sums[subject.id]
+
+    async def _visitors_by_day(self, subject: Subject) -> dict[int, int]:
+        visitors, days_to_count = await self._find_counted(subject)
         if days_to_count:
             query = (
                 "SELECT day, uniqExact(visitor_id) FROM clicks"
                 f" WHERE {_where_days(subject, days_to_count)} AND kind = 'human' GROUP BY day"
             )
-            visitors |= _by_day(await self._client.query(query))
+            visitors = visitors | _by_day(await self._client.query(query))
         return visitors
 
-    async def _find_counted(self, subject: Subject, clicks: Mapping[int, int]) -> tuple[dict[int, int], list[int]]:
+    async def _find_counted(self, subject: Subject) -> tuple[dict[int, int], list[int]]:
         """Return (visitors of the days that were counted, the other days with clicks)."""
-        rows = await self._client.query(
-            "SELECT day, counted, visitors FROM visitor_counts FINAL"
-            f" WHERE subject_id = {_id(subject.id)} AND quarter = {WHOLE_DAY} AND day IN ({_numbers(clicks) or 'NULL'})"
-        )
-        kept_since = await self._find_kept_since()
-        visitors = {day: count for day, counted, count in rows if counted == clicks[day] or day < kept_since}
-        missing = (day for day, count in clicks.items() if count and day not in visitors and day >= kept_since)
-        return visitors, sorted(missing)
+        if subject.id not in self._counted:
+            kept_since, sums = await self._find_kept_since(), await self._sums_by_day(subject)
+            rows = await self._client.query(
+                "SELECT day, max(counted), argMax(visitors, counted) FROM visitor_counts"
+                f" WHERE subject_id = {_id(subject.id)} AND quarter = {WHOLE_DAY} GROUP BY day"
+            )
+            clicks = {day: row[0] for day, row in sums.items()}
+            visitors = {day: n for day, counted, n in rows if counted == clicks.get(day) or day < kept_since}
+            missing = [day for day, n in clicks.items() if n and day not in visitors and day >= kept_since]
+            self._counted[subject.id] = visitors, missing
+        return self._counted[subject.id]
 
     async def _quarters_query(self, subject: Subject, days: Sequence[int]) -> str:
         """Return a query of the visitors of each quarter of these days."""
-        counts = await self.clicks_per_day([subject.id], days)
-        visitors, days_to_count = await self._find_counted(subject, counts.get(subject.id, {}))
-        columns = "day, quarter, visitors, new_in_15, new_in_30, new_in_45, firsts, lasts"
+        visitors, missing = await self._find_counted(subject)
+        counted, days_to_count = [day for day in days if day in visitors], [day for day in missing if day in set(days)]
+        columns = ("visitors", "new_in_15", "new_in_30", "new_in_45", "firsts", "lasts")
+        newest = ", ".join(f"argMax({name}, counted) AS {name}" for name in columns)
         queries = [
             (
-                f"SELECT {columns} FROM visitor_counts FINAL WHERE subject_id = {_id(subject.id)} AND quarter >= 0"
-                f" AND day IN ({_numbers(visitors) or 'NULL'})"
+                f"SELECT day, quarter, {newest} FROM visitor_counts WHERE subject_id = {_id(subject.id)}"
+                f" AND quarter >= 0 AND day IN ({_numbers(counted) or 'NULL'}) GROUP BY day, quarter"
             )
         ]
         if days_to_count:
             clicks = "SELECT 0 AS subject_id, account_id, day, created_at, visitor_id FROM clicks"
-            counted = first_seen(f"{clicks} WHERE {_where_days(subject, days_to_count)} AND kind = 'human'")
-            queries.append(f"SELECT {columns} FROM ({counted}) WHERE quarter >= 0")
+            seen = first_seen(f"{clicks} WHERE {_where_days(subject, days_to_count)} AND kind = 'human'")
+            queries.append(f"SELECT day, quarter, {', '.join(columns)} FROM ({seen}) WHERE quarter >= 0")
         return " UNION ALL ".join(queries)
 
     async def _find_kept_since(self) -> int:

@@ -1,0 +1,218 @@
+"""Clicks in ClickHouse: how fast a worker stores them, what a stored click takes, and how long reading them takes.
+
+The server is the engine itself (chdb) behind the tests' HTTP interface, on all cores, with PostgreSQL beside it. Two
+fifths of the stored clicks belong to one account and one hundredth to one link, over the last 30 days. They are written
+by the server; the visitors of past days are counted as the worker counts them.
+"""
+
+import asyncio
+import contextlib
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from bench.client import Client, percentile
+from bench.postgres import postgres
+from bench.report import Failed, Row, at_least, at_most, without_target
+from bench.run import Run
+from bench.seed import add_keys, add_links, new_account, say
+from bench.servers import on_all_cores, waypost
+from bench.visits import new_intake_settings, write_visits
+from waypost.database import Database
+from waypost.database.migrations import migrate
+from waypost.kit.clock import DAY, microseconds, now
+from waypost.resources.clicks.clickhouse import schema
+from waypost.resources.clicks.clickhouse.client import ClickHouse
+from waypost.resources.clicks.clickhouse.drain import ClickHouseDrainer
+from waypost.resources.clicks.clickhouse.store import ClickHouseStore
+from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
+from waypost.worker.run import collect_garbage_rarely
+
+_DAYS = 30
+_LINKS = 5_000
+"""Of each of the two accounts."""
+_CHUNK = 1_000_000
+_CALLS, _UNTIMED, _EACH = 40, 10, 50
+_TABLES = "'clicks', 'click_counts', 'click_dimensions', 'visitor_counts'"
+
+_INSERT = """
+INSERT INTO clicks SELECT account_id, toInt32(intDiv(at, 86400000000)), link_id,
+  fromUnixTimestamp64Micro(at, 'UTC'),
+  toFixedString(concat(substring(reverse(reinterpretAsString(toUInt64(intDiv(at, 1000)))), 3, 6),
+    randomString(10)), 16),
+  if(rand(1) % 20 = 0, 'crawler', 'human'), '', rand(2) % 50 = 0, '203.0.113.0',
+  ['DE', 'US', 'FR', 'GB', 'IN', 'BR', 'JP', 'NL', 'ES', 'IT'][1 + toUInt32(pow(rand(3) / 4294967296, 2) * 10)],
+  reinterpretAsInt64(cityHash64(intDiv(at, 86400000000), rand(4) % {visitors})),
+  if(rand(5) % 20 = 0, concat('https://site', toString(rand(6) % 3000), '.example/'),
+    ['', '', 'https://t.co/', 'https://www.google.com/', 'https://news.example/a'][1 + rand(7) % 5]),
+  ['mobile', 'desktop', 'tablet'][1 + rand(8) % 3],
+  ['Chrome', 'Safari', 'Firefox', 'Edge', 'Samsung Internet'][1 + rand(9) % 5],
+  ['Android', 'iOS', 'Windows', 'macOS', 'Linux'][1 + rand(10) % 5], 'bench'
+FROM (
+  SELECT {start} + toInt64(number / {count} * {span}) AS at, rand(11) % 100 AS share, rand(12) / 4294967296 AS chance,
+    toUInt32(multiIf(share < 1, 0, share < 40, 1 + pow(chance, 3) * {most},
+      {links} + pow(chance, 3) * {links})) AS place
+  FROM numbers({first}, {chunk})
+) AS visit INNER JOIN bench_links ON visit.place = bench_links.place"""
+
+
+@dataclass(frozen=True)
+class Stored:
+    postgres_url: str
+    clickhouse_url: str
+    clicks: int
+    account: UUID
+    link: UUID
+
+    @property
+    def url(self) -> str:
+        return self.postgres_url
+
+
+def measure(run: Run) -> list[Row]:
+    directory = run.new_directory()
+    with on_all_cores(), postgres() as postgres_url, _server(directory) as server:
+        rows = [asyncio.run(_drained(run, postgres_url, _new_database(server, "drained")))]
+        stored = asyncio.run(_filled(postgres_url, _new_database(server, "stored"), run.clickhouse_clicks))
+        rows += asyncio.run(_sizes(stored))
+        with waypost(stored, run.new_directory(), clickhouse_url=stored.clickhouse_url) as waypost_server:
+            rows += [
+                _row(what, bound, asyncio.run(_times(waypost_server.port, stored, path)), stored)
+                for what, path, bound in _requests(stored)
+            ]
+    return rows
+
+
+def _requests(stored: Stored) -> list[tuple[str, str, float | None]]:
+    """(name of the row, path, target in milliseconds)"""
+    in_zone = "interval=hour&timezone=Asia/Kolkata"
+    link, account = f"/v1/links/{stored.link}", "/v1"
+    busy, large = f"a link with {stored.clicks // 100:,} clicks", f"an account with {stored.clicks // 5 * 2:,} clicks"
+    return [
+        (f"stats of {busy}", f"{link}/stats", 100),
+        (f"stats of {large}", f"{account}/stats", 500),
+        (f"stats of {busy}, by hour in a half-hour time zone", f"{link}/stats?{in_zone}", None),
+        (f"stats of {large}, by hour in a half-hour time zone", f"{account}/stats?{in_zone}", None),
+        (f"newest page of clicks of {busy}", f"{link}/clicks", None),
+        (f"newest page of clicks of {large}", f"{account}/clicks", 30),
+    ]
+
+
+def _row(what: str, bound: float | None, times: list[float], stored: Stored) -> Row:
+    what, p95 = f"{what}, p95 on ClickHouse", percentile(times, 95)
+    detail = f"{stored.clicks:,} clicks stored; p50 {percentile(times, 50):.1f} ms over {len(times)} calls"
+    return without_target(what, f"{p95:.1f} ms", detail) if bound is None else at_most(what, p95, bound, detail, " ms")
+
+
+@contextlib.contextmanager
+def _server(directory: Path) -> Iterator[Any]:
+    sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+    from clickhouse.server import ClickHouseServer  # noqa: PLC0415  # of the tests
+
+    server = ClickHouseServer(directory)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def _new_database(server: Any, name: str) -> str:
+    server.sql(f"CREATE DATABASE {name}")
+    url: str = server.url(name)
+    return url
+
+
+async def _drained(run: Run, postgres_url: str, url: str) -> Row:
+    db, client, spool = Database(postgres_url), ClickHouse(url), run.new_directory()
+    await migrate(db)
+    await schema.migrate(client)
+    links = await add_links(db, await new_account(db, "visited"), 10_000)
+    write_visits(spool, links, run.visits)
+    collect_garbage_rarely()  # as a worker does
+    drainer, steps = ClickHouseDrainer(db, ClickHouseStore(client), spool, new_intake_settings()), list[float]()
+    has_more = True
+    while has_more:
+        began = time.perf_counter()
+        has_more = await drainer.step()
+        steps.append(time.perf_counter() - began)
+    ((count,),) = await client.query("SELECT count() FROM clicks")
+    await client.close()
+    await db.close()
+    if count != run.visits:
+        raise Failed(f"{count:,} of {run.visits:,} visits were drained")
+    detail = f"{run.visits:,} visits of 10,000 links; longest batch {max(steps) * 1000:.0f} ms"
+    return at_least("drain rate into ClickHouse", count / sum(steps), 40_000, detail, " clicks/s")
+
+
+async def _filled(postgres_url: str, url: str, count: int) -> Stored:
+    db, client = Database(postgres_url), ClickHouse(url)
+    await schema.migrate(client)
+    accounts = [await new_account(db, name) for name in ("large", "others")]
+    links = [await add_links(db, account, _LINKS, first=20_000 + n * _LINKS) for n, account in enumerate(accounts)]
+    await _add_link_ids(client, [(account, link) for account, ids in zip(accounts, links, strict=True) for link in ids])
+    end = microseconds(now())
+    for first in range(0, count, _CHUNK):
+        numbers = {
+            "first": first,
+            "chunk": min(_CHUNK, count - first),
+            "count": count,
+            "start": end - _DAYS * DAY,
+            "span": _DAYS * DAY,
+            "links": _LINKS,
+            "most": _LINKS - 1,
+            "visitors": max(1, count // _DAYS // 2),
+        }
+        await client.command(_INSERT.format(**numbers))
+        say(f"{first + numbers['chunk']:,} clicks stored")
+    counter = VisitorCounter(db, client, clock=now)
+    while await counter.step():
+        pass
+    await client.close()
+    await db.close()
+    return Stored(postgres_url, url, count, accounts[0], links[0][0])
+
+
+async def _add_link_ids(client: ClickHouse, links: Sequence[tuple[UUID, UUID]]) -> None:
+    await client.command(
+        "CREATE TABLE bench_links (place UInt32, account_id FixedString(16), link_id FixedString(16)) ENGINE = Memory"
+    )
+    columns = {
+        "place": ("UInt32", range(len(links))),
+        "account_id": ("FixedString(16)", [account.bytes for account, _ in links]),
+        "link_id": ("FixedString(16)", [link.bytes for _, link in links]),
+    }
+    await client.insert("bench_links", columns, token="links")
+
+
+async def _sizes(stored: Stored) -> list[Row]:
+    client = ClickHouse(stored.clickhouse_url)
+    for table in ("clicks", "click_counts", "click_dimensions", "visitor_counts"):
+        await client.command(f"OPTIMIZE TABLE {table} FINAL")
+    sizes = await client.query(
+        "SELECT table, sum(bytes_on_disk) AS size FROM system.parts"
+        f" WHERE active AND database = currentDatabase() AND table IN ({_TABLES}) GROUP BY table ORDER BY size DESC"
+    )
+    await client.close()
+    each = {table: size / stored.clicks for table, size in sizes}
+    detail = ", ".join(f"{table} {size:.1f}" for table, size in each.items())
+    name = f"bytes for each of {stored.clicks:,} clicks in ClickHouse, with statistics"
+    return [at_most(name, sum(each.values()), 60, detail, " bytes")]
+
+
+async def _times(port: int, stored: Stored, path: str) -> list[float]:
+    db = Database(stored.postgres_url)
+    keys = await add_keys(db, stored.account, -(-(_UNTIMED + _CALLS) // _EACH))
+    await db.close()
+    client, times = await Client.open(port), []
+    for number in range(_UNTIMED + _CALLS):
+        response = await client.request("GET", f"/api{path}", key=keys[number // _EACH])
+        if response.status != 200 or not response.data:
+            raise Failed(f"{path}: {response.status}: {response.body[:300]!r}")
+        times.append(response.milliseconds)
+    await client.close()
+    return times[_UNTIMED:]
