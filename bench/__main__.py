@@ -19,6 +19,7 @@ from bench import (
     domains,
     drain,
     enrichment,
+    limiter,
     link_by_id,
     link_count,
     link_list,
@@ -50,6 +51,7 @@ BENCHMARKS = {
     "route-memory": route_memory.measure,
     "link-list": link_list.measure,
     "link-by-id": link_by_id.measure,
+    "limiter": limiter.measure,
     # Writes clicks into the store that the benchmarks before it share.
     "redirects-while-draining": redirects_while_draining.measure,
     "creates": creates.measure,

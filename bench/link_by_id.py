@@ -20,24 +20,24 @@ from bench.wrk import Contender
 from waypost.database import Database
 
 _LINKS = 20_000
-_KEYS = 12_000  # for bursts of 50 requests during a minute, 10,000 a second
-_BURST = 50
+KEYS = 12_000  # for bursts of 50 requests during a minute, 10,000 a second
+BURST = 50
 
 
 def measure(run: Run) -> list[Row]:
     store, directory = run.store(run.many), run.new_directory()
-    paths = _write(directory / "paths", [f"/api/v1/links/{UUID(bytes=row)}" for row in _some_ids(store)])
-    bursts, turns = (_write(directory / name, asyncio.run(_new_keys(store))) for name in ("bursts", "turns"))
+    paths = write(directory / "paths", [f"/api/v1/links/{UUID(bytes=row)}" for row in _some_ids(store)])
+    bursts, turns = (write(directory / name, asyncio.run(_new_keys(store))) for name in ("bursts", "turns"))
     with waypost(store, directory) as ours:
         body = asyncio.run(_one_body(ours.port, paths, turns))
         (directory / "body").write_bytes(body)
-        port, further = free_port(), str(_KEYS // run.rounds)
+        port, further = free_port(), str(KEYS // run.rounds)
         command = module("bare_fastapi", str(port), str(directory / "body"))
         with started(
             "bare", command, port=port, ready="/api/v1/links/x", cores=SERVER_CORE, directory=directory
         ) as bare:
             return [
-                _compare(run, ours, bare, [str(paths), str(bursts), str(_BURST), further], "keys in bursts of 50"),
+                _compare(run, ours, bare, [str(paths), str(bursts), str(BURST), further], "keys in bursts of 50"),
                 _compare(run, ours, bare, [str(paths), str(turns), "1", further], "one request per key in turn"),
             ]
 
@@ -59,7 +59,7 @@ def _some_ids(store: Store) -> list[bytes]:
 
 async def _new_keys(store: Store) -> list[str]:
     db = Database(store.url)
-    keys = await add_keys(db, store.account, _KEYS)
+    keys = await add_keys(db, store.account, KEYS)
     await db.close()
     return keys
 
@@ -73,7 +73,7 @@ async def _one_body(port: int, paths: Path, keys: Path) -> bytes:
     return response.body
 
 
-def _write(path: Path, lines: list[str]) -> Path:
+def write(path: Path, lines: list[str]) -> Path:
     path.write_text("\n".join(lines) + "\n")
     return path
 

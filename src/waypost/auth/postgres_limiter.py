@@ -4,6 +4,7 @@ Time is the database server's, so that clocks of nodes do not matter. PostgreSQL
 it after a crash.
 """
 
+import asyncio
 import math
 import time
 from collections.abc import Callable
@@ -20,17 +21,20 @@ _MAX_REFUSED = 10_000
 _DELETE_BATCH_SIZE = 10_000
 
 TAKE: LiteralString = """
-INSERT INTO rate_limits AS kept (key, times, is_allowed) VALUES (%(key)b, ARRAY[clock_timestamp()], TRUE)
-ON CONFLICT (key) DO UPDATE SET (times, is_allowed) = (
-  SELECT CASE WHEN is_allowed THEN recent || greatest(now, recent[cardinality(recent)]) ELSE recent END, is_allowed
+INSERT INTO rate_limits AS kept (key, times, allowed)
+VALUES (
+  %(key)b, array_fill(clock_timestamp(), ARRAY[least(%(count)s, %(limit)s)::int]), least(%(count)s, %(limit)s)
+)
+ON CONFLICT (key) DO UPDATE SET (times, allowed) = (
+  SELECT recent || array_fill(greatest(now, recent[cardinality(recent)]), ARRAY[free]), free
   FROM (SELECT clock_timestamp() AS now) AS clock
   CROSS JOIN LATERAL (
     SELECT CASE WHEN kept.times[cardinality(kept.times)] <= now + interval '1 minute'
       THEN kept.times[width_bucket(now - interval '1 minute', kept.times) + 1:] ELSE '{}' END AS recent OFFSET 0
   ) AS log
-  CROSS JOIN LATERAL (SELECT cardinality(recent) < %(limit)s AS is_allowed) AS decision
+  CROSS JOIN LATERAL (SELECT greatest(least(%(count)s, %(limit)s - cardinality(recent)), 0) AS free) AS decision
 )
-RETURNING is_allowed, cardinality(times), extract(epoch FROM times[1] + interval '1 minute' - clock_timestamp())::float8
+RETURNING allowed, cardinality(times), extract(epoch FROM times[1] + interval '1 minute' - clock_timestamp())::float8
 """
 """Times ascend, so `width_bucket` counts by binary search those that have left the window. A time beyond the window is
 from before the server's clock was set back.
@@ -47,7 +51,17 @@ DELETE FROM rate_limits WHERE key = ANY (ARRAY(
 """)
 
 
+class _Batch:
+    """Requests with one key that share a statement."""
+
+    size = 0
+    result: "asyncio.Task[tuple[int, int, float]]"
+    """(allowed requests of the batch, requests in the window, seconds until the oldest of them leaves it)."""
+
+
 class PostgresRateLimiter(RateLimiter):
+    """While a statement of a key runs, further requests with the key wait for the next one together."""
+
     def __init__(
         self,
         connections: DirectConnections,
@@ -61,29 +75,45 @@ class PostgresRateLimiter(RateLimiter):
         self._connections = connections
         self._name = name.encode()
         self._clock = clock
+        self._open: dict[bytes, _Batch] = {}
+        """By digest of the key, like the next."""
         self._refused_until: dict[bytes, float] = {}
-        """By digest. Nothing shortens the wait, so until then the key needs no statement."""
+        """Nothing shortens the wait, so until then the key needs no statement."""
 
     async def _check(self, key: bytes) -> RateLimitResult:
         digest = blake2b(key, digest_size=16, person=self._name).digest()
-        if refused := self._refuse(digest):
-            return refused
-        async with self._connections.slot(digest) as fetch_row:
-            if refused := self._refuse(digest):  # while this one waited
-                return refused
-            began = self._clock()
-            is_allowed, count, wait = await fetch_row({"key": digest, "limit": self.limit})
-        if count >= self.limit:
-            if len(self._refused_until) >= _MAX_REFUSED:
-                self._refused_until.clear()
-            self._refused_until[digest] = began + wait
-        if is_allowed:
-            return RateLimitResult(allowed=True, remaining=self.limit - count, retry_after=0)
-        return _refusal(wait)
+        if (wait := self._remaining_wait(digest)) > 0:
+            return _refusal(wait)
+        batch = self._open.get(digest)
+        if batch is None:
+            batch = self._open[digest] = _Batch()
+            batch.result = asyncio.create_task(self._run(digest, batch))
+        batch.size += 1
+        number = batch.size
+        allowed, count, wait = await asyncio.shield(batch.result)  # a cancelled request must not cancel the others
+        if number > allowed:
+            return _refusal(wait)
+        return RateLimitResult(allowed=True, remaining=self.limit - count + allowed - number, retry_after=0)
 
-    def _refuse(self, digest: bytes) -> RateLimitResult | None:
-        wait = self._refused_until.get(digest, 0.0) - self._clock()
-        return _refusal(wait) if wait > 0 else None
+    async def _run(self, digest: bytes, batch: _Batch) -> tuple[int, int, float]:
+        try:
+            async with self._connections.slot(digest) as fetch_row:
+                del self._open[digest]
+                began = self._clock()
+                if (wait := self._remaining_wait(digest)) > 0:
+                    return 0, self.limit, wait
+                allowed, count, wait = await fetch_row({"key": digest, "count": batch.size, "limit": self.limit})
+                if count >= self.limit:
+                    if len(self._refused_until) >= _MAX_REFUSED:
+                        self._refused_until.clear()
+                    self._refused_until[digest] = began + wait
+                return allowed, count, wait
+        finally:
+            if self._open.get(digest) is batch:
+                del self._open[digest]
+
+    def _remaining_wait(self, digest: bytes) -> float:
+        return self._refused_until.get(digest, 0.0) - self._clock()
 
 
 class PostgresLimiters:

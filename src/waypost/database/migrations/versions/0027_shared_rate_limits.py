@@ -12,7 +12,7 @@ _TABLE = """
 CREATE UNLOGGED TABLE rate_limits (
   key bytea CONSTRAINT pk_rate_limits PRIMARY KEY,
   times timestamptz[] NOT NULL,
-  is_allowed boolean NOT NULL
+  allowed smallint NOT NULL
 ) WITH (fillfactor = 50)
 """
 
