@@ -1,6 +1,7 @@
 """`waypost serve --role …`: what each role answers, and what it does not."""
 
 import asyncio
+import re
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from journeys.service import Service, Website
+from journeys.service import Service, Website, eventually
 from people import new_person
 from sqlalchemy import text
 
@@ -138,6 +139,22 @@ async def test_a_worker_without_database_is_not_ready(settings: Settings) -> Non
         assert "127.0.0.1" not in unready.text
 
 
+MEASURED = {
+    "redirect": {"waypost_routes_in_memory", "waypost_change_feed_lag_seconds", "waypost_redirects_total"},
+    "worker": {"waypost_queue_oldest_due_seconds", "waypost_clicks_drained_total"},
+}
+
+
+def measures(service: Service, role: str) -> bool:
+    text = service.client.get("/metrics").text
+    names = set(re.findall(r"^(\w+)", text, re.MULTILINE))
+    return (
+        f'waypost_processes{{kind="{role}"}} 1.0' in text
+        and names >= {*MEASURED[role], "waypost_spool_oldest_visit_seconds", "waypost_database_waiting"}
+        and ("waypost_routes_in_memory" in names) == (role == "redirect")
+    )
+
+
 @pytest.mark.parametrize("role", ["redirect", "worker"])
 def test_roles_run_as_processes(tmp_path: Path, role: str) -> None:
     with Service(tmp_path, options=("--role", role)) as service:
@@ -147,5 +164,6 @@ def test_roles_run_as_processes(tmp_path: Path, role: str) -> None:
         assert (refused.status_code, refused.content) == (404, b"")
         for answer in (*answers, refused):
             assert answer.headers.get_list("x-content-type-options") == ["nosniff"]
+        eventually(lambda: measures(service, role))
         assert service.stop() == 0
         service.start()

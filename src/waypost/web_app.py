@@ -52,7 +52,8 @@ async def open_full_app(
             api.include_router(router)
         dashboard = new_dashboard(auth, views, assets, [page for package in endpoints for page in package.pages])
         app = redirects.app(settings, _app_router(settings, api, dashboard))
-        yield WebProcess(app, redirects.state, db, [redirects.task, flushing], redirects.read_gauges)
+        read_gauges = [*redirects.read_gauges, limiters.gauges]
+        yield WebProcess(app, redirects.state, db, [redirects.task, flushing], read_gauges)
 
 
 def _session_auth(settings: Settings, db: Database, limiters: RateLimiters, clock: Clock) -> SessionAuth:

@@ -50,7 +50,7 @@ def test_a_process_loads_only_what_its_role_needs(composition: str) -> None:
     done = subprocess.run([sys.executable, "-P", "-c", code], check=True, capture_output=True, text=True)
     loaded = set(done.stdout.split())
     assert "waypost.app" in loaded
-    assert loaded & (UNUSED_BY_ROLE[composition] | {"rich.console"}) == set()
+    assert loaded & (UNUSED_BY_ROLE[composition] | {"rich.console", "prometheus_client"}) == set()
 
 
 def test_import_contracts_hold() -> None:

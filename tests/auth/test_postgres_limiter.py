@@ -117,6 +117,23 @@ async def test_a_blocked_key_blocks_no_other(
     assert (await node.take(b"alice")).allowed
 
 
+async def test_shows_the_use_of_its_connections(postgres_url: str, admin: psycopg.AsyncConnection) -> None:
+    limiters = PostgresLimiters(postgres_url)
+    limiter = limiters.new("limits", limit=60)
+
+    def gauges() -> list[float]:
+        return [gauge.value for gauge in limiters.gauges()]
+
+    async with admin.transaction():
+        await admin.execute("LOCK TABLE rate_limits IN ACCESS EXCLUSIVE MODE")
+        taking = [asyncio.create_task(limiter.take(b"key %d" % number)) for number in range(6)]
+        while gauges() != [4, 4, 2]:
+            await asyncio.sleep(0)
+    await asyncio.gather(*taking)
+    assert gauges() == [4, 0, 0]
+    await limiters.close()
+
+
 async def test_deletes_idle_rows(
     nodes: list[RateLimiter], admin: psycopg.AsyncConnection, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from waypost.auth.limiter import RateLimiter, RateLimitResult
 from waypost.kit.errors import Unavailable
+from waypost.metrics import Gauge
 
 WINDOW = 60 * 1_000_000_000  # ns
 
@@ -98,6 +99,10 @@ class FileLimiters:
     def new(self, name: str, *, limit: int, slots: int = 65_536) -> RateLimiter:
         self._limiters.append(FileRateLimiter(self._directory / name, limit=limit, slots=slots))
         return self._limiters[-1]
+
+    def gauges(self) -> list[Gauge]:
+        """A file needs no connections."""
+        return []
 
     async def close(self) -> None:
         for limiter in self._limiters:

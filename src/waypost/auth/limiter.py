@@ -1,6 +1,7 @@
 """Rate limits: exactly so many requests in any minute. All nodes share them on PostgreSQL, all processes on SQLite."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Protocol
 
 from waypost.database import Database
 from waypost.kit.errors import RateLimited
-from waypost.metrics import Counter
+from waypost.metrics import Counter, Gauge
 from waypost.worker.run import Periodic
 
 REQUESTS_PER_MINUTE = 60
@@ -59,6 +60,8 @@ class RateLimiters(Protocol):
 
     def new(self, name: str, *, limit: int, slots: int = 65_536) -> RateLimiter:
         """`name`: at most 16 characters; `slots`: keys in a minute that a file has space for."""
+
+    def gauges(self) -> Iterable[Gauge]: ...
 
     async def close(self) -> None: ...
 

@@ -16,6 +16,7 @@ from sqlalchemy import text
 from waypost.auth.limiter import RateLimiter, RateLimitResult
 from waypost.database import Database
 from waypost.database.direct import DirectConnections
+from waypost.metrics import Gauge
 
 _MAX_REFUSED = 10_000
 _DELETE_BATCH_SIZE = 10_000
@@ -124,6 +125,9 @@ class PostgresLimiters:
 
     def new(self, name: str, *, limit: int, slots: int = 0) -> RateLimiter:  # noqa: ARG002  # of the file
         return PostgresRateLimiter(self._connections, name, limit=limit)
+
+    def gauges(self) -> list[Gauge]:
+        return self._connections.gauges("limits")
 
     async def close(self) -> None:
         await self._connections.close()

@@ -14,9 +14,10 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg.rows import TupleRow
 
-from waypost.database.engine import DatabaseUnavailable
+from waypost.database.engine import DatabaseUnavailable, pool_gauges
 from waypost.database.url import location_of
 from waypost.kit.fair_queue import FairQueue
+from waypost.metrics import Gauge
 
 _SIZE = 4
 _MAX_WAITING = 1_024
@@ -52,6 +53,9 @@ class DirectConnections:
         deadline = asyncio.get_running_loop().time() + _TIMEOUT
         async with self._queue.slot(key):
             yield lambda values: self._fetch_row(values, deadline)
+
+    def gauges(self, pool: str) -> list[Gauge]:
+        return pool_gauges(pool, size=_SIZE, in_use=self._queue.running, waiting=self._queue.waiting)
 
     async def close(self) -> None:
         """Close the connections that are not in use."""

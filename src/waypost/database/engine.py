@@ -206,7 +206,7 @@ class Database:
             waiting["write"] = self._write_lock.waiting
         named = {"read": self._reader, "write": self._writer, "export": self._long_reader}
         pools = {engine: name for name, engine in reversed(named.items())}
-        return [gauge for engine, name in pools.items() for gauge in _pool_gauges(engine, name, waiting.get(name, 0))]
+        return [gauge for engine, name in pools.items() for gauge in _engine_gauges(engine, name, waiting.get(name, 0))]
 
     async def close(self) -> None:
         for engine in {self._reader, self._long_reader, self._writer}:
@@ -316,20 +316,19 @@ def _postgres_engine(url: URL, *, size: int, limit: float | None = None) -> Asyn
     return engine
 
 
-def _pool_gauges(engine: AsyncEngine, name: str, waiting: int) -> list[Gauge]:
+def _engine_gauges(engine: AsyncEngine, name: str, waiting: int) -> list[Gauge]:
     """`waiting`: callers that wait for something else than a connection of the pool."""
     pool: Any = engine.pool
     waiting += len(pool._pool._queue._getters)  # noqa: SLF001  # it has no public count
-    size, in_use, labels = pool.size(), pool.checkedout(), {"pool": name}
+    return pool_gauges(name, size=pool.size(), in_use=pool.checkedout(), waiting=waiting)
+
+
+def pool_gauges(name: str, *, size: int, in_use: int, waiting: int) -> list[Gauge]:
+    labels = {"pool": name}
     return [
         Gauge("waypost_database_connections_max", "Connections that a pool can open.", size, labels),
         Gauge("waypost_database_connections_in_use", "Connections of a pool in use.", in_use, labels),
-        Gauge(
-            "waypost_database_waiting",
-            "Transactions that wait for a connection or for the write lock.",
-            waiting,
-            labels,
-        ),
+        Gauge("waypost_database_waiting", "Callers that wait for a connection or for the write lock.", waiting, labels),
     ]
 
 

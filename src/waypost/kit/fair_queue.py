@@ -59,6 +59,11 @@ class FairQueue:
         """In the order of service. A key moves to the end when one of its slots is taken, and when one is released."""
 
     @property
+    def running(self) -> int:
+        """Number of slots in use."""
+        return sum(list(self._running.values()))
+
+    @property
     def waiting(self) -> int:
         """Number of callers that wait for a slot."""
         return sum(map(len, list(self._queues.values())))
