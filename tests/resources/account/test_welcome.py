@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from waypost.auth import list_accounts
+from waypost import auth
+from waypost.auth import Account, list_accounts
 from waypost.database import Database
 from waypost.resources.account.welcome import FILE, show_welcome
 from waypost.settings import Settings
@@ -36,3 +37,22 @@ async def test_creates_no_key_that_cannot_be_shown(tmp_path: Path, db: Database)
     assert await list_accounts(db) == []
     os.close(token)
     os.close(writer)
+
+
+async def test_only_the_first_of_two_nodes_creates_the_owner(
+    tmp_path: Path, db: Database, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nobody_yet(_: Database) -> list[Account]:
+        return []
+
+    monkeypatch.setattr(auth, "list_accounts", nobody_yet)  # what both read before either created it
+    for node in ("first", "second"):
+        token, writer = os.pipe()
+        os.write(writer, b"1")
+        await show_welcome(Settings(data_dir=tmp_path / node, secret_key="a key"), db, token)
+        os.close(token)
+        os.close(writer)
+    assert "Create another API key" in capsys.readouterr().out
+    assert [(tmp_path / node / FILE).exists() for node in ("first", "second")] == [True, False]
+    monkeypatch.undo()
+    assert len(await list_accounts(db)) == 1

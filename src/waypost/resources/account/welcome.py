@@ -17,6 +17,7 @@ from waypost.auth import sign_in
 from waypost.auth.deps import new_deps
 from waypost.database import Database
 from waypost.kit import clock
+from waypost.kit.errors import Conflict
 from waypost.serving.probes import find_problems
 from waypost.settings import Settings
 
@@ -70,11 +71,23 @@ async def _text(settings: Settings, db: Database) -> str:
     accounts = await auth.list_accounts(db)
     if accounts:
         return _LATER_START.format(base_url=settings.base_url, owner=accounts[-1].email)
+    try:
+        return await _first_start(settings, db)
+    except Conflict:  # another node was first
+        return _LATER_START.format(base_url=settings.base_url, owner=OWNER)
+
+
+async def _first_start(settings: Settings, db: Database) -> str:
     if sys.stdout.isatty():
         return await _create_owner(settings, db)
     path = settings.data_dir.absolute() / FILE
     private_files.write(path, "")  # fails before the key is created, not after
-    private_files.write(path, await _create_owner(settings, db))
+    try:
+        message = await _create_owner(settings, db)
+    except Conflict:
+        path.unlink()
+        raise
+    private_files.write(path, message)
     return _IN_FILE.format(base_url=settings.base_url, owner=OWNER, path=path)
 
 
