@@ -6,6 +6,9 @@ calls before open connections and fill caches.
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from sqlalchemy import text
 
 from bench.click_store import ClickStore
 from bench.client import Client, percentile
@@ -26,10 +29,26 @@ def measure(run: Run) -> list[Row]:
 
 def _rows(run: Run, store: ClickStore) -> list[Row]:
     with waypost(store, run.new_directory()) as server:
-        return [
+        rows = [
             _row(what, bound, asyncio.run(_times(server.port, store, path)), store)
             for what, path, bound in _requests(store)
         ]
+    size = asyncio.run(_size(store)) / store.clicks
+    detail = f"with statistics and the {len(store.links):,} links"
+    return [
+        *rows,
+        without_target(f"bytes for each of {store.clicks:,} clicks in {store.database}", f"{size:.0f}", detail),
+    ]
+
+
+async def _size(store: ClickStore) -> int:
+    if store.database == "SQLite":
+        return Path(store.url.removeprefix("sqlite:///")).stat().st_size
+    db = Database(store.url)
+    async with db.read() as tx:
+        size = (await tx.execute(text("SELECT pg_database_size(current_database())"))).scalar_one()
+    await db.close()
+    return int(size)
 
 
 def _requests(store: ClickStore) -> list[tuple[str, str, float | None]]:

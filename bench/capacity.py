@@ -1,0 +1,118 @@
+"""`python -m bench.capacity`: what an installation needs for 10^6 to 10^10 clicks a month, from docs/benchmarks.md.
+
+Writes the table into docs/scaling.md. The assumptions are constants of this file, and the table's text names them.
+"""
+
+import math
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+_DOCS = Path(__file__).parent.parent / "docs"
+_BEGIN, _END = "<!-- capacity: begin -->", "<!-- capacity: end -->"
+_SECONDS = 30 * 86_400
+_PEAK = 10
+"""The busiest second has ten times the mean: campaigns start at a fixed time."""
+_USE = 0.5
+"""Use at most half of what was measured: other machines are slower, and a node may be away."""
+_CORES_PER_NODE = 4
+_LINE = 220
+"""Bytes of a visit in the spool."""
+_KEPT_MONTHS = 13
+_PEAK_SECONDS = 3_600
+_LINKS_PER_CLICK = 0.1
+"""Rows of link counters that a batch updates in PostgreSQL, for each click: most clicks are on few links."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    redirects: float
+    """A second and core, with a browser's headers."""
+    drained: dict[str, float]
+    """Clicks a second and worker, by store."""
+    stored: dict[str, float]
+    """Bytes of a click with its statistics, by store."""
+
+
+def main() -> int:
+    measured = read((_DOCS / "benchmarks.md").read_text())
+    page = _DOCS / "scaling.md"
+    before, rest = page.read_text().split(_BEGIN)
+    after = rest.split(_END)[1]
+    page.write_text(f"{before}{_BEGIN}\n{table(measured)}\n{_END}{after}")
+    return 0
+
+
+def read(benchmarks: str) -> Measured:
+    def number(row: str, pattern: str = r"\| ([\d,.]+)") -> float:
+        found = re.search(rf"^\| {row}[^|]*(?:\([\d ]+\) )?{pattern}", benchmarks, re.MULTILINE)
+        if not found:
+            raise SystemExit(f"docs/benchmarks.md has no row {row!r}")
+        return float(found.group(1).replace(",", ""))
+
+    return Measured(
+        number("redirects with a browser's 12 headers", r"\|.*?Waypost ([\d,]+)/s"),
+        {
+            "SQLite": number("drain rate on SQLite"),
+            "PostgreSQL": number("drain rate on PostgreSQL"),
+            "ClickHouse": number("drain rate into ClickHouse"),
+        },
+        {
+            "SQLite": number("bytes for each of [\\d,]+ clicks in SQLite"),
+            "PostgreSQL": number("bytes for each of [\\d,]+ clicks in PostgreSQL"),
+            "ClickHouse": number("bytes for each of [\\d,]+ clicks in ClickHouse"),
+        },
+    )
+
+
+def table(measured: Measured) -> str:
+    lines = [
+        (
+            "| clicks a month | mean, peak a second | clicks in | redirect nodes | workers | spool after a peak hour |"
+            " disk for clicks, 13 months | PostgreSQL row writes a second |"
+        ),
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    lines += [_row(10**power, measured) for power in range(6, 11)]
+    return "\n".join(lines)
+
+
+def _row(clicks: int, measured: Measured) -> str:
+    mean = clicks / _SECONDS
+    peak = mean * _PEAK
+    store = "SQLite" if clicks <= 10**7 else "PostgreSQL" if clicks < 10**8 else "ClickHouse"
+    cores = math.ceil(peak / (measured.redirects * _USE))
+    nodes = 1 if store == "SQLite" else max(2, math.ceil(cores / _CORES_PER_NODE))
+    workers = max(nodes, math.ceil(2 * mean / measured.drained[store]))
+    drained = workers * measured.drained[store] * _USE
+    spool = max(0.0, peak - drained) * _PEAK_SECONDS * _LINE
+    disk = clicks * _KEPT_MONTHS * measured.stored[store]
+    writes = mean * (_LINKS_PER_CLICK if store == "ClickHouse" else 1 + _LINKS_PER_CLICK)
+    size = f"{nodes} of {min(cores, _CORES_PER_NODE)} core{'s' if cores > 1 else ''}"
+    cells = (
+        f"10^{round(math.log10(clicks))}",
+        f"{_short(mean)}, {_short(peak)}",
+        store,
+        size,
+        str(workers),
+        _bytes(spool) if spool else "none",
+        _bytes(disk),
+        _short(writes),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _short(number: float) -> str:
+    return f"{number:.1f}" if number < 10 else f"{round(number):,}"
+
+
+def _bytes(number: float) -> str:
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
+        if number >= size:
+            return f"{_short(number / size)} {unit}"
+    return "under 1 MB"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
