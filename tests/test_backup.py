@@ -130,7 +130,7 @@ def test_spooled_visits_are_stored_as_privacy_settings_allow(
     segment.write_bytes(HEADER + encode(drained) + encode(waiting) + encode(waiting)[:100])
     with closing(sqlite3.connect(settings.data_dir / "waypost.db")) as connection:
         end = len(HEADER + encode(drained))
-        connection.execute("INSERT INTO spool_positions VALUES (?, ?)", [segment.name, end])
+        connection.execute("INSERT INTO spool_positions (segment, position) VALUES (?, ?)", [segment.name, end])
         connection.commit()
     write_backup(settings, tmp_path / "backup.tar")
     fresh = restored(tmp_path / "backup.tar", tmp_path / "fresh")

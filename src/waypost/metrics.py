@@ -93,12 +93,13 @@ class Histogram:
         for values in starts if labels else [()]:
             self.series(*values)
 
-    def observe(self, value: float, *labels: str, count: int = 1) -> None:
+    def observe(self, value: float, *labels: str) -> None:
         series = self.series(*labels)
-        series[bisect_left(self._buckets, value)] += count
-        series[-1] += value * count
+        series[bisect_left(self._buckets, value)] += 1
+        series[-1] += value
 
     def series(self, *labels: str) -> Series:
+        """Return the list of numbers, for code that adds to it without a call."""
         return self._series.setdefault(labels, [0.0] * (len(self._buckets) + 2))
 
 
@@ -193,7 +194,7 @@ def render(data_dir: Path, gauges: Iterable[Gauge]) -> bytes:
     from prometheus_client import CollectorRegistry, generate_latest
 
     families, processes = [], Counts[str]()
-    for path in sorted((data_dir / _DIRECTORY).glob("*.lock")):
+    for path in sorted((data_dir / _DIRECTORY).glob("*-*.lock")):
         is_live = _is_locked(path)
         if is_live:
             processes[path.stem.rpartition("-")[0]] += 1
