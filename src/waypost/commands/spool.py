@@ -1,6 +1,6 @@
 """`waypost spool drain`: moves the visits that a node left behind to the database.
 
-The node may even run: positions move by compare-and-set, so each visit is counted once, whoever drains it.
+The node may even run: positions move by compare-and-set, so each visit is counted once.
 """
 
 import os
