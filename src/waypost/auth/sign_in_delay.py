@@ -73,7 +73,10 @@ async def reset(deps: Deps, email: str) -> None:
 
 def _count_failures(row: Row[tuple[int, str, int, datetime]] | None, digest: str, now: datetime) -> int:
     """Return the failures that still count. Raises RateLimited during their delay."""
-    if row is None or row.digest != digest or not timedelta(0) <= now - row.failed_at < RESET_AFTER:
+    if row is None or row.digest != digest:
+        return 0
+    # another node's clock may be ahead, but a time far ahead is from before the clock was set back
+    if not -MAX_DELAY <= now - row.failed_at < RESET_AFTER:
         return 0
     wait = row.failed_at + delay_after(row.failures) - now
     if wait > timedelta(0):

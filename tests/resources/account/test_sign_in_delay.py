@@ -107,6 +107,16 @@ async def test_a_browser_is_unknown_after_a_new_password_and_to_other_accounts(p
     assert [(await each.post("/login", right)).status_code for each in (elsewhere, bob, ada)] == [429, 429, 303]
 
 
+async def test_a_node_whose_clock_is_behind_counts_the_failures_of_others(place: WebApp, tried: list[str]) -> None:
+    await signed_up(place)
+    for n in range(3):
+        assert (await guess(place, n)).status_code == 422
+    place.clock.move(-timedelta(seconds=10))
+    assert (await guess(place, 3)).status_code == 429
+    place.clock.move(-MAX_DELAY)
+    assert (await guess(place, 4)).status_code == 422
+
+
 async def test_concurrent_guesses_count_each_other(place: WebApp, tried: list[str]) -> None:
     await signed_up(place)
     answers = await asyncio.gather(*(guess(place, n) for n in range(12)))
