@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from waypost.database import Tx
-from waypost.kit.clock import from_microseconds
 from waypost.resources.clicks.clickhouse.client import ClickHouse
 from waypost.resources.clicks.clickhouse.reader import ClickHouseReader
 from waypost.resources.clicks.model import Click
@@ -31,7 +30,7 @@ def _columns(clicks: Sequence[Click], batch: str) -> dict[str, tuple[str, Sequen
         "account_id": ("FixedString(16)", [click.account_id for click in clicks]),
         "day": ("Int32", [click.day for click in clicks]),
         "link_id": ("FixedString(16)", [click.link_id for click in clicks]),
-        "created_at": ("DateTime64(6, 'UTC')", [from_microseconds(click.at) for click in clicks]),
+        "created_at": ("DateTime64(6, 'UTC')", [click.at for click in clicks]),
         "id": ("FixedString(16)", [click.id for click in clicks]),
         "kind": (texts, [click.kind for click in clicks]),
         "bot": (texts, [click.bot or "" for click in clicks]),
