@@ -7,11 +7,18 @@ import statistics
 import subprocess
 import time
 from pathlib import Path
+from typing import NamedTuple
 
+from bench.postgres import postgres
 from bench.report import Failed, Row, at_most, without_target
 from bench.run import Run
 from bench.seed import Store
 from bench.servers import ALL_CORES, WAYPOST, Server, clean_environment, waypost
+
+
+class _EmptyDatabase(NamedTuple):
+    url: str
+
 
 _HELPS = 10
 _PROCESSES = 3  # parent, web, worker
@@ -29,7 +36,17 @@ def measure(run: Run) -> list[Row]:
             "`serve` until ready", statistics.median(starts), 3, f"on all cores; slowest {max(starts):.2f} s", " s"
         ),
         at_most("memory of all idle processes, RSS", rss, 250, f"parent, web, worker; PSS {pss:.0f} MB", " MB"),
+        _redirect_node(run),
     ]
+
+
+def _redirect_node(run: Run) -> Row:
+    with postgres() as url:
+        subprocess.run([WAYPOST, "migrate"], check=True, env=clean_environment() | {"WAYPOST_DATABASE_URL": url})
+        with waypost(_EmptyDatabase(url), run.new_directory(), role="redirect", cores=ALL_CORES) as server:
+            rss, pss = _memory(server, processes=2)
+    detail = f"parent and one redirect process, on PostgreSQL; RSS {rss:.0f} MB. Cached routes: see the route table"
+    return at_most("memory of an idle redirect node, PSS", pss, 90, detail, " MB")
 
 
 def _help() -> float:
@@ -48,9 +65,9 @@ def _start(run: Run, directory: Path, *, migrated: bool = False) -> tuple[float,
         return took, _memory(server)
 
 
-def _memory(server: Server) -> tuple[float, float]:
+def _memory(server: Server, *, processes: int = _PROCESSES) -> tuple[float, float]:
     deadline = time.monotonic() + _SETTLED
-    while len(server.processes()) != _PROCESSES:
+    while len(server.processes()) != processes:
         if time.monotonic() > deadline:
             raise Failed(f"{len(server.processes())} processes are running")
         time.sleep(0.1)

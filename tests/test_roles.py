@@ -139,6 +139,40 @@ async def test_a_worker_without_database_is_not_ready(settings: Settings) -> Non
         assert "127.0.0.1" not in unready.text
 
 
+@pytest.mark.parametrize("open_app", [open_full_app, open_redirect_app])
+async def test_readiness_says_what_is_wrong(settings: Settings, db: Database, open_app) -> None:
+    settings.data_dir.mkdir()
+    shutting_down = False
+    async with open_app(settings, is_shutting_down=lambda: shutting_down) as web, client_of(web.app) as client:
+        assert (await client.get("/readyz")).json() == {"status": "ready"}
+        shutting_down = True
+        assert await reason(client) == "This process is shutting down."
+        shutting_down = False
+        async with db.write() as tx:
+            await tx.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+        assert "waypost migrate" in await reason(client)
+
+
+@pytest.mark.parametrize("open_app", [open_full_app, open_redirect_app])
+async def test_readiness_without_database_shows_no_secret(settings: Settings, open_app) -> None:
+    settings.data_dir.mkdir()
+    gone = settings.model_copy(update={"database_url": "postgresql://waypost:hunter2@127.0.0.1:1/waypost"})
+    async with open_app(gone) as web, client_of(web.app) as client:
+        shown = await reason(client)
+        assert "database cannot be used" in shown
+        assert "hunter2" not in shown
+        assert "127.0.0.1" not in shown
+
+
+async def reason(client: httpx.AsyncClient) -> str:
+    """Why the process is not ready. It is alive nevertheless."""
+    assert (await client.get("/healthz")).status_code == 200
+    unready = await client.get("/readyz")
+    assert (unready.status_code, unready.headers["retry-after"]) == (503, "1")
+    [shown] = unready.json()["reasons"]
+    return shown
+
+
 MEASURED = {
     "redirect": {"waypost_routes_in_memory", "waypost_change_feed_lag_seconds", "waypost_redirects_total"},
     "worker": {"waypost_queue_oldest_due_seconds", "waypost_clicks_drained_total"},
