@@ -8,11 +8,12 @@ import pytest
 
 from waypost.commands.click_export import ExportFailed, write
 from waypost.database import Database
-from waypost.resources.clicks.export import ExportQuery
+from waypost.resources.clicks.click_store import ExportQuery
+from waypost.resources.clicks.sql_store import SqlClickStore
 
 
 async def export(db: Database, to: Path) -> None:
-    await write(db, ExportQuery(), "csv", to, shared_domain="go.test")
+    await write(SqlClickStore(), db, ExportQuery(), "csv", to, shared_domain="go.test")
 
 
 @pytest.fixture(params=[True, False], ids=["hard links", "none"])

@@ -65,14 +65,14 @@ def resource_deps(
     settings: Settings, db: Database, limiters: RateLimiters, feed: ChangeFeed, clock: Clock
 ) -> ResourceDeps:
     client, key_ring = outbound_client(settings), KeyRing.from_setting(secret_text(settings))
-    base_url = settings.base_url
+    base_url, click_store = settings.base_url, new_click_store(settings)
     domains_deps = domain_deps(settings, db, feed, clock)
     links_deps = links_wiring.new_deps(settings, db, client, feed.publish, clock)
     urls = Urls(base_url, derived_keys(settings, "qrcodes"))
     return ResourceDeps(
-        account=account_wiring.new_deps(settings, db, limiters, feed.publish, clock),
+        account=account_wiring.new_deps(settings, db, limiters, feed.publish, click_store, clock),
         links=links_deps,
-        clicks=ClicksDeps(db, new_click_store(settings), settings.shared_domain, base_url, clock),
+        clicks=ClicksDeps(db, click_store, settings.shared_domain, base_url, clock),
         domains=_domain_web_deps(settings, domains_deps, feed, links_deps.destination_checker.check_url),
         webhooks=WebhooksDeps(db, EndpointChecker(client), key_ring, base_url, clock),
         pixels=PixelsDeps(db, key_ring, partial(links.invalidate_pixel, feed.publish, clock), base_url, clock),

@@ -16,6 +16,8 @@ from waypost.redirect import ChangeFeed
 from waypost.resources import domains, plan
 from waypost.resources.account import account_deletion
 from waypost.resources.clicks import work as clicks_work
+from waypost.resources.clicks.click_store import ClickStore
+from waypost.resources.clicks.click_stores import new_click_store
 from waypost.resources.domains import work as domains_work
 from waypost.resources.links import domain_detach
 from waypost.resources.links import work as links_work
@@ -33,10 +35,12 @@ from waypost.worker.run import WorkerParts
 def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: AsyncExitStack) -> list[WorkerParts]:
     client, deps = outbound_client(settings), domain_deps(settings, db, feed, now)
     key_ring = KeyRing.from_setting(secret_text(settings))
-    poster = Poster(client)
+    poster, click_store = Poster(client), new_click_store(settings)
     stack.push_async_callback(poster.close)
+    stack.push_async_callback(click_store.close)
+    jobs = JobRunner(handlers(settings, db, client, deps, feed, click_store), clock=now)
     return [
-        WorkerParts([JobRunner(handlers(settings, db, client, deps, feed), clock=now)], rate_limit_steps(db)),
+        WorkerParts([jobs], rate_limit_steps(db)),
         links_work.worker_parts(settings, db, now),
         webhooks_work.worker_parts(settings, db, poster, key_ring),
         pixels_work.worker_parts(settings, db, poster, key_ring),
@@ -45,7 +49,14 @@ def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: Asyn
     ]
 
 
-def handlers(settings: Settings, db: Database, client: Outbound, deps: domains.Deps, feed: ChangeFeed) -> Handlers:
+def handlers(
+    settings: Settings,
+    db: Database,
+    client: Outbound,
+    deps: domains.Deps,
+    feed: ChangeFeed,
+    click_store: ClickStore,
+) -> Handlers:
     """Return the handlers of the general queue by job name."""
     image_store = links_work.new_image_store(settings, db, now)
     return {
@@ -53,7 +64,7 @@ def handlers(settings: Settings, db: Database, client: Outbound, deps: domains.D
         sign_in.JOB: partial(sign_in.send_password_reset, new_auth_deps(settings, db, now)),
         mail.JOB: mail.handler(mail_sender(settings)),
         plan.JOB: partial(plan.cancel_subscriptions, plan_work.new_stripe(settings, client)),
-        account_deletion.JOB: account_deletion.AccountDeletion(db, feed.publish, deps, image_store, now),
+        account_deletion.JOB: account_deletion.AccountDeletion(db, feed.publish, deps, image_store, click_store, now),
     }
 
 

@@ -19,7 +19,8 @@ from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound, WaypostError
 from waypost.kit.ids import parse_id
 from waypost.private_files import new_file
-from waypost.resources.clicks.export import ExportFormat, ExportQuery, export
+from waypost.resources.clicks.click_store import ClickStore, ExportQuery
+from waypost.resources.clicks.export import ExportFormat, export
 from waypost.resources.clicks.model import KINDS, ClickKind, Subject
 from waypost.resources.links import find_accounts
 
@@ -63,12 +64,20 @@ async def _link(db: Database, text: str, owner: UUID | None) -> Subject:
 
 
 async def write(
-    db: Database, query: ExportQuery, export_format: ExportFormat, output: Path | None, *, shared_domain: str
+    store: ClickStore,
+    db: Database,
+    query: ExportQuery,
+    export_format: ExportFormat,
+    output: Path | None,
+    *,
+    shared_domain: str,
 ) -> int | None:
     """Return the number of clicks; None if the reader stopped before the end."""
     try:
         with _file(output) if output else _stdout() as file, progress("Exporting clicks") as on_progress:
-            return await export(db, query, file, export_format, shared_domain=shared_domain, on_progress=on_progress)
+            return await export(
+                store, db, query, file, export_format, shared_domain=shared_domain, on_progress=on_progress
+            )
     except BrokenPipeError:
         return None
     except OSError as error:

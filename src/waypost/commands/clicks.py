@@ -77,11 +77,11 @@ async def export_clicks(
 
     """
     from waypost.commands import click_export
-    from waypost.commands.database import open_database, parse_time
+    from waypost.commands.database import open_click_store, open_database, parse_time
 
     since, until = parse_time("--from", start), parse_time("--to", end)
-    async with open_database(settings) as db:
+    async with open_database(settings) as db, open_click_store(settings) as store:
         query = await click_export.read_query(db, account=account, link=link, start=since, end=until, kind=kind)
-        count = await click_export.write(db, query, form, output, shared_domain=settings.shared_domain)
+        count = await click_export.write(store, db, query, form, output, shared_domain=settings.shared_domain)
     if count is not None:
         say(f"{count:,} clicks exported.")

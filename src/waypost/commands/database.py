@@ -10,6 +10,8 @@ from waypost.database import Database
 from waypost.database.schema import pending, refuse_unknown
 from waypost.kit import clock
 from waypost.kit.errors import Invalid, NotFound, WaypostError
+from waypost.resources.clicks.click_store import ClickStore
+from waypost.resources.clicks.click_stores import new_click_store, new_clickhouse_store
 from waypost.secret_key import make_data_dir
 from waypost.settings import Settings
 
@@ -34,6 +36,18 @@ async def open_database(settings: Settings) -> AsyncIterator[Database]:
         await db.close()
 
 
+@asynccontextmanager
+async def open_click_store(settings: Settings) -> AsyncIterator[ClickStore]:
+    """Raise ClickHouseUnusable, or Unavailable."""
+    if settings.clickhouse_url:
+        await check_click_store(settings)
+    store = new_click_store(settings)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
 async def migrate_database(settings: Settings) -> tuple[str | None, str]:
     """Return (revision before, revision after)."""
     from waypost.database.migrations import migrate  # importing Alembic takes half a second, and it is rarely needed
@@ -48,7 +62,6 @@ async def migrate_database(settings: Settings) -> tuple[str | None, str]:
 
 async def migrate_click_store(settings: Settings) -> tuple[int, int]:
     """Return (version before, version after) of the tables in ClickHouse."""
-    from waypost.resources.clicks.click_stores import new_clickhouse_store
     from waypost.resources.clicks.clickhouse.schema import migrate
 
     store = new_clickhouse_store(settings)
@@ -60,7 +73,6 @@ async def migrate_click_store(settings: Settings) -> tuple[int, int]:
 
 async def check_click_store(settings: Settings) -> None:
     """Raise ClickHouseUnusable if its tables or settings are not as they must be, or Unavailable."""
-    from waypost.resources.clicks.click_stores import new_clickhouse_store
     from waypost.resources.clicks.clickhouse.schema import check
 
     store = new_clickhouse_store(settings)

@@ -24,6 +24,7 @@ from waypost.kit.urls import canonical
 from waypost.outbound import PageMetadata
 from waypost.redirect import ChangeFeed
 from waypost.resources.account import account_deletion
+from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.domains import service as domain_service
 from waypost.resources.domains.schemas import NewDomain
 from waypost.resources.links import rules as link_rules
@@ -136,7 +137,9 @@ async def run_jobs(place: WebApp) -> list[str]:
     """The phases, as often as there was a job for each."""
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
     domain_deps = wiring.domain_deps(place.settings, place.db, feed, place.clock)
-    work = worker_wiring.handlers(place.settings, place.db, wiring.outbound_client(place.settings), domain_deps, feed)
+    work = worker_wiring.handlers(
+        place.settings, place.db, wiring.outbound_client(place.settings), domain_deps, feed, SqlClickStore()
+    )
     done: list[str] = []
     while True:
         async with place.db.write() as tx:

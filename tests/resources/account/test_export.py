@@ -19,8 +19,9 @@ from waypost.auth import sessions
 from waypost.auth.deps import new_deps
 from waypost.kit.fair_queue import FairQueue
 from waypost.resources.account import export
-from waypost.resources.clicks import export as click_export
+from waypost.resources.clicks import sql_export as click_export
 from waypost.resources.clicks.model import Click
+from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.links import Link, account_data, store
 from waypost.resources.links.model import links
 
@@ -91,7 +92,7 @@ async def test_the_archive_is_written_while_it_is_read(place: WebApp, monkeypatc
     monkeypatch.setattr(export, "read_batches", counted)
     session = await sessions.find(place.db, ada.client.cookies["waypost"], now=place.clock())
     auth = new_deps(place.settings, place.db, place.clock)
-    deps = SimpleNamespace(auth=auth, shared_domain="app.test", cname_target="app.test")
+    deps = SimpleNamespace(auth=auth, click_store=SqlClickStore(), shared_domain="app.test", cname_target="app.test")
     assert session
     turns = FairQueue(1, per_key=1)
     ahead = [len(read) async for _ in export.archive(deps, session, turns)]

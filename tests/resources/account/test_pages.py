@@ -38,6 +38,7 @@ from waypost.redirect import ChangeFeed
 from waypost.resources.account import account_deletion, export
 from waypost.resources.account.auth_pages import safe_next_path
 from waypost.resources.account.sign_in_limiter import SignInLimiter
+from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.links.model import links, slugs
 from waypost.wiring import domain_deps, outbound_client
 from waypost.worker.jobs import Job
@@ -663,7 +664,7 @@ async def test_deletes_an_account(place: WebApp, tmp_path: Path) -> None:
     assert (await signed_in(place)).status_code == 422
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
     domains = domain_deps(place.settings, place.db, feed, place.clock)
-    by_name = handlers(place.settings, place.db, outbound_client(place.settings), domains, feed)
+    by_name = handlers(place.settings, place.db, outbound_client(place.settings), domains, feed, SqlClickStore())
     while found := await due(place, account_deletion.JOB):
         for job in found:
             await by_name[account_deletion.JOB](job)

@@ -16,11 +16,12 @@ from sqlalchemy import insert, update
 from waypost.database import Database
 from waypost.kit.clock import EPOCH, microseconds, timestamp
 from waypost.kit.ids import new_id
-from waypost.resources.clicks import export as exporting
-from waypost.resources.clicks import store
-from waypost.resources.clicks.export import CSV_COLUMNS, ExportFormat, ExportQuery, export
+from waypost.resources.clicks import sql_export, store
+from waypost.resources.clicks.click_store import ExportQuery
+from waypost.resources.clicks.export import CSV_COLUMNS, ExportFormat, export
 from waypost.resources.clicks.model import Click, Subject, click_retention
 from waypost.resources.clicks.schemas import to_json
+from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.links.model import links
 
 SHARED = "go.test"
@@ -58,7 +59,7 @@ async def add(db: Database, new: Sequence[Click]) -> None:
 
 async def text(db: Database, expected: ExportQuery = ExportQuery(), form: ExportFormat = "ndjson", **rest: Any) -> str:  # noqa: B008  # frozen
     to = io.StringIO(newline="")
-    count = await export(db, expected, to, form, shared_domain=SHARED, **rest)
+    count = await export(SqlClickStore(), db, expected, to, form, shared_domain=SHARED, **rest)
     if form == "ndjson":
         assert count == to.getvalue().count("\n")
     return to.getvalue()
@@ -94,7 +95,7 @@ async def test_an_export_without_clicks_has_only_the_csv_header(db: Database) ->
 async def test_exports_every_click_once_in_order(
     db: Database, alice: Person, bob: Person, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exporting, "_BATCH_SIZE", at_once)
+    monkeypatch.setattr(sql_export, "_BATCH_SIZE", at_once)
     people = {await new_link(db, who, slug): who for who, slug in ((alice, "a"), (alice, "b"), (bob, "c"))}
     day = timedelta(days=1)
     moments = [START + n * day + n % 7 * timedelta(hours=1, microseconds=n) for n in range(5)] * 3
@@ -175,13 +176,13 @@ async def test_keeps_unusual_text(db: Database, alice: Person) -> None:
     odd = 'a,"b"\r\nc\u2028d\té'
     await add(db, [click(alice, await new_link(db, alice, "a"), referrer=odd)])
     to = io.StringIO(newline="")
-    await export(db, ExportQuery(), to, "csv", shared_domain=SHARED)
+    await export(SqlClickStore(), db, ExportQuery(), to, "csv", shared_domain=SHARED)
     [_, row] = csv.reader(io.StringIO(to.getvalue(), newline=""))
     assert row[5] == odd
 
 
 async def test_reports_progress(db: Database, alice: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exporting, "_BATCH_SIZE", 2)
+    monkeypatch.setattr(sql_export, "_BATCH_SIZE", 2)
     link = await new_link(db, alice, "a")
     await add(db, [*(click(alice, link) for _ in range(3)), click(alice, link, kind="preview")])
     progress: list[tuple[int, int]] = []

@@ -14,10 +14,11 @@ from uuid import UUID
 from waypost import auth
 from waypost.database import Database
 from waypost.kit.clock import Clock
+from waypost.kit.errors import Unavailable
 from waypost.redirect import InvalidateRoutes
 from waypost.resources import plan, qrcodes
 from waypost.resources.account.deps import Deps
-from waypost.resources.clicks import account_data as clicks_of_account
+from waypost.resources.clicks.click_store import ClickStore
 from waypost.resources.domains import Deps as DomainDeps
 from waypost.resources.domains import account_data as domains_of_account
 from waypost.resources.links import account_data as links_of_account
@@ -66,6 +67,7 @@ class AccountDeletion:
     invalidate_routes: InvalidateRoutes
     domains: DomainDeps
     image_store: ImageStore
+    click_store: ClickStore
     clock: Clock
 
     async def __call__(self, job: Job) -> None:
@@ -75,12 +77,15 @@ class AccountDeletion:
             await self.image_store.delete(name)
         phase = job.payload["phase"]
         handlers = {"links": self._delete_public_data, "clicks": self._delete_clicks, "rest": self._delete_rows}
-        is_done = await _has_finished(handlers[phase](job.account_id), within=_TIME_LIMIT)
+        is_done = is_available = False
+        with contextlib.suppress(Unavailable):  # an outage of ClickHouse may outlast the attempts of a job
+            is_done = await _has_finished(handlers[phase](job.account_id), within=_TIME_LIMIT)
+            is_available = True
         now, index = self.clock(), _PHASES.index(phase)
         if is_done and index + 1 == len(_PHASES):
             return
         payload = {"phase": _PHASES[index + 1] if is_done else phase}
-        run_at = now + _DELAY if is_done and phase == "links" else now
+        run_at = now + _DELAY if (is_done and phase == "links") or not is_available else now
         async with self.db.write() as tx:
             await jobs.enqueue(tx, JOB, payload, now=now, run_at=run_at, account_id=job.account_id)
 
@@ -102,7 +107,7 @@ class AccountDeletion:
             yield
 
     async def _delete_clicks(self, account_id: UUID) -> AsyncGenerator[None, None]:
-        async for _ in clicks_of_account.delete_account_data(self.db, account_id, batch_size=_BATCH_SIZE):
+        async for _ in self.click_store.delete_account_data(self.db, account_id, batch_size=_BATCH_SIZE):
             yield
 
     async def _delete_rows(self, account_id: UUID) -> AsyncGenerator[None, None]:

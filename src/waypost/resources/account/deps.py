@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from waypost.auth.deps import Deps as AuthDeps
 from waypost.redirect import InvalidateRoutes
 from waypost.resources.account.sign_in_limiter import SignInLimiter
+from waypost.resources.clicks.click_store import ClickStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,5 +14,6 @@ class Deps:
     sign_in_limiter: SignInLimiter
     invalidate_routes: InvalidateRoutes
     """Called after the commit and before the response."""
+    click_store: ClickStore
     shared_domain: str
     cname_target: str

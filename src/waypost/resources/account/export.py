@@ -20,7 +20,8 @@ from waypost.kit.clock import timestamp
 from waypost.kit.fair_queue import FairQueue
 from waypost.resources.account import schemas
 from waypost.resources.account.deps import Deps
-from waypost.resources.clicks.export import ExportQuery, json_lines, read_batches
+from waypost.resources.clicks.click_store import ExportQuery
+from waypost.resources.clicks.export import json_lines, read_batches
 from waypost.resources.clicks.model import Subject
 from waypost.resources.domains import account_data as domains_of_account
 from waypost.resources.links import account_data as links_of_account
@@ -152,5 +153,5 @@ async def _account(deps: Deps, session: Session) -> dict[str, Any]:
 
 async def _clicks(deps: Deps, session: Session) -> AsyncIterator[str]:
     query = ExportQuery(Subject(session.account.id), kind=None)
-    async for batch in read_batches(deps.auth.db, query, deps.shared_domain):
+    async for batch in read_batches(deps.click_store, deps.auth.db, query, deps.shared_domain):
         yield await asyncio.to_thread(json_lines, batch)

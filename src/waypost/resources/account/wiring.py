@@ -8,6 +8,7 @@ from waypost.redirect import InvalidateRoutes
 from waypost.resources.account import api, pages
 from waypost.resources.account.deps import Deps
 from waypost.resources.account.sign_in_limiter import SignInLimiter
+from waypost.resources.clicks.click_store import ClickStore
 from waypost.secret_key import derived_key
 from waypost.settings import Settings
 from waypost.web import Endpoints, Guard
@@ -15,7 +16,12 @@ from waypost.web.dashboard import SessionAuth, Views
 
 
 def new_deps(
-    settings: Settings, db: Database, limiters: RateLimiters, invalidate_routes: InvalidateRoutes, clock: Clock
+    settings: Settings,
+    db: Database,
+    limiters: RateLimiters,
+    invalidate_routes: InvalidateRoutes,
+    click_store: ClickStore,
+    clock: Clock,
 ) -> Deps:
     limiter = SignInLimiter(
         limiters,
@@ -24,7 +30,12 @@ def new_deps(
         is_secure=settings.base_url.startswith("https:"),
     )
     return Deps(
-        new_auth_deps(settings, db, clock), limiter, invalidate_routes, settings.shared_domain, settings.cname_host
+        new_auth_deps(settings, db, clock),
+        limiter,
+        invalidate_routes,
+        click_store,
+        settings.shared_domain,
+        settings.cname_host,
     )
 
 

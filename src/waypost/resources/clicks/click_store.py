@@ -4,14 +4,16 @@ There are two: `sql_store` in the service's database, and `clickhouse` on a Clic
 numbers, and `tests/resources/clicks/test_click_stores.py` compares them.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
-from waypost.database import Tx
+from waypost.database import Database, Tx
 from waypost.resources.clicks.days import DaySlice, KnownDays, PageSlice, SignedSlice
 from waypost.resources.clicks.filters import ClickFilter
-from waypost.resources.clicks.model import Click, Subject
+from waypost.resources.clicks.model import HUMAN, Click, ClickKind, Subject
 from waypost.resources.clicks.stats.top_values import RankedValues
 from waypost.resources.clicks.stats.totals import StatsTotals
 
@@ -50,7 +52,39 @@ class ClickReader(Protocol):
         """Return the clicks of people by subject and day. Those without clicks are missing."""
 
 
+@dataclass(frozen=True, slots=True)
+class ExportQuery:
+    subject: Subject | None = None
+    """None: every account."""
+    kind: ClickKind | None = HUMAN
+    """None: every kind."""
+    start: datetime | None = None
+    end: datetime | None = None
+
+
+class ExportedClick(NamedTuple):
+    click: Click
+    short_url: str
+
+
+class ClickExporter(Protocol):
+    """Reads the clicks of an export. Every method raises Unavailable."""
+
+    async def find_days(self) -> list[int]:
+        """Return the days with clicks, in order."""
+
+    async def count(self, day_slice: DaySlice) -> int: ...
+
+    def read(self, day_slice: DaySlice) -> AsyncIterator[list[ExportedClick]]:
+        """Yield batches in the order of time and id."""
+
+
 class ClickStore(Protocol):
     def reader(self, tx: Tx) -> ClickReader: ...
+
+    def exporter(self, db: Database, query: ExportQuery, shared_domain: str) -> ClickExporter: ...
+
+    def delete_account_data(self, db: Database, account_id: UUID, *, batch_size: int) -> AsyncGenerator[None, None]:
+        """Delete the clicks and statistics of an account. Yields after each short step. Raises Unavailable."""
 
     async def close(self) -> None: ...

@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from sqlalchemy import ARRAY, ColumnElement, Table, any_, bindparam, func, select, text
@@ -79,6 +79,11 @@ class DaySlice(NamedTuple):
     @property
     def time_range(self) -> TimeRange:
         return TimeRange(from_microseconds(self.begin), from_microseconds(self.end))
+
+    def divide(self, count: int) -> "list[DaySlice]":
+        """Return parts of equal length."""
+        boundaries = [self.begin + n * (self.end - self.begin) // count for n in range(count + 1)]
+        return [self._replace(begin=begin, end=end) for begin, end in pairwise(boundaries)]
 
     def cheaper_half(self) -> "SignedSlice":
         """Return the slice to add, or the rest of its day to subtract, whichever is shorter."""

@@ -46,20 +46,26 @@ class Retention:
 
     async def _begin(self) -> int:
         """Move the boundary. From now on lists, statistics and rebuilds leave out the rows of earlier days."""
-        day = self._trusted_boundary()
+        day, by_clock = self._trusted_boundary(), self._boundary_by_clock()
         if day is not None:
+            await self._prepare(day)
             async with self._db.write() as tx:
                 await stats_store.lock(tx)  # a rebuild has either written its day, or will see that it must not
                 await _raise_boundary(tx, day)
+        self._previous = by_clock
         async with self._db.read() as tx:
             return await find_kept_since(tx)
 
     def _trusted_boundary(self) -> int | None:
         """Return the first day to keep. It moves by at most a day an hour: a wrong clock must not delete clicks."""
-        if self._days is None:
-            return None
-        before, self._previous = self._previous, (self._clock() - EPOCH).days - self._days
-        return None if before is None else min(self._previous, before + 1)
+        by_clock = self._boundary_by_clock()
+        return None if by_clock is None or self._previous is None else min(by_clock, self._previous + 1)
+
+    def _boundary_by_clock(self) -> int | None:
+        return None if self._days is None else (self._clock() - EPOCH).days - self._days
+
+    async def _prepare(self, day: int) -> None:
+        """Do what must be done before clicks of days before `day` are hidden."""
 
     async def _delete(self, day: int) -> bool:
         async with self._db.read() as tx:  # usually nothing is expired, and a read needs no write lock

@@ -1,13 +1,15 @@
 """Reads clicks and statistics from the tables of the service's database, in one snapshot."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, String, bindparam, column, func, select, text
 
-from waypost.database import Id, Instant, Tx
+from waypost.database import Database, Id, Instant, Tx
+from waypost.resources.clicks.account_data import delete_account_data
+from waypost.resources.clicks.click_store import ExportQuery
 from waypost.resources.clicks.days import (
     DaySlice,
     KnownDays,
@@ -32,6 +34,7 @@ from waypost.resources.clicks.model import (
     click_totals,
     clicks,
 )
+from waypost.resources.clicks.sql_export import SqlExporter
 from waypost.resources.clicks.stats.top_values import RankedValues, find_top_values
 from waypost.resources.clicks.stats.totals import StatsTotals
 from waypost.resources.clicks.store import COLUMNS, read_click
@@ -94,6 +97,12 @@ _OWN_DIMENSIONS: dict[FilterField, int] = {"country": DIMENSIONS["country"], "re
 class SqlClickStore:
     def reader(self, tx: Tx) -> "SqlReader":
         return SqlReader(tx)
+
+    def exporter(self, db: Database, query: ExportQuery, shared_domain: str) -> SqlExporter:
+        return SqlExporter(db, query, shared_domain)
+
+    def delete_account_data(self, db: Database, account_id: UUID, *, batch_size: int) -> AsyncGenerator[None, None]:
+        return delete_account_data(db, account_id, batch_size=batch_size)
 
     async def close(self) -> None:
         pass

@@ -28,13 +28,15 @@ def worker_parts(settings: Settings, db: Database, stack: AsyncExitStack) -> Wor
 
 def _clickhouse_worker_parts(settings: Settings, db: Database, stack: AsyncExitStack) -> WorkerParts:
     # imported late: few installations have a ClickHouse server
+    from waypost.resources.clicks.clickhouse.retention import ClickHouseRetention  # noqa: PLC0415
     from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter  # noqa: PLC0415
 
     store = new_clickhouse_store(settings)
     stack.push_async_callback(store.close)
     drainer = new_drainer(settings, db, settings.data_dir / "spool", stack)
     visitors = VisitorCounter(db, store.client, clock=now)
-    return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), (3600, visitors.step)])
+    retention = ClickHouseRetention(db, store.client, settings.click_retention_days, clock=now)
+    return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), (3600, visitors.step), (3600, retention.step)])
 
 
 def new_drainer(settings: Settings, db: Database, spool: Path, stack: AsyncExitStack) -> Drainer:

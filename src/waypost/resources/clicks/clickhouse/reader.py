@@ -98,7 +98,7 @@ class ClickHouseReader:
             "SELECT countIf(kind = 'human'), countIf(kind = 'human' AND is_scan), countIf(kind = 'crawler'),"
             " countIf(kind = 'preview'), minOrNullIf(toUnixTimestamp64Micro(created_at), kind = 'human'),"
             " maxOrNullIf(toUnixTimestamp64Micro(created_at), kind = 'human'), uniqExactIf(visitor_id, kind = 'human')"
-            f" FROM clicks WHERE {_where(subject, [day_slice])}"
+            f" FROM clicks WHERE {where(subject, [day_slice])}"
         )
         totals = _totals(counts)
         totals.visitors = visitors
@@ -117,7 +117,7 @@ class ClickHouseReader:
                 ),
                 *(
                     f"SELECT {_VALUES[name]} AS value, {sign} AS clicks FROM clicks"
-                    f" WHERE {_where(subject, [day_slice])} AND kind = 'human'"
+                    f" WHERE {where(subject, [day_slice])} AND kind = 'human'"
                     for sign, day_slice in partial_days
                 ),
             ]
@@ -143,17 +143,17 @@ class ClickHouseReader:
             whole_days = []
         for day_slices in filter(None, (whole_days, *([day_slice] for day_slice in others))):
             filters, parameters = _filters(click_filter)
-            query = f"SELECT day, count() FROM clicks WHERE {_where(subject, day_slices)}{filters} GROUP BY day"
+            query = f"SELECT day, count() FROM clicks WHERE {where(subject, day_slices)}{filters} GROUP BY day"
             counts |= _by_day(await self._client.query(query, parameters))
         return counts
 
     async def read_newest(self, subject: Subject, click_filter: ClickFilter, page_slice: PageSlice) -> list[Click]:
         """Select ids first: of skipped clicks, only the columns of the order are read."""
         filters, parameters = _filters(click_filter)
-        where, order = _where(subject, page_slice.days), "ORDER BY created_at DESC, id DESC"
+        conditions, order = where(subject, page_slice.days), "ORDER BY created_at DESC, id DESC"
         limit = f"LIMIT {page_slice.take} OFFSET {page_slice.skip}"
-        page = f"SELECT created_at, id FROM clicks WHERE {where}{filters} {order} {limit}"
-        query = f"SELECT {CLICK_COLUMNS} FROM clicks WHERE {where} AND (created_at, id) IN ({page}) {order}"
+        page = f"SELECT created_at, id FROM clicks WHERE {conditions}{filters} {order} {limit}"
+        query = f"SELECT {CLICK_COLUMNS} FROM clicks WHERE {conditions} AND (created_at, id) IN ({page}) {order}"
         return [read_click(row) for row in await self._client.query(query, parameters)]
 
     async def clicks_per_day(self, subjects: Collection[UUID], days: Sequence[int]) -> Mapping[UUID, Mapping[int, int]]:
@@ -251,17 +251,21 @@ def _numbers(numbers: Iterable[int]) -> str:
 
 
 def _where_days(subject: Subject, days: Sequence[int]) -> str:
-    return _where(subject, [DaySlice(0, day, day * DAY, (day + 1) * DAY) for day in days])
+    return where(subject, [DaySlice(0, day, day * DAY, (day + 1) * DAY) for day in days])
 
 
-def _where(subject: Subject, days: Sequence[DaySlice]) -> str:
-    """Return SQL conditions: clicks of the subject in these slices, which are whole days if there are several."""
-    conditions = [f"account_id = {_id(subject.account_id)}"]
-    if subject.link_id:
+def where(subject: Subject | None, days: Sequence[DaySlice]) -> str:
+    """Return SQL conditions: clicks of the subject in these slices, which are whole days if there are several.
+
+    Without a subject, of all accounts in one slice.
+    """
+    conditions = [f"day IN ({_numbers(day_slice.day for day_slice in days)})"]
+    if subject:
+        conditions.append(f"account_id = {_id(subject.account_id)}")
+    if subject and subject.link_id:
         conditions.append(f"link_id = {_id(subject.link_id)}")
-    conditions.append(f"day IN ({_numbers(day_slice.day for day_slice in days)})")
     first = days[0]
-    if not first.is_whole_day:
+    if not subject or not first.is_whole_day:  # without a subject, they limit the partitions
         conditions.append(f"created_at >= fromUnixTimestamp64Micro({first.begin})")
         conditions.append(f"created_at < fromUnixTimestamp64Micro({first.end})")
     return " AND ".join(conditions)

@@ -1,9 +1,14 @@
 """The click store on ClickHouse."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from uuid import UUID
 
-from waypost.database import Tx
+from waypost.database import Database, Tx
+from waypost.resources.clicks.account_data import delete_account_data
+from waypost.resources.clicks.click_store import ExportQuery
+from waypost.resources.clicks.clickhouse.account_data import delete_account_rows
 from waypost.resources.clicks.clickhouse.client import ClickHouse
+from waypost.resources.clicks.clickhouse.export import ClickHouseExporter
 from waypost.resources.clicks.clickhouse.reader import ClickHouseReader
 from waypost.resources.clicks.model import Click
 
@@ -14,6 +19,18 @@ class ClickHouseStore:
 
     def reader(self, tx: Tx) -> ClickHouseReader:
         return ClickHouseReader(self.client, tx)
+
+    def exporter(self, db: Database, query: ExportQuery, shared_domain: str) -> ClickHouseExporter:
+        return ClickHouseExporter(self.client, db, query, shared_domain)
+
+    async def delete_account_data(
+        self, db: Database, account_id: UUID, *, batch_size: int
+    ) -> AsyncGenerator[None, None]:
+        """Also delete the rows that `waypost clicks move` has left in PostgreSQL."""
+        async for _ in delete_account_data(db, account_id, batch_size=batch_size):
+            yield
+        async for _ in delete_account_rows(self.client, account_id):
+            yield
 
     async def close(self) -> None:
         await self.client.close()
