@@ -142,6 +142,25 @@ async def test_concurrent_requests_read_an_image_once(
     assert len(adds) == 1
 
 
+async def test_requests_share_the_next_statement(
+    env: Env, other: ImageRows, db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, begun = await name_of(env), []
+    point_read = db.point_read
+    monkeypatch.setattr(db, "point_read", lambda: (begun.append(1), point_read())[1])
+    await other.find(name)  # into the cache
+    begun.clear()
+    first = asyncio.create_task(other.find(name))
+    while not begun:
+        await asyncio.sleep(0)
+    others = [asyncio.create_task(other.find(name)) for _ in range(20)]
+    await asyncio.sleep(0)
+    others[0].cancel()
+    assert all(await asyncio.gather(first, *others[1:]))
+    assert len(begun) == 2
+    assert (other._running, other._next) == ({}, {})
+
+
 async def test_deletes_images_that_no_link_has(env: Env, other: ImageRows) -> None:
     """A process may end between saving an image and the commit of its link, or after the commit that replaced it."""
     name = await name_of(env)

@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
 from sqlalchemy import bindparam, delete, select
@@ -43,6 +43,13 @@ _READ = select(link_images.c.content).where(link_images.c.name == bindparam("nam
 _IS_UNUSED = ~select(links.c.id).where(link_images.c.name == _IN_USE).exists()
 
 
+class _Found(NamedTuple):
+    """An image that a link has. Without a digest it is a file of an earlier version."""
+
+    digest: bytes | None
+    created_at: datetime
+
+
 class ImageRows:
     def __init__(self, db: Database, data_dir: Path, clock: Clock, *, cache_bytes: int = CACHE_BYTES) -> None:
         self._db = db
@@ -50,6 +57,9 @@ class ImageRows:
         self._files = ImageFiles(data_dir / "media")
         """Images of earlier versions, until the worker has moved them."""
         self._clock = clock
+        self._running: dict[str, asyncio.Task[_Found | None]] = {}
+        self._next: dict[str, asyncio.Task[_Found | None]] = {}
+        """By name of the image: the statement that runs, and the one that begins afterwards."""
         self._loading = asyncio.Semaphore(_MAX_LOADING)
         self._unused_files: set[str] = set()
 
@@ -71,14 +81,32 @@ class ImageRows:
         await self._files.delete(name)
 
     async def find(self, name: str) -> Path | bytes | None:
-        async with self._db.point_read() as tx:
-            row = (await tx.execute(_FIND, {"name": name})).one_or_none()
+        row = await self._find_row(name)
         if row is None:
             return None
         if row.digest is None:
             return await self._files.find(name)
         cached = await asyncio.to_thread(self._cache.find, name, row.digest)
         return cached or await self._load(name, row.digest, row.created_at)
+
+    async def _find_row(self, name: str) -> _Found | None:
+        """While a statement about an image runs, further requests for it wait for the next one together."""
+        finding = self._next.get(name)
+        if finding is None:
+            finding = self._next[name] = asyncio.create_task(self._query_row(name, self._running.get(name)))
+        return await asyncio.shield(finding)  # a canceled request must not cancel the others
+
+    async def _query_row(self, name: str, running: "asyncio.Task[_Found | None] | None") -> _Found | None:
+        if running:
+            await asyncio.wait([running])
+        query = self._running[name] = self._next.pop(name)
+        try:
+            async with self._db.point_read() as tx:
+                row = (await tx.execute(_FIND, {"name": name})).one_or_none()
+                return None if row is None else _Found(*row)
+        finally:
+            if self._running[name] is query:
+                del self._running[name]
 
     async def _load(self, name: str, digest: bytes, created_at: datetime) -> Path | bytes | None:
         async with self._loading:
