@@ -1,6 +1,6 @@
 # make run         a running service, from nothing: `make run ARGS="--port 9000"`
 # make test        lint and all tests, on SQLite and PostgreSQL; one directory or file: `make test FILE=tests/web`
-# make test-slow   kill loops, journeys, property tests and pages in full, a day of a million visits, scans of all QR codes
+# make test-slow   kill loops, journeys, property tests and pages in full, a million visits in each click store, scans of all QR codes
 # make lint        ruff, mypy and the import contracts
 # make bench       benchmarks; prints one table and writes docs/benchmarks.md
 # make attack      attacks a started service, measures what others notice, writes the table in docs/security.md
@@ -37,6 +37,7 @@ test-slow: .venv/.installed-test .venv/.tools-test .venv/.clickhouse-test
 	.venv/bin/python -m bench.scanning
 	.venv/bin/pytest -q -n 2 -m hypothesis --hypothesis-profile default
 	TOP_VALUES_ROUNDS=200 .venv/bin/pytest -q -n 2 tests/resources/clicks/stats/test_top_values.py -k cached_lists
+	CLICK_STORE_VISITS=1000000 .venv/bin/pytest -q tests/resources/clicks/test_click_stores.py
 	DAY_VISITS=1000000 .venv/bin/pytest -q tests/journeys/test_day.py -k sqlite
 
 lint: .venv/.installed-test

@@ -1,0 +1,218 @@
+"""The same visits give the same numbers in every click store: statistics, lists and pages of clicks.
+
+A few thousand visits; `CLICK_STORE_VISITS=1000000` of `make test-slow` has a million, with all time zones.
+"""
+
+import os
+import random
+import shutil
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice, product
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+from uuid import UUID
+
+import pytest
+from people import START, FakeClock, new_person
+from resources.clicks.visited import SHARED, fill_clickhouse, new_click, new_link
+from starlette.datastructures import QueryParams
+
+from waypost.auth import Caller
+from waypost.database import Database
+from waypost.kit.clock import microseconds, timestamp
+from waypost.kit.errors import Problems
+from waypost.kit.pagination import PageRequest
+from waypost.resources.clicks import listing
+from waypost.resources.clicks.click_store import ClickStore
+from waypost.resources.clicks.clickhouse import schema
+from waypost.resources.clicks.clickhouse.client import ClickHouse
+from waypost.resources.clicks.clickhouse.store import ClickHouseStore
+from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.filters import read_filter
+from waypost.resources.clicks.model import Click, Subject
+from waypost.resources.clicks.schemas import to_json as click_to_json
+from waypost.resources.clicks.sql_store import SqlClickStore
+from waypost.resources.clicks.stats import store as stats_store
+from waypost.resources.clicks.stats.aggregate import Aggregate
+from waypost.resources.clicks.stats.query import read_stats_query
+from waypost.resources.clicks.stats.read import find_sparklines, read_lists, read_series
+from waypost.resources.clicks.stats.schemas import to_json, top_links_to_json
+from waypost.resources.clicks.store import add
+from waypost.resources.links import store as link_store
+
+VISITS = int(os.environ.get("CLICK_STORE_VISITS", "3000"))
+IS_LONG = VISITS > 100_000
+DAYS = 40
+LINKS = [UUID(int=number + 1) for number in range(12)]
+ZONES = ("UTC", "Europe/Berlin", "Asia/Kathmandu", "America/St_Johns", "Australia/Lord_Howe", "Pacific/Chatham")
+INTERVALS = ("hour", "day", "week", "month")
+REFERRERS = ("", "https://a.example/", "https://ä.example/x", "https://b.example/a%20b")
+
+
+@dataclass
+class Filled:
+    name: str
+    db: Database
+    store: ClickStore
+    account: UUID
+
+
+def some_visits(account: UUID, chance: random.Random) -> Iterator[Click]:
+    """Visits of DAYS days, half of them on one link; visitors come again, also within the hour; some are bots."""
+    links = [new_link(account, id=id_) for id_ in LINKS]
+    span = timedelta(days=DAYS)
+    for number in range(VISITS):
+        at = START - span + span * (number / VISITS) + timedelta(microseconds=chance.randrange(1_000_000))
+        link = links[0] if chance.random() < 0.5 else chance.choice(links)
+        id_ = (microseconds(at) // 1000).to_bytes(6) + number.to_bytes(10)
+        click = new_click(
+            link, at, id=id_, visitor_id=at.toordinal() * 1_000_000 + chance.randrange(VISITS // DAYS // 2 + 1)
+        )
+        click.kind = chance.choices(["human", "crawler", "preview", "prefetch"], (12, 1, 1, 1))[0]  # type: ignore[assignment]
+        click.bot = "Googlebot" if click.kind == "crawler" else None
+        click.is_scan = chance.random() < 0.2
+        click.country, click.referrer = chance.choice(["DE", "FR", "US", ""]), chance.choice(REFERRERS)
+        if chance.random() < 0.05:
+            click.referrer = f"https://site{chance.randrange(200)}.example/"
+        click.device = chance.choice(["mobile", "desktop", "tablet", "other"])
+        click.browser, click.platform = chance.choice(["Chrome", "Firefox"]), chance.choice(["Android", "iOS", ""])
+        yield click
+
+
+async def fill_sql(db: Database, visits: Sequence[Click]) -> None:
+    async with db.write() as tx:
+        await add(tx, visits)
+        await stats_store.lock(tx)
+        await stats_store.save(tx, Aggregate.of(visits))
+
+
+@pytest.fixture
+async def stores(
+    sqlite_template: Path, postgres_url: str, clickhouse: Any, tmp_path: Path
+) -> AsyncIterator[list[Filled]]:
+    sqlite = Database(f"sqlite:///{shutil.copy(sqlite_template, tmp_path / 'waypost.db')}")
+    postgresql, client = Database(postgres_url), ClickHouse(clickhouse.url)
+    await schema.migrate(client)
+    accounts = []
+    for db in (sqlite, postgresql):
+        accounts.append((await new_person(db, "Alice")).account_id)
+        async with db.write() as tx:
+            for id_ in LINKS:
+                await link_store.add(tx, new_link(accounts[-1], id=id_, slug=id_.hex))
+    chosen: list[tuple[str, Database, ClickStore, UUID]] = [
+        ("sqlite", sqlite, SqlClickStore(), accounts[0]),
+        ("postgresql", postgresql, SqlClickStore(), accounts[1]),
+        ("clickhouse", postgresql, ClickHouseStore(client), accounts[1]),
+    ]
+    filled = [Filled(*parts) for parts in chosen]
+    for place in filled:
+        visits = some_visits(place.account, random.Random(7))
+        while batch := [*islice(visits, 20_000)]:
+            if isinstance(place.store, ClickHouseStore):
+                await fill_clickhouse(place.db, place.store, batch)
+            else:
+                await fill_sql(place.db, batch)
+    yield filled
+    for db in (sqlite, postgresql):
+        await db.close()
+    await client.close()
+
+
+def subjects(account: UUID) -> list[Subject]:
+    return [Subject(account), Subject(account, LINKS[0]), Subject(account, LINKS[5]), Subject(account, UUID(int=99))]
+
+
+def stats_queries(number: int) -> Iterator[dict[str, str]]:
+    """Every interval in every time zone, and time ranges that begin and end at any moment."""
+    odd = timestamp(START - timedelta(days=33, minutes=17, seconds=3)), timestamp(START - timedelta(days=2, minutes=8))
+    ranges = [{}, {"from": odd[0], "to": odd[1]}, {"from": "2029-08-01"}, {"from": odd[1]}]
+    pairs: Iterable[tuple[tuple[str, str], dict[str, str]]]
+    if IS_LONG:
+        pairs = product(product(INTERVALS, ZONES), ranges)
+    else:  # each interval, zone and range, but not all of them together
+        zones = (ZONES * 2)[number : number + len(INTERVALS)]
+        pairs = zip(zip(INTERVALS, zones, strict=True), ranges[number:] + ranges[:number], strict=True)
+    for (interval, zone), chosen in pairs:
+        yield {"interval": interval, "timezone": zone, **chosen}
+
+
+async def statistics(place: Filled, subject: Subject, query: dict[str, str], now: datetime) -> dict[str, Any]:
+    parsed = read_stats_query(QueryParams(query), now)
+    async with place.db.read() as tx:
+        reader = place.store.reader(tx)
+        series = await read_series(reader, subject, parsed, now)
+        lists = await read_lists(reader, series, shared_domain=SHARED)
+    stats = cast("dict[str, Any]", to_json(parsed, series, lists))
+    return stats | ({"top_links": top_links_to_json(lists)} if subject.link_id is None else {})
+
+
+async def page(place: Filled, subject: Subject, query: dict[str, str], number: int, now: datetime) -> dict[str, Any]:
+    problems = Problems()
+    click_filter = read_filter(QueryParams(query), problems, now)
+    problems.raise_if_any()
+    caller, request = (
+        cast("Caller", SimpleNamespace(account=SimpleNamespace(id=place.account))),
+        PageRequest(number, 50),
+    )
+    if subject.link_id is None:
+        found = await listing.list_clicks(place.db, place.store, caller, click_filter, request)
+    else:
+        found = await listing.list_link_clicks(place.db, place.store, caller, subject.link_id, click_filter, request)
+    return {"total": found.total, "clicks": [click_to_json(click) for click in found.items]}
+
+
+async def test_statistics_are_equal(stores: list[Filled]) -> None:
+    """While all visitors are counted from the clicks, and once those of past days are counted."""
+    now, counted = START + timedelta(minutes=5), 0
+    clickhouse = cast("ClickHouseStore", stores[2].store)
+    for is_counted in (False, True):
+        if is_counted:
+            counter = VisitorCounter(stores[2].db, clickhouse.client, clock=FakeClock())
+            while await counter.step():
+                counted += 1
+        for number, query in ((number, query) for number in range(4) for query in stats_queries(number)):
+            expected, *others = [
+                await statistics(place, subjects(place.account)[number], query, now) for place in stores
+            ]
+            for place, stats in zip(stores[1:], others, strict=True):
+                differing = {name: (stats[name], expected[name]) for name in stats if stats[name] != expected[name]}
+                assert not differing, (place.name, number, query)
+            assert number == 3 or expected["clicks"]
+    assert counted == DAYS
+
+
+async def test_lists_are_equal(stores: list[Filled]) -> None:
+    now = START + timedelta(minutes=5)
+    odd = {"from": timestamp(START - timedelta(days=20, minutes=17)), "to": timestamp(START - timedelta(days=2))}
+    filters: list[dict[str, str]] = [
+        {},
+        {"kind": "all"},
+        {"kind": "crawler"},
+        {"country": "DE"},
+        {"country": "unknown"},
+        {"device": "tablet"},
+        {"browser": "Firefox", "platform": "iOS"},
+        {"referrer": REFERRERS[2]},
+        {"referrer": "direct", "country": "FR", "kind": "all"},
+    ]
+    for number, query, chosen in product(range(3), filters, ({}, odd)):
+        for page_number in (1, 3):
+            expected, *others = [
+                await page(place, subjects(place.account)[number], {**query, **chosen}, page_number, now)
+                for place in stores
+            ]
+            assert others == [expected, expected], (number, query, chosen)
+            assert expected["total"]
+
+
+async def test_sparklines_are_equal(stores: list[Filled]) -> None:
+    lines = []
+    for place in stores:
+        async with place.db.read() as tx:
+            lines.append(await find_sparklines(place.store, FakeClock(), tx, LINKS))
+    assert lines[0] == lines[1] == lines[2]
+    assert Counter(map(bool, map(sum, lines[0].values())))[True] == len(LINKS)
