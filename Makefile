@@ -1,6 +1,6 @@
 # make run         a running service, from nothing: `make run ARGS="--port 9000"`
 # make test        lint and all tests, on SQLite and PostgreSQL; one directory or file: `make test FILE=tests/web`
-# make test-slow   kill loops, journeys, property tests and pages in full, a million visits in each click store, scans of all QR codes
+# make test-slow   kill loops, journeys, property tests, pages and scans of QR codes in full, a million visits in each store
 # make lint        ruff, mypy and the import contracts
 # make bench       benchmarks; prints one table and writes docs/benchmarks.md
 # make attack      attacks a started service, measures what others notice, writes the table in docs/security.md

@@ -174,7 +174,7 @@ async def test_statistics_are_equal(stores: list[Filled]) -> None:
             counter = VisitorCounter(stores[2].db, clickhouse.client, clock=FakeClock())
             while await counter.step():
                 counted += 1
-        for number, query in ((number, query) for number in range(4) for query in stats_queries(number)):
+        for number, query in ((place, query) for place in range(4) for query in stats_queries(place)):
             expected, *others = [
                 await statistics(place, subjects(place.account)[number], query, now) for place in stores
             ]
