@@ -77,7 +77,7 @@ class DirectConnections:
 
     async def _execute(self, connection: _Connection, values: Mapping[str, Any], deadline: float) -> TupleRow:
         # a cancelled task would wait for the server; without its socket the statement ends at once
-        timer = asyncio.get_running_loop().call_at(deadline, _shut_socket, connection)
+        timer = asyncio.get_running_loop().call_at(deadline, shut_socket, connection)
         try:
             [row] = await (await connection.execute(self._statement, values)).fetchall()
         except BaseException:
@@ -102,6 +102,7 @@ class DirectConnections:
         return connection
 
 
-def _shut_socket(connection: _Connection) -> None:
+def shut_socket(connection: _Connection) -> None:
+    """End the statement in progress. A canceled one would wait for the server for ten seconds."""
     with socket.socket(fileno=os.dup(connection.fileno())) as copy:
         copy.shutdown(socket.SHUT_RDWR)

@@ -1,8 +1,6 @@
 """PostgreSQL notifications, with callbacks for when the connection is lost and restored."""
 
 import asyncio
-import os
-import socket
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -10,6 +8,7 @@ import psycopg
 import structlog
 from psycopg import sql
 
+from waypost.database.direct import shut_socket
 from waypost.database.engine import TCP_OPTIONS
 
 log = structlog.get_logger(__name__)
@@ -91,8 +90,6 @@ async def _execute(
             await asyncio.wait([answer], timeout=_TIMEOUT)
     finally:
         if not answer.done():
-            # A canceled statement would wait for the server for ten seconds; with a closed socket it fails.
-            with socket.socket(fileno=os.dup(connection.pgconn.socket)) as connected:
-                connected.shutdown(socket.SHUT_RDWR)
+            shut_socket(connection)
         await asyncio.gather(answer, return_exceptions=True)
     await answer
