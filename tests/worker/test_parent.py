@@ -25,10 +25,12 @@ class Service:
         self.port = port
         self.is_serving = False
         self.data = directory / "data"
+        self.data.mkdir(exist_ok=True)
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")}
+        settings |= {"WAYPOST_DATA_DIR": str(self.data), "WAYPOST_SECRET_KEY": "k" * 40}
         self.process = subprocess.Popen(
             parent_command("127.0.0.1", port, workers=1, role="all", app=app, welcome=False),
-            env=inherited | {"PYTHONPATH": str(APPS), "WAYPOST_DATA_DIR": str(self.data)} | settings,
+            env=inherited | {"PYTHONPATH": str(APPS)} | settings,
             stderr=subprocess.PIPE,
             text=True,
             cwd=directory,
