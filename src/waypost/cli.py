@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 from cyclopts import App, CycloptsError, Parameter
 
 from waypost.commands.accounts import account, key
-from waypost.commands.clicks import export, stats
+from waypost.commands.clicks import clicks, export, stats
 from waypost.commands.runner import (
     EXIT_FAILED,
     EXIT_OK,
@@ -45,7 +45,7 @@ domain = App(name="domain", help="Custom domains of all accounts.")
 webhook = App(name="webhook", help="Tools for webhook receivers.")
 secrets = App(name="secrets", help="Secrets encrypted at rest.")
 spool = App(name="spool", help="Visits that are not in the database yet.")
-for group in (account, key, domain, stats, export, webhook, secrets, spool):
+for group in (account, key, domain, clicks, stats, export, webhook, secrets, spool):
     app.command(group)
 
 

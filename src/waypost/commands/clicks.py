@@ -1,11 +1,12 @@
 """`waypost stats` and `waypost export`."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from waypost.commands.runner import say, with_settings
+from waypost.commands.runner import EXIT_FAILED, EXIT_OK, say, with_settings
 
 if TYPE_CHECKING:
     from waypost.settings import Settings
@@ -14,8 +15,38 @@ KindOption = Literal["human", "crawler", "preview", "prefetch", "all"]
 FormatOption = Literal["csv", "ndjson"]
 FromOption = Annotated[str | None, Parameter(name="--from")]
 
+clicks = App(name="clicks", help="Stored clicks.")
 stats = App(name="stats", help="Statistics of clicks.")
 export = App(name="export", help="Export data as files.")
+
+
+@clicks.command(name="move")
+@with_settings
+async def move_clicks(settings: "Settings", *, to: Literal["clickhouse"]) -> int:
+    """Copy all clicks and statistics from PostgreSQL to ClickHouse. Run it again to continue or to complete it.
+
+    Parameters
+    ----------
+    to
+        clickhouse: the server of WAYPOST_CLICKHOUSE_URL.
+
+    """
+    from waypost.commands import database, output
+    from waypost.kit.errors import Invalid
+
+    if not settings.clickhouse_url:
+        raise Invalid({"--to": [f"Set WAYPOST_CLICKHOUSE_URL to the {to} server for this command."]})
+    async with database.open_database(settings) as db, database.open_clickhouse_store(settings) as store:
+        from waypost.resources.clicks.clickhouse.move import ClickMove
+
+        with output.progress("Moving days") as on_progress:
+            different = await ClickMove(db, store).run(on_progress)
+    if different:
+        output.write([each.to_json() for each in different], as_json=False)
+        say("These days differ. Run this again, with the workers stopped if clicks arrive meanwhile.")
+        return EXIT_FAILED
+    say("All days are in ClickHouse.")
+    return EXIT_OK
 
 
 @stats.command(name="rebuild")
@@ -30,17 +61,38 @@ async def rebuild_stats(settings: "Settings", *, start: FromOption = None) -> No
 
     """
     from waypost.commands import database, output
-    from waypost.kit.clock import EPOCH
-    from waypost.resources.clicks.stats.rebuild import rebuild
 
-    async with database.open_database(settings) as db:
-        first = database.parse_time("--from", start)
+    first = database.parse_day("--from", start)
+    async with database.open_database(settings) as db, database.open_click_store(settings) as store:
         with output.progress("Counting days") as on_progress:
-            done = await rebuild(db, from_day=(first - EPOCH).days if first else None, on_progress=on_progress)
+            done = await store.rebuild(db, from_day=first, on_progress=on_progress)
     if done.corrected or done.links:
         say(f"{done.days} days recounted: {done.corrected} corrections, {done.links} link counters set.")
     else:
         say(f"{done.days} days recounted: all statistics were correct.")
+
+
+@stats.command(name="check")
+@with_settings
+async def check_stats(settings: "Settings", *, start: FromOption = None) -> int:
+    """Compare statistics and counters with the stored clicks, while the service runs. Changes nothing.
+
+    Parameters
+    ----------
+    start
+        First day (UTC), such as 2026-11-20. Without it, all days whose clicks are stored.
+
+    """
+    from waypost.commands import database, output
+
+    first = database.parse_day("--from", start)
+    async with database.open_database(settings) as db, database.open_click_store(settings) as store:
+        with output.progress("Checking days") as on_progress:
+            found = [each async for each in store.check(db, from_day=first, on_progress=on_progress)]
+    for difference in found:
+        sys.stdout.write(f"{difference.text}. Run: {difference.command}\n")
+    say("Statistics, counters and clicks agree." if not found else f"{len(found)} differences.")
+    return EXIT_FAILED if found else EXIT_OK
 
 
 @export.command(name="clicks")

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from waypost import auth
 from waypost.auth import Account
@@ -14,6 +15,9 @@ from waypost.resources.clicks.click_store import ClickStore
 from waypost.resources.clicks.click_stores import new_click_store, new_clickhouse_store
 from waypost.secret_key import make_data_dir
 from waypost.settings import Settings
+
+if TYPE_CHECKING:
+    from waypost.resources.clicks.clickhouse.store import ClickHouseStore
 
 
 class SchemaBehind(WaypostError):
@@ -40,8 +44,17 @@ async def open_database(settings: Settings) -> AsyncIterator[Database]:
 async def open_click_store(settings: Settings) -> AsyncIterator[ClickStore]:
     """Raise ClickHouseUnusable, or Unavailable."""
     if settings.clickhouse_url:
-        await check_click_store(settings)
-    store = new_click_store(settings)
+        async with open_clickhouse_store(settings) as clickhouse:
+            yield clickhouse
+    else:
+        yield new_click_store(settings)
+
+
+@asynccontextmanager
+async def open_clickhouse_store(settings: Settings) -> "AsyncIterator[ClickHouseStore]":
+    """Raise ClickHouseUnusable, or Unavailable."""
+    await check_click_store(settings)
+    store = new_clickhouse_store(settings)
     try:
         yield store
     finally:
@@ -94,3 +107,9 @@ def parse_time(option: str, text: str | None) -> datetime | None:
         return None if text is None else clock.parse_timestamp(text)
     except ValueError:
         raise Invalid({option: [f"{text} is not a time such as 2026-11-20T02:56:16Z."]}) from None
+
+
+def parse_day(option: str, text: str | None) -> int | None:
+    """Return days since 1970."""
+    at = parse_time(option, text)
+    return None if at is None else (at - clock.EPOCH).days

@@ -31,6 +31,9 @@ _COLUMNS = {
     "account",
     "status",
     "links_count",
+    "day",
+    "postgresql",
+    "clickhouse",
 }  # fits into one line
 _NO_WRAP = {"id", "email", "scopes", "hostname", "account"}  # users copy these
 _COLORS = {"ok": "green", "warning": "yellow", "failed": "red"}

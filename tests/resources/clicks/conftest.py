@@ -40,3 +40,10 @@ async def _open_store(clickhouse_url: str) -> ClickStore:
     client = ClickHouse(clickhouse_url)
     await schema.migrate(client)
     return ClickHouseStore(client)
+
+
+@pytest.fixture
+def store(env: Env) -> ClickHouseStore:
+    """Of tests that run with ClickHouse only."""
+    assert isinstance(env.click_store, ClickHouseStore)
+    return env.click_store

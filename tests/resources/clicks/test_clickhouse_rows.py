@@ -2,23 +2,20 @@
 
 import io
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 from people import START, FakeClock
-from resources.clicks.visited import SHARED, Env, fill, new_link, open_env, some_clicks, spread
+from resources.clicks.visited import SHARED, Env, fill, new_link, some_clicks, spread
 
-from waypost.database import Database
 from waypost.kit.clock import EPOCH
 from waypost.resources import links
 from waypost.resources.clicks import sql_export
 from waypost.resources.clicks.click_store import ExportQuery
 from waypost.resources.clicks.clickhouse import export as clickhouse_export
-from waypost.resources.clicks.clickhouse import schema
-from waypost.resources.clicks.clickhouse.client import ClickHouse, ClickStoreUnavailable
+from waypost.resources.clicks.clickhouse.client import ClickStoreUnavailable
 from waypost.resources.clicks.clickhouse.retention import ClickHouseRetention
 from waypost.resources.clicks.clickhouse.store import ClickHouseStore
 from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
@@ -28,23 +25,8 @@ from waypost.resources.clicks.model import Click, Subject
 from waypost.resources.clicks.sql_store import SqlClickStore
 
 DAY = timedelta(days=1)
+pytestmark = pytest.mark.parametrize("urls", ["clickhouse"], indirect=True)
 TODAY = (START - EPOCH).days
-
-
-@pytest.fixture
-async def store(clickhouse: Any) -> AsyncIterator[ClickHouseStore]:
-    opened = ClickHouseStore(ClickHouse(clickhouse.url))
-    await schema.migrate(opened.client)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-async def env(postgres_url: str, store: ClickHouseStore, tmp_path: Path) -> AsyncIterator[Env]:
-    db = Database(postgres_url)
-    async with open_env(db, tmp_path, click_store=store) as opened:
-        yield opened
-    await db.close()
 
 
 async def visited(env: Env, days: int, count: int) -> tuple[list[links.Link], list[Click]]:

@@ -7,7 +7,7 @@ numbers, and `tests/resources/clicks/test_click_stores.py` compares them.
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 from uuid import UUID
 
 from waypost.database import Database, Tx
@@ -16,6 +16,9 @@ from waypost.resources.clicks.filters import ClickFilter
 from waypost.resources.clicks.model import HUMAN, Click, ClickKind, Subject
 from waypost.resources.clicks.stats.top_values import RankedValues
 from waypost.resources.clicks.stats.totals import StatsTotals
+
+if TYPE_CHECKING:  # imported by commands only
+    from waypost.resources.clicks.stats.rebuild import Difference, OnProgress, RebuildResult
 
 
 class ClickReader(Protocol):
@@ -86,5 +89,13 @@ class ClickStore(Protocol):
 
     def delete_account_data(self, db: Database, account_id: UUID, *, batch_size: int) -> AsyncGenerator[None, None]:
         """Delete the clicks and statistics of an account. Yields after each short step. Raises Unavailable."""
+
+    async def rebuild(self, db: Database, *, from_day: int | None, on_progress: "OnProgress | None") -> "RebuildResult":
+        """Correct statistics and counters that differ from the clicks."""
+
+    def check(
+        self, db: Database, *, from_day: int | None, on_progress: "OnProgress | None"
+    ) -> "AsyncIterator[Difference]":
+        """Yield what differs. Changes nothing."""
 
     async def close(self) -> None: ...

@@ -1,8 +1,8 @@
 """Reads clicks and statistics from the tables of the service's database, in one snapshot."""
 
 import json
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, String, bindparam, column, func, select, text
@@ -38,6 +38,9 @@ from waypost.resources.clicks.sql_export import SqlExporter
 from waypost.resources.clicks.stats.top_values import RankedValues, find_top_values
 from waypost.resources.clicks.stats.totals import StatsTotals
 from waypost.resources.clicks.store import COLUMNS, read_click
+
+if TYPE_CHECKING:
+    from waypost.resources.clicks.stats.rebuild import Difference, OnProgress, RebuildResult
 
 _totals, _dimensions = click_totals.c, click_dimensions.c
 _COUNT_COLUMNS: dict[ClickKind | None, ColumnElement[int]] = {
@@ -103,6 +106,18 @@ class SqlClickStore:
 
     def delete_account_data(self, db: Database, account_id: UUID, *, batch_size: int) -> AsyncGenerator[None, None]:
         return delete_account_data(db, account_id, batch_size=batch_size)
+
+    async def rebuild(self, db: Database, *, from_day: int | None, on_progress: "OnProgress | None") -> "RebuildResult":
+        from waypost.resources.clicks.stats.rebuild import rebuild  # noqa: PLC0415  # for commands only
+
+        return await rebuild(db, from_day=from_day, on_progress=on_progress)
+
+    def check(
+        self, db: Database, *, from_day: int | None, on_progress: "OnProgress | None"
+    ) -> "AsyncIterator[Difference]":
+        from waypost.resources.clicks.stats.rebuild import check  # noqa: PLC0415
+
+        return check(db, from_day=from_day, on_progress=on_progress)
 
     async def close(self) -> None:
         pass

@@ -25,6 +25,7 @@ from waypost.resources.clicks.intake.drain import DRAINED, Batch, Drainer, Posit
 from waypost.resources.clicks.intake.record_events import record_events
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import HUMAN
+from waypost.resources.clicks.stats import store as stats_store
 
 _REPEATED = metrics.Counter("waypost_batches_repeated_total", "Batches of clicks sent to ClickHouse again.")
 
@@ -63,6 +64,8 @@ class ClickHouseDrainer(Drainer):
         batch = await super()._next_batch(positions)
         if batch.ranges and batch is not self._begun:
             async with self._db.write() as tx:
+                if not await stats_store.can_share_lock(tx):
+                    return Batch()  # a command compares statistics with clicks: see `pause`
                 await _begin(tx, batch)
         return batch
 
@@ -85,6 +88,8 @@ class ClickHouseDrainer(Drainer):
             for drained in batch.ranges:
                 if not await store.settle(tx, drained):
                     raise PositionMoved(drained.segment)
+            if not await stats_store.can_share_lock(tx):
+                following = Batch()
             await _begin(tx, following)
             await links.add_clicks(tx, [(*link, count) for link, count in clicks.items()])
             await qrcodes.add_scans(tx, Counter(click.link_id for click in human if click.is_scan))

@@ -1,6 +1,7 @@
 """The click store on ClickHouse."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from waypost.database import Database, Tx
@@ -11,6 +12,9 @@ from waypost.resources.clicks.clickhouse.client import ClickHouse
 from waypost.resources.clicks.clickhouse.export import ClickHouseExporter
 from waypost.resources.clicks.clickhouse.reader import ClickHouseReader
 from waypost.resources.clicks.model import Click
+
+if TYPE_CHECKING:
+    from waypost.resources.clicks.stats.rebuild import Difference, OnProgress, RebuildResult
 
 
 class ClickHouseStore:
@@ -31,6 +35,18 @@ class ClickHouseStore:
             yield
         async for _ in delete_account_rows(self.client, account_id):
             yield
+
+    async def rebuild(self, db: Database, *, from_day: int | None, on_progress: "OnProgress | None") -> "RebuildResult":
+        from waypost.resources.clicks.clickhouse.rebuild import rebuild  # noqa: PLC0415  # for commands only
+
+        return await rebuild(db, self.client, from_day=from_day, on_progress=on_progress)
+
+    def check(
+        self, db: Database, *, from_day: int | None, on_progress: "OnProgress | None"
+    ) -> "AsyncIterator[Difference]":
+        from waypost.resources.clicks.clickhouse.rebuild import check  # noqa: PLC0415
+
+        return check(db, self.client, from_day=from_day, on_progress=on_progress)
 
     async def close(self) -> None:
         await self.client.close()

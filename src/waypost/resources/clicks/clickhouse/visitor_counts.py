@@ -75,7 +75,10 @@ class VisitorCounter:
                 f" FROM clicks WHERE day = {day} AND kind = 'human' AND cityHash64(account_id) % {parts} = {part}"
             )
             await self._client.command(
-                f"INSERT INTO visitor_counts ({_COLUMNS}) SELECT {_COLUMNS} FROM ({first_seen(of_subjects)})"
+                f"INSERT INTO visitor_counts ({_COLUMNS}) SELECT {_COLUMNS} FROM ({first_seen(of_subjects)})",
+                settings={"insert_deduplicate": 0},  # a rebuild may insert again what it has deleted
             )
-        await self._client.command(f"INSERT INTO visitor_count_days (day, clicks) VALUES ({day}, {clicks})")
+        await self._client.command(
+            f"INSERT INTO visitor_count_days (day, clicks) VALUES ({day}, {clicks})", settings={"insert_deduplicate": 0}
+        )
         log.info("visitors counted", day=day)

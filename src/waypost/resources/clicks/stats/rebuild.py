@@ -5,12 +5,14 @@ Days whose clicks were deleted by retention are skipped.
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Literal
 from uuid import UUID
 
 from sqlalchemy import Row, Subquery, bindparam, func, select
 
 from waypost.database import Database, Tx
+from waypost.kit.clock import EPOCH
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks.days import find_days, find_kept_since, in_values
 from waypost.resources.clicks.model import WHOLE_DAY, click_dimensions, click_totals, clicks, visitor_days
@@ -38,6 +40,8 @@ _NEXT_ACCOUNT_QUERY = (
 Outcome = Literal["correct", "corrected", "changing"]
 """`changing`: clicks arrive faster than they are counted, so an error may remain."""
 
+OnProgress = Callable[[int, int], None]
+
 Correction = tuple[Recount, Sequence[Row[Any]]]
 """The statements, and the rows of their `difference`."""
 
@@ -58,9 +62,23 @@ class RebuildResult:
     """Links whose counters were corrected."""
 
 
-async def rebuild(
-    db: Database, *, from_day: int | None = None, on_progress: Callable[[int, int], None] | None = None
-) -> RebuildResult:
+@dataclass(frozen=True, slots=True)
+class Difference:
+    text: str
+    command: str
+    """What to run."""
+
+
+def difference_of_day(day: int) -> Difference:
+    date = (EPOCH + timedelta(days=day)).date()
+    return Difference(f"{date}: statistics differ from the clicks", f"waypost stats rebuild --from {date}")
+
+
+def difference_of_links(count: int) -> Difference:
+    return Difference(f"{count} links: their counters differ from the statistics", "waypost stats rebuild")
+
+
+async def rebuild(db: Database, *, from_day: int | None = None, on_progress: OnProgress | None = None) -> RebuildResult:
     """Call `on_progress` with the number of days done and of all days."""
     result = RebuildResult()
     changing: list[AccountDay] = []
@@ -82,6 +100,31 @@ async def rebuild(
         on_progress(result.days, len(days))
     result.links = await correct_link_counters(db)
     return result
+
+
+async def check(
+    db: Database, *, from_day: int | None = None, on_progress: OnProgress | None = None
+) -> AsyncIterator[Difference]:
+    """Yield what differs. Changes nothing. The key of clicks prevents duplicates."""
+    days = await _find_days(db, from_day)
+    for number, day in enumerate(days):
+        if on_progress:
+            on_progress(number, len(days))
+        if await _differs(db, day):
+            yield difference_of_day(day)
+    wrong_clicks, wrong_scans = await _find_wrong_links(db)
+    if count := len(wrong_clicks | wrong_scans):
+        yield difference_of_links(count)
+
+
+async def _differs(db: Database, day: int) -> bool:
+    if await _find_orphans(db, day):
+        return True
+    async for account_day in find_account_days(db, day):
+        async with db.read() as tx:
+            if await _find_corrections(tx, account_day):
+                return True
+    return False
 
 
 async def _find_days(db: Database, from_day: int | None) -> list[int]:
@@ -126,12 +169,7 @@ async def recount_in_one_transaction(db: Database, account_day: AccountDay) -> N
 
 async def delete_orphans(db: Database, day: int) -> bool:
     """Delete statistics of subjects without clicks on the day. Normally there are none."""
-    async with db.read() as tx:
-        with_orphans = [
-            statements
-            for statements in recounts(db.dialect)
-            if (await tx.execute(statements.find_orphans, {"day": day})).first()
-        ]
+    with_orphans = await _find_orphans(db, day)
     if not with_orphans:
         return False
     async with db.write() as tx:
@@ -140,6 +178,16 @@ async def delete_orphans(db: Database, day: int) -> bool:
                 await tx.execute(statements.delete_orphans, {"day": day})
             await top_values.clear_cache(tx)
     return True
+
+
+async def _find_orphans(db: Database, day: int) -> list[Recount]:
+    """Return the statements of the tables that have orphans."""
+    async with db.read() as tx:
+        return [
+            statements
+            for statements in recounts(db.dialect)
+            if (await tx.execute(statements.find_orphans, {"day": day})).first()
+        ]
 
 
 async def correct_in_batches(
@@ -194,10 +242,7 @@ async def _may_write(tx: Tx, day: int) -> bool:
 
 async def correct_link_counters(db: Database) -> int:
     """Set the counters of links that differ from the statistics. Return the number of these links."""
-    async with db.read() as tx:
-        sums = _link_sums_subquery()
-        wrong_clicks = {*await links.find_wrong_clicks(tx, sums)}
-        wrong_scans = {*await qrcodes.find_wrong_scans(tx, sums)}
+    wrong_clicks, wrong_scans = await _find_wrong_links(db)
     wrong = sorted(wrong_clicks | wrong_scans)
     for start in range(0, len(wrong), _LINKS_BATCH_SIZE):
         batch = wrong[start : start + _LINKS_BATCH_SIZE]
@@ -207,6 +252,13 @@ async def correct_link_counters(db: Database) -> int:
             await links.set_clicks(tx, {id_: correct.get(id_, (0, 0))[0] for id_ in batch})
             await qrcodes.set_scans(tx, {id_: correct.get(id_, (0, 0))[1] for id_ in batch if id_ in wrong_scans})
     return len(wrong)
+
+
+async def _find_wrong_links(db: Database) -> tuple[set[UUID], set[UUID]]:
+    """Return the links with wrong (clicks, scans)."""
+    async with db.read() as tx:
+        sums = _link_sums_subquery()
+        return {*await links.find_wrong_clicks(tx, sums)}, {*await qrcodes.find_wrong_scans(tx, sums)}
 
 
 def _link_sums_subquery() -> Subquery:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Column, Table
+from sqlalchemy import Column, Table, text
 
 from waypost.database import Tx, bulk, take_advisory_lock
 from waypost.resources.clicks.model import click_dimensions, click_totals, visitor_days
@@ -17,6 +17,7 @@ from waypost.resources.clicks.stats.aggregate import Aggregate, StatsRow, Visito
 _MORNING_QUARTERS = 48
 _MORNING_BITS = (1 << _MORNING_QUARTERS) - 1
 _LOCK = 0x776179706F7374  # "waypost"
+_SHARE_LOCK = text("SELECT pg_try_advisory_xact_lock_shared(:key)")
 _BIT_COLUMNS = {"morning", "afternoon"}
 _TIME_COLUMNS = {
     "first_at": {"sqlite": "min", "postgresql": "least"},
@@ -30,6 +31,11 @@ async def lock(tx: Tx) -> None:
     Which visitors are new depends on what the writer before has committed. On SQLite every write is exclusive.
     """
     await take_advisory_lock(tx, _LOCK)
+
+
+async def can_share_lock(tx: Tx) -> bool:
+    """Share the lock until the transaction ends, unless somebody holds it. On PostgreSQL only."""
+    return bool(await tx.scalar(_SHARE_LOCK, {"key": _LOCK}))
 
 
 async def save(tx: Tx, aggregate: Aggregate) -> None:

@@ -1,0 +1,250 @@
+"""Moves clicks and statistics from PostgreSQL to ClickHouse, day by day. The rows in PostgreSQL stay.
+
+Every run compares each day first, so an interrupted one is repeated, and one while visits are drained into PostgreSQL
+is completed by another one afterwards.
+"""
+# ruff: noqa: S608  # these statements consist of constants, numbers and ids
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, Table, func, select, tuple_
+
+from waypost.database import Database
+from waypost.kit.clock import DAY, EPOCH, Clock, microseconds, now
+from waypost.kit.ids import new_id
+from waypost.resources import links
+from waypost.resources.clicks.clickhouse import recount
+from waypost.resources.clicks.clickhouse.client import LONG_TIMEOUT
+from waypost.resources.clicks.clickhouse.pause import paused
+from waypost.resources.clicks.clickhouse.recount import clicks_of_day
+from waypost.resources.clicks.clickhouse.store import ClickHouseStore
+from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.days import find_days, find_kept_since
+from waypost.resources.clicks.model import WHOLE_DAY, Click, click_dimensions, click_totals, clicks
+from waypost.resources.clicks.stats.rebuild import OnProgress
+from waypost.resources.clicks.store import COLUMNS, read_click
+
+_PAGE_SIZE = 20_000
+_POLL_INTERVAL = 0.5  # seconds
+_ORDER = (clicks.c.account_id, clicks.c.created_at, clicks.c.id)
+_ID, _COUNT = "FixedString(16)", "UInt64"
+_FIRST_SEEN = ("visitors", "new_in_15", "new_in_30", "new_in_45", "firsts", "lasts")
+_COUNTS = ("clicks", "crawlers", "previews", "prefetches", "scans")
+
+Sums = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class DayCount:
+    day: int
+    source: int
+    """Clicks in PostgreSQL."""
+    target: int
+    """Clicks in ClickHouse that were moved."""
+
+    def to_json(self) -> dict[str, object]:
+        date = (EPOCH + timedelta(days=self.day)).date()
+        return {"day": str(date), "postgresql": self.source, "clickhouse": self.target}
+
+
+class ClickMove:
+    def __init__(self, db: Database, store: ClickHouseStore, *, clock: Clock = now) -> None:
+        self._db = db
+        self._store = store
+        self._client = store.client
+        self._clock = clock
+
+    async def run(self, on_progress: OnProgress | None = None) -> list[DayCount]:
+        """Move all days, oldest first. Return those whose counts differ afterwards."""
+        await self._wait_for_inserts()
+        async with self._db.read() as tx:
+            kept_since = await find_kept_since(tx)
+            days = sorted({*await find_days(tx, clicks), *await find_days(tx, click_totals)})
+        for number, day in enumerate(days):
+            if on_progress:
+                on_progress(number, len(days))
+            if day >= kept_since:
+                await self._move_clicks(day)
+            else:
+                await self._move_statistics(day)
+        counts = [await (self._count_clicks(day) if day >= kept_since else self._count_sums(day)) for day in days]
+        return [count for count in counts if count.target < count.source]
+
+    async def _wait_for_inserts(self) -> None:
+        """Wait for an insertion of a killed run: its rows would be missing now and stored a moment later."""
+        query = "SELECT 1 FROM system.processes WHERE startsWith(Settings['insert_deduplication_token'], 'move:')"
+        while await self._client.query(query):  # noqa: ASYNC110  # the server reports no event
+            await asyncio.sleep(_POLL_INTERVAL)
+
+    async def _move_clicks(self, day: int) -> None:
+        count = await self._count_clicks(day)
+        if count.source > count.target:
+            after: tuple[Any, ...] | None = None
+            while page := await self._read_page(clicks, COLUMNS, _ORDER, day, after):
+                batch = [read_click(row) for row in page]
+                if count.target:
+                    stored = await self._find_stored(day, batch)
+                    batch = [click for click in batch if click.id not in stored]
+                if batch:
+                    await self._store.insert(batch, f"move:{day}:{batch[0].id.hex()}")
+                last = page[-1]
+                after = last.account_id, last.created_at, last.id
+        if not await self._is_counted(day):
+            await self._recount(day)
+
+    async def _find_stored(self, day: int, page: Sequence[Click]) -> set[bytes]:
+        """Return the ids of the clicks between the first and the last of the page."""
+        first, last = (
+            f"(unhex('{click.account_id.hex()}'), fromUnixTimestamp64Micro({click.at}), unhex('{click.id.hex()}'))"
+            for click in (page[0], page[-1])
+        )
+        rows = await self._client.query(
+            f"SELECT id FROM clicks WHERE {clicks_of_day(day)} AND account_id >= unhex('{page[0].account_id.hex()}')"
+            f" AND account_id <= unhex('{page[-1].account_id.hex()}')"
+            f" AND (account_id, created_at, id) >= {first} AND (account_id, created_at, id) <= {last}",
+            limit=LONG_TIMEOUT,
+        )
+        return {id_ for (id_,) in rows}
+
+    async def _is_counted(self, day: int) -> bool:
+        """Whether all clicks are in the sums: they are written after the clicks, so a crash may come between."""
+        query = (
+            f"SELECT (SELECT 2 * count() FROM clicks WHERE {clicks_of_day(day)}),"
+            f" (SELECT sum(clicks + crawlers + previews + prefetches) FROM click_counts WHERE day = {day}),"
+            f" (SELECT countIf(kind = 'human') FROM clicks WHERE {clicks_of_day(day)}),"
+            f" (SELECT sumIf(clicks, dimension = 4) FROM click_dimensions WHERE day = {day})"
+        )
+        ((visits, counted, human, by_link),) = await self._client.query(query, limit=LONG_TIMEOUT)
+        return bool(visits == counted and human == by_link)
+
+    async def _recount(self, day: int) -> None:
+        visitors = VisitorCounter(self._db, self._client, clock=self._clock)
+        async with paused(self._db):
+            if await recount.differs(self._client, day):
+                await recount.replace(self._client, visitors, day, microseconds(self._clock()) // DAY)
+
+    async def _move_statistics(self, day: int) -> None:
+        """Move the statistics of a day whose clicks retention has deleted."""
+        if _has_all(await self._sums(day), await self._stored_sums(day)):
+            return
+        await recount.delete_statistics(self._client, day)
+        totals = click_totals.c
+        order: tuple[Any, ...] = totals.subject_id, totals.quarter
+        after: tuple[Any, ...] | None = None
+        while page := await self._read_page(click_totals, tuple(totals), order, day, after):
+            accounts = await self._find_accounts(page)
+            await self._insert_counts([row for row in page if row.quarter != WHOLE_DAY], accounts)
+            await self._insert_visitors([row for row in page if row.clicks], accounts)
+            after = page[-1].subject_id, page[-1].quarter
+        dimensions = click_dimensions.c
+        order, after = (dimensions.subject_id, dimensions.dimension, dimensions.value), None
+        while page := await self._read_page(click_dimensions, tuple(dimensions), order, day, after):
+            await self._insert_dimensions(page, await self._find_accounts(page))
+            after = page[-1].subject_id, page[-1].dimension, page[-1].value
+
+    async def _insert_counts(self, rows: Sequence[Row[Any]], accounts: dict[UUID, bytes]) -> None:
+        times = "Nullable(DateTime64(6, 'UTC'))"
+        await self._insert(
+            "click_counts",
+            rows,
+            accounts,
+            {
+                "quarter": ("UInt8", [row.quarter for row in rows]),
+                **{name: (_COUNT, [getattr(row, name) for row in rows]) for name in _COUNTS},
+                **{
+                    name: (times, [at and microseconds(at) for at in (getattr(row, name) for row in rows)])
+                    for name in ("first_at", "last_at")
+                },
+            },
+        )
+
+    async def _insert_visitors(self, rows: Sequence[Row[Any]], accounts: dict[UUID, bytes]) -> None:
+        counts = {name: (_COUNT, [getattr(row, name) for row in rows]) for name in _FIRST_SEEN}
+        counted = (_COUNT, [row.clicks for row in rows])
+        quarters = ("Int8", [row.quarter for row in rows])
+        await self._insert("visitor_counts", rows, accounts, {"quarter": quarters, "counted": counted, **counts})
+
+    async def _insert_dimensions(self, rows: Sequence[Row[Any]], accounts: dict[UUID, bytes]) -> None:
+        await self._insert(
+            "click_dimensions",
+            rows,
+            accounts,
+            {
+                "dimension": ("UInt8", [row.dimension for row in rows]),
+                "value": ("String", [row.value for row in rows]),
+                "clicks": (_COUNT, [row.clicks for row in rows]),
+            },
+        )
+
+    async def _insert(
+        self, table: str, rows: Sequence[Row[Any]], accounts: dict[UUID, bytes], columns: dict[str, Any]
+    ) -> None:
+        if not rows:
+            return
+        key = {
+            "subject_id": (_ID, [row.subject_id.bytes for row in rows]),
+            "account_id": (_ID, [accounts[row.subject_id] for row in rows]),
+            "day": ("Int32", [row.day for row in rows]),
+        }
+        # a token of its own: without one, rows are dropped if the same were inserted and deleted before
+        await self._client.insert(table, key | columns, token=f"move:{new_id().hex}")
+
+    async def _find_accounts(self, rows: Iterable[Row[Any]]) -> dict[UUID, bytes]:
+        """Return the account of each subject. An account, and a link whose row is gone, is its own."""
+        subjects = {row.subject_id for row in rows}
+        async with self._db.read() as tx:
+            accounts = await links.find_accounts(tx, subjects)
+        return {subject: accounts.get(subject, subject).bytes for subject in subjects}
+
+    async def _read_page(
+        self, table: Table, columns: Sequence[Any], order: Sequence[Any], day: int, after: tuple[Any, ...] | None
+    ) -> Sequence[Row[Any]]:
+        """Read the rows after the key, in the order of an index that begins with the day."""
+        query = select(*columns).where(table.c.day == day).order_by(*order).limit(_PAGE_SIZE)
+        if after:
+            query = query.where(tuple_(*order) > tuple_(*after, types=[column.type for column in order]))
+        async with self._db.read_long() as tx:
+            return (await tx.execute(query)).all()
+
+    async def _count_clicks(self, day: int) -> DayCount:
+        query = f"SELECT count() FROM clicks WHERE {clicks_of_day(day)} AND startsWith(batch, 'move:')"
+        ((target,),) = await self._client.query(query, limit=LONG_TIMEOUT)
+        async with self._db.read_long() as tx:
+            source = await tx.scalar(select(func.count()).select_from(clicks).where(clicks.c.day == day))
+        return DayCount(day, source or 0, target)
+
+    async def _count_sums(self, day: int) -> DayCount:
+        source, target = await self._sums(day), await self._stored_sums(day)
+        return DayCount(day, sum(source), sum(source) if _has_all(source, target) else sum(target))
+
+    async def _sums(self, day: int) -> Sums:
+        """Return sums of visits, of values and of visitors."""
+        totals, dimensions = click_totals.c, click_dimensions.c
+        of_day = select(
+            func.sum(totals.clicks + totals.crawlers + totals.previews + totals.prefetches).filter(
+                totals.quarter != WHOLE_DAY
+            ),
+            func.sum(totals.visitors).filter(totals.quarter == WHOLE_DAY),
+        ).where(totals.day == day)
+        async with self._db.read_long() as tx:
+            visits, visitors = (await tx.execute(of_day)).one()
+            values = await tx.scalar(select(func.sum(dimensions.clicks)).where(dimensions.day == day))
+        return int(visits or 0), int(values or 0), int(visitors or 0)
+
+    async def _stored_sums(self, day: int) -> Sums:
+        query = (
+            f"SELECT (SELECT sum(clicks + crawlers + previews + prefetches) FROM click_counts WHERE day = {day}),"
+            f" (SELECT sum(clicks) FROM click_dimensions WHERE day = {day}),"
+            f" (SELECT sum(visitors) FROM visitor_counts FINAL WHERE day = {day} AND quarter = {WHOLE_DAY})"
+        )
+        ((visits, values, visitors),) = await self._client.query(query, limit=LONG_TIMEOUT)
+        return visits, values, visitors
+
+
+def _has_all(source: Sums, target: Sums) -> bool:
+    return all(there >= here for here, there in zip(source, target, strict=True))
