@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from waypost import auth
 from waypost.auth import Account
 from waypost.database import Database
-from waypost.database.schema import pending, refuse_unknown
+from waypost.database.schema import is_usable
 from waypost.kit import clock
 from waypost.kit.errors import Invalid, NotFound, WaypostError
 from waypost.resources.clicks.click_store import ClickStore
@@ -31,9 +31,7 @@ async def open_database(settings: Settings) -> AsyncIterator[Database]:
     try:
         if db.dialect == "sqlite" and not db.path.exists():
             raise SchemaBehind("There is no database yet. Run: waypost migrate")
-        present, newest = await pending(db)
-        refuse_unknown(present)
-        if present != newest:
+        if not await is_usable(db):
             raise SchemaBehind
         yield db
     finally:

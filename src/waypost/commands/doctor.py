@@ -18,7 +18,7 @@ from sqlalchemy import func, select, text
 from waypost import private_files, secret_key
 from waypost.commands.key_check import check_key
 from waypost.database import Database, Tx
-from waypost.database.schema import SchemaUnknown, pending, refuse_unknown
+from waypost.database.schema import SchemaUnknown, is_usable, pending
 from waypost.kit import clock
 from waypost.kit.clock import EPOCH, Clock
 from waypost.kit.errors import SettingsError, Unavailable
@@ -224,14 +224,18 @@ async def _database_findings(db: Database, settings: Settings, now: Clock) -> As
         return
     present, newest = await pending(db)
     try:
-        refuse_unknown(present)
+        is_current = await is_usable(db)
     except SchemaUnknown as error:
         yield Finding("schema", "failed", f"is {present}, should be {newest}", str(error))
         return
-    if present != newest:
+    if not is_current:
         yield Finding("schema", "failed", f"is {present or 'empty'}, should be {newest}", "Run waypost migrate.")
         return
-    yield Finding("schema", "ok", newest)
+    if present != newest:
+        advice = "Finish the rolling upgrade: install the newer version on this node, too."
+        yield Finding("schema", "warning", f"is {present} of a newer version, and works with {newest}", advice)
+    else:
+        yield Finding("schema", "ok", newest)
     yield await _key_of_secrets(db, settings)
     async with db.read() as tx:
         yield await (_sqlite(tx) if db.dialect == "sqlite" else _postgresql(tx))

@@ -1,5 +1,6 @@
 """The revision of a database and the newest one. Without Alembic, for processes that never migrate."""
 
+import functools
 from pathlib import Path
 
 from sqlalchemy import inspect, text
@@ -12,6 +13,13 @@ _LAST_BEFORE_BASELINE = "d3574ac"
 """The commit whose `waypost migrate` upgrades databases older than the baseline."""
 
 
+COMPATIBLE_SINCE = "0030"
+"""The oldest revision whose version of Waypost works on the newest schema.
+
+A migration that removes or renames something sets it to the revision since which no version uses that any more.
+"""
+
+
 class SchemaUnknown(WaypostError):
     """The database's schema is of a version that this one cannot upgrade."""
 
@@ -22,6 +30,22 @@ async def pending(db: Database) -> tuple[str | None, str]:
         return await revision(tx), newest()
 
 
+async def is_usable(db: Database) -> bool:
+    """Return False if a migration is needed. Raise SchemaUnknown for a schema that this version cannot use.
+
+    A newer one can be used during a rolling upgrade, if its migrations only added to it.
+    """
+    async with db.read() as tx:
+        present = await revision(tx)
+        if present is None or present <= newest():
+            refuse_unknown(present)
+            return present == newest()
+        compatible_since = (await tx.execute(text("SELECT compatible_since FROM alembic_version"))).scalar_one()
+    if compatible_since is None or compatible_since > newest():
+        refuse_unknown(present)
+    return True
+
+
 async def revision(tx: Tx) -> str | None:
     if not await tx.run_sync(lambda connection: inspect(connection).has_table("alembic_version")):
         return None
@@ -29,11 +53,11 @@ async def revision(tx: Tx) -> str | None:
 
 
 def newest() -> str:
-    return max(_revisions())
+    return max(revisions())
 
 
 def refuse_unknown(revision: str | None) -> None:
-    if revision is None or revision in _revisions():
+    if revision is None or revision in revisions():
         return
     if revision > newest():
         raise SchemaUnknown(f"The database has schema {revision} of a newer version of Waypost: run that version.")
@@ -43,6 +67,7 @@ def refuse_unknown(revision: str | None) -> None:
     )
 
 
-def _revisions() -> set[str]:
-    """A revision's file name begins with its number."""
+@functools.cache
+def revisions() -> set[str]:
+    """Those of this process, also when a newer version is being installed. A file name begins with the number."""
     return {path.name.partition("_")[0] for path in _VERSIONS.glob("[0-9]*.py")}

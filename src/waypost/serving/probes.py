@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from waypost.database import Database
-from waypost.database.schema import pending
+from waypost.database.schema import SchemaUnknown, is_usable
 from waypost.kit.errors import Unavailable, WaypostError
 from waypost.redirect.asgi import with_headers
 from waypost.redirect.state import NOSNIFF
@@ -64,7 +64,7 @@ def health_routes(db: Database, *, is_shutting_down: Callable[[], bool]) -> list
 async def find_problems(db: Database) -> list[str]:
     """Return why requests cannot be served, for people. Empty if they can."""
     try:
-        present, newest = await pending(db)
-    except Unavailable as error:
+        is_current = await is_usable(db)
+    except (Unavailable, SchemaUnknown) as error:
         return [error.message]
-    return [] if present == newest else ["The database's schema is not current: run `waypost migrate`."]
+    return [] if is_current else ["The database's schema is not current: run `waypost migrate`."]

@@ -8,7 +8,7 @@ from alembic.config import Config
 from sqlalchemy import Connection, text
 
 from waypost.database.engine import Database
-from waypost.database.schema import refuse_unknown, revision
+from waypost.database.schema import COMPATIBLE_SINCE, refuse_unknown, revision
 
 _LOCK = 0x57_41_59  # any constant: two migrations of one PostgreSQL run one after the other
 
@@ -24,6 +24,7 @@ async def migrate(db: Database) -> tuple[str | None, str]:
         before = await revision(tx)
         refuse_unknown(before)
         await tx.run_sync(_upgrade)
+        await tx.execute(text("UPDATE alembic_version SET compatible_since = :since"), {"since": COMPATIBLE_SINCE})
         return before, await revision(tx) or ""
 
 

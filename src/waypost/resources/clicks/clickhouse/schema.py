@@ -11,6 +11,8 @@ from waypost.resources.clicks.clickhouse.client import INSERT_SETTINGS, ClickHou
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _MIN_VERSION = (24, 8)
 """The first with deduplication by token in materialized views."""
+_COMPATIBLE_SINCE = 1
+"""The oldest schema whose version of Waypost works on the newest one: see `database.schema.COMPATIBLE_SINCE`."""
 _WINDOW = 10_000
 """Insertions of which a table remembers the tokens. A batch is repeated before the next one, so it needs one."""
 _WINDOW_SECONDS = 604_800
@@ -38,24 +40,29 @@ async def migrate(client: ClickHouse, cluster: str = "") -> tuple[int, int]:
     texts = {"on_cluster": on_cluster, "replicated": "Replicated" if cluster else ""}
     texts["deduplication"] = _DEDUPLICATION[texts["replicated"]]
     await client.command(
-        f"CREATE TABLE IF NOT EXISTS schema_version {on_cluster} (version UInt32, applied_at DateTime DEFAULT now())"
+        f"CREATE TABLE IF NOT EXISTS schema_version {on_cluster}"
+        " (version UInt32, compatible_since UInt32, applied_at DateTime DEFAULT now())"
         f" ENGINE = {texts['replicated']}MergeTree ORDER BY version"
     )
-    before = await find_version(client)
-    _refuse_newer(before)
+    before, _ = await _find_version(client)
+    if before > newest():
+        raise _newer_version(client, before)
     for version, path in _migrations():
         if version > before:
             for statement in _statements(path):
                 await client.command(statement.format(**texts))
-            await client.command(f"INSERT INTO schema_version (version) VALUES ({version})")
+            await client.command(
+                f"INSERT INTO schema_version (version, compatible_since) VALUES ({version}, {_COMPATIBLE_SINCE})"
+            )
     return before, newest()
 
 
 async def check(client: ClickHouse) -> None:
     """Raise ClickHouseUnusable with what is wrong and what to do, or ClickStoreUnavailable if nothing responds."""
     await _check_server(client)
-    version = await find_version(client)
-    _refuse_newer(version)
+    version, compatible_since = await _find_version(client)
+    if compatible_since > newest():
+        raise _newer_version(client, version)
     if version < newest():
         raise ClickHouseUnusable(
             f"The ClickHouse database {_name(client)} has schema {version}, this version needs {newest()}."
@@ -64,15 +71,16 @@ async def check(client: ClickHouse) -> None:
     await _check_tables(client)
 
 
-async def find_version(client: ClickHouse) -> int:
-    """Return 0 if there is no schema yet."""
+async def _find_version(client: ClickHouse) -> tuple[int, int]:
+    """Return (version, version that it is compatible since): zeros if there is no schema yet."""
     try:
-        ((version,),) = await client.query("SELECT max(version) FROM schema_version")
+        rows = await client.query("SELECT max(version), argMax(compatible_since, version) FROM schema_version")
     except ClickStoreUnavailable as error:
         if error.code == _UNKNOWN_TABLE:
-            return 0
+            return 0, 0
         raise
-    return int(version)
+    ((version, compatible_since),) = rows
+    return int(version), int(compatible_since)
 
 
 def newest() -> int:
@@ -143,11 +151,10 @@ def _created(path: Path) -> list[str]:
     return re.findall(r"^CREATE (?:TABLE|MATERIALIZED VIEW) (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
 
 
-def _refuse_newer(version: int) -> None:
-    if version > newest():
-        raise ClickHouseUnusable(
-            f"The ClickHouse database has schema {version} of a newer version of Waypost: run that version."
-        )
+def _newer_version(client: ClickHouse, version: int) -> ClickHouseUnusable:
+    return ClickHouseUnusable(
+        f"The ClickHouse database {_name(client)} has schema {version} of a newer version of Waypost: run that version."
+    )
 
 
 def _name(client: ClickHouse) -> str:

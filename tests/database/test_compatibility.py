@@ -1,0 +1,155 @@
+"""Rolling upgrades: which schemas of newer versions this one works on, and that migrations only add to a schema."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from alembic import command
+from conftest import PostgresServer
+from sqlalchemy import Connection, inspect, text
+
+from waypost.commands.database import SchemaBehind, open_database
+from waypost.database import Database
+from waypost.database.migrations import _config
+from waypost.database.schema import COMPATIBLE_SINCE, SchemaUnknown, is_usable, newest, revisions
+from waypost.serving.probes import find_problems
+from waypost.settings import Settings
+
+FIRST = "0030"
+"""From this revision on, two versions run side by side on one database."""
+
+
+async def set_version(db: Database, revision: str, compatible_since: str | None) -> None:
+    values = {"revision": revision, "since": compatible_since}
+    async with db.write() as tx:
+        await tx.execute(text("UPDATE alembic_version SET version_num = :revision, compatible_since = :since"), values)
+
+
+async def test_a_migrated_database_names_the_oldest_compatible_schema(db: Database) -> None:
+    async with db.read() as tx:
+        [since] = (await tx.execute(text("SELECT compatible_since FROM alembic_version"))).one()
+    assert since == COMPATIBLE_SINCE <= newest()
+    assert await is_usable(db)
+
+
+async def test_a_newer_schema_that_only_added_is_used(db: Database, tmp_path: Path) -> None:
+    await set_version(db, "9999", newest())
+    assert await is_usable(db)
+    assert await find_problems(db) == []
+    async with open_database(Settings(data_dir=tmp_path, database_url=db.url)):
+        pass
+
+
+@pytest.mark.parametrize("compatible_since", ["9998", None])
+async def test_a_newer_schema_that_removed_is_refused(db: Database, tmp_path: Path, compatible_since: str) -> None:
+    await set_version(db, "9999", compatible_since)
+    with pytest.raises(SchemaUnknown, match="9999 of a newer version of Waypost: run that version"):
+        await is_usable(db)
+    assert "9999" in (await find_problems(db))[0]
+    with pytest.raises(SchemaUnknown):
+        async with open_database(Settings(data_dir=tmp_path, database_url=db.url)):
+            pass
+
+
+async def test_an_older_schema_has_to_be_migrated(db: Database, tmp_path: Path) -> None:
+    await set_version(db, "0028", None)
+    assert not await is_usable(db)
+    with pytest.raises(SchemaBehind):
+        async with open_database(Settings(data_dir=tmp_path, database_url=db.url)):
+            pass
+
+
+@dataclass(frozen=True)
+class Schema:
+    columns: dict[str, dict[str, Any]]
+    """Column by name, by table."""
+    unique: dict[str, set[tuple[str | None, ...]]]
+
+    @classmethod
+    def of(cls, connection: Connection) -> "Schema":
+        inspector = inspect(connection)
+        tables = [name for name in inspector.get_table_names() if name != "alembic_version"]
+        return cls(
+            {table: {column["name"]: column for column in inspector.get_columns(table)} for table in tables},
+            {
+                table: {tuple(index["column_names"]) for index in inspector.get_indexes(table) if index["unique"]}
+                for table in tables
+            },
+        )
+
+
+def breaks(before: Schema, after: Schema) -> list[str]:
+    """What a version that knows the schema `before` cannot do any more."""
+    found = [f"table {table} is missing" for table in before.columns.keys() - after.columns.keys()]
+    for table in before.columns.keys() & after.columns.keys():
+        old, new = before.columns[table], after.columns[table]
+        found += [f"column {table}.{name} is missing" for name in old.keys() - new.keys()]
+        for name in old.keys() & new.keys():
+            if str(old[name]["type"]) != str(new[name]["type"]) or (
+                old[name]["nullable"] and not new[name]["nullable"]
+            ):
+                found.append(f"column {table}.{name} has changed")
+        for name in new.keys() - old.keys():
+            if not new[name]["nullable"] and new[name]["default"] is None:
+                found.append(f"column {table}.{name} needs a value that the version before does not insert")
+        found += [
+            f"rows of {table} must be unique by {columns}" for columns in after.unique[table] - before.unique[table]
+        ]
+    return sorted(found)
+
+
+@pytest.fixture
+async def empty_database(postgres: PostgresServer) -> AsyncIterator[Database]:
+    name = f"test_{uuid4().hex}"
+    postgres.sql(f"CREATE DATABASE {name}")
+    database = Database(postgres.url(name))
+    yield database
+    await database.close()
+    postgres.sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+async def test_migrations_only_add(empty_database: Database) -> None:
+    """One that removes sets COMPATIBLE_SINCE to a revision since which nothing uses what it removes."""
+    async with empty_database.write() as tx:
+        found = await tx.run_sync(_breaks_of_migrations)
+    assert {revision: texts for revision, texts in found.items() if texts and revision > COMPATIBLE_SINCE} == {}
+
+
+def _breaks_of_migrations(connection: Connection) -> dict[str, list[str]]:
+    config = _config(connection=connection)
+    command.upgrade(config, FIRST)
+    found, before = {}, Schema.of(connection)
+    for revision in sorted(revisions()):
+        if revision > FIRST:
+            command.upgrade(config, revision)
+            after = Schema.of(connection)
+            found[revision], before = breaks(before, after), after
+    return found
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("CREATE TABLE notes (id INTEGER PRIMARY KEY)", []),
+        ("ALTER TABLE links ADD COLUMN note TEXT", []),
+        ("ALTER TABLE links ADD COLUMN note TEXT NOT NULL DEFAULT ''", []),
+        ("CREATE INDEX ix_links_note ON links (title)", []),
+        ("CREATE UNIQUE INDEX ix_links_note ON links (title)", ["rows of links must be unique by ('title',)"]),
+        ("DROP TABLE link_tags", ["table link_tags is missing"]),
+        ("ALTER TABLE links DROP COLUMN og_title", ["column links.og_title is missing"]),
+        (
+            "ALTER TABLE links RENAME COLUMN og_title TO preview_title",
+            ["column links.og_title is missing"],
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Skipped unsupported reflection of expression-based index")
+async def test_finds_what_breaks_the_version_before(db: Database, statement: str, expected: list[str]) -> None:
+    async with db.write() as tx:
+        before = await tx.run_sync(Schema.of)
+        await tx.execute(text(statement))
+        assert breaks(before, await tx.run_sync(Schema.of)) == expected
+        await tx.rollback()
