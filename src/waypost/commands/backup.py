@@ -154,4 +154,6 @@ def _notes(settings: Settings, target: Path) -> list[str]:
     if not settings.database.startswith("sqlite"):
         missing = "the database, which also has the uploaded images, nor spooled clicks"
         notes.append(f"The archive contains neither {missing}: back up the database with pg_dump.")
+    if settings.clickhouse_url:
+        notes.append("Clicks and statistics are in ClickHouse: back up its database with BACKUP, after pg_dump.")
     return notes

@@ -10,27 +10,32 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from sqlalchemy import func, select, text
 
 from waypost import private_files, secret_key
+from waypost.commands.database import open_clickhouse_store
 from waypost.commands.key_check import check_key
 from waypost.database import Database, Tx
 from waypost.database.schema import SchemaUnknown, is_usable, pending
 from waypost.kit import clock
 from waypost.kit.clock import EPOCH, Clock
-from waypost.kit.errors import SettingsError, Unavailable
+from waypost.kit.errors import SettingsError, Unavailable, WaypostError
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.intake import countries
 from waypost.secret_key import with_existing_key
 from waypost.settings import SettingProblem, Settings
 from waypost.worker import jobs
 
+if TYPE_CHECKING:
+    from waypost.resources.clicks.clickhouse.client import ClickHouse
+
 _MB = 1 << 20
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
 _MAX_SKEW = 5.0  # seconds
+_MAX_CLICKHOUSE_SKEW = 2.0
 _MAX_DATA_AGE = timedelta(days=366)
 _MAX_DELAY = 60  # seconds
 
@@ -66,7 +71,39 @@ async def examine(
         findings.append(await _dns(settings))
     if is_valid("data_dir", "database_url", "click_retention_days"):
         findings += await _database(settings, now)
+    if settings.clickhouse_url and is_valid("clickhouse_url", "outbound_ca_file"):
+        findings += await _clickhouse(settings, now)
     return findings
+
+
+async def _clickhouse(settings: Settings, now: Clock) -> list[Finding]:
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            store = await stack.enter_async_context(open_clickhouse_store(settings))
+            return [finding async for finding in _clickhouse_findings(store.client, now)]
+        except WaypostError as error:
+            problem, _, advice = error.details.partition(". ")
+            return [Finding("ClickHouse", "failed", problem, advice)]
+
+
+async def _clickhouse_findings(client: "ClickHouse", now: Clock) -> AsyncIterator[Finding]:
+    from waypost.resources.clicks.clickhouse.recount import count_duplicates
+
+    before = time.time()
+    ((version, server_time),) = await client.query("SELECT version(), toUnixTimestamp64Micro(now64(6))")
+    difference = max(before - server_time / 1e6, server_time / 1e6 - time.time(), 0.0)
+    if difference > _MAX_CLICKHOUSE_SKEW:
+        advice = "Synchronize both clocks (NTP)."
+        yield Finding("ClickHouse", "warning", f"its clock differs by {difference:.0f} s", advice)
+    else:
+        yield Finding("ClickHouse", "ok", f"version {version}, schema and deduplication ok")
+    today = (now() - EPOCH).days
+    count = sum([await count_duplicates(client, day) for day in (today - 1, today)])
+    if count:
+        advice = "Run waypost stats check, which says what to do."
+        yield Finding("duplicate clicks", "failed", f"{count} since yesterday", advice)
+    else:
+        yield Finding("duplicate clicks", "ok", "none since yesterday")
 
 
 async def _database(settings: Settings, now: Clock) -> list[Finding]:

@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import os
 import re
+import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -141,7 +143,7 @@ class ClickHouse:
             code = getattr(error, "code", None) or 0
             if not code:  # no response: a connection refused or lost
                 self._failed_at = self._monotonic()
-            raise ClickStoreUnavailable(location, " ".join(str(error).split())[:_MAX_ERROR], code) from error
+            raise ClickStoreUnavailable(location, _describe(error)[:_MAX_ERROR], code) from error
 
     async def _connected(self) -> "AsyncClient":
         async with self._connecting:
@@ -173,6 +175,23 @@ def _is_of_driver(error: Exception) -> bool:
     from clickhouse_connect.driver.exceptions import ClickHouseError  # noqa: PLC0415
 
     return isinstance(error, ClickHouseError | OSError)
+
+
+def _describe(error: BaseException) -> str:
+    """Return why there is no connection, or the server's or driver's text on one line."""
+    text = " ".join(str(error).split())
+    cause: BaseException | None = error
+    while cause:
+        # attributes of errors that have more than one type
+        wrapped = getattr(cause, "certificate_error", None) or getattr(cause, "os_error", None)
+        if wrapped is None and isinstance(cause, ssl.SSLCertVerificationError):
+            return f"its TLS certificate cannot be verified: {cause.verify_message}"
+        if wrapped is None and isinstance(cause, ssl.SSLError):
+            return f"TLS fails: {cause.reason or text}"
+        if wrapped is None and isinstance(cause, OSError):
+            return os.strerror(cause.errno) if cause.errno and cause.errno > 0 else cause.strerror or text
+        cause = wrapped or cause.__cause__
+    return text
 
 
 def _time_limit(limit: float) -> dict[str, Any]:

@@ -113,6 +113,11 @@ async def _check_server(client: ClickHouse) -> None:
             raise ClickHouseUnusable(
                 f"The ClickHouse server {client.address.location} refuses user or password of WAYPOST_CLICKHOUSE_URL."
             ) from None
+        if not error.code:
+            advice = "Check WAYPOST_CLICKHOUSE_URL, and that the server runs"
+            if "certificate" in error.details:
+                advice += "; WAYPOST_OUTBOUND_CA_FILE adds certificates that are trusted"
+            raise ClickHouseUnusable(f"{error.details}. {advice}.") from None
         raise
     if tuple(map(int, str(version).split(".")[:2])) < _MIN_VERSION:
         required = ".".join(map(str, _MIN_VERSION))
