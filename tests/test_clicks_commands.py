@@ -1,4 +1,4 @@
-"""`waypost export clicks` and `waypost stats rebuild`, as an operator or a script runs them."""
+"""Commands for clicks and statistics, as an operator or a script runs them."""
 
 import csv
 import json
@@ -6,6 +6,7 @@ import os
 import pty
 import subprocess
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -133,3 +134,43 @@ def test_shows_progress_on_a_terminal(waypost: Waypost, link: UUID, tmp_path: Pa
     os.close(screen)
     assert b"Exporting clicks" in seen
     assert b"2/2" in seen
+
+
+def test_checks_statistics(waypost: Waypost, link: UUID) -> None:
+    found = waypost("stats", "check", code=1)
+    assert found.stdout == (
+        f"{START.date()}: statistics differ from the clicks. Run: waypost stats rebuild --from {START.date()}\n"
+    )
+    assert found.stderr == "1 differences.\n"
+    waypost("stats", "rebuild")
+    assert waypost("stats", "check").stderr == "Statistics, counters and clicks agree.\n"
+
+
+async def test_moves_to_clickhouse(tmp_path: Path, postgres_url: str, clickhouse: Any) -> None:
+    waypost = Waypost(tmp_path)
+    settings = {"WAYPOST_DATABASE_URL": postgres_url, "WAYPOST_CLICKHOUSE_URL": clickhouse.url}
+    db = Database(postgres_url)
+    alice = await new_person(db, "alice")
+    made = new_link(alice.account_id, slug="spring")
+    async with db.write() as tx:
+        await store.add(tx, made)
+    await fill(db, [new_click(made, visitor_id=1), new_click(made, visitor_id=2), new_click(made, kind="crawler")])
+    before = waypost("export", "clicks", WAYPOST_DATABASE_URL=postgres_url).stdout
+    await db.close()
+
+    move = ("clicks", "move", "--to", "clickhouse")
+    without = waypost(*move, code=2, WAYPOST_DATABASE_URL=postgres_url)
+    assert without.stderr == "--to: Set WAYPOST_CLICKHOUSE_URL to the clickhouse server for this command.\n"
+    assert waypost(*move, code=1, **settings).stderr.endswith("Run: waypost migrate\n")
+    waypost("migrate", **settings)
+    assert waypost(*move, **settings).stderr == "All days are in ClickHouse.\n"
+    assert waypost("export", "clicks", **settings).stdout == before
+    assert waypost("stats", "check", **settings).stderr == "Statistics, counters and clicks agree.\n"
+    assert waypost("stats", "rebuild", **settings).stderr == "1 days recounted: all statistics were correct.\n"
+    clickhouse.sql("DELETE FROM click_counts WHERE true")
+    checked = waypost("stats", "check", code=1, **settings)
+    assert "statistics differ from the clicks" in checked.stdout
+    assert "1 links: their counters differ from the statistics" in checked.stdout
+    rebuilt = waypost("stats", "rebuild", **settings)
+    assert rebuilt.stderr == "1 days recounted: 1 corrections, 0 link counters set.\n"
+    assert "back up its database with BACKUP" in waypost("backup", str(tmp_path / "a.tar"), **settings).stderr
