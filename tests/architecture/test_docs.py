@@ -59,7 +59,7 @@ def test_every_command_is_explained(command: str) -> None:
 def test_no_unknown_command_or_setting_is_mentioned(path: Path) -> None:
     code = "\n".join(CODE.findall(path.read_text()))
     named = set(
-        re.findall(r"\bwaypost ((?:account|key|stats|export|webhook|secrets|domain|spool) [\w-]+|[a-z]+)", code)
+        re.findall(r"\bwaypost ((?:account|key|clicks|stats|export|webhook|secrets|domain|spool) [\w-]+|[a-z]+)", code)
     )
     assert {f"waypost {each}" for each in named} <= set(COMMANDS)
     assert {name.lower() for name in re.findall(rf"\b{PREFIX}(\w+)", code)} <= set(Settings.model_fields)
