@@ -24,6 +24,7 @@ from waypost.kit.urls import canonical
 from waypost.outbound import PageMetadata
 from waypost.redirect import ChangeFeed
 from waypost.resources.account import account_deletion
+from waypost.resources.clicks.clickhouse.client import ClickStoreUnavailable
 from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.domains import service as domain_service
 from waypost.resources.domains.schemas import NewDomain
@@ -290,3 +291,20 @@ async def test_an_email_has_one_trial(place: WebApp) -> None:
     await leave((await sign_up("carol@example.com"))[0])
     async with place.db.read() as tx:
         assert len((await tx.execute(select(past_emails_table))).all()) == 1  # past emails are deleted after a year
+
+
+async def test_continues_after_an_outage_of_clickhouse(place: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it takes: the job does not use up its attempts."""
+    ada = await place.browser("ada@example.com")
+    assert ada.account
+    assert (await ada.post("/account/delete", {"name": ""})).status_code == 303
+    delete, outages = SqlClickStore.delete_account_data, ["refused"] * 20
+
+    async def failing(*arguments: Any, **options: Any) -> Any:
+        if outages:
+            raise ClickStoreUnavailable("127.0.0.1:8123", outages.pop())
+        async for _ in delete(*arguments, **options):
+            yield
+
+    monkeypatch.setattr(SqlClickStore, "delete_account_data", failing)
+    assert await run_jobs(place) == ["links", *["clicks"] * 21, "rest"]
