@@ -52,21 +52,27 @@ async def advance(tx: Tx, drained: SegmentRange) -> bool:
     return result.one_or_none() is not None
 
 
-async def find_pending(tx: Tx, segments: Sequence[str]) -> list[SegmentRange]:
-    """Return the ranges of the batch that was being inserted into ClickHouse, in the order of their segments."""
-    query = select(spool_positions).where(spool_positions.c.segment.in_(segments))
-    rows = await tx.execute(query.where(spool_positions.c.pending_end.is_not(None)).order_by(spool_positions.c.segment))
-    return [SegmentRange(row.segment, row.position, row.pending_end) for row in rows]
+async def find_pending(tx: Tx, segments: Sequence[str]) -> dict[str, list[SegmentRange]]:
+    """Return the ranges of each batch that was being inserted into ClickHouse, by its token.
+
+    With several drainers there can be several. Together they would be a batch that ClickHouse does not know.
+    """
+    is_pending = spool_positions.c.segment.in_(segments), spool_positions.c.pending_token.is_not(None)
+    pending: dict[str, list[SegmentRange]] = {}
+    for row in await tx.execute(select(spool_positions).where(*is_pending).order_by(spool_positions.c.segment)):
+        pending.setdefault(row.pending_token, []).append(SegmentRange(row.segment, row.position, row.pending_end))
+    return pending
 
 
-async def begin(tx: Tx, pending: SegmentRange) -> bool:
-    """Record the range of a batch before it is sent. Return False if another drainer was first."""
-    row = {"segment": pending.segment, "position": pending.start, "pending_end": pending.end}
+async def begin(tx: Tx, pending: SegmentRange, token: str) -> bool:
+    """Record a range of a batch before it is sent. Return False if another drainer was first."""
+    marks = {"pending_end": pending.end, "pending_token": token}
+    row = {"segment": pending.segment, "position": pending.start, **marks}
     is_free = (spool_positions.c.position == pending.start) & spool_positions.c.pending_end.is_(None)
     statement = upsert(tx, spool_positions).values(row)
     result = await tx.execute(
         statement.on_conflict_do_update(
-            index_elements=["segment"], set_={"pending_end": pending.end}, where=is_free
+            index_elements=["segment"], set_=marks, where=is_free
         ).returning(spool_positions.c.position)
     )
     return result.one_or_none() is not None
@@ -76,7 +82,7 @@ async def settle(tx: Tx, drained: SegmentRange) -> bool:
     """Move the segment's position to the end of its pending range. Return False if another drainer was first."""
     is_pending = (spool_positions.c.position == drained.start) & (spool_positions.c.pending_end == drained.end)
     statement = update(spool_positions).where(spool_positions.c.segment == drained.segment, is_pending)
-    result = await tx.execute(statement.values(position=drained.end, pending_end=None))
+    result = await tx.execute(statement.values(position=drained.end, pending_end=None, pending_token=None))
     return result.rowcount == 1
 
 

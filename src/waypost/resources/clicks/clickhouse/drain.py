@@ -43,10 +43,15 @@ class ClickHouseDrainer(Drainer):
     ) -> None:
         super().__init__(db, directory, settings, clock=clock, monotonic=monotonic)
         self._click_store = click_store
-        self._pending: Sequence[store.SegmentRange] = ()
-        """The ranges of a batch that was not settled."""
-        self._begun: Batch | None = None
-        """The prepared batch whose ranges are committed."""
+        self._pending: dict[str, list[store.SegmentRange]] = {}
+        """The ranges of batches that were not settled, by token."""
+
+    async def step(self) -> bool:
+        try:
+            return await super().step()
+        except PositionMoved:
+            self._positions = None
+            return True
 
     async def _load_positions(self, names: Sequence[str]) -> Positions:
         async with self._db.read() as tx:
@@ -58,29 +63,35 @@ class ClickHouseDrainer(Drainer):
 
     async def _next_batch(self, positions: Positions) -> Batch:
         if self._pending:
-            pending, self._pending = self._pending, ()
+            await self.close()  # what was prepared can have ranges of another drainer's batch
+            batch = await asyncio.to_thread(self._read_again, *self._pending.popitem())
             _REPEATED.add(1)
-            return await self._complete(await asyncio.to_thread(self._read_again, pending), max_deliveries=math.inf)
+            return await self._complete(batch, max_deliveries=math.inf)
         batch = await super()._next_batch(positions)
-        if batch.ranges and batch is not self._begun:
+        if batch.ranges and not batch.token:
             async with self._db.write() as tx:
                 if not await stats_store.can_share_lock(tx):
                     return Batch()  # a command compares statistics with clicks: see `pause`
-                await _begin(tx, batch)
+                token = await _begin(tx, batch)
+            batch.token = token
         return batch
 
-    def _read_again(self, pending: Sequence[store.SegmentRange]) -> Batch:
-        batch = Batch()
+    def _read_again(self, token: str, pending: Sequence[store.SegmentRange]) -> Batch:
+        batch = Batch(token=token)
         for segment_range in pending:
             path, start = self._directory / segment_range.segment, max(segment_range.start, len(HEADER))
-            self._add_lines(batch, segment_range, read_lines(path, start, segment_range.end - start)[0])
+            try:
+                lines, _ = read_lines(path, start, segment_range.end - start)
+            except FileNotFoundError:  # another drainer settled the batch and removed the segment
+                raise PositionMoved(segment_range.segment) from None
+            self._add_lines(batch, segment_range, lines)
         return batch
 
     def _count(self, batch: Batch) -> None:
         """The server counts; only the counters of links are kept here."""
 
     async def _commit(self, batch: Batch) -> None:
-        await self._click_store.insert(batch.clicks, _token(batch))
+        await self._click_store.insert(batch.clicks, batch.token)
         following = await self._prepared()
         human = [click for click in batch.clicks if click.kind == HUMAN]
         clicks = Counter((click.link_id, click.account_id) for click in human)
@@ -90,26 +101,25 @@ class ClickHouseDrainer(Drainer):
                     raise PositionMoved(drained.segment)
             if not await stats_store.can_share_lock(tx):
                 following = Batch()
-            await _begin(tx, following)
+            token = await _begin(tx, following)
             await links.add_clicks(tx, [(*link, count) for link, count in clicks.items()])
             await qrcodes.add_scans(tx, Counter(click.link_id for click in human if click.is_scan))
             await record_events(tx, batch.clicks, self._settings, now=self._clock())
+        following.token = token
         DRAINED.add(len(batch.clicks))
-        self._begun = following
 
     async def _prepared(self) -> Batch:
         """Return the next batch, empty if it cannot be prepared now: then it is prepared again after this one."""
         try:
-            return await self._next if self._next else Batch()
+            return await self._next if self._next and not self._pending else Batch()
         except Unavailable:
             return Batch()
 
 
-async def _begin(tx: Tx, batch: Batch) -> None:
+async def _begin(tx: Tx, batch: Batch) -> str:
+    """Return the token: the first range, which no other batch begins with."""
+    token = "|".join(f"{pending.segment}:{pending.start}-{pending.end}" for pending in batch.ranges[:1])
     for pending in batch.ranges:
-        if not await store.begin(tx, pending):
+        if not await store.begin(tx, pending, token):
             raise PositionMoved(pending.segment)
-
-
-def _token(batch: Batch) -> str:
-    return "|".join(f"{drained.segment}:{drained.start}-{drained.end}" for drained in batch.ranges)
+    return token

@@ -59,6 +59,8 @@ class Batch:
     damaged: int = 0
     clicks: list[Click] = field(default_factory=list)
     counts: aggregate.Aggregate = field(default_factory=aggregate.Aggregate)
+    token: str = ""
+    """Of its insertion into ClickHouse, once the ranges are committed."""
 
     def keep_lines(self, count: int) -> None:
         """Keep the first `count` lines; the next batch gets the others."""
