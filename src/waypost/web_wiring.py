@@ -115,7 +115,11 @@ def endpoints(
     return [
         account_wiring.endpoints(deps.account, guard, auth, views),
         links_wiring.endpoints(
-            deps.links, guard, auth, views, sparklines=partial(find_sparklines, deps.clicks.store, deps.links.clock)
+            deps.links,
+            guard,
+            auth,
+            views,
+            sparklines=partial(find_sparklines, deps.clicks.db, deps.clicks.store, deps.links.clock),
         ),
         domains_wiring.endpoints(settings, deps.domains, hosts, guard, auth, views),
         qrcodes_wiring.endpoints(deps.qrcodes, guard, auth, views),

@@ -85,6 +85,8 @@ class Unavailable(WaypostError):
     """The service cannot do this right now. Try again in a moment."""
 
     retry_after = 1
+    is_logged = False
+    """Whether the log has it already: one line for an outage, not one for each request."""
 
 
 class Invalid(WaypostError):

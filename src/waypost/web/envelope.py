@@ -166,7 +166,7 @@ def _without_token(path: str) -> str:
 
 async def _domain_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, errors.WaypostError)  # noqa: S101  # registered for these alone
-    if isinstance(error, errors.Unavailable):
+    if isinstance(error, errors.Unavailable) and not error.is_logged:
         cause = getattr(error.__cause__, "orig", error.__cause__)  # the driver's message, without the statement
         log.warning("service unavailable", path=request.scope["path"], message=error.message, cause=str(cause))
     return error_response(error)

@@ -280,9 +280,9 @@ async def test_finds_the_latest_clicks_of_long_ago(env: Env, link: links.Link) -
     people = [new_click(link, START - timedelta(days=days, minutes=place)) for place, days in enumerate(ago)]
     robots = [new_click(link, START, kind="crawler"), new_click(link, START - timedelta(days=90), kind="preview")]
     await env.fill([*people, *robots])
-    async with env.db.read() as tx:
+    async with env.click_store.reader(env.db) as reader:
         for subject in (Subject(link.account_id, link.id), Subject(link.account_id)):
             for most in range(1, len(people) + 2):
-                found = await list_latest(env.click_store.reader(tx), subject, most)
+                found = await list_latest(reader, subject, most)
                 assert [to_json(click)["id"] for click in found] == newest(people)[:most]
-        assert await list_latest(env.click_store.reader(tx), Subject(uuid4()), 3) == []
+        assert await list_latest(reader, Subject(uuid4()), 3) == []

@@ -142,8 +142,7 @@ def stats_queries(number: int) -> Iterator[dict[str, str]]:
 
 async def statistics(place: Filled, subject: Subject, query: dict[str, str], now: datetime) -> dict[str, Any]:
     parsed = read_stats_query(QueryParams(query), now)
-    async with place.db.read() as tx:
-        reader = place.store.reader(tx)
+    async with place.store.reader(place.db) as reader:
         series = await read_series(reader, subject, parsed, now)
         lists = await read_lists(reader, series, shared_domain=SHARED)
     stats = cast("dict[str, Any]", to_json(parsed, series, lists))
@@ -210,9 +209,6 @@ async def test_lists_are_equal(stores: list[Filled]) -> None:
 
 
 async def test_sparklines_are_equal(stores: list[Filled]) -> None:
-    lines = []
-    for place in stores:
-        async with place.db.read() as tx:
-            lines.append(await find_sparklines(place.store, FakeClock(), tx, LINKS))
+    lines = [await find_sparklines(place.db, place.store, FakeClock(), place.account, LINKS) for place in stores]
     assert lines[0] == lines[1] == lines[2]
     assert Counter(map(bool, map(sum, lines[0].values())))[True] == len(LINKS)

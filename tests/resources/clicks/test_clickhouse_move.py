@@ -65,9 +65,9 @@ async def statistics(env: Env, store: SqlClickStore | ClickHouseStore, made: Seq
         for days, interval, zone in ((60, "day", "UTC"), (45, "day", "Asia/Kolkata"), (39, "hour", "UTC")):
             time_range = TimeRange(START.replace(hour=0) - timedelta(days=days), START)
             query = new_stats_query(time_range, interval, zone)  # type: ignore[arg-type]
-            async with env.db.read() as tx:
-                series = await read_series(store.reader(tx), subject, query, START)
-                lists = await read_lists(store.reader(tx), series, shared_domain=SHARED)
+            async with store.reader(env.db) as reader:
+                series = await read_series(reader, subject, query, START)
+                lists = await read_lists(reader, series, shared_domain=SHARED)
             found.append((series.total, series.points, lists.values if zone == "UTC" else None))
     return found
 

@@ -5,12 +5,14 @@ numbers, and `tests/resources/clicks/test_click_stores.py` compares them.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from uuid import UUID
 
 from waypost.database import Database, Tx
+from waypost.kit.errors import Unavailable
 from waypost.resources.clicks.days import DaySlice, KnownDays, PageSlice, SignedSlice
 from waypost.resources.clicks.filters import ClickFilter
 from waypost.resources.clicks.model import HUMAN, Click, ClickKind, Subject
@@ -21,12 +23,15 @@ if TYPE_CHECKING:  # imported by commands only
     from waypost.resources.clicks.stats.rebuild import Difference, OnProgress, RebuildResult
 
 
-class ClickReader(Protocol):
-    """Reads clicks and statistics of subjects. Every method raises Unavailable."""
+class ClicksUnavailable(Unavailable):
+    """Clicks and statistics are not available right now. Try again in a moment."""
 
-    @property
-    def tx(self) -> Tx:
-        """The transaction in which everything else about the subjects is read."""
+
+class ClickReader(Protocol):
+    """Reads clicks and statistics of subjects. Every method raises Unavailable, of which ClicksUnavailable is one."""
+
+    def transaction(self) -> AbstractAsyncContextManager[Tx]:
+        """Open the transaction in which everything else about the subjects is read."""
 
     async def find_known_days(self, subject: Subject) -> KnownDays: ...
 
@@ -83,7 +88,8 @@ class ClickExporter(Protocol):
 
 
 class ClickStore(Protocol):
-    def reader(self, tx: Tx) -> ClickReader: ...
+    def reader(self, db: Database, account_id: UUID | None = None) -> AbstractAsyncContextManager[ClickReader]:
+        """Open a reader. With an account, it uses that account's share of what all share. Raises Unavailable."""
 
     def exporter(self, db: Database, query: ExportQuery, shared_domain: str) -> ClickExporter: ...
 

@@ -22,17 +22,18 @@ _RECENT_DAYS = 62  # wrong clocks may put up to half of them into the future
 async def list_clicks(
     db: Database, store: ClickStore, caller: Caller, click_filter: ClickFilter, request: PageRequest
 ) -> Page[Click]:
-    async with db.read_for(caller.account.id) as tx:
-        return await _page(store.reader(tx), Subject(caller.account.id), click_filter, request)
+    async with store.reader(db, caller.account.id) as reader:
+        return await _page(reader, Subject(caller.account.id), click_filter, request)
 
 
 async def list_link_clicks(
     db: Database, store: ClickStore, caller: Caller, link_id: UUID, click_filter: ClickFilter, request: PageRequest
 ) -> Page[Click]:
     """Raises NotFound for a link of another account or a deleted one."""
-    async with db.read_for(caller.account.id) as tx:
-        await links.require_exists(tx, caller.account.id, link_id)
-        return await _page(store.reader(tx), Subject(caller.account.id, link_id), click_filter, request)
+    async with store.reader(db, caller.account.id) as reader:
+        async with reader.transaction() as tx:
+            await links.require_exists(tx, caller.account.id, link_id)
+        return await _page(reader, Subject(caller.account.id, link_id), click_filter, request)
 
 
 async def list_latest(reader: ClickReader, subject: Subject, limit: int) -> list[Click]:

@@ -133,7 +133,7 @@ spool_positions = Table(
     metadata,
     Column("segment", Text, primary_key=True),
     Column("position", BigInteger, nullable=False),
-    # of the batch from `position` on that is being inserted into ClickHouse, so that it is repeated unchanged with its token
+    # of the batch from `position` on that is being inserted into ClickHouse: it is repeated unchanged, with its token
     Column("pending_end", BigInteger),
     Column("pending_token", Text),
     sqlite_with_rowid=False,

@@ -1,5 +1,6 @@
 """Reads clicks and statistics from the tables of the service's database, in one snapshot."""
 
+import contextlib
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -98,8 +99,10 @@ _OWN_DIMENSIONS: dict[FilterField, int] = {"country": DIMENSIONS["country"], "re
 
 
 class SqlClickStore:
-    def reader(self, tx: Tx) -> "SqlReader":
-        return SqlReader(tx)
+    @contextlib.asynccontextmanager
+    async def reader(self, db: Database, account_id: UUID | None = None) -> AsyncIterator["SqlReader"]:
+        async with db.read_for(account_id) if account_id else db.read() as tx:
+            yield SqlReader(tx)
 
     def exporter(self, db: Database, query: ExportQuery, shared_domain: str) -> SqlExporter:
         return SqlExporter(db, query, shared_domain)
@@ -126,6 +129,10 @@ class SqlClickStore:
 class SqlReader:
     def __init__(self, tx: Tx) -> None:
         self.tx = tx
+
+    @contextlib.asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Tx]:
+        yield self.tx
 
     async def find_known_days(self, subject: Subject) -> KnownDays:  # noqa: ARG002  # those of all subjects
         return await find_known_days(self.tx)

@@ -71,9 +71,9 @@ async def begin(tx: Tx, pending: SegmentRange, token: str) -> bool:
     is_free = (spool_positions.c.position == pending.start) & spool_positions.c.pending_end.is_(None)
     statement = upsert(tx, spool_positions).values(row)
     result = await tx.execute(
-        statement.on_conflict_do_update(
-            index_elements=["segment"], set_=marks, where=is_free
-        ).returning(spool_positions.c.position)
+        statement.on_conflict_do_update(index_elements=["segment"], set_=marks, where=is_free).returning(
+            spool_positions.c.position
+        )
     )
     return result.one_or_none() is not None
 

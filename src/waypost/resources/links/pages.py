@@ -1,6 +1,6 @@
 """The list of links, and the actions in it. `form_pages` has the form."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 from urllib.parse import urlencode, urlsplit
@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from waypost.auth.sessions import Session
 from waypost.database import Tx
 from waypost.kit.errors import Problems
 from waypost.kit.pagination import Page, PageRequest
@@ -21,8 +22,8 @@ from waypost.resources.links.schemas import LinkChange
 from waypost.web import read_pagination, read_query
 from waypost.web.dashboard import Form, Pages, SessionAuth, Views, is_fragment_request, read_form
 
-Sparklines = Callable[[Tx, Sequence[UUID]], Awaitable[Mapping[UUID, Sequence[int]]]]
-"""Clicks per day of each link, oldest day first."""
+Sparklines = Callable[[UUID, Sequence[UUID]], Awaitable[Mapping[UUID, Sequence[int]]]]
+"""Returns the clicks per day of each link of an account, oldest day first. Nothing while they are unavailable."""
 
 _PER_PAGE = 25
 _MAX_COUNTED = 1_000
@@ -42,7 +43,8 @@ class LinkRow:
     short_url: str
     destination_host: str
     is_domain_served: bool
-    clicks_14_days: int
+    clicks_14_days: int | None
+    """None while they are unavailable."""
     sparkline_points: str
     """In an SVG of _WIDTH and _HEIGHT."""
 
@@ -75,8 +77,9 @@ class LinkPages(Pages[Deps]):
                 links = await listing.list_with_capped_total(
                     tx, session.account.id, filter_, page, now, order, limit=_MAX_COUNTED
                 )
-            rows = await self._rows(tx, links)
+            unserved = await _find_unserved(tx, links)
             choices = None if is_fragment else await listing.find_choices(tx, session.account.id)
+        rows = await self._rows(session, links, unserved)
         context: dict[str, Any] = {"page": rows, "form": form, "query": query, "width": _WIDTH, "height": _HEIGHT}
         context["counted"] = links.total if filter_.is_empty else _MAX_COUNTED
         status = 422 if problems else 200
@@ -96,8 +99,10 @@ class LinkPages(Pages[Deps]):
         link = await service.change(self._deps, session, id_, LinkChange(status=status), Problems())
         if not is_fragment_request(request):
             return _redirect_to_list(request, "enabled" if link.is_enabled else "disabled", link.id)
+        links = Page([link], 1, PageRequest())
         async with self._deps.db.read() as tx:
-            rows = await self._rows(tx, Page([link], 1, PageRequest()))
+            unserved = await _find_unserved(tx, links)
+        rows = await self._rows(session, links, unserved)
         context: dict[str, Any] = {"row": rows.items[0], "query": _query(request), "width": _WIDTH, "height": _HEIGHT}
         return self._views.render_fragment(request, "links/row.html", "row", **context)
 
@@ -115,22 +120,27 @@ class LinkPages(Pages[Deps]):
         await service.delete(self._deps, session, id_)
         return _redirect_to_list(request, "deleted", None)
 
-    async def _rows(self, tx: Tx, links: Page[Link]) -> Page[LinkRow]:
-        unserved = await domains.find_unserved(tx, [link.domain_id for link in links.items])
-        clicks = await self._sparklines(tx, [link.id for link in links.items]) if links.items else {}
+    async def _rows(self, session: Session, links: Page[Link], unserved: Collection[UUID]) -> Page[LinkRow]:
+        """Call it without a transaction: clicks can be on another server."""
+        ids = [link.id for link in links.items]
+        clicks = await self._sparklines(session.account.id, ids) if ids else {}
         return links.map(
             lambda link: LinkRow(
                 link,
                 short_url=self._short_url(link),
                 destination_host=urlsplit(link.destination_url).netloc,
                 is_domain_served=link.domain_id not in unserved,
-                clicks_14_days=sum(clicks[link.id]),
-                sparkline_points=sparkline_points(clicks[link.id]),
+                clicks_14_days=sum(clicks[link.id]) if clicks else None,
+                sparkline_points=sparkline_points(clicks.get(link.id, ())),
             )
         )
 
     def _short_url(self, link: Link) -> str:
         return f"{link.hostname or self._deps.shared_domain}/{link.slug}"
+
+
+async def _find_unserved(tx: Tx, links: Page[Link]) -> Collection[UUID]:
+    return await domains.find_unserved(tx, [link.domain_id for link in links.items])
 
 
 def sparkline_points(counts: Sequence[int]) -> str:

@@ -273,17 +273,18 @@ async def test_three_drainers_count_once_concurrently(kit: Kit) -> None:
         await asyncio.gather(*(kit.drain() for _ in range(3)))
 
 
-async def test_two_batches_pending_at_once_keep_their_tokens(kit: Kit) -> None:
-    """Of two drainers that were killed: each had another segment."""
-    first, second = kit.drainer(), kit.drainer()
-    kit.visit(2)
+async def test_two_batches_pending_at_once_keep_their_tokens(kit: Kit, tmp_path: Path) -> None:
+    """Of two drainers that were killed: one had a copy of a single segment."""
     kit.server.faults.error("INSERT INTO", executed=True, times=2)
+    kit.visit(2)
     with pytest.raises(Unavailable):
-        await first.step()
+        await kit.drainer().step()
     kit.visit(2, spool=1)
-    second._positions = {segments(kit.directory)[0].name: 1 << 30}  # read before the first one began
+    (tmp_path / "copy").mkdir()
+    second = segments(kit.directory)[1]
+    (tmp_path / "copy" / second.name).hardlink_to(second)
     with pytest.raises(Unavailable):
-        await second.step()
+        await new_drainer(kit.db, kit.store, tmp_path / "copy").step()
     with increases() as increased:
         await kit.drain()
     assert increased["waypost_batches_repeated_total"] == 2

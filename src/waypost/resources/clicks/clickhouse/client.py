@@ -12,14 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from waypost.kit.errors import SettingsError, Unavailable
+import structlog
+
+from waypost.kit.errors import SettingsError
+from waypost.resources.clicks.click_store import ClicksUnavailable
 
 if TYPE_CHECKING:
     from clickhouse_connect.driver.asyncclient import AsyncClient
 
 Row = Sequence[Any]
 
-QUERY_TIMEOUT = 10.0
+QUERY_TIMEOUT = 5.0
 """Seconds for a statement that somebody waits for."""
 LONG_TIMEOUT = 600.0
 """Seconds for a statement of the worker or a command."""
@@ -32,16 +35,21 @@ INSERT_SETTINGS: dict[str, Any] = {
 _MAX_ERROR = 500  # characters
 _RETRY_AFTER = 2.0
 """Seconds without another attempt when the server did not respond: otherwise requests would wait for it in a queue."""
+_PROBE_TIMEOUT = 2.0
 _FORM = "WAYPOST_CLICKHOUSE_URL: must be http(s)://user:password@host:8123/database, special characters percent-encoded"
 
 
-class ClickStoreUnavailable(Unavailable):
-    """Clicks and statistics cannot be read right now. Try again in a moment."""
+log = structlog.get_logger(__name__)
+
+
+class ClickStoreUnavailable(ClicksUnavailable):
+    __doc__ = ClicksUnavailable.__doc__
 
     def __init__(self, location: str, cause: str, code: int = 0) -> None:
         """`code`: ClickHouse's, if it responded."""
         super().__init__()
         self.code = code
+        self.is_logged = not code
         self._details = f"ClickHouse on {location}: {cause}"
 
     @property
@@ -91,7 +99,9 @@ class ClickHouse:
         self._monotonic = monotonic
         self._client: AsyncClient | None = None
         self._connecting = asyncio.Lock()
-        self._failed_at = float("-inf")
+        self._failed_at: float | None = None
+        """When the server last did not respond. None since it responded."""
+        self._is_probing = False
 
     async def query(
         self, sql: str, parameters: Mapping[str, Any] | None = None, *, limit: float = QUERY_TIMEOUT
@@ -129,21 +139,46 @@ class ClickHouse:
     async def _attempt(self, limit: float) -> AsyncIterator["AsyncClient"]:
         """Yield a client. Statements that take longer than `limit` seconds fail."""
         location = self.address.location
-        if self._monotonic() < self._failed_at + _RETRY_AFTER:
-            raise ClickStoreUnavailable(location, "it did not respond a moment ago")
+        await self._probe_after_outage()
         try:
             async with asyncio.timeout(limit + 1):  # later than the server's own limit, whose error says more
                 yield await self._connected()
         except TimeoutError:
-            self._failed_at = self._monotonic()
-            raise ClickStoreUnavailable(location, f"no response within {limit:.0f} s") from None
+            raise self._outage(f"no response within {limit:.0f} s") from None
         except Exception as error:
             if not _is_of_driver(error):
                 raise
             code = getattr(error, "code", None) or 0
+            cause = _describe(error)[:_MAX_ERROR]
             if not code:  # no response: a connection refused or lost
-                self._failed_at = self._monotonic()
-            raise ClickStoreUnavailable(location, _describe(error)[:_MAX_ERROR], code) from error
+                raise self._outage(cause) from error
+            raise ClickStoreUnavailable(location, cause, code) from error
+
+    async def _probe_after_outage(self) -> None:
+        """Let one caller at a time find out whether the server is back; all others fail at once."""
+        if self._failed_at is None:
+            return
+        if self._is_probing or self._monotonic() < self._failed_at + _RETRY_AFTER:
+            raise ClickStoreUnavailable(self.address.location, "it did not respond a moment ago")
+        self._is_probing = True
+        try:
+            async with asyncio.timeout(_PROBE_TIMEOUT):
+                await (await self._connected()).query("SELECT 1")
+        except Exception as error:
+            if not isinstance(error, TimeoutError) and not _is_of_driver(error):
+                raise
+            raise self._outage("no response") from error
+        finally:
+            self._is_probing = False
+        self._failed_at = None
+        log.info("ClickHouse available again", server=self.address.location)
+
+    def _outage(self, cause: str) -> ClickStoreUnavailable:
+        """Log an outage once, however many statements fail."""
+        if self._failed_at is None:
+            log.error("ClickHouse unavailable", server=self.address.location, cause=cause)
+        self._failed_at = self._monotonic()
+        return ClickStoreUnavailable(self.address.location, cause)
 
     async def _connected(self) -> "AsyncClient":
         async with self._connecting:

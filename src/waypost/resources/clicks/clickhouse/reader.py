@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
-from waypost.database import Tx
+from waypost.database import Database
 from waypost.kit.clock import DAY, QUARTER, from_microseconds
 from waypost.resources.clicks.clickhouse.client import ClickHouse, Row
 from waypost.resources.clicks.clickhouse.visitor_counts import first_seen
@@ -62,8 +62,8 @@ WHERE quarter BETWEEN low AND high GROUP BY bucket"""
 
 
 class ClickHouseReader:
-    def __init__(self, client: ClickHouse, tx: Tx) -> None:
-        self.tx = tx
+    def __init__(self, client: ClickHouse, db: Database) -> None:
+        self.transaction = db.read
         self._client = client
         self._kept_since: int | None = None
         self._sums: dict[UUID, dict[int, Row]] = {}
@@ -223,7 +223,8 @@ class ClickHouseReader:
 
     async def _find_kept_since(self) -> int:
         if self._kept_since is None:
-            self._kept_since = await find_kept_since(self.tx)
+            async with self.transaction() as tx:
+                self._kept_since = await find_kept_since(tx)
         return self._kept_since
 
 

@@ -1,10 +1,12 @@
 """The click store on ClickHouse."""
 
+import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from waypost.database import Database, Tx
+from waypost.database import Database
+from waypost.kit.fair_queue import FairQueue
 from waypost.resources.clicks.account_data import delete_account_data
 from waypost.resources.clicks.click_store import ExportQuery
 from waypost.resources.clicks.clickhouse.account_data import delete_account_rows
@@ -20,9 +22,13 @@ if TYPE_CHECKING:
 class ClickHouseStore:
     def __init__(self, client: ClickHouse) -> None:
         self.client = client
+        self._fair_slots = FairQueue(12, per_key=4, max_waiting=1_024, max_waiting_per_key=128)
 
-    def reader(self, tx: Tx) -> ClickHouseReader:
-        return ClickHouseReader(self.client, tx)
+    @contextlib.asynccontextmanager
+    async def reader(self, db: Database, account_id: UUID | None = None) -> AsyncIterator[ClickHouseReader]:
+        """Hold no connection to PostgreSQL while ClickHouse is waited for: all connections would wait with it."""
+        async with self._fair_slots.slot(account_id):
+            yield ClickHouseReader(self.client, db)
 
     def exporter(self, db: Database, query: ExportQuery, shared_domain: str) -> ClickHouseExporter:
         return ClickHouseExporter(self.client, db, query, shared_domain)

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from waypost.resources import domains, links
 from waypost.resources.clicks import listing
-from waypost.resources.clicks.click_store import ClickReader
+from waypost.resources.clicks.click_store import ClickReader, ClicksUnavailable
 from waypost.resources.clicks.dashboard import live, rendering, time_range
 from waypost.resources.clicks.deps import Deps
 from waypost.resources.clicks.model import Subject
@@ -47,8 +47,7 @@ class StatsPages(Pages[Deps]):
         session, deps = await self._auth.require_session(request), self._deps
         now = deps.clock()
         choice = _choose(request, since=session.account.created_at, now=now)
-        async with deps.db.read_for(session.account.id) as tx:
-            context = await self._read_context(deps.store.reader(tx), request, choice, Subject(session.account.id), now)
+        context = await self._read_context(request, choice, Subject(session.account.id), now)
         return self._respond(request, "clicks/overview.html", choice, context | {"live_url": "/stats/live"})
 
     async def _link(self, request: Request) -> Response:
@@ -56,11 +55,9 @@ class StatsPages(Pages[Deps]):
         now = deps.clock()
         async with deps.db.read_for(session.account.id) as tx:
             link = await links.get(tx, session.account.id, request.path_params["id"])
-            choice = _choose(request, since=link.created_at, now=now)
-            context = await self._read_context(
-                deps.store.reader(tx), request, choice, Subject(session.account.id, link.id), now
-            )
             unserved = await domains.find_unserved(tx, [link.domain_id])
+        choice = _choose(request, since=link.created_at, now=now)
+        context = await self._read_context(request, choice, Subject(session.account.id, link.id), now)
         context |= {
             "link": link,
             "is_domain_served": not unserved,
@@ -70,9 +67,18 @@ class StatsPages(Pages[Deps]):
         return self._respond(request, "clicks/link.html", choice, context)
 
     async def _read_context(
-        self, reader: ClickReader, request: Request, choice: time_range.StatsChoice, subject: Subject, now: datetime
+        self, request: Request, choice: time_range.StatsChoice, subject: Subject, now: datetime
     ) -> dict[str, Any]:
         """`now`: the time of the choice; by a later one, a time range until now would end in the past."""
+        try:
+            async with self._deps.store.reader(self._deps.db, subject.account_id) as reader:
+                return await self._read_statistics(reader, request, choice, subject, now)
+        except ClicksUnavailable:
+            return {"is_unavailable": True, "latest": ()}
+
+    async def _read_statistics(
+        self, reader: ClickReader, request: Request, choice: time_range.StatsChoice, subject: Subject, now: datetime
+    ) -> dict[str, Any]:
         shared_domain, query = self._deps.shared_domain, choice.query
         if _is_for_lists(request):
             series = await read.read_series(reader, subject, replace(query, buckets=[]), now)
@@ -99,7 +105,7 @@ class StatsPages(Pages[Deps]):
         self, request: Request, template: str, choice: time_range.StatsChoice, context: dict[str, Any]
     ) -> Response:
         options = {"periods": time_range.PERIODS.items(), "intervals": time_range.INTERVALS.items()}
-        context |= {"choice": choice, **options}
+        context = {"is_unavailable": False, **context, "choice": choice, **options}
         status = 422 if choice.form.errors else 200
         if _is_for_lists(request):
             return self._views.render_fragment(request, "clicks/_lists.html", "lists", status=status, **context)
@@ -128,8 +134,8 @@ class StatsPages(Pages[Deps]):
         return self.live.stream(subject, session.account.id, is_signed_in) or Response(status_code=204)
 
     async def _render_latest(self, subject: Subject) -> str:
-        async with self._deps.db.read() as tx:
-            latest = await _latest_clicks(self._deps.store.reader(tx), subject, shared_domain=self._deps.shared_domain)
+        async with self._deps.store.reader(self._deps.db) as reader:
+            latest = await _latest_clicks(reader, subject, shared_domain=self._deps.shared_domain)
         return self._views.render(_NO_REQUEST, "clicks/_latest_rows.html", latest=latest)
 
 
@@ -148,8 +154,5 @@ async def _latest_clicks(reader: ClickReader, subject: Subject, *, shared_domain
     if subject.link_id:
         return [rendering.latest_click(click) for click in latest]
     ids = {UUID(bytes=click.link_id) for click in latest}
-    names, deleted = (
-        await links.find_names(reader.tx, sorted(ids), shared_domain=shared_domain),
-        (rendering.DELETED, ""),
-    )
+    names, deleted = await read.find_names(reader, sorted(ids), shared_domain=shared_domain), (rendering.DELETED, "")
     return [rendering.latest_click(click, names.get(UUID(bytes=click.link_id), deleted)[0]) for click in latest]

@@ -43,8 +43,7 @@ def endpoints(db: Database, store: ClickStore, guard: Guard, *, shared_domain: s
         """Includes the most clicked links."""
         at = clock()
         query = read_stats_query(read_query(request), at)
-        async with db.read_for(caller.account.id) as tx:
-            reader = store.reader(tx)
+        async with store.reader(db, caller.account.id) as reader:
             series = await read_series(reader, Subject(caller.account.id), query, at)
             lists = await read_lists(reader, series, shared_domain=shared_domain)
         return data({**to_json(query, series, lists), "top_links": top_links_to_json(lists)})
@@ -59,9 +58,9 @@ def endpoints(db: Database, store: ClickStore, guard: Guard, *, shared_domain: s
         """Clicks, visitors and scans over time, with countries, referrers, devices, browsers and platforms."""
         at = clock()
         query = read_stats_query(read_query(request), at)
-        async with db.read_for(caller.account.id) as tx:
-            await links.require_exists(tx, caller.account.id, link_id)
-            reader = store.reader(tx)
+        async with store.reader(db, caller.account.id) as reader:
+            async with reader.transaction() as tx:
+                await links.require_exists(tx, caller.account.id, link_id)
             series = await read_series(reader, Subject(caller.account.id, link_id), query, at)
             lists = await read_lists(reader, series, shared_domain=shared_domain)
         return data({"link_id": str(link_id), **to_json(query, series, lists)})

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from waypost.database import Database, Tx
+from waypost.database import Database
 from waypost.kit.clock import DAY, Clock, from_microseconds, microseconds
 from waypost.resources import links
-from waypost.resources.clicks.click_store import ClickReader, ClickStore
+from waypost.resources.clicks.click_store import ClickReader, ClickStore, ClicksUnavailable
 from waypost.resources.clicks.days import TOTAL_BUCKET, DaySlice, KnownDays, TimeRange, day_of, slice_by_day
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats.query import StatsQuery
@@ -68,8 +68,17 @@ async def read_lists(reader: ClickReader, series: StatsSeries, *, shared_domain:
     days = {day_slice.day: series.by_day[day_slice.day].clicks for day_slice in slices if day_slice.day not in added}
     values = await reader.find_top_values(series.subject, days, partial_days)
     ids = [UUID(value) for value, _ in values.get("link", ())]
-    names = await links.find_names(reader.tx, ids, shared_domain=shared_domain) if ids else {}
-    return StatsLists(values, names)
+    return StatsLists(values, await find_names(reader, ids, shared_domain=shared_domain))
+
+
+async def find_names(
+    reader: ClickReader, link_ids: Sequence[UUID], *, shared_domain: str
+) -> dict[UUID, tuple[str, str]]:
+    """Return short URL and title of the links that exist."""
+    if not link_ids:
+        return {}
+    async with reader.transaction() as tx:
+        return await links.find_names(tx, link_ids, shared_domain=shared_domain)
 
 
 def _end(end: datetime, now: datetime, days: Sequence[int]) -> int:
@@ -126,16 +135,23 @@ async def count_recent_clicks(
     Subjects without clicks are missing.
     """
     today = day_of(clock())
-    async with db.read() as tx:
-        counts = await store.reader(tx).clicks_per_day(subjects, range(today - 1, today + 2))
+    async with store.reader(db) as reader:
+        counts = await reader.clicks_per_day(subjects, range(today - 1, today + 2))
     return {id_: sum(by_day.values()) for id_, by_day in counts.items()}
 
 
 async def find_sparklines(
-    store: ClickStore, clock: Clock, tx: Tx, link_ids: Sequence[UUID]
+    db: Database, store: ClickStore, clock: Clock, account_id: UUID, link_ids: Sequence[UUID]
 ) -> Mapping[UUID, Sequence[int]]:
-    """Return the clicks per day of each link on the last SPARKLINE_DAYS days in UTC, oldest day first."""
+    """Return the clicks per day of each link on the last SPARKLINE_DAYS days in UTC, oldest day first.
+
+    Return nothing while they are unavailable.
+    """
     today = day_of(clock())
     days = range(today - SPARKLINE_DAYS + 1, today + 1)
-    counts = await store.reader(tx).clicks_per_day(link_ids, days)
+    try:
+        async with store.reader(db, account_id) as reader:
+            counts = await reader.clicks_per_day(link_ids, days)
+    except ClicksUnavailable:
+        return {}
     return {id_: [counts.get(id_, {}).get(day, 0) for day in days] for id_ in link_ids}
