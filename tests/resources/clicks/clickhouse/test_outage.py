@@ -132,5 +132,5 @@ async def test_pages_show_the_rest(place: WebApp, clickhouse: ClickHouseServer) 
     page = await ada.get("/links")
     assert page.status_code == 200
     assert "Spring sale" in page.text
-    assert "No chart right now" in page.text
+    assert UNAVAILABLE in page.text
     assert (await ada.get(f"/links/{new_link(ada.account.id).id}")).status_code == 404
