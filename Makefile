@@ -1,6 +1,7 @@
 # make run         a running service, from nothing: `make run ARGS="--port 9000"`
 # make test        lint and all tests, on SQLite and PostgreSQL; one directory or file: `make test FILE=tests/web`
 # make test-slow   kill loops, journeys, property tests, pages and scans of QR codes in full, a million visits in each store
+# make test-nodes  three nodes, PostgreSQL and ClickHouse in network namespaces, with faults: `make test-nodes MINUTES=30`
 # make lint        ruff, mypy and the import contracts
 # make bench       benchmarks; prints one table and writes docs/benchmarks.md
 # make attack      attacks a started service, measures what others notice, writes the table in docs/security.md
@@ -15,7 +16,7 @@ SOURCES := src tests bench
 # Otherwise every process compiles all modules again, which is half of the time that it takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-slow lint bench attack geo bots clean
+.PHONY: run test test-slow test-nodes lint bench attack geo bots clean
 
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
@@ -25,7 +26,8 @@ run: .venv/.installed-run
 FILE ?=
 # Only in test-slow: the first waits for events to be sent in batches, and tests/browser/test_pixels.py covers it;
 # the second depends on speed.
-SLOW = tests/journeys/test_pixels.py tests/browser/test_quickness.py
+# The third is for test-nodes: it needs root, and minutes.
+SLOW = tests/journeys/test_pixels.py tests/browser/test_quickness.py tests/nodes
 
 test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.clickhouse-test
 	.venv/bin/pytest -q -n 2 --dist loadfile --no-loadscope-reorder \
@@ -39,6 +41,11 @@ test-slow: .venv/.installed-test .venv/.tools-test .venv/.clickhouse-test
 	TOP_VALUES_ROUNDS=200 .venv/bin/pytest -q -n 2 tests/resources/clicks/stats/test_top_values.py -k cached_lists
 	CLICK_STORE_VISITS=1000000 .venv/bin/pytest -q tests/resources/clicks/test_click_stores.py
 	DAY_VISITS=1000000 .venv/bin/pytest -q tests/journeys/test_day.py -k sqlite
+
+MINUTES ?= 3
+test-nodes: .venv/.installed-test .venv/.tools-test .venv/.clickhouse-test
+	.venv/bin/pytest -q tests/nodes
+	PYTHONPATH=tests:. .venv/bin/python -m nodes.long_run --minutes $(MINUTES) $(ARGS)
 
 lint: .venv/.installed-test
 	.venv/bin/ruff check $(SOURCES)
@@ -91,6 +98,9 @@ clean:
 	@scripts/ensure 'command -v certutil' libnss3-tools
 	@scripts/ensure 'command -v zbarimg' zbar-tools
 	@scripts/ensure 'command -v rsvg-convert' librsvg2-bin
+	@scripts/ensure 'PATH=$$PATH:/usr/sbin command -v haproxy' haproxy
+	@scripts/ensure 'command -v faketime' faketime
+	@scripts/ensure 'PATH=$$PATH:/usr/sbin command -v ip' iproute2
 	@touch $@
 
 .venv/.tools-bench: | .venv/bin/uv

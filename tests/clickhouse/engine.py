@@ -308,14 +308,14 @@ def _response(answer: Answer, request: web.Request) -> web.Response:
 
 
 class Server:
-    def __init__(self, directory: Path, port: int, account: str, certificate: str | None) -> None:
+    def __init__(self, directory: Path, host: str, port: int, account: str, certificate: str | None) -> None:
         self._engine = Engine(directory / "data")
         self._http = HttpInterface(self._engine, account, directory / "requests")
         app = web.Application(client_max_size=1 << 40)
         app.router.add_route("*", "/{path:.*}", self._http.handle)
         self._runner = web.AppRunner(app, access_log=None, auto_decompress=False)
         self._site: web.TCPSite | None = None
-        self._port = port
+        self._host, self._port = host, port
         self._tls = None
         if certificate:
             self._tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -352,7 +352,7 @@ class Server:
 
     async def _accept(self) -> None:
         if self._site is None:
-            self._site = web.TCPSite(self._runner, "127.0.0.1", self._port, reuse_port=True, ssl_context=self._tls)
+            self._site = web.TCPSite(self._runner, self._host, self._port, reuse_port=True, ssl_context=self._tls)
             await self._site.start()
 
     async def _refuse(self) -> None:
@@ -368,6 +368,7 @@ class Server:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("directory", type=Path)
+    parser.add_argument("host")
     parser.add_argument("port", type=int)
     parser.add_argument(
         "control", type=int, help="file descriptor of a socket: a line of JSON for each order and reply"
@@ -375,5 +376,5 @@ if __name__ == "__main__":
     parser.add_argument("account", help="name:password")
     parser.add_argument("--certificate", help="serve HTTPS with this PEM file of a certificate and its key")
     given = parser.parse_args()
-    server = Server(given.directory, given.port, given.account, given.certificate)
+    server = Server(given.directory, given.host, given.port, given.account, given.certificate)
     asyncio.run(server.run(socket.socket(fileno=given.control)))

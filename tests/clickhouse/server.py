@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,11 +41,23 @@ class Request:
 class ClickHouseServer:
     """A process with a directory and a port on loopback, which both outlive it."""
 
-    def __init__(self, directory: Path, certificate: Path | None = None) -> None:
-        """With a certificate, a PEM file with its key, the server speaks HTTPS."""
+    def __init__(
+        self,
+        directory: Path,
+        certificate: Path | None = None,
+        *,
+        host: str = "127.0.0.1",
+        run: Callable[[Sequence[str]], Sequence[str]] = list,
+    ) -> None:
+        """With a certificate, a PEM file with its key, the server speaks HTTPS.
+
+        `run` turns the command of the process into one that runs it elsewhere, such as in a network namespace.
+        """
         assert importlib.util.find_spec("chdb"), "ClickHouse's engine is missing: make .venv/.clickhouse-test"
         self.directory = directory
         self.certificate = certificate
+        self.host = host
+        self._run = run
         # bound and not listening: nobody else gets the port while the server is away, and who connects is refused
         self._reserved = socket.socket()
         self._reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -55,18 +68,22 @@ class ClickHouseServer:
 
     def url(self, database: str) -> str:
         scheme = "https" if self.certificate else "http"
-        return f"{scheme}://{ACCOUNT}@127.0.0.1:{self.port}/{database}"
+        return f"{scheme}://{ACCOUNT}@{self.host}:{self.port}/{database}"
 
     def start(self) -> None:
         """Start with the data that the directory has. Faults of the process before are gone."""
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-P", str(Path(__file__).with_name("engine.py"))]
-        command += [str(self.directory), str(self.port), str(theirs.fileno()), ACCOUNT]
+        command += [str(self.directory), self.host, str(self.port), str(theirs.fileno()), ACCOUNT]
         if self.certificate:
             command += ["--certificate", str(self.certificate)]
         with theirs, (self.directory / "stderr").open("ab") as errors:
             self._process = subprocess.Popen(
-                command, pass_fds=[theirs.fileno()], stdout=errors, stderr=errors, env={**os.environ, "TZ": "UTC"}
+                self._run(command),
+                pass_fds=[theirs.fileno()],
+                stdout=errors,
+                stderr=errors,
+                env={**os.environ, "TZ": "UTC"},
             )
         ours.settimeout(_PATIENCE)
         self._control, self._replies = ours, ours.makefile("rb")

@@ -91,6 +91,12 @@ class Service:
 
     def start(self) -> None:
         """Returns when it serves: the parent listens first, then the first call waits for the first web process."""
+        self.spawn()
+        answer = self.client.get("/readyz")
+        assert answer.status_code == 200, answer.text
+
+    def spawn(self) -> None:
+        """Returns when the parent listens."""
         self.log = Log()
         self._process = subprocess.Popen(
             self.serving,
@@ -102,8 +108,6 @@ class Service:
         )
         self.log.follow(self._process)
         self.log.wait_for("process=parent")
-        answer = self.client.get("/readyz")
-        assert answer.status_code == 200, answer.text
 
     def stop(self) -> int:
         """SIGTERM, as a supervisor does. Returns the exit code once no process is left."""
