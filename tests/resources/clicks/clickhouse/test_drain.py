@@ -178,7 +178,8 @@ async def test_repeats_an_insertion(kit: Kit, monkeypatch: pytest.MonkeyPatch, f
     with increases() as increased:
         await kit.drain()
     assert increased["waypost_batches_repeated_total"] == 1
-    assert Counter(request.token for request in kit.server.requests("INSERT INTO")).most_common(1)[0][1] > 1
+    if fault != "kill":  # a killed server may not have written the request down
+        assert Counter(request.token for request in kit.server.requests("INSERT INTO")).most_common(1)[0][1] > 1
     await drainer.close()
 
 
@@ -207,6 +208,20 @@ async def test_stores_a_batch_once_that_is_repeated_with_other_bytes(kit: Kit) -
     await drainer.close()
     assert kit.server.sql("SELECT DISTINCT country FROM clicks") == [["DE"]]
     assert kit.server.sql("SELECT DISTINCT value FROM click_dimensions WHERE dimension = 1") == [["DE"]]
+
+
+@pytest.mark.parametrize("table", ["clicks", "click_counts", "click_dimensions"])
+async def test_restores_what_a_crash_of_the_server_has_lost(kit: Kit, table: str) -> None:
+    """The engine writes the token of a block before its rows, so after a crash it can refuse what it has not stored."""
+    kit.visit(2)
+    await kit.drain()
+    kit.visit(2)
+    kit.server.faults.error("INSERT INTO", executed=True)
+    with pytest.raises(Unavailable):
+        await kit.drainer().step()
+    await asyncio.to_thread(kit.server.lose_last_part, table)
+    await kit.drain()
+    await kit.assert_agree()
 
 
 async def test_continues_after_the_clicks_of_an_earlier_version(kit: Kit) -> None:

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import structlog
+
 from waypost import metrics
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock, now
@@ -20,12 +22,15 @@ from waypost.redirect.segment import HEADER
 from waypost.redirect.spool import read_lines
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks import store
+from waypost.resources.clicks.clickhouse.rebuild import correct_day
 from waypost.resources.clicks.clickhouse.store import ClickHouseStore
 from waypost.resources.clicks.intake.drain import DRAINED, Batch, Drainer, PositionMoved, Positions
 from waypost.resources.clicks.intake.record_events import record_events
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import HUMAN
 from waypost.resources.clicks.stats import store as stats_store
+
+log = structlog.get_logger(__name__)
 
 _REPEATED = metrics.Counter("waypost_batches_repeated_total", "Batches of clicks sent to ClickHouse again.")
 
@@ -77,7 +82,7 @@ class ClickHouseDrainer(Drainer):
         return batch
 
     def _read_again(self, token: str, pending: Sequence[store.SegmentRange]) -> Batch:
-        batch = Batch(token=token)
+        batch = Batch(token=token, is_repeated=True)
         for segment_range in pending:
             path, start = self._directory / segment_range.segment, max(segment_range.start, len(HEADER))
             try:
@@ -91,8 +96,12 @@ class ClickHouseDrainer(Drainer):
         """The server counts; only the counters of links are kept here."""
 
     async def _commit(self, batch: Batch) -> None:
-        await self._click_store.insert(batch.clicks, batch.token)
-        following = await self._prepared()
+        if batch.is_repeated:  # nothing else may be pending while its days are compared
+            await self._click_store.insert_again(batch.clicks, batch.token)
+            following = Batch()
+        else:
+            await self._click_store.insert(batch.clicks, batch.token)
+            following = await self._prepared()
         human = [click for click in batch.clicks if click.kind == HUMAN]
         clicks = Counter((click.link_id, click.account_id) for click in human)
         async with self._db.write() as tx:
@@ -107,6 +116,10 @@ class ClickHouseDrainer(Drainer):
             await record_events(tx, batch.clicks, self._settings, now=self._clock())
         following.token = token
         DRAINED.add(len(batch.clicks))
+        if batch.is_repeated:
+            for day in sorted({click.day for click in batch.clicks}):
+                if await correct_day(self._db, self._click_store.client, day, clock=self._clock):
+                    log.warning("statistics of a repeated batch corrected", day=day)
 
     async def _prepared(self) -> Batch:
         """Return the next batch, empty if it cannot be prepared now: then it is prepared again after this one."""

@@ -48,16 +48,11 @@ async def rebuild(
 ) -> RebuildResult:
     """Call `on_progress` with the number of days done and of all days."""
     result = RebuildResult()
-    visitors, today = VisitorCounter(db, client, clock=clock), microseconds(clock()) // DAY
     days = await _find_days(db, client, from_day)
     for day in days:
         if on_progress:
             on_progress(result.days, len(days))
-        if await recount.differs(client, day):
-            async with paused(db) as tx:
-                if await _really_differs(tx, client, day):
-                    await recount.replace(client, visitors, day, today)
-                    result.corrected += 1
+        result.corrected += await correct_day(db, client, day, clock=clock)
         result.days += 1
     async for batch in _link_batches(db):
         if (await _find_wrong_links(db, client, batch)).all:
@@ -67,6 +62,17 @@ async def rebuild(
                 await qrcodes.set_scans(tx, {id_: wrong.sums.get(id_, (0, 0))[1] for id_ in wrong.scans})
             result.links += len(wrong.all)
     return result
+
+
+async def correct_day(db: Database, client: ClickHouse, day: int, *, clock: Clock) -> bool:
+    """Count a day again if its statistics differ from the clicks. Return whether they did."""
+    if await recount.differs(client, day):
+        async with paused(db) as tx:
+            if await _really_differs(tx, client, day):
+                today = microseconds(clock()) // DAY
+                await recount.replace(client, VisitorCounter(db, client, clock=clock), day, today)
+                return True
+    return False
 
 
 async def check(

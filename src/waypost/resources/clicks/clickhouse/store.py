@@ -5,18 +5,22 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+import structlog
+
 from waypost.database import Database
 from waypost.kit.fair_queue import FairQueue
 from waypost.resources.clicks.account_data import delete_account_data
 from waypost.resources.clicks.click_store import ExportQuery
 from waypost.resources.clicks.clickhouse.account_data import delete_account_rows
-from waypost.resources.clicks.clickhouse.client import ClickHouse
+from waypost.resources.clicks.clickhouse.client import INSERT_TIMEOUT, ClickHouse
 from waypost.resources.clicks.clickhouse.export import ClickHouseExporter
 from waypost.resources.clicks.clickhouse.reader import ClickHouseReader
 from waypost.resources.clicks.model import Click
 
 if TYPE_CHECKING:
     from waypost.resources.clicks.stats.rebuild import Difference, OnProgress, RebuildResult
+
+log = structlog.get_logger(__name__)
 
 
 class ClickHouseStore:
@@ -61,6 +65,27 @@ class ClickHouseStore:
         """Store the clicks of a batch once, however often this is repeated. Raises Unavailable."""
         if clicks:
             await self.client.insert("clicks", _columns(clicks, batch), token=batch)
+
+    async def insert_again(self, clicks: Sequence[Click], batch: str) -> None:
+        """Store the clicks of a batch that was sent before. Raises Unavailable.
+
+        A server that is killed may remember the token of a block that it has lost. So what is missing is sent with
+        another token; the days of these clicks must be counted again, because the views have tokens of their own.
+        """
+        await self.insert(clicks, batch)
+        if not clicks:
+            return
+        times = [click.at for click in clicks]
+        rows = await self.client.query(
+            "SELECT id FROM clicks WHERE created_at >= fromUnixTimestamp64Micro({first:Int64})"
+            " AND created_at <= fromUnixTimestamp64Micro({last:Int64}) AND batch = {batch:String}",
+            {"batch": batch, "first": min(times), "last": max(times)},
+            limit=INSERT_TIMEOUT,
+        )
+        stored = {id_ for (id_,) in rows}
+        if missing := [click for click in clicks if click.id not in stored]:
+            log.warning("ClickHouse has lost clicks of a batch, sending them again", count=len(missing))
+            await self.client.insert("clicks", _columns(missing, batch), token=f"{batch} again")
 
 
 def _columns(clicks: Sequence[Click], batch: str) -> dict[str, tuple[str, Sequence[object]]]:

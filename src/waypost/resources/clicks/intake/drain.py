@@ -61,6 +61,8 @@ class Batch:
     counts: aggregate.Aggregate = field(default_factory=aggregate.Aggregate)
     token: str = ""
     """Of its insertion into ClickHouse, once the ranges are committed."""
+    is_repeated: bool = False
+    """Whether it may have been sent before."""
 
     def keep_lines(self, count: int) -> None:
         """Keep the first `count` lines; the next batch gets the others."""
