@@ -91,9 +91,9 @@ def postgresql_cut_off_and_failed_over(cluster: Cluster, _random: Random) -> Ite
 
 @contextlib.contextmanager
 def change_feed_ended(cluster: Cluster, _random: Random) -> Iterator[None]:
-    cluster.postgres.primary.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'")
     cluster.postgres.primary.sql(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'SELECT 1' AND pid <> pg_backend_pid()"
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE (query LIKE 'LISTEN%' OR query = 'SELECT 1') AND pid <> pg_backend_pid()"  # the second: its heartbeat
     )
     yield
 
