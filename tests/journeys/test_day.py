@@ -72,6 +72,7 @@ def day(database_url: str, tmp_path: Path) -> Iterator[Day]:
         tmp_path,
         WAYPOST_DATABASE_URL=database_url,
         WAYPOST_TRUSTED_PROXIES="127.0.0.0/8",
+        WAYPOST_SECRET_KEY="k" * 40,  # the parent starts without `waypost serve`, which would create one
         PYTHONPATH=os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]),
         **{clockwork.FILE: str(tmp_path / "clock")},
     )

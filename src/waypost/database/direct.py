@@ -6,8 +6,6 @@ connections.
 
 import asyncio
 import contextlib
-import os
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
 from typing import Any, LiteralString
 
@@ -15,6 +13,7 @@ import psycopg
 from psycopg.rows import TupleRow
 
 from waypost.database.engine import DatabaseUnavailable, pool_gauges
+from waypost.database.socket_shutdown import shut_socket
 from waypost.database.url import location_of
 from waypost.kit.fair_queue import FairQueue
 from waypost.metrics import Gauge
@@ -100,9 +99,3 @@ class DirectConnections:
                 await connection.close()
                 raise
         return connection
-
-
-def shut_socket(connection: _Connection) -> None:
-    """End the statement in progress. A canceled one would wait for the server for ten seconds."""
-    with socket.socket(fileno=os.dup(connection.fileno())) as copy:
-        copy.shutdown(socket.SHUT_RDWR)

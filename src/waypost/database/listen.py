@@ -8,8 +8,8 @@ import psycopg
 import structlog
 from psycopg import sql
 
-from waypost.database.direct import shut_socket
 from waypost.database.engine import TCP_OPTIONS
+from waypost.database.socket_shutdown import shut_socket
 
 log = structlog.get_logger(__name__)
 

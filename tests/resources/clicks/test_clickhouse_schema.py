@@ -49,7 +49,7 @@ async def test_needs_a_migration(clickhouse: Any) -> None:
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("INSERT INTO schema_version (version) VALUES (99)", "has schema 99 of a newer version"),
+        ("INSERT INTO schema_version (version, compatible_since) VALUES (99, 99)", "has schema 99 of a newer version"),
         ("DROP TABLE click_dimensions", "lacks click_dimensions"),
         ("DROP VIEW click_counts_of_clicks", "lacks click_counts_of_clicks"),
         (
