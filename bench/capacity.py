@@ -81,7 +81,7 @@ def table(measured: Measured) -> str:
 def _row(clicks: int, measured: Measured) -> str:
     mean = clicks / _SECONDS
     peak = mean * _PEAK
-    store = "SQLite" if clicks <= 10**7 else "PostgreSQL" if clicks < 10**8 else "ClickHouse"
+    store = "SQLite" if clicks <= 10**6 else "PostgreSQL" if clicks <= 10**7 else "ClickHouse"
     cores = math.ceil(peak / (measured.redirects * _USE))
     nodes = 1 if store == "SQLite" else max(2, math.ceil(cores / _CORES_PER_NODE))
     workers = max(nodes, math.ceil(2 * mean / measured.drained[store]))
