@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from bench.client import Client, percentile
+from bench.client import percentile
 from bench.postgres import postgres
 from bench.report import Failed, Row, at_least, at_most, without_target
 from bench.run import Run
-from bench.seed import add_keys, add_links, new_account, say
+from bench.seed import add_links, new_account, say
 from bench.servers import on_all_cores, waypost
+from bench.stats import response_times
 from bench.visits import new_intake_settings, write_visits
 from waypost.database import Database
 from waypost.database.migrations import migrate
@@ -36,8 +37,8 @@ _DAYS = 30
 _LINKS = 5_000
 """Of each of the two accounts."""
 _CHUNK = 1_000_000
-_CALLS, _UNTIMED, _EACH = 40, 10, 50
-_TABLES = "'clicks', 'click_counts', 'click_dimensions', 'visitor_counts'"
+_CALLS = 40
+_TABLES = ("clicks", "click_counts", "click_dimensions", "visitor_counts")
 
 _INSERT = """
 INSERT INTO clicks SELECT account_id, toInt32(intDiv(at, 86400000000)), link_id,
@@ -80,10 +81,10 @@ def measure(run: Run) -> list[Row]:
         stored = asyncio.run(_filled(postgres_url, _new_database(server, "stored"), run.clickhouse_clicks))
         rows += asyncio.run(_sizes(stored))
         with waypost(stored, run.new_directory(), clickhouse_url=stored.clickhouse_url) as waypost_server:
-            rows += [
-                _row(what, bound, asyncio.run(_times(waypost_server.port, stored, path)), stored)
-                for what, path, bound in _requests(stored)
-            ]
+            port = waypost_server.port
+            for what, path, bound in _requests(stored):
+                times = asyncio.run(response_times(port, stored.url, stored.account, path, calls=_CALLS))
+                rows.append(_row(what, bound, times, stored))
     return rows
 
 
@@ -191,28 +192,14 @@ async def _add_link_ids(client: ClickHouse, links: Sequence[tuple[UUID, UUID]]) 
 
 async def _sizes(stored: Stored) -> list[Row]:
     client = ClickHouse(stored.clickhouse_url)
-    for table in ("clicks", "click_counts", "click_dimensions", "visitor_counts"):
+    for table in _TABLES:
         await client.command(f"OPTIMIZE TABLE {table} FINAL")
     sizes = await client.query(
         "SELECT table, sum(bytes_on_disk) AS size FROM system.parts"
-        f" WHERE active AND database = currentDatabase() AND table IN ({_TABLES}) GROUP BY table ORDER BY size DESC"
+        f" WHERE active AND database = currentDatabase() AND table IN {_TABLES} GROUP BY table ORDER BY size DESC"
     )
     await client.close()
     each = {table: size / stored.clicks for table, size in sizes}
     detail = ", ".join(f"{table} {size:.1f}" for table, size in each.items())
     name = f"bytes for each of {stored.clicks:,} clicks in ClickHouse, with statistics"
     return [at_most(name, sum(each.values()), 60, detail, " bytes")]
-
-
-async def _times(port: int, stored: Stored, path: str) -> list[float]:
-    db = Database(stored.postgres_url)
-    keys = await add_keys(db, stored.account, -(-(_UNTIMED + _CALLS) // _EACH))
-    await db.close()
-    client, times = await Client.open(port), []
-    for number in range(_UNTIMED + _CALLS):
-        response = await client.request("GET", f"/api{path}", key=keys[number // _EACH])
-        if response.status != 200 or not response.data:
-            raise Failed(f"{path}: {response.status}: {response.body[:300]!r}")
-        times.append(response.milliseconds)
-    await client.close()
-    return times[_UNTIMED:]

@@ -7,6 +7,7 @@ calls before open connections and fill caches.
 import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import UUID
 
 from sqlalchemy import text
 
@@ -79,19 +80,19 @@ def _row(what: str, bound: float | None, times: list[float], store: ClickStore) 
 
 
 async def _times(port: int, store: ClickStore, path: str) -> list[float]:
-    keys = await _new_keys(store)
+    return await response_times(port, store.url, store.account, path, calls=_CALLS)
+
+
+async def response_times(port: int, url: str, account: UUID, path: str, *, calls: int) -> list[float]:
+    """Return the milliseconds of `calls` requests of the account, after some that are not timed."""
+    db = Database(url)
+    keys = await add_keys(db, account, -(-(_UNTIMED + calls) // _EACH))
+    await db.close()
     client, times = await Client.open(port), []
-    for number in range(_UNTIMED + _CALLS):
+    for number in range(_UNTIMED + calls):
         response = await client.request("GET", f"/api{path}", key=keys[number // _EACH])
         if response.status != 200 or not response.data:
             raise Failed(f"{path}: {response.status}: {response.body[:300]!r}")
         times.append(response.milliseconds)
     await client.close()
     return times[_UNTIMED:]
-
-
-async def _new_keys(store: ClickStore) -> list[str]:
-    db = Database(store.url)
-    keys = await add_keys(db, store.account, -(-(_UNTIMED + _CALLS) // _EACH))
-    await db.close()
-    return keys

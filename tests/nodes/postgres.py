@@ -132,7 +132,7 @@ class PostgresPair:
         self.primary.kill()
 
     def fail_over(self) -> None:
-        """Promote the standby. Whoever calls has stopped the primary or cut it off."""
+        """Promote the standby. The caller has stopped the primary or cut it off."""
         self.standby.promote()
         self.primary, self.standby = self.standby, self.primary
 
