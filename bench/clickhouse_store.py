@@ -80,6 +80,7 @@ def measure(run: Run) -> list[Row]:
         rows = [asyncio.run(_drained(run, postgres_url, _new_database(server, "drained")))]
         stored = asyncio.run(_filled(postgres_url, _new_database(server, "stored"), run.clickhouse_clicks))
         rows += asyncio.run(_sizes(stored))
+        rows.append(asyncio.run(_round_trip(stored)))
         with waypost(stored, run.new_directory(), clickhouse_url=stored.clickhouse_url) as waypost_server:
             port = waypost_server.port
             for what, path, bound in _requests(stored):
@@ -188,6 +189,18 @@ async def _add_link_ids(client: ClickHouse, links: Sequence[tuple[UUID, UUID]]) 
         "link_id": ("FixedString(16)", [link.bytes for _, link in links]),
     }
     await client.insert("bench_links", columns, token="links")
+
+
+async def _round_trip(stored: Stored) -> Row:
+    """What a page spends for each of its queries, whatever they read. A server's own interface is faster."""
+    client, times = ClickHouse(stored.clickhouse_url), list[float]()
+    for _ in range(_CALLS):
+        began = time.perf_counter()
+        await client.query("SELECT 1")
+        times.append((time.perf_counter() - began) * 1000)
+    await client.close()
+    detail = f"the engine behind the tests' HTTP interface; p50 {percentile(times, 50):.1f} ms over {len(times)} calls"
+    return without_target("round trip to ClickHouse, p95", f"{percentile(times, 95):.1f} ms", detail)
 
 
 async def _sizes(stored: Stored) -> list[Row]:

@@ -2,7 +2,8 @@
 
 The ranges of a batch are committed before it is sent. Until ClickHouse confirms it, the same ranges are sent with the
 same token, of which ClickHouse stores one. Then one transaction adds the counters and events of the batch, moves the
-positions, and records the ranges of the next batch, which was prepared in the meantime.
+positions, and records the ranges of the next batch, which was prepared in the meantime. During this transaction, the
+batch after that is prepared.
 """
 
 import asyncio
@@ -50,6 +51,8 @@ class ClickHouseDrainer(Drainer):
         self._click_store = click_store
         self._pending: dict[str, list[store.SegmentRange]] = {}
         """The ranges of batches that were not settled, by token."""
+        self._begun: Batch | None = None
+        """The next batch, once its ranges are committed. `_next` prepares the one after it."""
 
     async def step(self) -> bool:
         try:
@@ -66,14 +69,21 @@ class ClickHouseDrainer(Drainer):
             await self._click_store.client.query("SELECT 1")  # while it is away, preparing the batch would be in vain
         return positions
 
+    async def close(self) -> None:
+        self._begun = None
+        await super().close()
+
     async def _next_batch(self, positions: Positions) -> Batch:
+        if self._begun:
+            batch, self._begun = self._begun, None
+            return batch
         if self._pending:
             await self.close()  # what was prepared can have ranges of another drainer's batch
             batch = await asyncio.to_thread(self._read_again, *self._pending.popitem())
             _REPEATED.add(1)
             return await self._complete(batch, max_deliveries=math.inf)
         batch = await super()._next_batch(positions)
-        if batch.ranges and not batch.token:
+        if batch.ranges:
             async with self._db.write() as tx:
                 if not await stats_store.can_share_lock(tx):
                     return Batch()  # a command compares statistics with clicks: see `pause`
@@ -95,26 +105,30 @@ class ClickHouseDrainer(Drainer):
     def _count(self, batch: Batch) -> None:
         """The server counts; only the counters of links are kept here."""
 
-    async def _commit(self, batch: Batch) -> None:
+    async def _commit(self, batch: Batch, reached: Positions) -> None:
         if batch.is_repeated:  # nothing else may be pending while its days are compared
             await self._click_store.insert_again(batch.clicks, batch.token)
             following = Batch()
         else:
             await self._click_store.insert(batch.clicks, batch.token)
             following = await self._prepared()
+            if following.ranges:
+                self._next = asyncio.create_task(self._prepare(reached | following.ends))
         human = [click for click in batch.clicks if click.kind == HUMAN]
         clicks = Counter((click.link_id, click.account_id) for click in human)
         async with self._db.write() as tx:
             for drained in batch.ranges:
                 if not await store.settle(tx, drained):
                     raise PositionMoved(drained.segment)
-            if not await stats_store.can_share_lock(tx):
+            if following.ranges and not await stats_store.can_share_lock(tx):
                 following = Batch()
+                await self.close()  # what was prepared follows a batch that does not begin
             token = await _begin(tx, following)
             await links.add_clicks(tx, [(*link, count) for link, count in clicks.items()])
             await qrcodes.add_scans(tx, Counter(click.link_id for click in human if click.is_scan))
             await record_events(tx, batch.clicks, self._settings, now=self._clock())
-        following.token = token
+        if following.ranges:
+            following.token, self._begun = token, following
         DRAINED.add(len(batch.clicks))
         if batch.is_repeated:
             for day in sorted({click.day for click in batch.clicks}):

@@ -64,6 +64,10 @@ class Batch:
     is_repeated: bool = False
     """Whether it may have been sent before."""
 
+    @property
+    def ends(self) -> Positions:
+        return {drained.segment: drained.end for drained in self.ranges}
+
     def keep_lines(self, count: int) -> None:
         """Keep the first `count` lines; the next batch gets the others."""
         ranges, self.ranges = self.ranges, []
@@ -116,10 +120,11 @@ class Drainer:
         if not batch.ranges:
             return False
         positions, self._positions = self._positions, None  # only the database knows what is drained …
-        reached = positions | {drained.segment: drained.end for drained in batch.ranges}
-        self._next = asyncio.create_task(self._prepare(reached))
+        reached = positions | batch.ends
+        if self._next is None:
+            self._next = asyncio.create_task(self._prepare(reached))
         try:
-            await self._commit(batch)
+            await self._commit(batch, reached)
         except BaseException as error:
             await self.close()
             if not isinstance(error, PositionMoved):
@@ -243,7 +248,7 @@ class Drainer:
         """Count the clicks of a batch, in the thread that prepares it."""
         batch.counts = aggregate.Aggregate.of(batch.clicks)
 
-    async def _commit(self, batch: Batch) -> None:
+    async def _commit(self, batch: Batch, _reached: Positions) -> None:
         async with self._db.write() as tx:
             for drained in batch.ranges:
                 if not await store.advance(tx, drained):
