@@ -3,8 +3,8 @@
 # make test-slow   kill loops, journeys, property tests, pages and scans of QR codes in full, a million visits in each store
 # make test-nodes  three nodes, PostgreSQL and ClickHouse in network namespaces, with faults: `make test-nodes MINUTES=30`
 # make lint        ruff, mypy and the import contracts
-# make bench       benchmarks; prints one table and writes docs/benchmarks.md
-# make attack      attacks a started service, measures what others notice, writes the table in docs/security.md
+# make bench       benchmarks; prints one table and writes docs/design/benchmarks.md
+# make attack      attacks a started service, measures what others notice, writes the table in docs/design/security.md
 # make geo         rebuilds the bundled country data from Debian's tor-geoipdb
 # make bots        refreshes the copied lists of bots and prints what changed
 # make clean       removes what the others made, but never the data

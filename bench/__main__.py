@@ -65,7 +65,7 @@ BENCHMARKS = {
     "pages": pages.measure,
     "startup": startup.measure,
 }
-_DOCUMENT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+_DOCUMENT = Path(__file__).parent.parent / "docs" / "design" / "benchmarks.md"
 
 
 def main() -> int:

@@ -1,6 +1,7 @@
-"""`python -m bench.capacity`: what an installation needs for 10^6 to 10^10 clicks a month, from docs/benchmarks.md.
+"""`python -m bench.capacity`: what an installation needs for 10^6 to 10^10 clicks a month.
 
-Writes the table into docs/scaling.md. The assumptions are constants of this file, and the table's text names them.
+Reads docs/design/benchmarks.md and writes the table into docs/operate/scaling.md. The assumptions are
+constants of this file, and the table's text names them.
 """
 
 import math
@@ -36,8 +37,8 @@ class Measured:
 
 
 def main() -> int:
-    measured = read((_DOCS / "benchmarks.md").read_text())
-    page = _DOCS / "scaling.md"
+    measured = read((_DOCS / "design" / "benchmarks.md").read_text())
+    page = _DOCS / "operate" / "scaling.md"
     before, rest = page.read_text().split(_BEGIN)
     after = rest.split(_END)[1]
     page.write_text(f"{before}{_BEGIN}\n{table(measured)}\n{_END}{after}")
@@ -48,7 +49,7 @@ def read(benchmarks: str) -> Measured:
     def number(row: str, pattern: str = r"\| ([\d,.]+)") -> float:
         found = re.search(rf"^\| {row}[^|]*(?:\([\d ]+\) )?{pattern}", benchmarks, re.MULTILINE)
         if not found:
-            raise SystemExit(f"docs/benchmarks.md has no row {row!r}")
+            raise SystemExit(f"docs/design/benchmarks.md has no row {row!r}")
         return float(found.group(1).replace(",", ""))
 
     return Measured(

@@ -1,7 +1,7 @@
 """`python -m bench.scanning [--write]`: scan QR codes of every style, with every distortion, with two readers.
 
-Prints the table of docs/qrcodes.md, or writes it there. Fails if a reader misses a dark code on a light background and
-reads all of the control codes: segno's plain drawings, in the same sizes and colors.
+Prints the table of docs/guides/qr-codes.md, or writes it there. Fails if a reader misses a dark code on a light
+background and reads all of the control codes: segno's plain drawings, in the same sizes and colors.
 """
 
 import argparse
@@ -27,7 +27,7 @@ INVERTED = (("#f1faee", "#1d3557"),)
 SIZES = (128, 512, 1024)
 CONTROL = "segno"
 
-_DOCUMENT = Path(__file__).parent.parent / "docs" / "qrcodes.md"
+_DOCUMENT = Path(__file__).parent.parent / "docs" / "guides" / "qr-codes.md"
 _BEGIN, _END = "<!-- written by `python -m bench.scanning --write` -->\n", "<!-- end -->"
 
 Found = tuple[bool, bool]
@@ -118,7 +118,7 @@ def _rate(found: Sequence[bool]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.scanning", description="Test whether QR codes scan.")
-    parser.add_argument("--write", action="store_true", help="write the table into docs/qrcodes.md")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/guides/qr-codes.md")
     is_written, results = parser.parse_args().write, read(list(codes()))
     print(table(results))
     if is_written:

@@ -1,4 +1,4 @@
-"""docs/domains.md: every text for domain owners is in it, and its recipe for local testing works."""
+"""docs/guides/domains.md: every text for domain owners is in it, and its recipe for local testing works."""
 
 import asyncio
 import re
@@ -12,7 +12,7 @@ from waypost.outbound import DnsRecords, acme_problems
 from waypost.resources.domains.checks import messages
 from waypost.resources.domains.checks.verification import ExpectedRecords, verify
 
-PAGE = (ROOT / "docs" / "domains.md").read_text()
+PAGE = (ROOT / "docs" / "guides" / "domains.md").read_text()
 ROWS = re.findall(r"^\| (.+?) \| (?=.*\S)", PAGE, re.MULTILINE)
 TEXTS = {name: text for name, text in vars(messages).items() if name.isupper() and not name.startswith("_")}
 

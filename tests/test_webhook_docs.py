@@ -1,4 +1,4 @@
-"""The verification code of docs/webhooks.md, as it stands there: it believes what Waypost signs, and nothing else."""
+"""The verification code of docs/guides/webhooks.md, as it is: it believes what Waypost signs, and nothing else."""
 
 import base64
 import hmac
@@ -29,7 +29,7 @@ from waypost.resources.webhooks.outbox import WebhookEvent, build_payload
 from waypost.resources.webhooks.queue import ClaimedDelivery
 from waypost.resources.webhooks.service import MAX_WEBHOOKS
 
-PAGE = (ROOT / "docs" / "webhooks.md").read_text()
+PAGE = (ROOT / "docs" / "guides" / "webhooks.md").read_text()
 NOW = 1_795_143_376
 SECRET = "whsec_" + "Aa0-_" * 8 + "xyz"
 BODY = b'{"id":"01a1","event":"link.created","data":{"title":"x"}}'

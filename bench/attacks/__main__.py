@@ -1,6 +1,6 @@
 """`make attack`, or `python -m bench.attacks [--short] [NAME …]`: attack a running service, measure effects on others.
 
-A complete run writes its table into docs/security.md.
+A complete run writes its table into docs/design/security.md.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from bench.attacks.scenario import Latencies, Scenario, say, started_scenario
 from bench.report import Row
 
 ATTACKS = {**outgoing.ATTACKS, **expensive.ATTACKS, **incoming.ATTACKS, **sign_in.ATTACKS}
-_DOCUMENT = Path(__file__).parents[2] / "docs" / "security.md"
+_DOCUMENT = Path(__file__).parents[2] / "docs" / "design" / "security.md"
 _BETWEEN = re.compile(r"(?<=<!-- attacks: begin -->\n).*(?=<!-- attacks: end -->)", re.DOTALL)
 
 

@@ -14,9 +14,9 @@ from cyclopts import App
 from waypost.cli import app
 from waypost.settings import PREFIX, Settings
 
-SETTINGS_PAGE = ROOT / "docs" / "settings.md"
-COMMANDS_PAGE = ROOT / "docs" / "commands.md"
-API_PAGE = ROOT / "docs" / "api.md"
+SETTINGS_PAGE = ROOT / "docs" / "operate" / "settings.md"
+COMMANDS_PAGE = ROOT / "docs" / "operate" / "commands.md"
+API_PAGE = ROOT / "docs" / "reference" / "api.md"
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 
@@ -99,6 +99,6 @@ def test_every_link_leads_somewhere(path: Path) -> None:
 
 
 def test_every_test_that_the_security_page_names_is_there() -> None:
-    named = set(re.findall(r"`(tests/[^`]+)`", (ROOT / "docs" / "security.md").read_text()))
+    named = set(re.findall(r"`(tests/[^`]+)`", (ROOT / "docs" / "design" / "security.md").read_text()))
     assert len(named) > 20
     assert {path for path in named if not (ROOT / path).exists()} == set()

@@ -1,6 +1,6 @@
 """A receiver as a customer has one: HTTPS on a port of its own, with a certificate of an authority of its own.
 
-Verifies signatures as docs/webhooks.md describes, with none of the package's code.
+Verifies signatures as docs/guides/webhooks.md describes, with none of the package's code.
 """
 
 import hashlib

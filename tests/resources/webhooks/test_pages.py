@@ -175,6 +175,6 @@ async def test_it_is_its_owner_s_alone_and_changed_only_from_pages_of_ours(place
 
 def test_it_shows_the_code_that_the_documentation_shows() -> None:
     """Which is tried, as it stands there, in test_webhook_docs."""
-    documented = (ROOT / "docs" / "webhooks.md").read_text()
+    documented = (ROOT / "docs" / "guides" / "webhooks.md").read_text()
     for language, block in (("Python", "python"), ("Node.js", "js"), ("PHP", "php")):
         assert f"### {language}\n\n```{block}\n{pages.snippets()[language]}```\n" in documented

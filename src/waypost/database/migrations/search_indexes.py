@@ -76,4 +76,4 @@ def _create_on_postgresql() -> None:
                 postgresql_where=sa.text("deleted_at IS NULL"),
             )
     except DBAPIError as error:  # not installed, not allowed, or in a schema outside the search path
-        log.warning("pg_trgm_missing", reason=str(error.orig).strip(), hint="see docs/operations.md, Scaling")
+        log.warning("pg_trgm_missing", reason=str(error.orig).strip(), hint="see docs/operate/scaling.md, PostgreSQL")

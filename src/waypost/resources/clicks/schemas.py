@@ -33,7 +33,7 @@ def to_json(click: Click) -> ClickJson:
 
 
 def to_event_json(click: Click) -> ClickEventJson:
-    """Return the ten fields of a click for webhooks, in the documented order (docs/webhooks.md)."""
+    """Return the ten fields of a click for webhooks, in the documented order (docs/guides/webhooks.md)."""
     return {
         "id": str(UUID(bytes=click.id)),
         "link_id": str(UUID(bytes=click.link_id)),

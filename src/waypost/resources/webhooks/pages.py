@@ -132,7 +132,7 @@ class WebhookPages(Pages[Deps]):
 
 @cache
 def snippets() -> dict[str, str]:
-    """Return the code that verifies a signature, by language; docs/webhooks.md shows the same."""
+    """Return the code that verifies a signature, by language; docs/guides/webhooks.md shows the same."""
     directory = files("waypost.resources.webhooks") / "snippets"
     return {language: (directory / name).read_text() for language, name in _LANGUAGES.items()}
 

@@ -1,4 +1,6 @@
-"""Texts for domain owners: what a failed check looked for, what it found, what to do. docs/domains.md lists them all.
+"""Texts for domain owners: what a failed check looked for, what it found, what to do.
+
+docs/guides/domains.md lists them all.
 
 Values from DNS pass through `printable` before they are inserted.
 """
