@@ -43,6 +43,17 @@ async def test_reports_a_readable_secret_key(settings: Settings) -> None:
     assert (finding.state, finding.advice) == ("failed", f"chmod 600 {settings.data_dir / FILE}")
 
 
+async def test_warns_about_a_secret_file_that_everybody_can_read(settings: Settings, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).touch(0o640)
+    files = {"smtp_url": tmp_path / "one", "secret_key": tmp_path / "two"}
+    assert (await found(settings.with_secret_files(files), "secret files")).state == "ok"
+    (tmp_path / "two").chmod(0o444)
+    finding = await found(settings.with_secret_files(files), "secret files")
+    assert (finding.state, finding.advice) == ("warning", f"chmod o= {tmp_path}/two")
+    assert finding.message.startswith(f"WAYPOST_SECRET_KEY_FILE: {tmp_path}/two has mode 444")
+
+
 async def test_reports_files_that_others_can_read(settings: Settings) -> None:
     directory = settings.data_dir
     image = directory / "media" / "image.png"

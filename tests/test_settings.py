@@ -1,14 +1,18 @@
 """Settings: where they come from, and that every problem is named."""
 
 import contextlib
+import os
+import re
+from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from waypost.commands.settings_check import load_settings
 from waypost.database.url import location_of
-from waypost.settings import SettingsError, load
+from waypost.settings import SECRETS, Settings, SettingsError, load, read
 
 
 @pytest.fixture(autouse=True)
@@ -312,3 +316,129 @@ def test_mail_is_checked_at_the_start(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setenv("WAYPOST_SMTP_URL", "smtps://u:p@mail.example.com")
     monkeypatch.setenv("WAYPOST_MAIL_FROM", "Links <links@example.com>")
     assert load().sender == "Links <links@example.com>"
+
+
+VALUES = {
+    "database_url": "postgresql://waypost:hunter2@db/waypost",
+    "clickhouse_url": "http://waypost:hunter2@click/waypost",
+    "smtp_url": "smtp://waypost:hunter2@mail.example.com",
+}
+
+
+def text_of(value: object) -> object:
+    return value.get_secret_value() if isinstance(value, SecretStr) else value
+
+
+def test_finds_the_settings_that_hold_secrets() -> None:
+    hidden = {name for name, field in Settings.model_fields.items() if "SecretStr" in str(field.annotation)}
+    with_password = {name for name in Settings.model_fields if name in VALUES}
+    named = {name for name in Settings.model_fields if re.search("key|secret|password|token", name)}
+    assert hidden | with_password | named == SECRETS
+    assert not any(f"{name}_file" in Settings.model_fields for name in SECRETS)
+
+
+@pytest.mark.parametrize("source", ["environment", "file"])
+@pytest.mark.parametrize("name", sorted(SECRETS))
+def test_reads_every_secret_from_a_file(monkeypatch: pytest.MonkeyPatch, name: str, source: str) -> None:
+    value = VALUES.get(name, "k" * 32)
+    Path("secret").write_text(f"{value}\n")
+    if source == "environment":
+        monkeypatch.setenv(f"WAYPOST_{name.upper()}_FILE", "secret")
+    else:
+        write(f'{name}_file = "secret"\n')
+    settings, _ = read()
+    assert text_of(getattr(settings, name)) == value
+    assert settings.secret_files == {name: Path("secret")}
+    assert "hunter2" not in repr(settings)
+
+
+@pytest.mark.parametrize(("content", "key"), [(b"k\n\n", "k\n"), (b"k\r\n", "k"), (b" k ", " k ")])
+def test_removes_one_line_end_from_a_secret(monkeypatch: pytest.MonkeyPatch, content: bytes, key: str) -> None:
+    Path("secret").write_bytes(content)
+    monkeypatch.setenv("WAYPOST_SAFE_BROWSING_KEY_FILE", "secret")
+    assert text_of(load().safe_browsing_key) == key
+
+
+def test_the_environment_overrides_a_secret_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("one").write_text("1" * 32)
+    write('secret_key_file = "one"\n')
+    monkeypatch.setenv("WAYPOST_SECRET_KEY", "2" * 32)
+    assert text_of(load().secret_key) == "2" * 32
+    monkeypatch.setenv("WAYPOST_SECRET_KEY", "")
+    assert load().secret_key is None
+    monkeypatch.delenv("WAYPOST_SECRET_KEY")
+    monkeypatch.setenv("WAYPOST_SECRET_KEY_FILE", "")
+    assert (load().secret_key, load().secret_files) == (None, {})
+
+
+def test_refuses_a_secret_and_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAYPOST_SECRET_KEY", "very-secret")
+    monkeypatch.setenv("WAYPOST_SECRET_KEY_FILE", "none")
+    write('smtp_url = "smtp://very-secret"\nsmtp_url_file = "none"\nclickhouse_url_file = 5')
+    with pytest.raises(SettingsError) as error:
+        load()
+    assert sorted(str(error.value).splitlines()) == [
+        "WAYPOST_CLICKHOUSE_URL_FILE: must be the path of a file, in quotes",
+        "WAYPOST_SECRET_KEY: the environment also sets WAYPOST_SECRET_KEY_FILE: keep one",
+        "WAYPOST_SMTP_URL: waypost.toml also sets WAYPOST_SMTP_URL_FILE: keep one",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "is empty"),
+        (b"\n", "is empty"),
+        (b"very-secret" * 6000, "is larger than 64 KiB, which no secret is"),
+        (b"very-secret\xff", "is not UTF-8 text"),
+        (b"very-secret\0", "is not text: it contains a NUL byte"),
+        (None, "cannot be read: No such file or directory"),
+        ("directory", "cannot be read: Is a directory"),
+        ("pipe", "is not a regular file, which several processes can read"),
+    ],
+)
+def test_names_a_secret_file_that_cannot_be_used(
+    monkeypatch: pytest.MonkeyPatch, content: bytes | str | None, problem: str
+) -> None:
+    path = Path("file")
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif content:
+        (path.mkdir if content == "directory" else partial(os.mkfifo, path))()
+    monkeypatch.setenv("WAYPOST_DATABASE_URL_FILE", "file")
+    with pytest.raises(SettingsError) as error:
+        load()
+    assert str(error.value) == f"WAYPOST_DATABASE_URL_FILE: file {problem}"
+
+
+def test_an_invalid_value_in_a_file_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("url").write_text("mysql://very-secret")
+    monkeypatch.setenv("WAYPOST_DATABASE_URL_FILE", "url")
+    with pytest.raises(SettingsError, match=r"^WAYPOST_DATABASE_URL: must start with postgresql"):
+        load()
+
+
+def test_only_secrets_have_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAYPOST_BASE_URL_FILE", "file")
+    monkeypatch.setenv("WAYPOST_SECRETKEY_FILE", "file")
+    with pytest.raises(SettingsError, match=r"SECRETKEY_FILE is not a setting\. Did you mean WAYPOST_SECRET_KEY_FILE"):
+        load()
+
+
+def test_ignores_what_kubernetes_sets_for_services(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Service named waypost, and one named waypost-tls."""
+    for name, value in (
+        ("SERVICE_HOST", "10.96.0.1"),
+        ("SERVICE_PORT", "80"),
+        ("SERVICE_PORT_HTTP", "80"),
+        ("PORT", "tcp://10.96.0.1:80"),
+        ("PORT_80_TCP", "tcp://10.96.0.1:80"),
+        ("PORT_80_TCP_ADDR", "10.96.0.1"),
+        ("TLS_PORT", "tcp://10.96.0.1:443"),
+        ("TLS_PORT_443_TCP_PROTO", "tcp"),
+    ):
+        monkeypatch.setenv(f"WAYPOST_{name}", value)
+    assert load().tls_port == 443
+    monkeypatch.setenv("WAYPOST_PORT", "80")
+    with pytest.raises(SettingsError, match=r"^WAYPOST_PORT is not a setting\. Did you mean WAYPOST_TLS_PORT\?$"):
+        load()

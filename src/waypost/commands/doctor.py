@@ -6,7 +6,7 @@ import shutil
 import socket
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -26,7 +26,7 @@ from waypost.kit.errors import SettingsError, Unavailable, WaypostError
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.intake import countries
 from waypost.secret_key import with_existing_key
-from waypost.settings import SettingProblem, Settings
+from waypost.settings import PREFIX, SettingProblem, Settings
 from waypost.worker import jobs
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ async def examine(
         findings += _files(settings)
     if is_valid("geoip_database"):
         findings.append(_countries(settings, now))
+    if settings.secret_files:
+        findings.append(_secret_files(settings.secret_files))
     findings.append(_clock(settings))
     if is_valid("base_url"):
         findings.append(await _dns(settings))
@@ -201,6 +203,17 @@ def _key_from_setting(keys: str) -> Finding:
         message = f"an old key of WAYPOST_SECRET_KEY has fewer than {secret_key.MIN_LENGTH} characters"
         return Finding("secret key", "warning", message, "Run waypost secrets rotate, then remove that key.")
     return Finding("secret key", "ok", "from WAYPOST_SECRET_KEY")
+
+
+def _secret_files(files: Mapping[str, Path]) -> Finding:
+    for setting, path in files.items():
+        with contextlib.suppress(OSError):  # an error of the settings says so
+            mode = path.stat().st_mode & 0o777
+            if mode & 0o004:
+                name = f"{PREFIX}{setting.upper()}_FILE"
+                message = f"{name}: {path} has mode {mode:o}: all users of this machine can read it"
+                return Finding("secret files", "warning", message, f"chmod o= {path}")
+    return Finding("secret files", "ok", ", ".join(map(str, files.values())))
 
 
 def _disk(directory: Path) -> Finding:

@@ -13,6 +13,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PrivateAttr,
     SecretStr,
     field_validator,
     model_validator,
@@ -53,7 +54,8 @@ def _none_if_empty(value: object) -> object:
 Networks = Annotated[list[Network], BeforeValidator(_networks)]
 Strings = Annotated[list[str], BeforeValidator(_commas)]
 File = Annotated[Path | None, BeforeValidator(_none_if_empty)]
-Secret = Annotated[SecretStr | None, BeforeValidator(_none_if_empty)]
+Secret = Annotated[SecretStr | None, BeforeValidator(_none_if_empty), Field(repr=False)]
+UrlWithPassword = Annotated[str, Field(repr=False)]
 
 
 class Settings(BaseModel):
@@ -62,8 +64,8 @@ class Settings(BaseModel):
     base_url: str = "http://localhost:8000"
     shared_domain: str = ""
     data_dir: Path = Path("./data")
-    database_url: str = Field("", repr=False)  # may contain a password
-    clickhouse_url: str = Field("", repr=False)
+    database_url: UrlWithPassword = ""
+    clickhouse_url: UrlWithPassword = ""
     clickhouse_cluster: str = ""
     secret_key: Secret = None
     trusted_proxies: Networks = []
@@ -102,6 +104,7 @@ class Settings(BaseModel):
     click_retention_days: int | None = Field(None, ge=1, le=100_000)
     routes_in_memory: int = Field(250_000, ge=1_000)
     spool_limit_mb: int = Field(4_096, ge=64)
+    _secret_files: dict[str, Path] = PrivateAttr(default_factory=dict)
 
     @field_validator("data_dir", mode="before")
     @classmethod
@@ -223,6 +226,16 @@ class Settings(BaseModel):
         return self
 
     @property
+    def secret_files(self) -> dict[str, Path]:
+        """The file of each secret that was read from one, by the name of its setting."""
+        return self._secret_files
+
+    def with_secret_files(self, files: dict[str, Path]) -> Self:
+        settings = self.model_copy()
+        settings._secret_files = files  # noqa: SLF001  # its own
+        return settings
+
+    @property
     def base_host(self) -> str:
         """`host[:port]` of the API and the dashboard."""
         return urlsplit(self.base_url).netloc
@@ -254,6 +267,10 @@ class Settings(BaseModel):
     def database(self) -> str:
         """URL of the database; by default SQLite in the data directory."""
         return self.database_url or f"sqlite:///{self.data_dir / 'waypost.db'}"
+
+
+SECRETS = frozenset(name for name, field in Settings.model_fields.items() if not field.repr)
+"""Settings that hold a secret. Each can be in a file, which the setting with `_FILE` at the end names."""
 
 
 def _is_public_name(host: str) -> bool:

@@ -5,6 +5,8 @@
 
 import difflib
 import os
+import re
+import stat
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -15,9 +17,13 @@ from pydantic import (
 )
 
 from waypost.kit.errors import SettingsError
-from waypost.settings.model import PREFIX, Settings
+from waypost.settings.model import PREFIX, SECRETS, Settings
 
 CONFIG_FILE = Path("waypost.toml")
+_NAMES = {*Settings.model_fields, *(f"{name}_file" for name in SECRETS)}
+_MAX_SECRET = 65_536  # bytes
+_OF_KUBERNETES = re.compile(r"(\w+_)?(SERVICE_(HOST|PORT\w*)=.*|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?=.*|=\w+://.*))")
+"""What Kubernetes adds to the environment for a Service whose name begins with `waypost`, without the prefix."""
 
 
 class SettingProblem(NamedTuple):
@@ -41,11 +47,13 @@ def refuse(problems: Iterable[SettingProblem]) -> None:
 
 def read(**overrides: Any) -> tuple[Settings, list[SettingProblem]]:
     """Read overrides, the environment and the file, in this order. The default replaces an invalid value."""
-    in_environment = {name: value for name, value in os.environ.items() if name.upper().startswith(PREFIX)}
+    in_environment = {name: value for name, value in os.environ.items() if _is_ours(name.upper(), value)}
     in_file, problems = _read_file(CONFIG_FILE)
     values = _by_setting(in_file, str(CONFIG_FILE), problems)
     values |= _by_setting(in_environment, "the environment", problems)
     values |= {name: value for name, value in overrides.items() if value is not None}
+    files = {name: value for name, value in values.items() if name in SECRETS and isinstance(value, Path)}
+    values |= _read_secrets(files, problems)
     try:
         settings = Settings(**values)
     except ValidationError as error:  # its text would print secrets
@@ -54,7 +62,13 @@ def read(**overrides: Any) -> tuple[Settings, list[SettingProblem]]:
             **{name: values[name] for name in values.keys() - {problem.setting for problem in new_problems}}
         )
         problems += new_problems
-    return settings, [*problems, *_contradictions(settings, {problem.setting for problem in problems})]
+    found = [*problems, *_contradictions(settings, {problem.setting for problem in problems})]
+    return settings.with_secret_files(files), found
+
+
+def _is_ours(name: str, value: str) -> bool:
+    own = name.removeprefix(PREFIX)
+    return own != name and not _OF_KUBERNETES.fullmatch(f"{own}={value}")
 
 
 def _read_file(path: Path) -> tuple[dict[str, Any], list[SettingProblem]]:
@@ -67,15 +81,18 @@ def _read_file(path: Path) -> tuple[dict[str, Any], list[SettingProblem]]:
 
 
 def _by_setting(variables: Mapping[str, Any], source: str, problems: list[SettingProblem]) -> dict[str, Any]:
-    """Return values by field name, without regard to case and, in the file, to the prefix."""
+    """Return values by field name, without regard to case and, in the file, to the prefix.
+
+    The value of a secret that is in a file is the path of the file.
+    """
     spellings: dict[str, list[str]] = {}
     for name in variables:
         spellings.setdefault(name.upper().removeprefix(PREFIX).lower(), []).append(name)
     values = {}
     for setting, names in spellings.items():
         full = f"{PREFIX}{setting.upper()}"
-        if setting not in Settings.model_fields:
-            [near] = difflib.get_close_matches(setting, Settings.model_fields, n=1, cutoff=0)
+        if setting not in _NAMES:
+            [near] = difflib.get_close_matches(setting, _NAMES, n=1, cutoff=0)
             problems.append(SettingProblem(setting, f"{full} is not a setting. Did you mean {PREFIX}{near.upper()}?"))
         elif len(names) > 1:
             problems.append(
@@ -85,7 +102,58 @@ def _by_setting(variables: Mapping[str, Any], source: str, problems: list[Settin
             problems.append(SettingProblem(setting, f"{full}: is not UTF-8 text"))
         else:
             values[setting] = variables[names[0]]
+    for setting in SECRETS:
+        _use_file(values, setting, source, problems)
     return values
+
+
+def _use_file(values: dict[str, Any], setting: str, source: str, problems: list[SettingProblem]) -> None:
+    """Replace the setting with `_FILE` by the secret's own one. An empty value unsets both."""
+    name = f"{PREFIX}{setting.upper()}"
+    file = values.pop(f"{setting}_file", None)
+    if file is None:
+        return
+    if not isinstance(file, str):
+        problems.append(SettingProblem(setting, f"{name}_FILE: must be the path of a file, in quotes"))
+    elif file and values.get(setting):
+        problems.append(SettingProblem(setting, f"{name}: {source} also sets {name}_FILE: keep one"))
+    elif file:
+        values[setting] = Path(file)
+    else:
+        values.setdefault(setting, "")
+
+
+def _read_secrets(files: dict[str, Path], problems: list[SettingProblem]) -> dict[str, str]:
+    """Return the content of each file; empty, with a problem, if it cannot be a secret."""
+    secrets = {}
+    for setting, path in files.items():
+        try:
+            secrets[setting] = _read_secret(path)
+        except (OSError, ValueError) as error:
+            reason = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else error
+            problems.append(SettingProblem(setting, f"{PREFIX}{setting.upper()}_FILE: {path} {reason}"))
+            secrets[setting] = ""
+    return secrets
+
+
+def _read_secret(path: Path) -> str:
+    """Raise OSError, or ValueError without any content."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # opening a pipe would wait for its writer
+    with os.fdopen(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise ValueError("is not a regular file, which several processes can read")
+        content = file.read(_MAX_SECRET + 1)
+    if len(content) > _MAX_SECRET:
+        raise ValueError(f"is larger than {_MAX_SECRET // 1024} KiB, which no secret is")
+    try:
+        text = content.decode().removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError:
+        raise ValueError("is not UTF-8 text") from None
+    if not text:
+        raise ValueError("is empty")
+    if not _is_text(text):
+        raise ValueError("is not text: it contains a NUL byte")
+    return text
 
 
 def _is_text(value: object) -> bool:
