@@ -5,12 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
 import forked
 import pytest
+from architecture.code import ROOT
 from architecture.test_docs import COMMANDS
+
+from waypost.version import VERSION, checked_out_commit
 
 SCOPES = ["links:read", "links:write", "domains:read", "domains:write", "pixels:read", "pixels:write"]
 
@@ -203,8 +205,9 @@ def test_an_existing_account_exits_with_1(waypost: Waypost) -> None:
         assert "EMAIL: An account" in waypost("account", command, "alice@example.com", code=1).stderr
 
 
-def test_prints_the_version(empty: Waypost) -> None:
-    assert empty("--version", by=forked.alone).stdout == f"waypost {version('waypost')}\n"
+def test_prints_the_version_and_the_commit_of_the_checkout(empty: Waypost) -> None:
+    shown = empty("--version", by=forked.alone).stdout
+    assert shown == f"waypost {VERSION} ({checked_out_commit(ROOT) or 'commit unknown'})\n"
 
 
 FAULTS = {

@@ -29,6 +29,7 @@ from waypost.secret_key import secret_text
 from waypost.serving.probes import new_probe_app
 from waypost.serving.server import WebServer
 from waypost.settings import Settings
+from waypost.version import VERSION, built_commit
 from waypost.worker import queue_ages
 from waypost.worker.loop import WorkerLoop, cancel, every
 from waypost.worker.run import collect_garbage_rarely, work
@@ -76,7 +77,8 @@ async def run_web(
             short_lived.append(asyncio.create_task(_show_welcome(settings, web.db, welcome, server)))
         gc.freeze()  # imported objects stay: scanning them took 60 ms at each full collection
         gc.set_threshold(5_000, 20, 20)  # a page creates thousands of objects; collecting in between took an eighth
-        log.info("serving", role=role, base_url=settings.base_url, shared_domain=settings.shared_domain)
+        own = {"base_url": settings.base_url, "shared_domain": settings.shared_domain}
+        log.info("serving", role=role, version=VERSION, commit=built_commit(), **own)
         try:
             await asyncio.wait([serving, *background], return_when=asyncio.FIRST_COMPLETED)
             server.should_exit = True
@@ -156,7 +158,7 @@ async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (
         collect_garbage_rarely()
         ages = queue_ages.QueueAges(db, queues, clock=now)
         periodic.append((queue_ages.INTERVAL, ages.step))
-        log.info("worker started")
+        log.info("worker started", version=VERSION, commit=built_commit())
         async with (
             _shared_metrics(settings.data_dir, "worker", [db.gauges, ages.gauges]),
             asyncio.TaskGroup() as group,

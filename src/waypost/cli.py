@@ -34,9 +34,9 @@ StyleOption = Literal["squares", "dots", "fluid"]
 
 
 def _version() -> str:
-    from importlib.metadata import version
+    from waypost.version import VERSION, commit
 
-    return f"waypost {version('waypost')}"
+    return f"waypost {VERSION} ({commit() or 'commit unknown'})"
 
 
 # plain text: rendering help as Markdown would take 0.1 s more

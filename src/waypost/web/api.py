@@ -18,6 +18,7 @@ from waypost.auth import REQUESTS_PER_MINUTE
 from waypost.kit.fields import Body
 from waypost.kit.pagination import DEFAULT_PER_PAGE, MAX_PER_PAGE
 from waypost.serving.status import STATUSES
+from waypost.version import VERSION
 from waypost.web.body import ParsedBody
 from waypost.web.envelope import BARE, CODES, install_envelope
 from waypost.web.field_descriptions import FIELDS, PATH_PARAMETERS, RESOURCES
@@ -121,7 +122,7 @@ def new_api(base_url: str | None = None) -> FastAPI:
     """Return the application without endpoints; the composition root adds them."""
     app = _Api(
         title="Waypost",
-        version="1",
+        version=VERSION,
         description=_ABOUT,
         servers=[{"url": base_url}] if base_url else None,
         openapi_url="/api/openapi.json",
