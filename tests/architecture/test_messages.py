@@ -1,0 +1,77 @@
+"""docs/operate/messages.md quotes messages of the source, and has every warning and error of the log."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from architecture.code import PACKAGE, ROOT, sources
+
+PAGE = (ROOT / "docs" / "operate" / "messages.md").read_text()
+GAP = "…"
+LEVELS = {"warning", "error", "exception", "critical"}
+QUOTING_COLUMNS = {"message": 0, "reason": 0, "event": 0, "finding": 1}
+"""Column with messages, by the header of a table's first column."""
+
+
+def texts_of(tree: ast.AST) -> Iterator[str]:
+    """Yield every text of a module, with a gap for each value in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else GAP for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def log_events(tree: ast.AST) -> Iterator[str]:
+    """Yield the texts of warnings and errors, of structlog and of the parent process."""
+    for call in ast.walk(tree):
+        if not isinstance(call, ast.Call):
+            continue
+        words = [each.value for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+        function = ast.unparse(call.func)
+        if re.fullmatch(rf"(_?log|structlog\.get_logger\(\))\.({'|'.join(LEVELS)})", function) and words:
+            yield words[0]
+        elif function == "log" and len(words) > 1 and words[0] in LEVELS:
+            yield words[1]
+
+
+def quoted(page: str) -> Iterator[str]:
+    """Yield the messages that the tables of the page quote."""
+    column = None
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        if not line.startswith("|"):
+            column = None
+        elif column is None:
+            column = QUOTING_COLUMNS.get(cells[0].strip(), -1)
+        elif column >= 0:
+            yield from re.findall(r"`([^`]+)`", " ".join(cells[column : column + 1]))
+
+
+TREES = [ast.parse(path.read_text()) for path in (*sources(), *(PACKAGE / "database" / "migrations").glob("*.py"))]
+TEXTS = "\n".join(text for tree in TREES for text in texts_of(tree))
+EVENTS = {event for tree in TREES for event in log_events(tree)}
+
+
+def is_in_source(message: str) -> bool:
+    return bool(re.search(".*".join(map(re.escape, message.split(GAP))), TEXTS))
+
+
+def test_finds_messages_and_events() -> None:
+    assert is_in_source("Port … on … is in use by another program. Stop it, or choose another port with ….")
+    assert not is_in_source("Port … on … is used by another program.")
+    assert {"visits dropped", "change feed disconnected", "process died, restarting"} <= EVENTS
+    assert {"visits dropped", "The database … cannot be used: …", "… does not resolve: …"} <= set(quoted(PAGE))
+
+
+def test_quotes_messages_of_the_source() -> None:
+    assert [message for message in quoted(PAGE) if not is_in_source(message)] == []
+
+
+def test_has_every_warning_and_error_of_the_log() -> None:
+    assert EVENTS - set(quoted(PAGE)) == set()
+
+
+def test_has_every_check_of_the_diagnostics() -> None:
+    doctor = (PACKAGE / "commands" / "doctor.py").read_text()
+    assert {check for check in re.findall(r'Finding\(\s*"([^"]+)"', doctor) if f"`{check}`" not in PAGE} == set()
