@@ -147,6 +147,18 @@ def test_a_killed_parent_takes_its_children_along(start) -> None:
     assert (first.data / "worker.stopped").exists()
 
 
+def test_orphans_are_reaped_and_children_are_still_watched() -> None:
+    """As process 1 of a container. A subreaper adopts orphans in the same way, and needs no privileges."""
+    adopt = "import ctypes; ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)\n"  # PR_SET_CHILD_SUBREAPER
+    with parent_of("sh", "-c", "sh -c 'sleep 0.01 >&2 & echo $!'; exit 7", first=adopt) as process:
+        for orphan in (process.stdout.readline().decode().strip() for _ in range(3)):
+            assert b"code=7" in process.stderr.readline()
+            until(lambda pid=orphan: not Path("/proc", pid).exists())  # a zombie would stay
+        process.terminate()
+        process.communicate(timeout=20)
+    assert process.returncode == 0
+
+
 def test_who_dies_at_once_is_started_again_ever_later(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr(parent, "time", SimpleNamespace(monotonic=lambda: now))
@@ -234,8 +246,8 @@ def test_a_log_that_cannot_be_written_stops_nothing() -> None:
     assert process.returncode == 0
 
 
-def parent_of(*command: str, stderr: int | IO[bytes] = subprocess.PIPE) -> subprocess.Popen[bytes]:
-    script = (
+def parent_of(*command: str, stderr: int | IO[bytes] = subprocess.PIPE, first: str = "") -> subprocess.Popen[bytes]:
+    script = first + (
         "import sys; from waypost.worker.parent import Child, Parent\n"
         "sys.exit(Parent([Child('child', sys.argv[1:], ())]).run())"
     )

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import signal
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,8 @@ def start(
     tls_port: int | None = None,
 ) -> int:
     """Start the service. Never returns: this process becomes the parent."""
+    if os.getpid() == 1:  # in a container: the kernel would drop the signal. It waits for the parent's handler
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     _check_options(host, port, workers, role, tls_port)
     settings = _settings(port, data_dir, tls=tls, tls_port=tls_port)
     http_port = port or _default_port(settings, role)

@@ -73,6 +73,7 @@ class Parent:
             self._start_due()
             self._wait(self._until_next_start())
             self._reap()
+            self._reap_orphans()
         self._stop()
         log("info", "processes stopped", code=self._code)
         return self._code
@@ -83,6 +84,7 @@ class Parent:
         for number in (*_STOP_SIGNALS, signal.SIGCHLD):
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # under nohup it is ignored
                 signal.signal(number, lambda *_: None)  # the number arrives through the pipe
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)  # `waypost serve` blocks them as process 1
 
     def _start_due(self) -> None:
         for child in self._children:
@@ -116,6 +118,13 @@ class Parent:
             else:
                 wait = max(0.0, child.due - time.monotonic())
                 log("warning", "process died, restarting", child=child.name, code=code, wait=f"{wait:.1f}s")
+
+    def _reap_orphans(self) -> None:
+        """Reap processes that others left behind: in a container, this process is their new parent."""
+        own = {child.process.pid for child in self._children if child.process}
+        with contextlib.suppress(ChildProcessError):  # none is left
+            while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) and ended.si_pid not in own:
+                os.waitpid(ended.si_pid, 0)
 
     def _stop(self) -> None:
         for process in self._running():
