@@ -12,6 +12,7 @@ from pydantic import SecretStr
 
 from waypost.commands.settings_check import load_settings
 from waypost.database.url import location_of
+from waypost.secret_key import check_data_dir
 from waypost.settings import SECRETS, Settings, SettingsError, load, read
 
 
@@ -270,6 +271,18 @@ def test_refuses_an_unusable_data_directory(monkeypatch: pytest.MonkeyPatch, nam
     monkeypatch.setenv("WAYPOST_DATA_DIR", name)
     with pytest.raises(SettingsError, match=r"^WAYPOST_DATA_DIR: .* is not a directory"):
         load_settings()
+
+
+def test_a_data_directory_of_another_user_is_refused_with_the_command_that_helps(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Simulated, because nothing is refused to root; tests/container/ has the real thing."""
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    user, data = f"{os.getuid()}:{os.getgid()}", tmp_path / "data"
+    for command in (f"install -d -m 700 -o {os.getuid()} -g {os.getgid()} {data}", f"chown -R {user} {data}"):
+        with pytest.raises(SettingsError, match=rf"^WAYPOST_DATA_DIR: .* As root, run: {command}$"):
+            check_data_dir(data)
+        data.mkdir(exist_ok=True)
 
 
 def test_no_message_shows_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,7 +73,19 @@ def check_data_dir(path: Path) -> None:
     if not existing.is_dir():
         raise SettingsError(f"WAYPOST_DATA_DIR: {path} cannot be used: {existing} is not a directory")
     if not os.access(existing, os.R_OK | os.W_OK | os.X_OK):
-        raise SettingsError(f"WAYPOST_DATA_DIR: {path} cannot be used: {existing} is not writable for this user")
+        raise SettingsError(f"WAYPOST_DATA_DIR: {path} cannot be used: {_why_not_writable(existing, absolute)}")
+
+
+def _why_not_writable(directory: Path, wanted: Path) -> str:
+    """Return the reason and the command that helps. `directory` exists, `wanted` is in it, or is the same."""
+    if os.statvfs(directory).f_flag & os.ST_RDONLY:
+        return f"the file system of {directory} is read-only"
+    user, group = os.getuid(), os.getgid()
+    reason = f"{directory} is not writable for user {user}. As root, run: "
+    if directory != wanted:
+        return f"{reason}install -d -m 700 -o {user} -g {group} {wanted}"
+    mounted = " (in a container: on the host, with the directory mounted there)" if directory.is_mount() else ""
+    return f"{reason}chown -R {user}:{group} {wanted}{mounted}"
 
 
 def check(settings: Settings) -> None:
