@@ -14,7 +14,7 @@ from typing import IO
 
 import pytest
 
-from waypost.worker import parent
+from waypost.worker import healthcheck, parent
 from waypost.worker.parent import CannotListen, Child, listen, parent_command
 
 APPS = Path(__file__).parent / "apps"
@@ -157,6 +157,15 @@ def test_orphans_are_reaped_and_children_are_still_watched() -> None:
         process.terminate()
         process.communicate(timeout=20)
     assert process.returncode == 0
+
+
+def test_the_health_check_asks_where_the_parent_listens(start, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = start()
+    service.web()
+    monkeypatch.setattr(os, "listdir", lambda _: ["self", "1", str(service.process.pid)])  # a container has no others
+    assert healthcheck.main() is None
+    service.end()
+    assert healthcheck.main() == "waypost serve is not running"
 
 
 def test_who_dies_at_once_is_started_again_ever_later(monkeypatch: pytest.MonkeyPatch) -> None:
