@@ -26,7 +26,7 @@ class Behind:
     def __init__(self, directory: Path) -> None:
         self.caddy = Caddy(directory, APP, GO)
         self.app = f"{APP}:{self.caddy.https_port}"
-        settings = {"BASE_URL": f"https://{self.app}", "SHARED_DOMAIN": GO, "TRUSTED_PROXIES": "127.0.0.1/32"}
+        settings = {"BASE_URL": f"https://{self.app}", "SHARED_DOMAIN": GO}
         self.service = Service(directory, **{f"WAYPOST_{name}": value for name, value in settings.items()})
 
     def visit(self, url: str, *, method: str = "GET", **options: Any) -> httpx.Response:

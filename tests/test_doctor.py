@@ -7,9 +7,11 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import insert, text, update
 
+from waypost.commands import doctor
 from waypost.commands.doctor import examine
 from waypost.database import Database
 from waypost.kit import clock
+from waypost.outbound import Unreachable
 from waypost.resources.clicks.model import click_retention
 from waypost.secret_key import FILE, with_secret_key
 from waypost.settings import SettingProblem, Settings
@@ -129,13 +131,35 @@ async def test_warns_about_risky_settings(settings: Settings) -> None:
         outbound_allow="10.0.0.0/8",
     )
     assert (await found(daring, "base URL")).state == "warning"
-    for given, state in (({}, "warning"), ({"trusted_proxies": "127.0.0.1/32"}, "ok"), ({"tls": True}, "ok")):
+    for given, state in (({}, "ok"), ({"trusted_proxies": ""}, "warning"), ({"tls": True}, "ok")):
         behind = Settings(data_dir=settings.data_dir, base_url="https://app.test", **given)
         assert (await found(behind, "base URL")).state == state, given
     tls = settings.model_copy(update={"tls": True})
     assert (await found(tls, "base URL")).message == "WAYPOST_TLS obtains no certificate for http://localhost:8000"
     assert "10.0.0.0/8" in (await found(daring, "outbound")).message
     assert (await found(daring, "DNS")).state == "failed"
+
+
+@pytest.mark.parametrize(
+    ("status", "state", "text"),
+    [
+        (401, "ok", "https://localhost responds"),
+        (400, "failed", "the API sees plain HTTP: no trusted proxy reports HTTPS"),
+        (404, "warning", "https://localhost responds with 404, as another service would"),
+        (None, "warning", "https://localhost cannot be reached from here: connection refused"),
+    ],
+)
+async def test_asks_for_an_https_base_url(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, status: int | None, state: str, text: str
+) -> None:
+    async def answer(_url: str, **_: object) -> int:
+        if status is None:
+            raise Unreachable("connection refused")
+        return status
+
+    monkeypatch.setattr(doctor, "status_of", answer)
+    finding = await found(settings.model_copy(update={"base_url": "https://localhost"}), "HTTPS")
+    assert (finding.state, finding.message, bool(finding.advice)) == (state, text, state != "ok")
 
 
 async def test_reports_a_spool_that_is_not_drained(settings: Settings) -> None:

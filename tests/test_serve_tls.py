@@ -49,7 +49,7 @@ class Service:
         self.log = directory / "log"
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                [WAYPOST, "serve", "--tls", "--tls-port", str(self.tls_port), "--port", str(self.port)],
+                [*f"{WAYPOST} serve --host {HERE} --tls --tls-port {self.tls_port} --port {self.port}".split()],
                 cwd=directory,
                 env=environment | {f"WAYPOST_{name}": str(value) for name, value in settings.items()},
                 stdout=subprocess.DEVNULL,

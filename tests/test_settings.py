@@ -92,6 +92,21 @@ def test_lists_of_the_file() -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "trusted"),
+    [
+        ({}, []),
+        ({"base_url": "http://go.example.com"}, []),
+        ({"base_url": "https://go.example.com"}, [ip_network("127.0.0.1/32"), ip_network("::1/128")]),
+        ({"base_url": "https://go.example.com", "tls": "true"}, []),
+        ({"base_url": "https://go.example.com", "trusted_proxies": ""}, []),
+        ({"base_url": "https://go.example.com", "trusted_proxies": "10.0.0.1"}, [ip_network("10.0.0.1/32")]),
+    ],
+)
+def test_trusts_this_machine_only_where_a_proxy_is_needed(given: dict[str, str], trusted: list[object]) -> None:
+    assert load(**given).trusted_proxies == trusted
+
+
+@pytest.mark.parametrize(
     ("wrong", "near"),
     [("WAYPOST_BASE_ULR", "WAYPOST_BASE_URL"), ("WAYPOST_DATABASE", "WAYPOST_DATABASE_URL"), ("WAYPOST_X", "WAYPOST_")],
 )

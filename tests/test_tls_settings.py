@@ -57,6 +57,19 @@ def test_options_become_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
+    ("tls", "role", "hosts"),
+    [
+        (False, "all", {"127.0.0.1"}),
+        (True, "all", {"::", "0.0.0.0"}),
+        (True, "redirect", {"::", "0.0.0.0"}),
+        (True, "worker", {"127.0.0.1"}),
+    ],
+)
+def test_listens_on_all_addresses_with_tls(tls: bool, role: str, hosts: set[str]) -> None:
+    assert serve._default_host(Settings(tls=tls), role) in hosts
+
+
+@pytest.mark.parametrize(
     ("options", "reported"),
     [
         ({"tls_port": 70_000}, {"--tls-port": "between 1 and 65535"}),
@@ -73,7 +86,7 @@ def test_options_without_effect_are_refused_together(
         monkeypatch.setenv(f"WAYPOST_{name}", "")
         monkeypatch.delenv(f"WAYPOST_{name}")
     monkeypatch.setenv("WAYPOST_BASE_URL", "https://app.example.com")
-    given = {"host": "127.0.0.1", "port": None, "workers": None, "role": "all", "data_dir": None, **options}
+    given = {"host": None, "port": None, "workers": None, "role": "all", "data_dir": None, **options}
     with pytest.raises(Invalid) as refused:
         serve.start(**given)
     assert refused.value.errors.keys() == reported.keys()

@@ -52,7 +52,7 @@ for group in (account, key, domain, clicks, stats, export, webhook, secrets, spo
 @app.command
 def serve(
     *,
-    host: str = "127.0.0.1",
+    host: str | None = None,
     port: int | None = None,
     workers: int | None = None,
     role: Role = "all",
@@ -65,7 +65,7 @@ def serve(
     Parameters
     ----------
     host
-        IP address to listen on; 0.0.0.0 means all.
+        IP address to listen on; 0.0.0.0 means all, :: also those of IPv6. Default: 127.0.0.1, with --tls all.
     port
         Port to listen on. Default: the port of a local WAYPOST_BASE_URL, else 8000, with --tls 80. With --role worker:
         the port of /healthz, /readyz and /metrics, default 8001.

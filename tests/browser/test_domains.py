@@ -64,7 +64,7 @@ def built_in(directory: Path, stack: ExitStack, names: Names, destination: str) 
     names.server.has(NAME, [HERE])
     port = free_port()
     settings = {"ACME_DIRECTORY": pebble.directory, "OUTBOUND_CA_FILE": str(pebble.ca_file)}
-    service = unstarted(directory, names, ("--tls", "--tls-port", str(port)), **settings)
+    service = unstarted(directory, names, ("--tls", "--tls-port", str(port), "--host", HERE), **settings)
     service.serving[service.serving.index("--port") + 1] = str(pebble.proof_port)
     service.client.base_url = f"http://{HERE}:{pebble.proof_port}"
     stack.enter_context(service)

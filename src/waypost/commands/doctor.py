@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
@@ -23,6 +24,8 @@ from waypost.database.schema import SchemaUnknown, is_usable, pending
 from waypost.kit import clock
 from waypost.kit.clock import EPOCH, Clock
 from waypost.kit.errors import SettingsError, Unavailable, WaypostError
+from waypost.outbound import Unreachable
+from waypost.outbound.own_url import status_of
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.intake import countries
 from waypost.secret_key import with_existing_key
@@ -70,7 +73,7 @@ async def examine(
         findings.append(_secret_files(settings.secret_files))
     findings.append(_clock(settings))
     if is_valid("base_url"):
-        findings.append(await _dns(settings))
+        findings += await _reachability(settings, is_ca_file_valid=is_valid("outbound_ca_file"))
     if is_valid("data_dir", "database_url", "click_retention_days"):
         findings += await _database(settings, now)
     if settings.clickhouse_url and is_valid("clickhouse_url", "outbound_ca_file"):
@@ -258,6 +261,13 @@ def _clock(settings: Settings) -> Finding:
     return Finding("clock", "ok", clock.timestamp(clock.now()))
 
 
+async def _reachability(settings: Settings, *, is_ca_file_valid: bool) -> list[Finding]:
+    resolved = await _dns(settings)
+    if resolved.state == "ok" and settings.base_url.startswith("https://") and is_ca_file_valid:
+        return [resolved, await _https(settings)]
+    return [resolved]
+
+
 async def _dns(settings: Settings) -> Finding:
     host = urlsplit(settings.base_url).hostname or ""
     try:
@@ -266,6 +276,23 @@ async def _dns(settings: Settings) -> Finding:
         advice = "Create its DNS record, or correct WAYPOST_BASE_URL."
         return Finding("DNS", "failed", f"{host} does not resolve: {error.strerror}", advice)
     return Finding("DNS", "ok", f"{host} is {', '.join(sorted({str(address[4][0]) for address in addresses}))}")
+
+
+async def _https(settings: Settings) -> Finding:
+    """Ask for a page of the API without a key: 401 shows that the request arrived, and that HTTPS was recognized."""
+    try:
+        status = await status_of(f"{settings.base_url}/api/v1/me", ca_file=settings.outbound_ca_file)
+    except Unreachable as error:
+        start = "Start waypost serve --tls" if settings.tls else "Start waypost serve and its TLS proxy"
+        advice = f"{start}, and open the ports 80 and 443 in the firewall. Visitors may still reach it: try a browser."
+        return Finding("HTTPS", "warning", f"{settings.base_url} cannot be reached from here: {error.reason}", advice)
+    if status == HTTPStatus.UNAUTHORIZED:
+        return Finding("HTTPS", "ok", f"{settings.base_url} responds")
+    if status == HTTPStatus.BAD_REQUEST:
+        advice = "Let the proxy send X-Forwarded-Proto, and add its address to WAYPOST_TRUSTED_PROXIES."
+        return Finding("HTTPS", "failed", "the API sees plain HTTP: no trusted proxy reports HTTPS", advice)
+    advice = "Check that the proxy passes requests for this host on to waypost serve, with their Host header."
+    return Finding("HTTPS", "warning", f"{settings.base_url} responds with {status}, as another service would", advice)
 
 
 async def _database_findings(db: Database, settings: Settings, now: Clock) -> AsyncIterator[Finding]:

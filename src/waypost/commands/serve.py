@@ -14,7 +14,7 @@ from waypost.commands.settings_check import load_settings
 from waypost.kit.errors import Invalid, Problems
 from waypost.secret_key import fingerprints, make_data_dir, with_existing_key
 from waypost.settings import PREFIX, Settings, read
-from waypost.worker.parent import parent_command
+from waypost.worker.parent import all_addresses, parent_command
 
 APP = "waypost.app"
 _MIGRATIONS = Path(__file__).parents[1] / "database" / "migrations" / "versions"
@@ -28,7 +28,7 @@ _LOCAL = {"localhost", "127.0.0.1", "::1"}
 
 def start(
     *,
-    host: str,
+    host: str | None,
     port: int | None,
     workers: int | None,
     role: str,
@@ -52,15 +52,21 @@ def start(
         asyncio.run(_prepare(settings, role))
     metrics.reset_counters(settings.data_dir)
     command = parent_command(
-        host, http_port, tls_port=https_port, workers=workers or 1, role=role, app=APP, welcome=role == "all"
+        _default_host(settings, role) if host is None else host,
+        http_port,
+        tls_port=https_port,
+        workers=workers or 1,
+        role=role,
+        app=APP,
+        welcome=role == "all",
     )
     return os.execv(command[0], command)  # noqa: S606  # our own interpreter; frees what was imported here
 
 
-def _check_options(host: str, port: int | None, workers: int | None, role: str, tls_port: int | None) -> None:
+def _check_options(host: str | None, port: int | None, workers: int | None, role: str, tls_port: int | None) -> None:
     """Raise Invalid, also for options without effect."""
     problems = Problems()
-    if not host:
+    if host == "":
         problems.add("--host", "This must not be empty; 0.0.0.0 means all addresses.")
     for option, number in (("--port", port), ("--tls-port", tls_port)):
         if number is not None and not 0 < number < 65_536:
@@ -92,6 +98,11 @@ def _put(name: str, value: str) -> None:
     for spelling in [key for key in os.environ if key.upper() == f"{PREFIX}{name}"]:
         del os.environ[spelling]
     os.environ[f"{PREFIX}{name}"] = value
+
+
+def _default_host(settings: Settings, role: str) -> str:
+    """With TLS the service needs no proxy: certificate authorities and visitors connect to it."""
+    return all_addresses() if settings.tls and role != "worker" else "127.0.0.1"
 
 
 def _default_port(settings: Settings, role: str) -> int:

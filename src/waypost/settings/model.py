@@ -25,6 +25,8 @@ from waypost.kit.smtp import parse_sender, parse_smtp_url
 from waypost.kit.urls import BadUrl, canonical, origin
 
 PREFIX = "WAYPOST_"
+_THIS_MACHINE: list[Network] = [ip_network("127.0.0.1/32"), ip_network("::1/128")]
+"""Without an own certificate, an https base URL needs a proxy; on another machine, its address must be set."""
 
 
 def _commas(value: object) -> object:
@@ -223,6 +225,8 @@ class Settings(BaseModel):
     def _derive(self) -> Self:
         if not self.shared_domain:
             object.__setattr__(self, "shared_domain", urlsplit(self.base_url).netloc)
+        if "trusted_proxies" not in self.model_fields_set and self.base_url.startswith("https://") and not self.tls:
+            object.__setattr__(self, "trusted_proxies", _THIS_MACHINE)
         return self
 
     @property

@@ -149,6 +149,11 @@ class CannotListen(Exception):
     """The port cannot be bound. The message is for the operator."""
 
 
+def all_addresses() -> str:
+    """Return the address that means all of this machine, of IPv6 and IPv4 if there is IPv6."""
+    return "::" if socket.has_dualstack_ipv6() else "0.0.0.0"  # noqa: S104  # only with --tls
+
+
 def listen(host: str, port: int, *, option: str = "--port") -> socket.socket:
     """Bind the port. `option`: the command-line option for it, named in errors. Raises CannotListen."""
     deadline = time.monotonic() + PORT_TIMEOUT
@@ -169,6 +174,8 @@ def _bind(host: str, port: int) -> socket.socket:
     bound = socket.socket(family, kind, protocol)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)  # `::` includes IPv4, whatever the system's
         bound.bind(address)
         bound.listen(_BACKLOG)
     except OSError:
