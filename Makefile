@@ -5,18 +5,19 @@
 # make lint        ruff, mypy and the import contracts
 # make bench       benchmarks; prints one table and writes docs/design/benchmarks.md
 # make attack      attacks a started service, measures what others notice, writes the table in docs/design/security.md
+# make docs        builds the documentation into site/ and checks its links
 # make geo         rebuilds the bundled country data from Debian's tor-geoipdb
 # make bots        refreshes the copied lists of bots and prints what changed
 # make clean       removes what the others made, but never the data
 SHELL := /bin/bash
 UV_VERSION := 0.13.8
 SYNC := UV_PYTHON_DOWNLOADS=never .venv/bin/uv sync --quiet --frozen --inexact --compile-bytecode
-SOURCES := src tests bench hatch_build.py
+SOURCES := src tests bench docs_site hatch_build.py
 
 # Otherwise every process compiles all modules again, which is half of the time that it takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-slow test-nodes lint bench attack geo bots clean
+.PHONY: run test test-slow test-nodes lint bench attack docs geo bots clean
 
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
@@ -29,7 +30,7 @@ FILE ?=
 # The third is for test-nodes: it needs root, and minutes.
 SLOW = tests/journeys/test_pixels.py tests/browser/test_quickness.py tests/nodes
 
-test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.clickhouse-test
+test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.clickhouse-test .venv/.installed-docs
 	.venv/bin/pytest -q -n 2 --dist loadfile --no-loadscope-reorder \
 		$(or $(FILE),$(addprefix --ignore ,$(SLOW))) $(ARGS)
 
@@ -59,6 +60,9 @@ bench: .venv/.installed-test .venv/.tools-bench
 attack: .venv/.installed-test
 	.venv/bin/python -m bench.attacks $(ARGS)
 
+docs: .venv/.installed-docs
+	@.venv/bin/python -m docs_site $(ARGS)
+
 geo: .venv/.installed-run
 	@scripts/ensure 'test -r /usr/share/tor/geoip6' tor-geoipdb
 	@.venv/bin/python scripts/make-geo
@@ -67,8 +71,8 @@ bots: .venv/.installed-run
 	@.venv/bin/python scripts/refresh-bots
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist bench/out
-	find src tests bench -name __pycache__ -prune -exec rm -rf {} +
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist bench/out site
+	find $(SOURCES) -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/uv:
 	@scripts/make-venv
@@ -82,6 +86,11 @@ clean:
 .venv/.installed-test: uv.lock pyproject.toml | .venv/bin/uv
 	@$(SYNC)
 	@touch $@ .venv/.installed-run
+
+.venv/.installed-docs: uv.lock pyproject.toml | .venv/bin/uv
+	@echo "Installing what builds the documentation, once …"
+	@$(SYNC) --group docs
+	@touch $@
 
 .venv/.clickhouse-test: uv.lock pyproject.toml | .venv/bin/uv
 	@echo "Installing the ClickHouse engine for the tests, once (170 MB) …"

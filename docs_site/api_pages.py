@@ -1,0 +1,230 @@
+"""The reference of the HTTP API, as pages: one for each tag of the OpenAPI document."""
+
+import asyncio
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from waypost.commands.database import migrate_database
+from waypost.settings import Settings
+from waypost.web_app import open_full_app
+
+Schema = dict[str, Any]
+
+_BASE_URL = "https://go.example.com"
+_FORMATS = {
+    "uuid": "01a1fbb2-2855-72ee-8e77-c161c4205e89",
+    "date-time": "2026-11-20T02:56:16.123456Z",
+}
+_EXAMPLES = {
+    "title": "Pricing",
+    "short_url": f"{_BASE_URL}/spring",
+    "hostname": "go.example.com",
+    "name": "Spring",
+    "email": "ada@example.com",
+    "image_url": f"{_BASE_URL}/api/v1/qrcodes/01a1fbb2-2855-72ee-8e77-c161c4205e89/image/png?v=…&signature=…",
+    "svg_url": f"{_BASE_URL}/api/v1/qrcodes/01a1fbb2-2855-72ee-8e77-c161c4205e89/image/svg?v=…&signature=…",
+    "ip": "203.0.113.9",
+    "country": "DE",
+    "visitor_id": "9f2c51d07a3be844",
+    "referrer": "https://news.example/today",
+    "browser": "Firefox",
+    "platform": "Android",
+    "interval": "day",
+    "timezone": "UTC",
+    "secret": "whsec_…",
+    "prefix": "wp_3fa9",
+    "value": "DE",
+}
+"""Values of fields whose type does not suggest one."""
+
+
+def openapi() -> Schema:
+    """Return the document that a running service serves at /api/openapi.json."""
+    return asyncio.run(_openapi())
+
+
+async def _openapi() -> Schema:
+    with tempfile.TemporaryDirectory() as directory:
+        settings = Settings(data_dir=Path(directory), base_url=_BASE_URL, secret_key="documentation" * 3)
+        await migrate_database(settings)
+        async with (
+            open_full_app(settings) as web,
+            httpx.AsyncClient(transport=httpx.ASGITransport(web.app), base_url=_BASE_URL) as client,
+        ):
+            document: Schema = (await client.get("/api/openapi.json")).raise_for_status().json()
+            return document
+
+
+def api_pages(document: Schema) -> dict[str, str]:
+    """Return the pages by path."""
+    pages = {
+        f"reference/endpoints/{tag['name']}.md": _page(document, tag["name"], tag["x-displayName"], tag["description"])
+        for tag in document["tags"]
+    }
+    rows = [
+        f"| `{method.upper()} {path}` | [{operation['summary']}]({operation['tags'][0]}.md#{_anchor(operation)}) "
+        f"| {_scope(operation)} |"
+        for path, method, operation in _operations(document)
+    ]
+    about = document["info"]["description"]
+    index = ["# Endpoints", about, "| endpoint | | scope |\n|---|---|---|\n" + "\n".join(rows), _ABOUT_DOCUMENT]
+    return {"reference/endpoints/index.md": "\n\n".join(index) + "\n", **pages}
+
+
+_ABOUT_DOCUMENT = """These pages are generated from the OpenAPI document. A running service serves it at
+`/api/openapi.json`, and as an interactive page at `/docs`, both without sign-in."""
+
+
+def _operations(document: Schema) -> Iterator[tuple[str, str, Schema]]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield path, method, operation
+
+
+def _page(document: Schema, tag: str, title: str, about: str) -> str:
+    parts = [f"# {title}", about]
+    for path, method, operation in _operations(document):
+        if tag in operation["tags"]:
+            parts += _operation(document, path, method, operation)
+    return "\n\n".join(parts) + "\n"
+
+
+def _operation(document: Schema, path: str, method: str, operation: Schema) -> Iterator[str]:
+    yield f"## {operation['summary']} {{ #{_anchor(operation)} }}"
+    yield f"```http\n{method.upper()} {path}\n```"
+    yield f"Scope: {_scope(operation)}. {operation.get('description', '')}".strip()
+    if parameters := operation.get("parameters"):
+        yield "| parameter | in | type | |\n|---|---|---|---|\n" + "\n".join(
+            f"| `{each['name']}` | {each['in']} | {_type(document, each['schema'])} "
+            f"| {_sentence(each.get('description', ''), each['schema'])} |"
+            for each in parameters
+        )
+    if body := operation.get("requestBody"):
+        content = body["content"]["application/json"]
+        yield f"**Body**{'' if body.get('required') else ' (optional)'}, JSON or a form:"
+        yield _fields(document, content["schema"], is_body=True)
+        yield _json(content["example"])
+    yield from _responses(document, operation)
+
+
+def _responses(document: Schema, operation: Schema) -> Iterator[str]:
+    responses = {status: each for status, each in operation["responses"].items() if status != "default"}
+    yield "| status | meaning |\n|---|---|\n" + "\n".join(
+        f"| {status} | {_cell(each['description'])} |" for status, each in sorted(responses.items())
+    )
+    for status, response in responses.items():
+        schema = response.get("content", {}).get("application/json", {}).get("schema")
+        if status.startswith("2") and schema:
+            yield f"**Response** with status {status}:"
+            yield _json(_example(document, schema, ""))
+            yield from _returned(document, schema)
+
+
+def _returned(document: Schema, schema: Schema) -> Iterator[str]:
+    """Describe the fields of `data`, or of each of its items."""
+    data = _resolved(document, _resolved(document, schema)["properties"]["data"])
+    yield _fields(document, _resolved(document, data["items"]) if data.get("type") == "array" else data, is_body=False)
+
+
+def _fields(document: Schema, schema: Schema, *, is_body: bool) -> str:
+    required = schema.get("required", ()) if is_body else ()
+    rows = [
+        f"| `{name}`{' (required)' if name in required else ''} | {_type(document, field)} "
+        f"| {_sentence(field.get('description', ''), field)} |"
+        for name, field in schema["properties"].items()
+    ]
+    return "| field | type | |\n|---|---|---|\n" + "\n".join(rows)
+
+
+def _resolved(document: Schema, schema: Schema) -> Schema:
+    if "$ref" in schema:
+        return {**document["components"]["schemas"][schema["$ref"].rpartition("/")[2]], **schema}
+    return schema
+
+
+def _options(schema: Schema) -> list[Schema]:
+    return schema.get("anyOf") or [schema]
+
+
+def _type(document: Schema, schema: Schema) -> str:
+    names: list[str] = []
+    for option in _options(schema):
+        resolved = _resolved(document, option)
+        kinds = resolved.get("type", "string")
+        for kind in kinds if isinstance(kinds, list) else [kinds]:
+            if kind == "array":
+                names.append(f"array of {_type(document, resolved['items'])}")
+            elif resolved.get("format") and kind == "string":
+                names.append({"uuid": "UUID", "date-time": "time", "binary": "file"}.get(resolved["format"], "string"))
+            else:
+                names.append(kind)
+    return " or ".join(dict.fromkeys(names))
+
+
+def _sentence(description: str, schema: Schema) -> str:
+    """Return the description with the limits that the schema states."""
+    notes = [description]
+    values = [value for value in schema.get("enum", ()) if value is not None]
+    if values:
+        notes.append("one of " + ", ".join(f"`{value}`" for value in values))
+    if "default" in schema and schema["default"] is not None:
+        notes.append(f"default `{json.dumps(schema['default']).strip(chr(34))}`")
+    if "maxLength" in schema:
+        notes.append(f"at most {schema['maxLength']:,} characters")
+    if "maxItems" in schema:
+        notes.append(f"at most {schema['maxItems']:,}")
+    if "minimum" in schema and "maximum" in schema:
+        notes.append(f"{schema['minimum']} to {schema['maximum']}")
+    return _cell("; ".join(note for note in notes if note))
+
+
+def _example(document: Schema, schema: Schema, name: str) -> Any:  # noqa: PLR0911  # one for each kind
+    resolved = _resolved(document, _options(schema)[0])
+    kind = resolved.get("type", "string")
+    kind = kind[0] if isinstance(kind, list) else kind
+    if name in {"og_title", "og_description", "og_image", "error", "not_found_url", "root_url", "next_attempt_at"}:
+        return None
+    if kind == "object":
+        return {key: _example(document, each, key) for key, each in resolved.get("properties", {}).items()}
+    if kind == "array":
+        return [_example(document, resolved["items"], name)]
+    if resolved.get("enum"):
+        return resolved["enum"][0]
+    if kind in {"integer", "number"}:
+        return {"page": 1, "current_page": 1, "last_page": 1, "per_page": 15, "size": 512, "margin": 4}.get(name, 12)
+    if kind == "boolean":
+        return False
+    return _EXAMPLES.get(name) or _FORMATS.get(resolved.get("format", "")) or _request_example(document, name) or "…"
+
+
+def _request_example(document: Schema, name: str) -> Any:
+    for _, _, operation in _operations(document):
+        example = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example", {})
+        if example.get(name):
+            return example[name]
+    return None
+
+
+def _scope(operation: Schema) -> str:
+    if not operation["security"]:
+        return "none: the URL is signed"
+    scopes = operation["security"][0]["bearer"]
+    return f"`{scopes[0]}`" if scopes else "any key"
+
+
+def _anchor(operation: Schema) -> str:
+    anchor: str = operation["operationId"].replace("_", "-")
+    return anchor
+
+
+def _cell(text: str) -> str:
+    return text.replace("\n", " ").replace("|", "\\|")
+
+
+def _json(value: Any) -> str:
+    return "```json\n" + json.dumps(value, indent=2, ensure_ascii=False) + "\n```"

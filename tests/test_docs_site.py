@@ -1,0 +1,55 @@
+"""The documentation as it is built by `make docs`: without warnings, broken links, or anything from other hosts."""
+
+from pathlib import Path
+
+import pytest
+from architecture.code import ROOT
+
+yaml = pytest.importorskip("yaml", reason="`make test` installs what builds the documentation")
+pytest.importorskip("zensical", reason="`make test` installs what builds the documentation")
+
+from docs_site import check  # noqa: E402
+from docs_site.__main__ import build  # noqa: E402
+
+SITE_URL = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["site_url"]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site. Building fails with every warning and broken link."""
+    output = tmp_path_factory.mktemp("docs") / "site"
+    build(output)
+    return output
+
+
+def test_every_page_is_in_the_site_and_in_llms_txt(site: Path) -> None:
+    listed = (site / "llms.txt").read_text()
+    for path in (ROOT / "docs").rglob("*.md"):
+        name = path.relative_to(ROOT / "docs")
+        html = name.with_suffix(".html") if name.stem == "index" else name.with_suffix("") / "index.html"
+        assert (site / html).is_file()
+        assert f"({SITE_URL}{name})" in listed
+
+
+def test_lists_every_endpoint(site: Path) -> None:
+    page = (site / "reference" / "endpoints" / "links" / "index.html").read_text()
+    assert 'id="links-create"' in page
+    assert "destination_url" in page
+
+
+def test_the_check_finds_broken_links_and_other_hosts(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "index.html").write_text('<h1 id="top">A</h1><a href="../b/">B</a><a href="#top">top</a>')
+    (tmp_path / "index.html").write_text(
+        '<a href="a/#top">A</a><a href="a/#gone">A</a><a href="https://">?</a><a href="https://other.example/x">B</a>'
+        '<script src="https://cdn.example/x.js"></script><img src="a/x.png">'
+    )
+    (tmp_path / "site.css").write_text('@import "https://fonts.example/a.css";')
+    assert check.problems(tmp_path, SITE_URL) == [
+        "a/index.html: ../b/ leads nowhere",
+        "index.html: a/#gone has no such anchor",
+        "index.html: https:// is no URL",
+        "index.html: a/x.png leads nowhere",
+        "index.html: loads https://cdn.example/x.js from another host",
+        "site.css: loads from another host",
+    ]
