@@ -73,16 +73,23 @@ class Network:
     @contextmanager
     def inside(self, machine: str) -> Iterator[None]:
         """This thread, and those it starts, open their sockets there."""
-        before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-        try:
-            _enter(_NAMESPACES / self._name(machine))
+        with inside_namespace(_NAMESPACES / self._name(machine)):
             yield
-        finally:
-            _enter(Path(f"/proc/self/fd/{before}"))
-            os.close(before)
 
     def _name(self, machine: str) -> str:
         return f"{self._prefix}-{machine}"
+
+
+@contextmanager
+def inside_namespace(namespace: Path) -> Iterator[None]:
+    """This thread, and those it starts, open their sockets there."""
+    before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    try:
+        _enter(namespace)
+        yield
+    finally:
+        _enter(Path(f"/proc/self/fd/{before}"))
+        os.close(before)
 
 
 def _enter(namespace: Path) -> None:

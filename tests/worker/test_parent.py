@@ -125,6 +125,16 @@ def test_under_nohup_it_outlives_the_terminal(hang_up, start) -> None:
         assert int(ignored, 16) & 1 << signal.SIGHUP - 1
 
 
+def test_reports_its_state_to_systemd(start, tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.settimeout(20)
+        systemd.bind(str(tmp_path / "notify"))
+        service = start(NOTIFY_SOCKET=str(tmp_path / "notify"))
+        assert systemd.recv(100) == b"READY=1"
+        assert service.end() == 0
+        assert systemd.recv(100) == b"STOPPING=1"
+
+
 def test_what_died_is_started_again(start) -> None:
     service = start()
     web, worker = service.web(), service.worker()

@@ -127,6 +127,7 @@ class Parent:
                 os.waitpid(ended.si_pid, 0)
 
     def _stop(self) -> None:
+        notify_systemd("STOPPING=1")
         for process in self._running():
             process.terminate()
         deadline = time.monotonic() + KILL_TIMEOUT
@@ -215,7 +216,16 @@ def serve(host: str, port: int, *, tls_port: int, workers: int, role: str, app: 
     if role == "all":
         children.append(Child("worker", [*_NICE, *child_command("worker", *common)], (parent_pipe,)))
     log("info", "processes started", host=host, port=port, role=role, processes=len(children), pid=os.getpid())
+    notify_systemd("READY=1")  # connections wait until a web process accepts them
     return Parent(children).run()
+
+
+def notify_systemd(state: str) -> None:
+    """Report to systemd, if it started this process as `Type=notify`."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if address:
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+            notify.sendto(state.encode(), address.replace("@", "\0", 1) if address[0] == "@" else address)
 
 
 def _welcome_token() -> int:
