@@ -7,12 +7,16 @@ import re
 import shutil
 import ssl
 import subprocess
+import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from http.server import HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from uuid import UUID
 
+import httpx
 import pytest
 import trustme
 from architecture.code import ROOT
@@ -192,6 +196,22 @@ def test_accepts_what_the_service_sends(verify: Verify, received: tuple[bytes, b
     [signed] = re.findall(r"^x-signature: (.*)\r$", head.decode(), re.MULTILINE | re.IGNORECASE)
     parsed = json.dumps(json.loads(body)).encode()
     assert verify([(SECRET, signed, body), (SECRET, signed, parsed)], tmp_path) == [True, False]
+
+
+def test_the_receiver_prints_signed_deliveries_and_refuses_others(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SECRET", SECRET)
+    names: dict[str, Any] = {"__name__": "receiver"}
+    exec(f"{block('python')}\n{block('py')}", names)
+    names["time"] = SimpleNamespace(time=lambda: NOW)
+    with HTTPServer(("127.0.0.1", 0), names["Receiver"]) as server:
+        threading.Thread(target=server.serve_forever).start()
+        url = f"http://127.0.0.1:{server.server_port}/"
+        statuses = [httpx.post(url, content=BODY, headers={"X-Signature": text}).status_code for text in (SIGNED, "x")]
+        server.shutdown()
+    assert statuses == [204, 400]
+    assert capfd.readouterr().out == "01a1 link.created {'title': 'x'}\n"
 
 
 def test_the_example_is_consistent() -> None:
