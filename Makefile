@@ -30,7 +30,7 @@ FILE ?=
 # The third is for test-nodes: it needs root, and minutes.
 SLOW = tests/journeys/test_pixels.py tests/browser/test_quickness.py tests/nodes
 
-test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.clickhouse-test .venv/.installed-docs
+test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.clickhouse-test .venv/.installed-docs .venv/.installed-deployments
 	.venv/bin/pytest -q -n 2 --dist loadfile --no-loadscope-reorder \
 		$(or $(FILE),$(addprefix --ignore ,$(SLOW))) $(ARGS)
 
@@ -95,6 +95,11 @@ clean:
 .venv/.clickhouse-test: uv.lock pyproject.toml | .venv/bin/uv
 	@echo "Installing the ClickHouse engine for the tests, once (170 MB) …"
 	@$(SYNC) --group clickhouse-server
+	@touch $@
+
+# What checks the files of deploy/ and compose.yaml.
+.venv/.installed-deployments: uv.lock pyproject.toml | .venv/bin/uv
+	@$(SYNC) --group deployments
 	@touch $@
 
 .venv/.tools-test: Makefile | .venv/bin/uv
