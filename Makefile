@@ -6,6 +6,7 @@
 # make bench       benchmarks; prints one table and writes docs/design/benchmarks.md
 # make attack      attacks a started service, measures what others notice, writes the table in docs/design/security.md
 # make docs        builds the documentation into site/ and checks its links
+# make diagrams    draws the diagrams of the documentation again, after a change of docs/diagrams/*.dot
 # make geo         rebuilds the bundled country data from Debian's tor-geoipdb
 # make bots        refreshes the copied lists of bots and prints what changed
 # make clean       removes what the others made, but never the data
@@ -17,7 +18,7 @@ SOURCES := src tests bench docs_site hatch_build.py
 # Otherwise every process compiles all modules again, which is half of the time that it takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-slow test-nodes lint bench attack docs geo bots clean
+.PHONY: run test test-slow test-nodes lint bench attack docs diagrams geo bots clean
 
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
@@ -62,6 +63,10 @@ attack: .venv/.installed-test
 
 docs: .venv/.installed-docs
 	@.venv/bin/python -m docs_site $(ARGS)
+
+diagrams: .venv/.installed-run
+	@scripts/ensure 'command -v dot' graphviz
+	@.venv/bin/python scripts/draw-diagrams
 
 geo: .venv/.installed-run
 	@scripts/ensure 'test -r /usr/share/tor/geoip6' tor-geoipdb

@@ -21,7 +21,7 @@ ROOT_PAGES = {
 
 _FENCE = re.compile(r"^ *```.*?^ *```$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"(\]\()([^)\s]+)(\))")
-_DIAGRAM = re.compile(r"^!\[([^\]]*)\]\(([^)\s]+/diagrams/[\w-]+\.svg)\)$", re.MULTILINE)
+_DIAGRAM = re.compile(r"^!\[([^\]]*)\]\(((?:[^)\s]+/)?diagrams/[\w-]+\.svg)\)$", re.MULTILINE)
 
 Nav = list[Any]
 

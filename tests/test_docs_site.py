@@ -1,5 +1,6 @@
 """The documentation as it is built by `make docs`: without warnings, broken links, or anything from other hosts."""
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,14 @@ def test_lists_every_endpoint(site: Path) -> None:
     page = (site / "reference" / "endpoints" / "links" / "index.html").read_text()
     assert 'id="links-create"' in page
     assert "destination_url" in page
+
+
+def test_diagrams_are_drawn_from_their_sources() -> None:
+    sources = list((ROOT / "docs" / "diagrams").glob("*.dot"))
+    assert len(sources) > 3
+    for source in sources:
+        digest = sha256(source.read_bytes()).hexdigest()[:16]
+        assert f'data-source="{digest}"' in source.with_suffix(".svg").read_text(), "run: make diagrams"
 
 
 def test_the_check_finds_broken_links_and_other_hosts(tmp_path: Path) -> None:
