@@ -169,6 +169,29 @@ def qr(
     )
 
 
+@app.command
+@with_settings
+async def demo(settings: "Settings", *, remove: FlagOption = False, json: JsonOption = False) -> None:
+    """Create an account with 60 links and invented visits of 90 days, to look at. Nothing of it is ever sent.
+
+    Parameters
+    ----------
+    remove
+        Delete the account with all of its data.
+
+    """
+    from waypost.commands import demo, output
+
+    if remove:
+        await demo.remove(settings)
+        say("The demo account and its data are deleted.")
+        return
+    say("Creating the demo account, which takes some seconds …")
+    created = await demo.create(settings)
+    output.write(created, as_json=json)
+    say("Open the sign-in link within 15 minutes, while the service runs. Remove the account: waypost demo --remove")
+
+
 @domain.command(name="list")
 @with_settings
 async def list_domains(settings: "Settings", *, json: JsonOption = False) -> None:

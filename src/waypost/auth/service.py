@@ -28,11 +28,12 @@ async def create_account(
     now: datetime,
     trial_days: int,
     password_hash: str | None = None,
+    account_id: UUID | None = None,
 ) -> Account:
     email = rules.normalize_email(email)
     rules.check_account(email, name)
     initial_plan = rules.build_plan(plan, now=now, trial_ends_at=None, trial_days=trial_days)
-    account = Account(new_id(), email, name, initial_plan, now, now, now)
+    account = Account(account_id or new_id(), email, name, initial_plan, now, now, now)
     try:
         async with db.write() as tx:
             await store.add_account(tx, account, password_hash)

@@ -13,7 +13,7 @@ from waypost.commands.key_check import check_key
 from waypost.database import Database
 from waypost.kit.errors import WaypostError
 from waypost.redirect.spool import UnknownFormat, bytes_of, is_finished, read_lines, segments
-from waypost.resources.clicks.work import new_drainer
+from waypost.resources.clicks.work import intake_settings, new_drainer
 from waypost.secret_key import with_existing_key
 from waypost.settings import Settings
 
@@ -57,7 +57,7 @@ async def drain(settings: Settings, db: Database, directory: Path) -> DrainedSpo
     names = {path.name for path in segments(directory)}
     size = sum(bytes_of(segments(directory)))
     async with AsyncExitStack() as stack:
-        drainer = new_drainer(own, db, directory, stack)
+        drainer = new_drainer(own, db, directory, intake_settings(own), stack)
         drainer.keeps_positions = True
         while drainer.drained_bytes < size and await drainer.step():  # a running node adds visits all the time
             pass

@@ -89,6 +89,12 @@ class AccountDeletion:
         async with self.db.write() as tx:
             await jobs.enqueue(tx, JOB, payload, now=now, run_at=run_at, account_id=job.account_id)
 
+    async def delete_now(self, account_id: UUID) -> None:
+        """Delete everything without jobs, for an account whose links nobody visits meanwhile."""
+        for delete in (self._delete_public_data, self._delete_clicks, self._delete_rows):
+            async for _ in delete(account_id):
+                pass
+
     async def _delete_public_data(self, account_id: UUID) -> AsyncGenerator[None, None]:
         """Delete links, pixels, webhooks and domains."""
         async for _ in links_of_account.delete_account_data(

@@ -21,7 +21,7 @@ from waypost.worker.run import WorkerParts
 def worker_parts(settings: Settings, db: Database, stack: AsyncExitStack) -> WorkerParts:
     if settings.clickhouse_url:
         return _clickhouse_worker_parts(settings, db, stack)
-    drainer = new_drainer(settings, db, settings.data_dir / "spool", stack)
+    drainer = new_drainer(settings, db, settings.data_dir / "spool", intake_settings(settings), stack)
     retention, top_values = Retention(db, settings.click_retention_days, clock=now), TopValuesRefresher(db, clock=now)
     return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), (3600, retention.step), (3600, top_values.step)])
 
@@ -33,14 +33,15 @@ def _clickhouse_worker_parts(settings: Settings, db: Database, stack: AsyncExitS
 
     store = new_clickhouse_store(settings)
     stack.push_async_callback(store.close)
-    drainer = new_drainer(settings, db, settings.data_dir / "spool", stack)
+    drainer = new_drainer(settings, db, settings.data_dir / "spool", intake_settings(settings), stack)
     visitors = VisitorCounter(db, store.client, clock=now)
     retention = ClickHouseRetention(db, store.client, settings.click_retention_days, clock=now)
     return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), (3600, visitors.step), (3600, retention.step)])
 
 
-def new_drainer(settings: Settings, db: Database, spool: Path, stack: AsyncExitStack) -> Drainer:
-    intake = _intake_settings(settings)
+def new_drainer(
+    settings: Settings, db: Database, spool: Path, intake: IntakeSettings, stack: AsyncExitStack
+) -> Drainer:
     if settings.clickhouse_url:
         from waypost.resources.clicks.clickhouse.drain import ClickHouseDrainer  # noqa: PLC0415
 
@@ -53,7 +54,7 @@ def new_drainer(settings: Settings, db: Database, spool: Path, stack: AsyncExitS
     return drainer
 
 
-def _intake_settings(settings: Settings) -> IntakeSettings:
+def intake_settings(settings: Settings) -> IntakeSettings:
     return IntakeSettings(
         settings.trusted_proxies,
         settings.ip_privacy,

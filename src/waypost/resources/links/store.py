@@ -78,6 +78,11 @@ async def release_slug(tx: Tx, slug: str) -> None:
     await tx.execute(update(slugs).where(slugs.c.slug == slug).values(link_id=None))
 
 
+async def delete_slugs(tx: Tx, account_id: UUID) -> None:
+    """Let others use the slugs of a deleted account. Only for links that nobody has printed: see `waypost demo`."""
+    await tx.execute(delete(slugs).where(slugs.c.account_id == account_id))
+
+
 async def find_slug_owner(tx: Tx | PointRead, slug: str) -> tuple[UUID, UUID | None] | None:
     """Return the account that has the slug, and the link that uses it; None if the slug was never used."""
     row = (await tx.execute(select(slugs.c.account_id, slugs.c.link_id).where(slugs.c.slug == slug))).one_or_none()
