@@ -33,8 +33,26 @@ def write(path: Path, text: str) -> None:
 
 def replace(path: Path, content: bytes) -> None:
     """Replace the file atomically, or create it. Raise OSError."""
-    with _draft(path) as (draft, file):
+    with replacing(path) as file:
         file.write(content)
+
+
+def reserve(directory: Path, size: int) -> None:
+    """Raise OSError if a file of `size` bytes cannot be created in the directory."""
+    path = directory / f".space.{secrets.token_hex(4)}"
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.posix_fallocate(fd, 0, size)
+    finally:
+        os.close(fd)
+        path.unlink()
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that replaces another, or gets its name, once it is complete. Raise OSError."""
+    with _draft(path) as (draft, file):
+        yield file
         _sync(file)
         draft.replace(path)
 

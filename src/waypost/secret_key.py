@@ -1,6 +1,7 @@
 """The secret key, which encrypts and derives other keys: the operator's, or one created at the first start."""
 
 import contextlib
+import errno
 import hmac
 import os
 import secrets
@@ -12,6 +13,10 @@ from waypost import private_files
 from waypost.settings import Settings, SettingsError
 
 FILE = "secret.key"
+_DATABASE = ("waypost.db", "waypost.db-wal", "waypost.db-shm", "waypost.db-lock", "waypost.db-callers")
+_ENTRIES = (*_DATABASE, FILE, "spool", "run", "media", "mail", "cache")
+"""Of the data directory, which a command that root ran may have created. A mounted one has others, too."""
+_MIN_SPACE = 2 << 20  # bytes
 MIN_LENGTH = 32
 """Characters: the length of `openssl rand -hex 16`. Keys created here have 64."""
 
@@ -60,32 +65,43 @@ def secret_text(settings: Settings) -> str:
 
 
 def make_data_dir(path: Path) -> None:
+    """Raise SettingsError if it cannot be created, and if its file system is full."""
     try:
         private_files.make_directory(path)
     except OSError as error:
         raise SettingsError(f"WAYPOST_DATA_DIR: {path} cannot be created: {error.strerror}") from None
+    try:
+        private_files.reserve(path, _MIN_SPACE)
+    except OSError as error:
+        is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+        advice = "its file system is full. Free some space, then start again" if is_full else error.strerror
+        raise SettingsError(f"WAYPOST_DATA_DIR: {path} cannot be used: {advice}") from None
 
 
 def check_data_dir(path: Path) -> None:
-    """Raise SettingsError if it can be neither used nor created. Change nothing."""
+    """Raise SettingsError if it can be neither used nor created, or if files in it cannot be used. Change nothing."""
     absolute = path.absolute()
     existing = next(parent for parent in (absolute, *absolute.parents) if os.path.lexists(parent))
     if not existing.is_dir():
         raise SettingsError(f"WAYPOST_DATA_DIR: {path} cannot be used: {existing} is not a directory")
     if not os.access(existing, os.R_OK | os.W_OK | os.X_OK):
         raise SettingsError(f"WAYPOST_DATA_DIR: {path} cannot be used: {_why_not_writable(existing, absolute)}")
+    for name in _ENTRIES:
+        entry = path / name
+        if entry.exists() and not os.access(entry, os.R_OK if name == FILE else os.R_OK | os.W_OK):
+            raise SettingsError(f"WAYPOST_DATA_DIR: {path} cannot be used: {_why_not_writable(entry, absolute)}")
 
 
-def _why_not_writable(directory: Path, wanted: Path) -> str:
-    """Return the reason and the command that helps. `directory` exists, `wanted` is in it, or is the same."""
-    if os.statvfs(directory).f_flag & os.ST_RDONLY:
-        return f"the file system of {directory} is read-only"
+def _why_not_writable(existing: Path, data_dir: Path) -> str:
+    """Return the reason and the command that helps. `data_dir` is the data directory."""
+    if os.statvfs(existing).f_flag & os.ST_RDONLY:
+        return f"the file system of {existing} is read-only. Mount it writable, or choose another directory"
     user, group = os.getuid(), os.getgid()
-    reason = f"{directory} is not writable for user {user}. As root, run: "
-    if directory != wanted:
-        return f"{reason}install -d -m 700 -o {user} -g {group} {wanted}"
-    mounted = " (in a container: on the host, with the directory mounted there)" if directory.is_mount() else ""
-    return f"{reason}chown -R {user}:{group} {wanted}{mounted}"
+    reason = f"{existing} is not {'readable' if existing.name == FILE else 'writable'} for user {user}. As root, run: "
+    if not data_dir.is_dir():
+        return f"{reason}install -d -m 700 -o {user} -g {group} {data_dir}"
+    mounted = " (in a container: on the host, with the directory mounted there)" if data_dir.is_mount() else ""
+    return f"{reason}chown -R {user}:{group} {data_dir}{mounted}"
 
 
 def check(settings: Settings) -> None:

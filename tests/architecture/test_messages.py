@@ -58,7 +58,7 @@ def is_in_source(message: str) -> bool:
 
 
 def test_finds_messages_and_events() -> None:
-    assert is_in_source("Port … on … is in use by another program. Stop it, or choose another port with ….")
+    assert is_in_source("Port … on … is in use by another program. …")
     assert not is_in_source("Port … on … is used by another program.")
     assert {"visits dropped", "change feed disconnected", "process died, restarting"} <= EVENTS
     assert {"visits dropped", "The database … cannot be used: …", "… does not resolve: …"} <= set(quoted(PAGE))

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import func, select, text
 
 from waypost import private_files, secret_key
+from waypost.commands.clock_check import ClockWrong, check_clock, find_lead, read_newest_ids
 from waypost.commands.database import open_clickhouse_store
 from waypost.commands.key_check import check_key
 from waypost.database import Database, Tx
@@ -71,7 +72,7 @@ async def examine(
         findings.append(_countries(settings, now))
     if settings.secret_files:
         findings.append(_secret_files(settings.secret_files))
-    findings.append(_clock(settings))
+    findings.append(_clock(settings, now))
     if is_valid("base_url"):
         findings += await _reachability(settings, is_ca_file_valid=is_valid("outbound_ca_file"))
     if is_valid("data_dir", "database_url", "click_retention_days"):
@@ -252,8 +253,13 @@ def _countries(settings: Settings, now: Clock) -> Finding:
     return Finding("countries", "ok", message)
 
 
-def _clock(settings: Settings) -> Finding:
+def _clock(settings: Settings, now: Clock) -> Finding:
     """Check that existing files are not in the future, as they are after the clock was set back."""
+    try:
+        check_clock(now())
+    except ClockWrong as error:
+        problem, _, advice = error.details.partition(". ")
+        return Finding("clock", "failed", problem, advice)
     newest = max((path.stat().st_mtime for path in [settings.data_dir, Path(__file__)] if path.exists()), default=0.0)
     ahead = newest - time.time()
     if ahead > _MAX_SKEW:
@@ -313,6 +319,10 @@ async def _database_findings(db: Database, settings: Settings, now: Clock) -> As
         yield Finding("schema", "warning", f"is {present} of a newer version, and works with {newest}", advice)
     else:
         yield Finding("schema", "ok", newest)
+    if lead := find_lead(await read_newest_ids(db), now()):
+        hours = round(lead / timedelta(hours=1))
+        advice = "Synchronize it (NTP). If it is right now, it was ahead before: sorted lists begin with those rows."
+        yield Finding("stored times", "warning", f"the newest row is {hours} hours ahead of the clock", advice)
     yield await _key_of_secrets(db, settings)
     async with db.read() as tx:
         yield await (_sqlite(tx) if db.dialect == "sqlite" else _postgresql(tx))

@@ -5,16 +5,20 @@ import contextlib
 import os
 import signal
 import sqlite3
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from waypost import metrics
+from waypost.commands.clock_check import NEWEST_IDS, check_clock, find_lead
 from waypost.commands.settings_check import load_settings
+from waypost.kit.clock import now
 from waypost.kit.errors import Invalid, Problems
 from waypost.secret_key import fingerprints, make_data_dir, with_existing_key
 from waypost.settings import PREFIX, Settings, read
-from waypost.worker.parent import all_addresses, parent_command
+from waypost.worker.parent import all_addresses, log, parent_command
 
 APP = "waypost.app"
 _MIGRATIONS = Path(__file__).parents[1] / "database" / "migrations" / "versions"
@@ -47,9 +51,11 @@ def start(
         raise Invalid({"--tls-port": ["This has no effect without --tls."]})
     if https_port == http_port:
         raise Invalid({"--tls-port": [f"HTTP uses port {http_port}: choose another port for one of the two."]})
+    check_clock(now())
     make_data_dir(settings.data_dir)
     if not (_is_known_current(settings) and _has_known_key(settings)):  # imports are late: usually all is prepared
         asyncio.run(_prepare(settings, role))
+    _warn_if_clock_is_behind(settings)
     metrics.reset_counters(settings.data_dir)
     command = parent_command(
         _default_host(settings, role) if host is None else host,
@@ -128,6 +134,13 @@ async def _prepare(settings: Settings, role: str) -> None:
         await migrate_database(settings)
     async with open_database(settings) as db:
         await prepare_key(db, settings, role)
+
+
+def _warn_if_clock_is_behind(settings: Settings) -> None:
+    """Only on SQLite, whose clock is this machine's; `waypost doctor` also compares with PostgreSQL."""
+    ids = [UUID(bytes=id_) for query in NEWEST_IDS for id_ in _select(settings, query)]
+    if lead := find_lead(ids, now()):
+        log("warning", "clock is behind the newest stored row", hours=round(lead / timedelta(hours=1)))
 
 
 def _is_known_current(settings: Settings) -> bool:

@@ -23,11 +23,12 @@ def read_settings(**overrides: Any) -> tuple[Settings, list[SettingProblem]]:
     settings, problems = read(**overrides)
     invalid = {problem.setting for problem in problems}
     for name, check in _checks(settings):
-        if name in invalid:
+        if name in invalid or (name == "secret_key" and "data_dir" in invalid):
             continue
         try:
             check()
         except SettingsError as error:
+            invalid.add(name)
             problems.append(SettingProblem(name, str(error)))
     return settings, problems
 

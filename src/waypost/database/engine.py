@@ -50,6 +50,16 @@ Tx = AsyncConnection
 """An open transaction, from `read()` or `write()`. Its user neither commits nor rolls back."""
 
 
+_DAMAGED = ". The file is damaged: stop the service, keep a copy of the file, and restore the last backup"
+_SQLITE_ADVICE = {
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_NOTADB: _DAMAGED,
+    sqlite3.SQLITE_FULL: ". Free some space on its file system",
+    sqlite3.SQLITE_READONLY: ". Make it and its directory writable for the user that runs the service",
+}
+"""By SQLite's primary result code."""
+
+
 class DatabaseUnavailable(Unavailable):
     """The database cannot be used right now. Try again in a moment."""
 
@@ -61,7 +71,8 @@ class DatabaseUnavailable(Unavailable):
     def details(self) -> str:
         """Location and cause, in one line."""
         cause = getattr(self.__cause__, "orig", None) or self.__cause__
-        return f"The database {self.location} cannot be used: {' '.join(str(cause).split())}"
+        advice = _SQLITE_ADVICE.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF, "")
+        return f"The database {self.location} cannot be used: {' '.join(str(cause).split())}{advice}"
 
 
 class PointRead:

@@ -60,7 +60,10 @@ def refuse_unknown(revision: str | None) -> None:
     if revision is None or revision in revisions():
         return
     if revision > newest():
-        raise SchemaUnknown(f"The database has schema {revision} of a newer version of Waypost: run that version.")
+        raise SchemaUnknown(
+            f"The database has schema {revision} of a newer version of Waypost: run that version."
+            " There is no downgrade; to go back, restore the backup from before the upgrade."
+        )
     raise SchemaUnknown(
         f"The database has schema {revision}, which is too old for this version: run `waypost migrate` of commit"
         f" {_LAST_BEFORE_BASELINE} first, then start this version again."

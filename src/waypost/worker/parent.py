@@ -25,6 +25,7 @@ _RESTART_DELAYS = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0)
 _NICE = ("nice", "-n", "5")  # redirects and the start of web processes get a shared core first
 PORT_TIMEOUT = 5.0  # seconds to wait for the port: children of a killed parent release it within this time
 _BACKLOG = 2048
+_CAPABILITY = "AmbientCapabilities=CAP_NET_BIND_SERVICE"
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -187,10 +188,12 @@ def _bind(host: str, port: int) -> socket.socket:
 
 def _explain(error: OSError, host: str, port: int, option: str) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"Port {port} on {host} is in use by another program. Stop it, or choose another port with {option}."
+        advice = f"Stop it, or choose another port with {option}. As root, this shows it: ss -ltnp 'sport = :{port}'"
+        return f"Port {port} on {host} is in use by another program. {advice}"
     if error.errno == errno.EACCES:
-        return f"Port {port} needs privileges that this user does not have. Choose a port above 1023 with {option}."
-    return f"Cannot listen on {host} port {port}: {error.strerror}."
+        advice = f"Choose a port above 1023 with {option}, or allow it: in a systemd unit, {_CAPABILITY}"
+        return f"Port {port} needs privileges that this user does not have. {advice}"
+    return f"Cannot listen on {host} port {port}: {error.strerror}. Correct --host: 0.0.0.0 means all addresses."
 
 
 def serve(host: str, port: int, *, tls_port: int, workers: int, role: str, app: str, welcome: bool) -> int:

@@ -81,13 +81,8 @@ async def _first_start(settings: Settings, db: Database) -> str:
     if sys.stdout.isatty():
         return await _create_owner(settings, db)
     path = settings.data_dir.absolute() / FILE
-    private_files.write(path, "")  # fails before the key is created, not after
-    try:
-        message = await _create_owner(settings, db)
-    except Conflict:
-        path.unlink()
-        raise
-    private_files.write(path, message)
+    with private_files.replacing(path) as file:  # fails before the key is created, not after
+        file.write((await _create_owner(settings, db)).encode())
     return _IN_FILE.format(base_url=settings.base_url, owner=OWNER, path=path)
 
 
