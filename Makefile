@@ -3,6 +3,7 @@
 # make test-slow   kill loops, journeys, property tests, pages and scans of QR codes in full, a million visits in each store
 # make test-nodes  three nodes, PostgreSQL and ClickHouse in network namespaces, with faults: `make test-nodes MINUTES=30`
 # make lint        ruff, mypy and the import contracts
+# make dist        wheel, source distribution, software bill of materials and checksums in dist/: same commit, same bytes
 # make bench       benchmarks; prints one table and writes docs/design/benchmarks.md
 # make attack      attacks a started service, measures what others notice, writes the table in docs/design/security.md
 # make docs        builds the documentation into site/ and checks its links
@@ -18,7 +19,7 @@ SOURCES := src tests bench docs_site hatch_build.py
 # Otherwise every process compiles all modules again, which is half of the time that it takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-slow test-nodes lint bench attack docs diagrams geo bots clean
+.PHONY: run test test-slow test-nodes lint dist bench attack docs diagrams geo bots clean
 
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
@@ -54,6 +55,9 @@ lint: .venv/.installed-test
 	.venv/bin/ruff format --check $(SOURCES)
 	.venv/bin/mypy
 	.venv/bin/lint-imports
+
+dist: .venv/.installed-test
+	UV_PYTHON_DOWNLOADS=never PATH="$(CURDIR)/.venv/bin:$$PATH" scripts/build-dist dist
 
 bench: .venv/.installed-test .venv/.tools-bench
 	.venv/bin/python -m bench $(ARGS)

@@ -1,4 +1,4 @@
-"""Writes the commit into wheels and source distributions, as `waypost/commit.txt`. A checkout asks git instead."""
+"""Writes the commit into wheels, as `waypost/commit.txt`. Source distributions have it as `commit.txt`."""
 
 import os
 import runpy
@@ -11,24 +11,19 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 class CommitHook(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        package = Path(self.root, "src", "waypost")
-        if version == "editable" or (package / "commit.txt").exists():  # a source distribution has the file
+        if version == "editable":  # the checkout may change: version.py asks git
             return
-        # without .git, as in an image's build, whoever builds knows the commit
-        commit = os.environ.get("SOURCE_COMMIT", "")[:12] or ask_git(package)
-        self.written = TemporaryDirectory()
-        file = Path(self.written.name, "commit.txt")
-        file.write_text(f"{commit}\n")
-        parent = "src/waypost" if self.target_name == "sdist" else "waypost"
-        build_data["force_include"][str(file)] = f"{parent}/commit.txt"
-
-    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
-        if hasattr(self, "written"):
-            self.written.cleanup()
+        root = Path(self.root)
+        path = root / "commit.txt"
+        if not path.exists():  # this is not a source distribution
+            self.directory_of_commit = TemporaryDirectory()  # until the build has ended
+            path = Path(self.directory_of_commit.name, "commit.txt")
+            # without .git, as in an image's build, whoever builds says it
+            path.write_text(f"{os.environ.get('SOURCE_COMMIT', '')[:12] or ask_git(root)}\n")
+        build_data["force_include"][str(path)] = "commit.txt" if self.target_name == "sdist" else "waypost/commit.txt"
 
 
-def ask_git(package: Path) -> str:
-    checkout = package.parents[1]
-    if not (checkout / ".git").exists():
+def ask_git(root: Path) -> str:
+    if not (root / ".git").exists():
         return ""
-    return runpy.run_path(str(package / "version.py"))["checked_out_commit"](checkout)
+    return runpy.run_path(str(root / "src/waypost/version.py"))["checked_out_commit"](root)
