@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "waypost"
 MIGRATIONS = PACKAGE / "database" / "migrations" / "versions"
-FOREIGN = {".venv", "node_modules", "data"}
+FOREIGN = {".venv", "node_modules", "data", "site"}
 
 
 def sources() -> list[Path]:

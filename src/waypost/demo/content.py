@@ -29,7 +29,7 @@ UTM: Mapping[Channel, tuple[str, str]] = {
 
 DAYS = 90
 SITE = "https://example.com"
-"""Destinations. The site exists, so that whoever follows a link gets a page."""
+"""Destinations. The site exists, so that the person who follows a link gets a page."""
 CAMPAIGNS, TRAILS, PENDING = "go.larkspur.example", "trail.larkspur.example", "shop.larkspur.example"
 HOSTNAMES = (CAMPAIGNS, TRAILS, PENDING)
 
