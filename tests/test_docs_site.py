@@ -2,6 +2,7 @@
 
 from hashlib import sha256
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from architecture.code import ROOT
@@ -11,6 +12,8 @@ pytest.importorskip("zensical", reason="`make test` installs what builds the doc
 
 from docs_site import check  # noqa: E402
 from docs_site.__main__ import build  # noqa: E402
+from waypost.settings import Settings  # noqa: E402
+from waypost.web.dashboard import documentation  # noqa: E402
 
 SITE_URL = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["site_url"]
 
@@ -30,6 +33,14 @@ def test_every_page_is_in_the_site_and_in_llms_txt(site: Path) -> None:
         html = name.with_suffix(".html") if name.stem == "index" else name.with_suffix("") / "index.html"
         assert (site / html).is_file()
         assert f"({SITE_URL}{name})" in listed
+
+
+def test_the_dashboard_links_to_existing_pages(site: Path) -> None:
+    assert str(Settings().docs_url) == SITE_URL
+    linked = [urlsplit(page) for _, page in documentation.PAGES]
+    for page in linked:
+        html = (site / page.path / "index.html").read_text()
+        assert not page.fragment or f'id="{page.fragment}"' in html
 
 
 def test_lists_every_endpoint(site: Path) -> None:

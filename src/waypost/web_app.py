@@ -40,7 +40,9 @@ async def open_full_app(
         flushing = asyncio.create_task(every(5, guard.flush))
         stack.push_async_callback(cancel, [flushing])
         assets = Assets()
-        views = Views(web_wiring.TEMPLATES, assets, base_url=settings.base_url, clock=clock)
+        views = Views(
+            web_wiring.TEMPLATES, assets, base_url=settings.base_url, docs_url=_docs_url(settings), clock=clock
+        )
         auth = _session_auth(settings, db, limiters, clock)
         deps = web_wiring.resource_deps(settings, db, limiters, feed, clock)
         endpoints = web_wiring.endpoints(
@@ -54,6 +56,10 @@ async def open_full_app(
         app = redirects.app(settings, _app_router(settings, api, dashboard))
         read_gauges = [*redirects.read_gauges, limiters.gauges]
         yield WebProcess(app, redirects.state, db, [redirects.task, flushing], read_gauges)
+
+
+def _docs_url(settings: Settings) -> str | None:
+    return f"{str(settings.docs_url).rstrip('/')}/" if settings.docs_url else None
 
 
 def _session_auth(settings: Settings, db: Database, limiters: RateLimiters, clock: Clock) -> SessionAuth:

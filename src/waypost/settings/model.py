@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
+    AnyHttpUrl,
     AnyUrl,
     BaseModel,
     BeforeValidator,
@@ -106,6 +107,9 @@ class Settings(BaseModel):
     click_retention_days: int | None = Field(None, ge=1, le=100_000)
     routes_in_memory: int = Field(250_000, ge=1_000)
     spool_limit_mb: int = Field(4_096, ge=64)
+    docs_url: Annotated[AnyHttpUrl | None, BeforeValidator(_none_if_empty)] = AnyHttpUrl(
+        "https://waypost.github.io/waypost/"
+    )
     _secret_files: dict[str, Path] = PrivateAttr(default_factory=dict)
 
     @field_validator("data_dir", mode="before")

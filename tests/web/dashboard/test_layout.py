@@ -29,6 +29,13 @@ async def test_compresses_pages_if_the_client_accepts_gzip(place: WebApp, accept
     assert "Overview" in page.text
 
 
+async def test_links_to_the_documentation_of_the_page(place: WebApp) -> None:
+    ada = await place.browser("ada@example.com")
+    for path, about in (("/domains", "guides/domains/#dns-records"), ("/account", "guides/dashboard/#sign-in")):
+        url = f"https://waypost.github.io/waypost/{about}"
+        assert f'<a href="{url}" target="_blank" rel="noreferrer">' in (await ada.get(path)).text
+
+
 async def test_redirects_to_sign_in_and_back(place: WebApp) -> None:
     nobody = await place.browser()
     assert (await nobody.get("/")).headers["location"] == "/login"

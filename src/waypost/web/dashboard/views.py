@@ -17,6 +17,7 @@ from waypost.kit.errors import WaypostError
 from waypost.serving.status import headers_of, status_of
 from waypost.web.dashboard import filters
 from waypost.web.dashboard.assets import Assets
+from waypost.web.dashboard.documentation import page_about
 from waypost.web.dashboard.forms import Form
 
 HEADERS = {
@@ -35,8 +36,13 @@ _LEVEL = 4  # 10 % larger than the best level, in a third of the time
 
 
 class Views:
-    def __init__(self, resources: Mapping[str, str], assets: Assets, *, base_url: str, clock: Clock) -> None:
-        """`resources`: prefix of template names (`links/list.html`) to the package that has `templates`."""
+    def __init__(
+        self, resources: Mapping[str, str], assets: Assets, *, base_url: str, docs_url: str | None, clock: Clock
+    ) -> None:
+        """`resources`: prefix of template names (`links/list.html`) to the package that has `templates`.
+
+        `docs_url` ends with a slash. Without it, pages do not link to the documentation.
+        """
         loaders = {name: PackageLoader(package) for name, package in resources.items()}
         self._environment = Environment(
             loader=PrefixLoader({"frame": PackageLoader("waypost.web.dashboard"), **loaders}),
@@ -48,7 +54,7 @@ class Views:
         )
         # filters, because Jinja evaluates a filter of a constant when it compiles the template
         self._environment.filters.update(filters.FILTERS, asset=assets.url)
-        self._environment.globals.update(base_url=base_url)
+        self._environment.globals.update(base_url=base_url, docs_url=docs_url, page_about=page_about)
         self._clock = clock
 
     def render_page(self, request: Request, template: str, *, status: int = 200, **context: Any) -> Response:

@@ -1,0 +1,22 @@
+"""Which page of the documentation explains a page of the dashboard."""
+
+import re
+
+PAGES = (
+    (r"/links/[^/]+/qrcode", "guides/qr-codes/"),
+    (r"/links(/new|/[^/]+/edit)?$", "guides/how-to/"),
+    (r"/domains", "guides/domains/#dns-records"),
+    (r"/pixels", "guides/pixels/#platform-ids-and-tokens"),
+    (r"/webhooks", "guides/webhooks/"),
+    (r"/integrations", "reference/api/"),
+    (r"/plan", "guides/plans/"),
+    (r"/account/data", "guides/privacy/"),
+    (r"/account", "guides/dashboard/#sign-in"),
+    (r"/", "guides/statistics/"),
+)
+"""Patterns of paths of the dashboard, with paths of the documentation. The first that matches is used."""
+
+
+def page_about(path: str) -> str:
+    """Return the path in the documentation that explains the page `path` of the dashboard."""
+    return next(page for pattern, page in PAGES if re.match(pattern, path))
