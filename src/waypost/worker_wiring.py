@@ -11,7 +11,7 @@ from waypost.auth import rate_limit_steps, sign_in
 from waypost.auth.deps import new_deps as new_auth_deps
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import now
-from waypost.outbound import Mailer, Outbound, Poster
+from waypost.outbound import Outbound, Poster
 from waypost.redirect import ChangeFeed
 from waypost.resources import domains, plan
 from waypost.resources.account import account_deletion
@@ -71,6 +71,8 @@ def handlers(
 def mail_sender(settings: Settings) -> mail.SendMail:
     url = settings.smtp_url.get_secret_value() if settings.smtp_url else ""
     if url:
+        from waypost.outbound.mail import Mailer  # noqa: PLC0415  # only with a mail server
+
         return Mailer(url, settings.sender, settings.outbound_ca_file, clock=now).send
     is_on_terminal = sys.stderr is not None and sys.stderr.isatty()
     return mail.log_mail if is_on_terminal else mail.MailDirectory(settings.data_dir / "mail", clock=now).write

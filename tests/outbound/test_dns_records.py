@@ -8,7 +8,7 @@ import pytest
 from servers import NameServer, name_server
 
 from waypost.kit.errors import SettingsError
-from waypost.outbound import DnsLookup, DnsRecords, printable
+from waypost.outbound import DnsLookup, DnsRecords, dns_resolver, printable
 from waypost.outbound.dns_records import MAX_HOPS
 
 
@@ -82,16 +82,16 @@ async def test_what_is_not_there(names: NameServer, records: DnsRecords) -> None
     assert await records.aliases("a.test") == (DnsLookup("a.test", problem="no_record"),)
 
 
-async def test_silence_ends(names: NameServer, records: DnsRecords) -> None:
+async def test_silence_ends(names: NameServer, records: DnsRecords, monkeypatch: pytest.MonkeyPatch) -> None:
     names.silent_about.add("a.test")
-    records._resolver.lifetime = 0.2
+    monkeypatch.setattr(dns_resolver, "LIFETIME", 0.2)
     assert await records.find("a.test", "CNAME") == DnsLookup("a.test", problem="timed_out")
 
 
-async def test_nobody_is_there() -> None:
+async def test_nobody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     async with name_server() as gone:
         records = DnsRecords([gone.address])
-    records._resolver.lifetime = 0.2
+    monkeypatch.setattr(dns_resolver, "LIFETIME", 0.2)
     found = await records.find("a.test", "TXT")
     assert found.problem in {"unreachable", "timed_out"}
     assert not found.is_conclusive

@@ -11,7 +11,8 @@ from smtp import MailServer
 
 from waypost.kit.errors import SettingsError
 from waypost.kit.smtp import parse_smtp_url
-from waypost.outbound import Mailer, Unreachable, mail
+from waypost.outbound import Unreachable, mail
+from waypost.outbound.mail import Mailer
 
 MAIL = {"to": "alice@example.com", "subject": "Grüße …", "text": "Hello,\n\n.\n.a line with a dot, and ümläuts\n"}
 SECRET = "p@ss/wörd"  # in the URL percent-encoded

@@ -11,8 +11,9 @@ import pytest
 from test_protocol import APP, GET, head
 from wire import Wire, serve
 
-from waypost.redirect import Connections, protocol_for
+from waypost.redirect import Connections
 from waypost.redirect.asgi import RedirectApp
+from waypost.redirect.protocol import protocol_for
 
 
 class Clients:

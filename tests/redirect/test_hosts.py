@@ -24,8 +24,8 @@ from waypost.redirect import (
     Spool,
     disabled_host,
     new_host,
-    protocol_for,
 )
+from waypost.redirect.protocol import protocol_for
 from waypost.redirect.route import MISSING
 from waypost.settings import Settings
 from waypost.web_app import open_full_app

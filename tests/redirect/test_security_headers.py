@@ -6,8 +6,9 @@ from uuid import UUID
 import pytest
 from wire import HOST, LINK, Previews, Routes, Wire, echo, route, serve
 
-from waypost.redirect import Connections, RedirectState, new_route, protocol_for
+from waypost.redirect import Connections, RedirectState, new_route
 from waypost.redirect.asgi import RedirectApp
+from waypost.redirect.protocol import protocol_for
 from waypost.redirect.state import HSTS
 
 CUSTOM = b"custom.example"

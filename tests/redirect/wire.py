@@ -22,9 +22,9 @@ from waypost.redirect import (
     Spool,
     new_host,
     new_route,
-    protocol_for,
 )
 from waypost.redirect.asgi import RedirectApp
+from waypost.redirect.protocol import protocol_for
 from waypost.redirect.spool import Visit, decode, read_lines, segments
 
 HOST = b"go.test"

@@ -13,7 +13,7 @@ from sqlalchemy import select
 from waypost import worker_wiring
 from waypost.database import Database
 from waypost.kit.ids import new_id
-from waypost.outbound import Mailer
+from waypost.outbound.mail import Mailer
 from waypost.settings import Settings
 from waypost.worker import mail
 from waypost.worker.jobs import Job, JobRunner, jobs

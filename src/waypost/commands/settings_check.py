@@ -45,9 +45,9 @@ def _checks(settings: Settings) -> Iterator[tuple[str, Callable[[], object]]]:
 
         yield "clickhouse_url", partial(check_clickhouse_settings, settings)
     if settings.dns_servers:
-        from waypost.outbound.dns_records import new_resolver
+        from waypost.outbound.dns_records import parse_servers
 
-        yield "dns_servers", partial(new_resolver, settings.dns_servers)
+        yield "dns_servers", partial(parse_servers, settings.dns_servers)
     if settings.outbound_ca_file:
         from waypost.outbound.client import tls_context
 

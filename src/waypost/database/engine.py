@@ -36,9 +36,9 @@ from sqlalchemy.exc import (
     OperationalError,
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 
+from waypost.database.async_engine import AsyncConnection, AsyncEngine, create_async_engine
 from waypost.database.sqlite_connection import SqliteConnection
 from waypost.database.url import location_of
 from waypost.database.write_lock import WriteLock

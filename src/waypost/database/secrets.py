@@ -4,16 +4,16 @@ An `Encrypted` column takes only what a `KeyRing` has encrypted, never plain tex
 """
 
 import hashlib
+import hmac
 import os
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from sqlalchemy import Column, Dialect, LargeBinary
 from sqlalchemy.types import TypeDecorator
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 _VERSION = b"\x01"
 _KEY_ID_SIZE = 4
@@ -53,7 +53,7 @@ class KeyRing:
         """`secrets`: as in WAYPOST_SECRET_KEY."""
         if not secrets or not all(secrets):
             raise ValueError("a key ring needs at least one non-empty secret")
-        self._keys = {_key_id(secret): AESGCM(derive(secret, b"column encryption")) for secret in secrets}
+        self._keys = {_key_id(secret): derive(secret, b"column encryption") for secret in secrets}
         self._first = _key_id(secrets[0])
 
     @classmethod
@@ -62,19 +62,23 @@ class KeyRing:
 
     def encrypt(self, column: Column[Any], row: UUID, text: str) -> Ciphertext:
         nonce = os.urandom(_NONCE_SIZE)
-        ciphertext = self._keys[self._first].encrypt(nonce, text.encode(), _associated_data(column, row))
+        ciphertext = _cipher(self._keys[self._first]).encrypt(nonce, text.encode(), _associated_data(column, row))
         return Ciphertext(_VERSION + self._first + nonce + ciphertext)
 
     def decrypt(self, column: Column[Any], row: UUID, ciphertext: Ciphertext) -> str:
         """Raise DecryptionFailed, also for a value of another row."""
+        from cryptography.exceptions import InvalidTag  # noqa: PLC0415  # see `_cipher`
+
         key = self._keys.get(ciphertext[1 : 1 + _KEY_ID_SIZE])
         start = 1 + _KEY_ID_SIZE + _NONCE_SIZE
         if key is None or ciphertext[:1] != _VERSION:
             raise DecryptionFailed
         try:
-            return key.decrypt(
-                ciphertext[1 + _KEY_ID_SIZE : start], ciphertext[start:], _associated_data(column, row)
-            ).decode()
+            return (
+                _cipher(key)
+                .decrypt(ciphertext[1 + _KEY_ID_SIZE : start], ciphertext[start:], _associated_data(column, row))
+                .decode()
+            )
         except InvalidTag:
             raise DecryptionFailed from None
 
@@ -88,8 +92,18 @@ class KeyRing:
 
 
 def derive(secret: str, purpose: bytes) -> bytes:
-    """Derive a 32-byte key for one purpose, so that no two uses share key material."""
-    return HKDF(SHA256(), 32, salt=None, info=b"waypost " + purpose).derive(secret.encode())
+    """Derive a 32-byte key for one purpose, so that no two uses share key material.
+
+    HKDF with SHA-256 and no salt (RFC 5869), of which 32 bytes are the first block.
+    """
+    pseudorandom = hmac.digest(bytes(32), secret.encode(), "sha256")
+    return hmac.digest(pseudorandom, b"waypost " + purpose + b"\x01", "sha256")
+
+
+def _cipher(key: bytes) -> "AESGCM":
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415  # 8 MB, only for secrets
+
+    return AESGCM(key)
 
 
 def _key_id(secret: str) -> bytes:

@@ -1,10 +1,12 @@
-"""Every outbound request of this service: to public addresses only (SSRF protection), and within a deadline."""
+"""Every outbound request of this service: to public addresses only (SSRF protection), and within a deadline.
+
+An idle process loads no HTTP or DNS library. `acme` and `mail` are imported from their own modules, when they are used.
+"""
 
 from waypost.outbound.client import Outbound, OutboundResponse, Post, Poster
 from waypost.outbound.destination_checker import DestinationChecker
 from waypost.outbound.dns_records import DnsLookup, DnsRecords, printable
 from waypost.outbound.errors import NotPublic, OutboundError, Unreachable, Unsafe
-from waypost.outbound.mail import Mailer
 from waypost.outbound.page import PageMetadata
 from waypost.outbound.tls_probe import TlsProbe, TlsProbeResult
 from waypost.outbound.url_safety import Blocklist, SafeBrowsing, UrlSafety
@@ -14,7 +16,6 @@ __all__ = [
     "DestinationChecker",
     "DnsLookup",
     "DnsRecords",
-    "Mailer",
     "NotPublic",
     "Outbound",
     "OutboundError",

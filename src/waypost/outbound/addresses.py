@@ -12,13 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from pathlib import Path
-
-from aiohttp import AddrInfoType
+from typing import TYPE_CHECKING
 
 from waypost.kit.proxies import Address, Network
 from waypost.kit.urls import Url
 from waypost.outbound.dns_records import DnsRecords
 from waypost.outbound.errors import NotPublic, Unreachable
+
+if TYPE_CHECKING:
+    from aiohttp import AddrInfoType
 
 MAX_ADDRESSES = 8  # tried in turn; a long list must not become a scan
 
@@ -163,7 +165,7 @@ class PinnedAddresses:
         self.refused: NotPublic | None = None
         """Kept here because connecting to several addresses loses the exception's type."""
 
-    def open_socket(self, target: AddrInfoType) -> socket.socket:
+    def open_socket(self, target: "AddrInfoType") -> socket.socket:
         family, kind, protocol, _, address = target
         self._check(str(address[0]))
         opened = socket.socket(family, kind, protocol)

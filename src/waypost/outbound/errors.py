@@ -9,8 +9,6 @@ OutboundError
 import errno
 from typing import ClassVar
 
-import aiohttp
-
 HEADERS_TOO_LARGE = "the response headers are too large"
 
 _BY_NUMBER = {
@@ -21,14 +19,6 @@ _BY_NUMBER = {
     errno.EHOSTUNREACH: "no route to the host",
     errno.ENETUNREACH: "no route to the host",
 }
-# the first match applies; several of these are also OSErrors
-_BY_TYPE: tuple[tuple[type[Exception], str], ...] = (
-    (aiohttp.ClientSSLError, "tls: the handshake failed"),
-    (TimeoutError, "timed out"),
-    (aiohttp.ServerDisconnectedError, "the connection was closed without a response"),
-    (aiohttp.ClientPayloadError, "the response was cut off"),
-    (ConnectionResetError, "connection reset"),  # the library's own has no number
-)
 
 
 class OutboundError(Exception):
@@ -55,9 +45,19 @@ class Unsafe(OutboundError):
 
 def reason_of(error: Exception) -> str:
     """Return the reason in a few words, for users and delivery logs."""
+    import aiohttp  # noqa: PLC0415  # 9 MB, which an idle process does without
+
+    # the first match applies; several of these are also OSErrors
+    by_type: tuple[tuple[type[Exception], str], ...] = (
+        (aiohttp.ClientSSLError, "tls: the handshake failed"),
+        (TimeoutError, "timed out"),
+        (aiohttp.ServerDisconnectedError, "the connection was closed without a response"),
+        (aiohttp.ClientPayloadError, "the response was cut off"),
+        (ConnectionResetError, "connection reset"),  # the library's own has no number
+    )
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return f"tls: {getattr(error.certificate_error, 'verify_message', '') or 'the certificate is not valid'}"
-    for kind, reason in _BY_TYPE:
+    for kind, reason in by_type:
         if isinstance(error, kind):
             return reason
     if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionResetError):

@@ -43,16 +43,19 @@ class TlsProbe:
         # without loopback: services there are private
         ours: list[Network] = [ip_network(address) for address in own_addresses() if not address.is_loopback]
         self._resolver = HostResolver(AllowedAddresses([*allow, *ours]), dns_servers)
-        self._tls = tls_context(ca_file)
+        self._ca_file = ca_file
+        self._tls: ssl.SSLContext | None = None
         self._port = port
 
     async def probe(self, hostname: str) -> TlsProbeResult:
         """Try the addresses in turn until one responds, within 5 seconds."""
         try:
             async with asyncio.timeout(DEADLINE):
+                if self._tls is None:
+                    self._tls = await asyncio.to_thread(tls_context, self._ca_file)
                 addresses = await self._resolver.resolve(canonical(f"https://{hostname}/"))
                 for address in addresses:
-                    result = await self._shake_hands(address, hostname)
+                    result = await self._shake_hands(address, hostname, self._tls)
                     if result.outcome != "none":
                         break
                 return result
@@ -61,10 +64,10 @@ class TlsProbe:
         except (OutboundError, BadUrl) as error:
             return TlsProbeResult("none", reason=printable(str(error)))
 
-    async def _shake_hands(self, address: Address, hostname: str) -> TlsProbeResult:
+    async def _shake_hands(self, address: Address, hostname: str, tls: ssl.SSLContext) -> TlsProbeResult:
         try:
             # by its checked address, so that nothing is resolved again
-            _, writer = await asyncio.open_connection(str(address), self._port, ssl=self._tls, server_hostname=hostname)
+            _, writer = await asyncio.open_connection(str(address), self._port, ssl=tls, server_hostname=hostname)
         except ssl.SSLCertVerificationError as error:
             reason = f"tls: {error.verify_message or 'the certificate is not valid'}"
             return TlsProbeResult("bad", reason=printable(reason))

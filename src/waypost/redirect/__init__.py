@@ -5,7 +5,6 @@ Knows routes and visits, but no accounts, links or database: the source of route
 
 from waypost.redirect.connections import Connections
 from waypost.redirect.feed import ChangeFeed, InvalidateRoutes
-from waypost.redirect.protocol import protocol_for
 from waypost.redirect.route import NEVER, Route, disabled_host, new_host, new_route
 from waypost.redirect.spool import Spool
 from waypost.redirect.state import RedirectState
@@ -27,5 +26,4 @@ __all__ = [
     "new_host",
     "new_route",
     "pixel_change",
-    "protocol_for",
 ]

@@ -6,10 +6,9 @@ import re
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from uuid_utils import uuid7
-from uvicorn.server import ServerState
 
 from waypost.redirect import pages, pixel_pages
 from waypost.redirect.connections import Connections
@@ -18,6 +17,9 @@ from waypost.redirect.route import LINK_ID, MISSING, Route
 from waypost.redirect.spool import Spool, encode
 from waypost.redirect.table import HostTable, RouteTable
 from waypost.redirect.visit_headers import HeaderReader, VisitHeaders
+
+if TYPE_CHECKING:
+    from uvicorn.server import ServerState
 
 NOSNIFF = (b"x-content-type-options", b"nosniff")
 HSTS = (b"strict-transport-security", b"max-age=31536000")
@@ -206,7 +208,7 @@ def _lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     return b"".join(b"%s: %s\r\n" % header for header in headers)
 
 
-async def maintain(state: RedirectState, connections: Connections, server: ServerState) -> None:
+async def maintain(state: RedirectState, connections: Connections, server: "ServerState") -> None:
     """Once a second, update the date, sync the spool, and close overdue connections."""
     while True:
         await asyncio.sleep(1)

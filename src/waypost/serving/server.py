@@ -9,6 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 import structlog
 import uvicorn
+from starlette.types import ASGIApp
+
+from waypost.metrics import Counter
+from waypost.redirect.bounded import IDLE_TIMEOUT
+
+MALFORMED = Counter("waypost_malformed_requests_total", "Requests refused because they were not valid HTTP/1.1.")
+_REQUEST_TIMEOUT = 12  # seconds for open requests at the end
 
 _HANDSHAKE_TIMEOUT = 5.0  # seconds
 _SHUTDOWN_TIMEOUT = 2.0  # seconds
@@ -18,6 +25,22 @@ _ACCEPT_BATCH = 100
 _PAUSE = 1.0  # seconds
 
 log = structlog.get_logger(__name__)
+
+
+def server_config(app: ASGIApp, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=protocol,
+        ws="none",
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        log_level="warning",
+        server_header=False,
+        proxy_headers=False,  # web.guard and clicks.intake read them, from trusted proxies only
+        timeout_keep_alive=int(IDLE_TIMEOUT),
+        timeout_graceful_shutdown=_REQUEST_TIMEOUT,
+    )
 
 
 class WebServer(uvicorn.Server):

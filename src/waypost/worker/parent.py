@@ -15,7 +15,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 KILL_TIMEOUT = 15.0  # seconds until children are killed; more than the 12 that they give to work in progress
 HARD_EXIT_TIMEOUT = 14  # seconds until a hanging child ends itself: if the parent has died, nothing else kills it
@@ -29,16 +28,18 @@ _CAPABILITY = "AmbientCapabilities=CAP_NET_BIND_SERVICE"
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-@dataclass
 class Child:
-    name: str
-    command: Sequence[str]
-    pass_fds: tuple[int, ...]
-    process: subprocess.Popen[bytes] | None = None
-    started: float = 0.0
-    due: float = field(default_factory=time.monotonic)
-    early_exits: int = 0
-    """Number of runs in a row that ended soon after their start."""
+    """A process. Not a data class: that would load 2 MB of modules."""
+
+    def __init__(self, name: str, command: Sequence[str], pass_fds: tuple[int, ...]) -> None:
+        self.name = name
+        self.command = command
+        self.pass_fds = pass_fds
+        self.process: subprocess.Popen[bytes] | None = None
+        self.started = 0.0
+        self.due = time.monotonic()
+        self.early_exits = 0
+        """Number of runs in a row that ended soon after their start."""
 
     def start(self) -> None:
         """Start the process. Raises OSError when the machine has no memory for it."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import structlog
 
 from waypost.database import Database
+from waypost.kit.memory import release_free_memory
 from waypost.worker.loop import POLL_INTERVAL, QueueWorker, Step, WorkerLoop, every, name_of
 
 Periodic = tuple[float, Step]
@@ -49,6 +50,7 @@ def collect_garbage_rarely() -> None:
     gc.collect()
     gc.freeze()  # what has been imported stays
     gc.set_threshold(50_000, 20, 20)
+    release_free_memory()
 
 
 async def check_integrity(db: Database, stop: asyncio.Event) -> None:

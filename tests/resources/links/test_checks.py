@@ -23,13 +23,13 @@ REFUSED: list[tuple[str, str]] = [
 def decoded(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """Images that were decoded."""
     noted: list[bytes] = []
-    reencode = images.reencode
+    reencode = images._reencode
 
     def note(content: bytes) -> ReencodedImage:
         noted.append(content)
         return reencode(content)
 
-    monkeypatch.setattr(images, "reencode", note)
+    monkeypatch.setattr(images, "_reencode", note)
     return noted
 
 

@@ -13,8 +13,9 @@ from sqlalchemy import select, update
 from waypost.auth.model import accounts
 from waypost.database import Database
 from waypost.resources.links import image_files, images, rules
+from waypost.resources.links.image_codec import reencode
 from waypost.resources.links.image_files import ImageFiles
-from waypost.resources.links.images import ReencodedImage, reencode
+from waypost.resources.links.images import ReencodedImage
 
 LIMIT = rules.MAX_IMAGES_MB << 20
 
@@ -64,7 +65,7 @@ async def test_accepts_an_image_that_fits_exactly(env: Env, db: Database) -> Non
 
 
 async def test_decodes_nothing_for_a_full_account(env: Env, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(images, "reencode", lambda _: pytest.fail("it was decoded"))
+    monkeypatch.setattr(images, "_reencode", lambda _: pytest.fail("it was decoded"))
     await set_used(env, db, LIMIT)
     answer = await env.send_form("POST", "", [("destination_url", env.site.url())], file=image_bytes())
     assert faults(answer) == {"og_image_file": [rules.IMAGE_QUOTA_USED]}

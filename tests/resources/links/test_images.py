@@ -16,9 +16,10 @@ from structlog.testing import capture_logs
 
 from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
-from waypost.resources.links import images
+from waypost.resources.links import image_codec, images
+from waypost.resources.links.image_codec import reencode
 from waypost.resources.links.image_files import ImageFiles
-from waypost.resources.links.images import BadImage, ImageReencoder, ReencodedImage, reencode
+from waypost.resources.links.images import BadImage, ImageReencoder, ReencodedImage
 
 START_OF_SCAN = b"\xff\xda"
 FORMATS = [("PNG", "png"), ("JPEG", "jpg"), ("WEBP", "webp"), ("GIF", "gif")]
@@ -102,9 +103,9 @@ def test_animations_stay_animated(kind: str) -> None:
 
 
 def test_accepts_images_at_the_limits() -> None:
-    assert opened(reencode(image_bytes("PNG", (images.MAX_SIDE, 3))).content).size == (images.STORED_SIDE, 1)
-    assert opened(reencode(animation("GIF", images.MAX_FRAMES, (30, 10))).content).n_frames == 200
-    assert opened(reencode(scanned(images.MAX_SCANS)).content).size == (40, 20)
+    assert opened(reencode(image_bytes("PNG", (image_codec.MAX_SIDE, 3))).content).size == (image_codec.STORED_SIDE, 1)
+    assert opened(reencode(animation("GIF", image_codec.MAX_FRAMES, (30, 10))).content).n_frames == 200
+    assert opened(reencode(scanned(image_codec.MAX_SCANS)).content).size == (40, 20)
 
 
 def bomb(width: int, height: int) -> bytes:
@@ -145,15 +146,15 @@ def growing_gif() -> bytes:
         (image_bytes("GIF")[:-20], images.NOT_AN_IMAGE),
         (b"\x89PNG\r\n\x1a\n" + b"\0" * 50, images.NOT_AN_IMAGE),
         (b"\0" * (images.MAX_BYTES + 1), images.TOO_LARGE),
-        (image_bytes("PNG", (8193, 1)), images.TOO_MANY_PIXELS),
-        (bomb(5001, 5000), images.TOO_MANY_PIXELS),
-        (bomb(8000, 12000), images.TOO_MANY_PIXELS),
-        (bomb(50_000, 50_000), images.TOO_MANY_PIXELS),
-        (growing_gif(), images.TOO_MANY_PIXELS),
-        (animation("GIF", 201, (30, 10)), images.TOO_MANY_FRAMES),
-        (animation("WEBP", 201, (30, 10)), images.TOO_MANY_FRAMES),
-        (animation("GIF", 3, (4500, 4500)), images.TOO_MANY_FRAMES),
-        (scanned(images.MAX_SCANS + 1), images.TOO_MANY_SCANS),
+        (image_bytes("PNG", (8193, 1)), image_codec.TOO_MANY_PIXELS),
+        (bomb(5001, 5000), image_codec.TOO_MANY_PIXELS),
+        (bomb(8000, 12000), image_codec.TOO_MANY_PIXELS),
+        (bomb(50_000, 50_000), image_codec.TOO_MANY_PIXELS),
+        (growing_gif(), image_codec.TOO_MANY_PIXELS),
+        (animation("GIF", 201, (30, 10)), image_codec.TOO_MANY_FRAMES),
+        (animation("WEBP", 201, (30, 10)), image_codec.TOO_MANY_FRAMES),
+        (animation("GIF", 3, (4500, 4500)), image_codec.TOO_MANY_FRAMES),
+        (scanned(image_codec.MAX_SCANS + 1), image_codec.TOO_MANY_SCANS),
     ],
     ids=lambda value: f"{len(value)} bytes" if isinstance(value, bytes) else "",
 )
@@ -193,7 +194,7 @@ async def test_one_accounts_images_do_not_block_anothers(monkeypatch: pytest.Mon
             blocked.wait()
         return ReencodedImage(content, "png")
 
-    monkeypatch.setattr(images, "reencode", slow)
+    monkeypatch.setattr(images, "_reencode", slow)
     reencoder = ImageReencoder()
     twelve = [asyncio.create_task(reencoder.reencode(b"slow", account=greedy)) for _ in range(12)]
     assert (await reencoder.reencode(b"quick", account=new_id())).content == b"quick"
@@ -228,8 +229,8 @@ def test_a_small_file_does_not_grow_beyond_the_limits(kind: str, options: dict[s
     """R31"""
     content = encoded(tiled((2400, 1600)), kind, **options)
     made = reencode(content).content
-    assert len(made) <= images.STORED_BYTES
-    assert max(opened(made).size) <= images.STORED_SIDE
+    assert len(made) <= image_codec.STORED_BYTES
+    assert max(opened(made).size) <= image_codec.STORED_SIDE
     width, height = opened(made).size
     assert width / height == pytest.approx(1.5, abs=0.01)
 
@@ -242,14 +243,14 @@ def test_a_small_animation_does_not_grow_beyond_the_limits() -> None:
     assert len(out.getvalue()) < 150_000
     made = opened(reencode(out.getvalue()).content)
     assert made.n_frames == 13
-    assert made.n_frames * made.width * made.height <= images.STORED_PIXELS
-    assert made.fp.seek(0, io.SEEK_END) <= images.STORED_BYTES
+    assert made.n_frames * made.width * made.height <= image_codec.STORED_PIXELS
+    assert made.fp.seek(0, io.SEEK_END) <= image_codec.STORED_BYTES
 
 
 def test_refuses_images_that_stay_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     content = encoded(tiled((300, 300)), "PNG")
-    monkeypatch.setattr(images, "STORED_BYTES", len(content))
-    monkeypatch.setattr(images, "_encode", lambda *_: bytes(len(content) + 1))
+    monkeypatch.setattr(image_codec, "STORED_BYTES", len(content))
+    monkeypatch.setattr(image_codec, "_encode", lambda *_: bytes(len(content) + 1))
     with pytest.raises(BadImage, match="fewer pixels"):
         reencode(content)
 
@@ -275,8 +276,8 @@ def test_applies_the_orientation_of_large_images(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["GIF", "WEBP"])
 def test_frames_are_counted_before_any_is_decoded(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    content = animation(kind, images.MAX_FRAMES + 1)
-    monkeypatch.setattr(images, "_frames", lambda *_: pytest.fail("it was decoded"))
+    content = animation(kind, image_codec.MAX_FRAMES + 1)
+    monkeypatch.setattr(image_codec, "_frames", lambda *_: pytest.fail("it was decoded"))
     with pytest.raises(BadImage, match="frames"):
         reencode(content)
 

@@ -12,7 +12,6 @@ from hashlib import sha256
 from uuid import UUID
 
 from waypost.kit.fair_queue import FairQueue
-from waypost.resources.qrcodes import drawing
 from waypost.resources.qrcodes.style import ImageFormat, parse_style
 
 DRAWING_VERSION = 1
@@ -24,7 +23,6 @@ SAFE_HEADERS = {
 }
 """A browser displays the image and runs nothing in it."""
 
-_DRAWERS = {"png": drawing.png, "svg": drawing.svg}
 _MAX_BYTES = 32 << 20
 _WAITING, _WAITING_EACH = 512, 128
 _BUSY = "Too many codes are waiting to be drawn. Try again in a moment."
@@ -44,7 +42,10 @@ class CodeImage:
 
 
 def draw_image(image: CodeImage) -> bytes:
-    return _DRAWERS[image.format](image.text, parse_style(image.style))
+    from waypost.resources.qrcodes import drawing  # noqa: PLC0415  # 3 MB, only for images
+
+    draw = {"png": drawing.png, "svg": drawing.svg}[image.format]
+    return draw(image.text, parse_style(image.style))
 
 
 class ImageCache:

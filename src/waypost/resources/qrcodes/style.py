@@ -5,8 +5,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass
 from typing import Any, Literal
 
-from segno import consts
-
 ErrorCorrection = Literal["L", "M", "Q", "H"]
 """How much of a code may be damaged: 7, 15, 25 or 30 %."""
 ModuleStyle = Literal["squares", "dots", "fluid"]
@@ -29,7 +27,6 @@ NARROW_MARGIN = (
 )
 
 _COLOR = re.compile(r"#?([0-9a-f]{3}|[0-9a-f]{4}|[0-9a-f]{6}|[0-9a-f]{8})")
-_CAPACITY: Mapping[int, Any] = consts.SYMBOL_CAPACITY  # bits, by version and level
 _LONG_FROM = 10  # from this version on, a text's length takes two bytes
 _MIN_PIXELS = 2.5  # per module; with fewer, readers begin to miss codes
 _SHARP_PIXELS = 4  # per module
@@ -95,9 +92,12 @@ def warnings(style: CodeStyle, text: str) -> Iterator[str]:
 
 def count_modules(text: str, level: ErrorCorrection) -> int:
     """Compute the modules per side, without the margin. For ASCII text that needs the byte mode."""
+    from segno import consts  # noqa: PLC0415  # 1 MB, which the worker and an idle process do without
+
+    capacity: Mapping[int, Any] = consts.SYMBOL_CAPACITY  # bits, by version and level
     versions = range(1, 41)
     version = next(
-        number for number in versions if _bits(text, number) <= _CAPACITY[number][consts.ERROR_MAPPING[level]]
+        number for number in versions if _bits(text, number) <= capacity[number][consts.ERROR_MAPPING[level]]
     )
     return 17 + 4 * version
 

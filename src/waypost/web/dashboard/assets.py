@@ -1,6 +1,6 @@
 """Static files of pages, our own and vendored. Their URLs change with their content, so browsers cache them forever.
 
-Read at startup, compressed on first use (the API reference's script is 3.5 MB), then served from memory.
+Compressed on first use (the API reference's script has 3.5 MB), then served from memory.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ _HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class StaticFile:
-    content: bytes
+    file: Traversable
     media_type: str
 
 
@@ -56,9 +56,10 @@ class Assets:
         if asset is None:
             raise NotFound
         if "gzip" not in request.headers.get("accept-encoding", ""):
-            return Response(asset.content, media_type=asset.media_type, headers=_HEADERS)
+            content = await asyncio.to_thread(asset.file.read_bytes)
+            return Response(content, media_type=asset.media_type, headers=_HEADERS)
         if name not in self._compressed:
-            self._compressed[name] = await asyncio.to_thread(gzip.compress, asset.content, 9, mtime=0)
+            self._compressed[name] = await asyncio.to_thread(_compress, asset.file)
         headers = {**_HEADERS, "Content-Encoding": "gzip"}
         return Response(self._compressed[name], media_type=asset.media_type, headers=headers)
 
@@ -68,7 +69,11 @@ class Assets:
             if entry.is_dir():
                 self._add(entry, name)
             elif name.suffix in _TYPES:
-                content = entry.read_bytes()
-                hashed = name.with_name(f"{name.stem}.{sha256(content).hexdigest()[:10]}{name.suffix}")
-                self._assets[str(hashed)] = StaticFile(content, _TYPES[name.suffix])
+                digest = sha256(entry.read_bytes()).hexdigest()[:10]
+                hashed = name.with_name(f"{name.stem}.{digest}{name.suffix}")
+                self._assets[str(hashed)] = StaticFile(entry, _TYPES[name.suffix])
                 self._urls[str(name)] = f"{PATH}/{hashed}"
+
+
+def _compress(file: Traversable) -> bytes:
+    return gzip.compress(file.read_bytes(), 9, mtime=0)

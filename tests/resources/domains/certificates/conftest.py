@@ -18,13 +18,9 @@ from waypost.kit.ids import new_id
 from waypost.outbound import Outbound
 from waypost.outbound.acme import Acme
 from waypost.resources.domains import tls_api
-from waypost.resources.domains.certificates import (
-    Authority,
-    CertificateSweep,
-    Issuer,
-    queue,
-    store,
-)
+from waypost.resources.domains.certificates import CertificateSweep, queue, store
+from waypost.resources.domains.certificates.authority import Authority
+from waypost.resources.domains.certificates.issuer import Issuer
 from waypost.resources.domains.model import certificates, domains
 from waypost.worker.loop import WorkerLoop
 

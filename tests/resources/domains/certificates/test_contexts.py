@@ -9,7 +9,7 @@ import trustme
 from resources.domains.certificates.conftest import RING
 
 from waypost.database import KeyRing
-from waypost.resources.domains.certificates import TlsContexts
+from waypost.resources.domains.certificates.contexts import TlsContexts
 from waypost.resources.domains.model import certificates
 
 ALICE, BOB, APP = "go.alice.example", "bob.example", "app.test"

@@ -11,7 +11,7 @@ from waypost.database.secrets import DecryptionFailed
 from waypost.outbound import Outbound
 from waypost.outbound.acme import Acme
 from waypost.outbound.acme_problems import _REASONS, NO_ACCOUNT
-from waypost.resources.domains.certificates import Authority
+from waypost.resources.domains.certificates.authority import Authority
 from waypost.resources.domains.certificates.issuer import _reason
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -30,7 +30,7 @@ async def test_rate_limit_of_the_service(
     detail, orders, scripted, issuer, live, tls_state, clock, db, monkeypatch
 ) -> None:
     """All names wait for it, as long as it says but some hours; for the limit of one name no other does."""
-    monkeypatch.setattr("waypost.resources.domains.certificates.Issuer.max_concurrent", 1)
+    monkeypatch.setattr("waypost.resources.domains.certificates.issuer.Issuer.max_concurrent", 1)
     names = [f"{n}.example" for n in range(4)]
     await live(*names)
     scripted.on_order = [problem(429, "rateLimited", detail, retry_after="3600")]

@@ -10,8 +10,9 @@ from sqlalchemy import delete, select, text, update
 
 from waypost.commands.secret_rotation import encrypted_columns, rotate
 from waypost.database import Database, KeyRing, metadata
-from waypost.resources.domains.certificates import ContextRefresher, TlsContexts, set_served, store
+from waypost.resources.domains.certificates import set_served, store
 from waypost.resources.domains.certificates.authority import UnusableChain, check_chain, renewal_time
+from waypost.resources.domains.certificates.contexts import ContextRefresher, TlsContexts
 from waypost.resources.domains.certificates.queue import CertificateClaim
 from waypost.resources.domains.certificates.store import Failed, Obtained
 from waypost.resources.domains.model import acme_accounts, certificates, domains

@@ -145,6 +145,7 @@ async def test_explains_each_failure(names: NameServer, records: DnsRecords, scr
 async def test_no_answer_is_unclear(
     names: NameServer, records: DnsRecords, about: list[str], silent: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    await records.find("", "A")  # loads the library
     monkeypatch.setattr(verification, "DEADLINE", 0.3)
     for name in about:
         names.silent_about.add(name) if silent else names.fails(name)

@@ -2,8 +2,8 @@
 
 The bundled data are ranges of IP addresses: small on disk and in memory, fast to load.
 
-Returns ISO 3166-1 codes only: data sets also have their own codes for "Europe" or "a proxy". Loads nothing before
-`open_countries`: processes that answer visitors do not need it.
+Returns ISO 3166-1 codes only: data sets also have their own codes for "Europe" or "a proxy". The bundled data is loaded
+by the first lookup: an idle worker does without its 7 MB.
 """
 
 import lzma
@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from ipaddress import IPv6Address, ip_address
 from itertools import accumulate, islice
 from pathlib import Path
@@ -60,8 +60,12 @@ def open_countries(path: Path | None) -> Countries:
     """Open the file, or the bundled data without one. Raises SettingsError for an unusable file."""
     if path:
         return _maxmind(path)
-    pack = read_pack(BUNDLED.read_bytes())
-    return Countries(lru_cache(_CACHE_SIZE)(pack.find), pack.day)
+    return Countries(lru_cache(_CACHE_SIZE)(lambda address: _bundled().find(address)), data_date(None))
+
+
+@cache
+def _bundled() -> "CountryPack":
+    return read_pack(BUNDLED.read_bytes())
 
 
 def data_date(path: Path | None) -> date:

@@ -18,7 +18,6 @@ from waypost.database import Ciphertext, Database, Id, Instant, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.ids import new_id
 from waypost.resources.domains.certificates import queue
-from waypost.resources.domains.certificates.authority import renewal_time
 from waypost.resources.domains.certificates.queue import CertificateClaim
 from waypost.resources.domains.model import acme_challenges, acme_orders, certificates, domains
 
@@ -53,6 +52,12 @@ class Failed:
     try_at: datetime
 
 
+def _renewal_time(chain: str) -> datetime:
+    from waypost.resources.domains.certificates import authority  # noqa: PLC0415  # loads the library for certificates
+
+    return authority.renewal_time(chain)
+
+
 async def set_served(tx: Tx, hostname: str, *, is_served: bool, clock: Clock) -> None:
     """Request or withdraw the certificate, in the transaction that changes `domains.is_served`."""
     await (request if is_served else withdraw)(tx, hostname, clock())
@@ -65,7 +70,8 @@ async def request(tx: Tx, hostname: str, now: datetime) -> None:
     query = select(_cert.chain, _cert.expires_at, _cert.failures, _cert.try_at).where(_cert.hostname == hostname)
     chain, expires_at, failures, try_at = (await tx.execute(query)).one()
     is_valid = chain is not None and expires_at > now
-    values: dict[str, Any] = {"due_at": max(renewal_time(chain) if is_valid else now, try_at or now), "error": None}
+    due_at = _renewal_time(chain) if is_valid else now
+    values: dict[str, Any] = {"due_at": max(due_at, try_at or now), "error": None}
     values["updated_at"] = now
     values["failures"] = 0 if try_at is None or try_at < now - FAILURE_RETENTION else failures
     await tx.execute(update(certificates).where(_cert.hostname == hostname, _cert.due_at.is_(None)).values(values))
