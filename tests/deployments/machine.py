@@ -74,7 +74,15 @@ def booted_machine() -> Iterator[Machine]:
         log = Path(directory) / "log"
         with log.open("wb") as output:
             process = subprocess.Popen(
-                ["unshare", *_NAMESPACES, str(_BOOT), directory, str(_python()), str(ROOT), _site_packages()],
+                [
+                    "unshare",
+                    *_NAMESPACES,
+                    str(_BOOT),
+                    directory,
+                    str(python_for_services()),
+                    str(ROOT),
+                    site_packages(),
+                ],
                 stdout=output,
                 stderr=output,
             )
@@ -93,11 +101,11 @@ def booted_machine() -> Iterator[Machine]:
 _NAMESPACES = ("--mount", "--pid", "--fork", "--kill-child", "--cgroup", "--uts", "--ipc", "--net")
 
 
-def _site_packages() -> str:
+def site_packages() -> str:
     return str(Path(pytest.__file__).parents[1])
 
 
-def _python() -> Path | None:
+def python_for_services() -> Path | None:
     """An interpreter like this one that the service may read: `ProtectHome` hides /home and /root."""
     name = f"python3.{sys.version_info.minor}"
     candidates = (Path(sys.executable).resolve(), Path("/usr/local/bin") / name, Path("/usr/bin") / name)
@@ -109,7 +117,7 @@ def what_is_missing() -> str:
         return "needs root: namespaces"
     if not Path(_SYSTEMD).exists():
         return "systemd is missing"
-    if _python() is None:
+    if python_for_services() is None:
         return "this version of Python is in a home directory, which the service cannot read"
     if subprocess.run(["unshare", *_NAMESPACES, "true"], check=False, capture_output=True).returncode:
         return "namespaces are not allowed here"

@@ -213,7 +213,7 @@ class Website:
 
     html = b"<!doctype html><title>A page</title><meta property='og:description' content='About it'>"
 
-    def __init__(self) -> None:
+    def __init__(self, host: str = "127.0.0.1") -> None:
         site = self
 
         class Page(BaseHTTPRequestHandler):
@@ -229,8 +229,8 @@ class Website:
                 """Quiet."""
 
         self.seen: list[str] = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._server = ThreadingHTTPServer((host, 0), Page)
+        self.url = f"http://{host}:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=[0.01])
 
     def __enter__(self) -> Self:

@@ -45,6 +45,10 @@ class Network:
         """The command that runs `command` there, as the same process."""
         return ["nsenter", f"--net={_NAMESPACES / self._name(machine)}", *command]
 
+    def run(self, machine: str, *command: str) -> None:
+        done = subprocess.run(self.on(machine, *command), check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
     def disconnect(self, machine: str) -> None:
         _ip("-n", self._bridge, "link", "set", machine, "down")
 

@@ -36,7 +36,7 @@ class PostgresMachine:
         self._make_directory()
         self._run("initdb", "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
         with (self._data / "pg_hba.conf").open("a") as file:
-            file.write("host all,replication all 10.0.0.0/24 trust\n")
+            file.write("host all,replication all samenet trust\n")
         self.start()
         self.sql("CREATE USER waypost_check", "postgres")
         self.sql("CREATE DATABASE waypost", "postgres")
