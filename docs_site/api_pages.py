@@ -67,12 +67,12 @@ def api_pages(document: Schema) -> dict[str, str]:
         for tag in document["tags"]
     }
     rows = [
-        f"| `{method.upper()} {path}` | [{operation['summary']}]({operation['tags'][0]}.md#{_anchor(operation)}) "
+        f"| [{operation['summary']}]({operation['tags'][0]}.md#{_anchor(operation)}) | `{method.upper()} {path}` "
         f"| {_scope(operation)} |"
         for path, method, operation in _operations(document)
     ]
     about = document["info"]["description"]
-    index = ["# Endpoints", about, "| endpoint | | scope |\n|---|---|---|\n" + "\n".join(rows), _ABOUT_DOCUMENT]
+    index = ["# Endpoints", about, "| | endpoint | scope |\n|---|---|---|\n" + "\n".join(rows), _ABOUT_DOCUMENT]
     return {"reference/endpoints/index.md": "\n\n".join(index) + "\n", **pages}
 
 

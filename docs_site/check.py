@@ -8,6 +8,8 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 _LOADED = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("source", "srcset")}
 _LOADED_LINKS = {"stylesheet", "icon", "preload", "preconnect", "dns-prefetch", "modulepreload"}
+_CODE = {"pre", "code", "script", "style"}
+_MARKDOWN = re.compile(r"^\s*(?:```|\|[-:|\s]+\||#{1,6} \w)|\]\(", re.MULTILINE)
 _OUTSIDE = re.compile(r"https?://[\w.-]+\w(?::\d+)?(?:[/?#]\S*)?$|mailto:\S+@\S+$|data:")
 _IN_CSS = re.compile(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//")
 
@@ -18,9 +20,18 @@ class _Page(HTMLParser):
         self.ids: set[str] = set()
         self.links: list[str] = []
         self.loaded: list[str] = []
+        self.is_broken = False
+        self._code = 0
         self.feed(text)
 
+    def handle_data(self, data: str) -> None:
+        self.is_broken |= not self._code and bool(_MARKDOWN.search(data))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._code -= tag in _CODE
+
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._code += tag in _CODE
         given = {name: value or "" for name, value in attrs}
         if "id" in given:
             self.ids.add(given["id"])
@@ -40,6 +51,7 @@ def problems(site: Path, site_url: str) -> list[str]:
         if name.name == "404.html":  # shown at any path, so its links are absolute
             continue
         found += [f"{name}: {each}" for each in _broken(site, site_url, path, page, pages)]
+        found += [f"{name}: has Markdown that is not rendered"] if page.is_broken else []
         found += [f"{name}: loads {each} from another host" for each in page.loaded if urlsplit(each).netloc]
     found += [
         f"{path.relative_to(site)}: loads from another host"

@@ -89,7 +89,8 @@ def _adapt(text: str, source: str, name: str, repository: str) -> str:
     def link(match: re.Match[str]) -> str:
         return match[1] + _target(match[2], source, name, repository) + match[3]
 
-    return outside_code(_inline_diagrams(text, source), lambda prose: _LINK.sub(link, prose))
+    text = indent_by_four(_inline_diagrams(text, source))
+    return outside_code(text, lambda prose: _LINK.sub(link, prose))
 
 
 def _target(link: str, source: str, name: str, repository: str) -> str:
@@ -118,6 +119,29 @@ def _inline_diagrams(text: str, source: str) -> str:
         return '<figure class="diagram">\n' + re.sub(r"\n\s*\n", "\n", drawing).strip() + "\n</figure>"
 
     return _DIAGRAM.sub(inline, text)
+
+
+def indent_by_four(text: str) -> str:
+    """Return Markdown whose lists are as Python-Markdown requires them.
+
+    Items are indented by four, not by their marker, and a blank line separates an item from paragraphs before it.
+    """
+    lines: list[str] = []
+    width, is_code, is_loose = 0, False, False
+    for line in text.split("\n"):
+        marker = None if is_code else re.match(r"(?:\d+\.|[-*]) ", line)
+        if line.startswith("```"):
+            width, is_code = 0, not is_code
+        elif marker:
+            if width and is_loose and lines[-1]:
+                lines.append("")
+            width, is_loose = len(marker[0]), False
+        elif line and not line.startswith(" "):
+            width = 0
+        is_loose |= not line
+        is_inside = width and not is_code and line.startswith(" " * width)
+        lines.append(f"    {line[width:]}" if is_inside else line)
+    return "\n".join(lines)
 
 
 def decisions_index(pages: Iterable[Path]) -> str:

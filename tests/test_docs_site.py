@@ -10,7 +10,7 @@ from architecture.code import ROOT
 yaml = pytest.importorskip("yaml", reason="`make test` installs what builds the documentation")
 pytest.importorskip("zensical", reason="`make test` installs what builds the documentation")
 
-from docs_site import check  # noqa: E402
+from docs_site import check, tree  # noqa: E402
 from docs_site.__main__ import build  # noqa: E402
 from waypost.settings import Settings  # noqa: E402
 from waypost.web.dashboard import documentation  # noqa: E402
@@ -57,11 +57,20 @@ def test_diagrams_are_drawn_from_their_sources() -> None:
         assert f'data-source="{digest}"' in source.with_suffix(".svg").read_text(), "run: make diagrams"
 
 
+def test_lists_keep_their_paragraphs() -> None:
+    text = "1. One\n\n   ```\n   code\n   ```\n2. Two\n3. Three\n\n- a\n  - b\n\n```\n  as it is\n```\n  text\n"
+    expected = (
+        "1. One\n\n    ```\n    code\n    ```\n\n2. Two\n3. Three\n\n- a\n    - b\n\n```\n  as it is\n```\n  text\n"
+    )
+    assert tree.indent_by_four(text) == expected
+
+
 def test_the_check_finds_broken_links_and_other_hosts(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "index.html").write_text('<h1 id="top">A</h1><a href="../b/">B</a><a href="#top">top</a>')
     (tmp_path / "index.html").write_text(
         '<a href="a/#top">A</a><a href="a/#gone">A</a><a href="https://">?</a><a href="https://other.example/x">B</a>'
+        "<p>| a | b |\n|---|---|</p><code>```</code>"
         '<script src="https://cdn.example/x.js"></script><img src="a/x.png">'
     )
     (tmp_path / "site.css").write_text('@import "https://fonts.example/a.css";')
@@ -70,6 +79,7 @@ def test_the_check_finds_broken_links_and_other_hosts(tmp_path: Path) -> None:
         "index.html: a/#gone has no such anchor",
         "index.html: https:// is no URL",
         "index.html: a/x.png leads nowhere",
+        "index.html: has Markdown that is not rendered",
         "index.html: loads https://cdn.example/x.js from another host",
         "site.css: loads from another host",
     ]
