@@ -6,6 +6,8 @@ from urllib.parse import urlsplit
 
 import pytest
 from architecture.code import ROOT
+from browser.watching import launched
+from playwright.async_api import Route
 
 yaml = pytest.importorskip("yaml", reason="`make test` installs what builds the documentation")
 pytest.importorskip("zensical", reason="`make test` installs what builds the documentation")
@@ -47,6 +49,25 @@ def test_lists_every_endpoint(site: Path) -> None:
     page = (site / "reference" / "endpoints" / "links" / "index.html").read_text()
     assert 'id="links-create"' in page
     assert "destination_url" in page
+
+
+async def test_pages_fit_a_phone_and_ask_no_other_host(site: Path) -> None:
+    asked: list[str] = []
+
+    async def serve(route: Route) -> None:
+        asked.append(route.request.url)
+        path = site / urlsplit(route.request.url).path.removeprefix(urlsplit(SITE_URL).path)
+        path = path / "index.html" if path.is_dir() else path
+        await (route.fulfill(path=path) if path.is_file() else route.abort())
+
+    async with launched("--no-sandbox") as chromium:
+        page = await chromium.new_page(viewport={"width": 390, "height": 800})
+        await page.route("**/*", serve)
+        for path in ("", "comparison/", "operate/settings/", "operate/scaling/", "reference/endpoints/links/"):
+            await page.goto(f"{SITE_URL}{path}", wait_until="load")
+            assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+    assert len(asked) > 10
+    assert [url for url in asked if not url.startswith(SITE_URL)] == []
 
 
 def test_diagrams_are_drawn_from_their_sources() -> None:
