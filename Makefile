@@ -8,6 +8,7 @@
 # make attack      attacks a started service, measures what others notice, writes the table in docs/design/security.md
 # make docs        builds the documentation into site/ and checks its links
 # make diagrams    draws the diagrams of the documentation again, after a change of docs/diagrams/*.dot
+# make pictures    takes the pictures of the README again, with the data of `waypost demo`
 # make geo         rebuilds the bundled country data from Debian's tor-geoipdb
 # make bots        refreshes the copied lists of bots and prints what changed
 # make clean       removes what the others made, but never the data
@@ -19,7 +20,7 @@ SOURCES := src tests bench docs_site hatch_build.py
 # Otherwise every process compiles all modules again, which is half of the time that it takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-slow test-nodes lint dist bench attack docs diagrams geo bots clean
+.PHONY: run test test-slow test-nodes lint dist bench attack docs diagrams pictures geo bots clean
 
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
@@ -78,6 +79,11 @@ geo: .venv/.installed-run
 
 bots: .venv/.installed-run
 	@.venv/bin/python scripts/refresh-bots
+
+pictures: .venv/.installed-test
+	@scripts/ensure 'command -v chromium' chromium
+	@scripts/ensure 'command -v faketime' faketime
+	@.venv/bin/python scripts/take-pictures
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist bench/out site
