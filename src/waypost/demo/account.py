@@ -35,7 +35,7 @@ from waypost.wiring import domain_deps
 
 ACCOUNT_ID = UUID("00000000-0000-7000-8000-000064656d6f")
 """Marks the account. No other account gets this id, whatever its email: theirs begin with the time."""
-EMAIL = "demo@waypost.localhost"
+EMAIL = "demo@larkspur.example"
 
 
 class DemoExists(WaypostError):

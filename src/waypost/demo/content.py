@@ -50,7 +50,7 @@ class PlannedWebhook:
 
 WEBHOOKS = (
     PlannedWebhook("https://192.0.2.10/hooks/crm", ["link.created", "link.clicked"]),
-    PlannedWebhook("https://198.51.100.20/automation/audiences", ["pixel.fired"]),
+    PlannedWebhook("https://198.51.100.20/audiences", ["pixel.fired"]),
     PlannedWebhook("https://203.0.113.30/old-warehouse", ["link.created"], is_failing=True),
 )
 
@@ -124,7 +124,8 @@ LINKS: tuple[PlannedLink, ...] = (
                 ["sale", "autumn"], "autumn-sale", expires=37, pixels=["Short videos"]),
     PlannedLink("winter", "Winter collection", "/collections/winter", 26, 3040, "campaign", "social", CAMPAIGNS,
                 ["winter", "launch"], "winter-launch", pixels=["Shop visitors", "Short videos"], colors=_BLUE,
-                description="Warm layers for cold mornings: 42 new pieces, made from recycled wool.", style=_FLUID),
+                description="Warm layers for cold mornings: 42 new pieces, made from recycled wool.", style=_FLUID,
+                scans=0.03),
     PlannedLink("winter-mail", "Winter collection, newsletter", "/collections/winter", 25, 1610, "newsletter", "mail",
                 CAMPAIGNS, ["winter", "newsletter"], "winter-launch"),
     PlannedLink("winter-ads", "Winter collection, search ads", "/collections/winter", 24, 1300, "campaign", "search",
@@ -194,5 +195,5 @@ LINKS: tuple[PlannedLink, ...] = (
                 tags=["events", "partners"], expires=30, style=_FLUID, scans=0.4),
     PlannedLink("climbing-day", "Climbing day for beginners", "/events/climbing-day", 14, 200, "event", "social",
                 tags=["events"], expires=25),
-    PlannedLink("draft-sale", "Black week, draft", "/sale/black-week", 2, 0, tags=["sale"], campaign="black-week"),
+    PlannedLink("draft-sale", "Black week, draft", "/sale/black-week", 21, 0, tags=["sale"], campaign="black-week"),
 )  # fmt: skip

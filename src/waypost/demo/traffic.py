@@ -6,6 +6,7 @@ them, which `country_of_address` knows instead of a country database.
 
 import math
 from bisect import bisect
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,12 +24,12 @@ from waypost.redirect.spool import Visit
 T = TypeVar("T")
 
 _HOUR = 4 * QUARTER
-_RETURNING = 0.25
-"""Share of visits by somebody who has visited a link of the account before."""
+_RETURNING = 0.3
+"""Share of visits by somebody who has visited the link before."""
 _BOTS = 0.07
 _PREFETCHES = 0.015
-_MAX_KNOWN = 300
-"""Visitors of a country that may return."""
+_MAX_KNOWN = 40
+"""Visitors of a country that may return: the last ones, so that many return on the same day."""
 
 
 class Choice(Generic[T]):
@@ -181,7 +182,7 @@ class _Traffic:
         self._link = link
         self._profile = PROFILES[link.plan.channel]
         self._start, self._end, self._volume = microseconds(link.created_at), end, volume
-        self._known: dict[str, list[_Visitor]] = {}
+        self._known = {country: deque[_Visitor](maxlen=_MAX_KNOWN) for country in _COUNTRIES}
         self._hours = Choice(dict(enumerate(self._profile.hours)))
 
     def visits(self) -> Iterator[Visit]:
@@ -234,14 +235,11 @@ class _Traffic:
 
     def _visitor(self) -> _Visitor:
         random, country = self._random, self._profile.countries.draw(self._random)
-        known = self._known.setdefault(country, [])
+        known = self._known[country]
         if known and random.random() < _RETURNING:
             return random.choice(known)
         visitor = self._new_visitor(country, self._user_agent())
-        if len(known) < _MAX_KNOWN:
-            known.append(visitor)
-        else:
-            known[random.randrange(_MAX_KNOWN)] = visitor
+        known.append(visitor)
         return visitor
 
     def _user_agent(self) -> str:
@@ -266,8 +264,8 @@ def curve_weight(curve: Curve, number: int, last: int | None) -> float:
         return math.exp(-0.9 * number) + 0.004
     if curve == "campaign":
         rise = 1 - math.exp(-(number + 0.5) / 2)
-        reminder = 0.6 * math.exp(-((number - 15) ** 2) / 4)
-        return rise * math.exp(-number / 9) + reminder + 0.02
+        reminder = 0.4 * math.exp(-((number - 16) ** 2) / 6)
+        return rise * math.exp(-number / 14) + reminder + 0.02
     if curve == "event":
         return math.exp((number - (last or number)) / 7)
     return 1 + number / 150
