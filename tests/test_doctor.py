@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from people import new_person
 from pydantic import SecretStr
 from sqlalchemy import insert, text, update
 
@@ -76,6 +77,28 @@ async def test_reports_an_old_schema(settings: Settings, db: Database) -> None:
     async with db.write() as tx:
         await tx.execute(text("UPDATE alembic_version SET version_num = '0023'"))
     assert "waypost migrate` of commit d3574ac" in (await found(settings, "schema")).advice
+
+
+async def test_offers_a_backup_before_a_migration(settings: Settings, db: Database) -> None:
+    async with db.write() as tx:
+        await tx.execute(text("UPDATE alembic_version SET version_num = '0030'"))
+    offered = "waypost migrate --backup FILE" if db.dialect == "sqlite" else "pg_dump and waypost migrate"
+    assert (await found(settings, "schema")).advice == f"Create a backup, then migrate: {offered}."
+
+
+async def test_warns_about_rows_of_the_future(settings: Settings, db: Database) -> None:
+    await new_person(db, "alice")
+    findings = await examine(settings, now=lambda: clock.now() - timedelta(hours=30))
+    assert [each.message for each in findings if each.check == "stored times"] == [
+        "the newest row is 30 hours ahead of the clock"
+    ]
+
+
+@pytest.mark.parametrize("year", [2001, 2101])
+async def test_reports_a_wrong_clock(settings: Settings, year: int) -> None:
+    findings = await examine(settings, now=lambda: datetime(year, 1, 1, tzinfo=UTC))
+    [finding] = [each for each in findings if each.check == "clock"]
+    assert (finding.state, finding.advice[:6]) == ("failed", "Set it")
 
 
 async def test_reports_an_unreachable_database(settings: Settings) -> None:

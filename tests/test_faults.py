@@ -6,15 +6,20 @@ import shutil
 import socket
 import sqlite3
 import subprocess
+import tarfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import forked
 import pytest
+from alembic import command
 from architecture.test_messages import PAGE, quoted
 from journeys.service import free_port
+from sqlalchemy import create_engine
 from test_cli import Waypost
+
+from waypost.database.migrations import _config
 
 AS_ORDINARY_USER = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
 """Root without its power over the files of others."""
@@ -147,10 +152,10 @@ def set_schema(waypost: Waypost, revision: str, compatible_since: str | None = N
 
 
 @pytest.mark.parametrize("compatible_since", [None, "0030"])
-@pytest.mark.parametrize("command", ["serve", "migrate"])
-def test_a_database_of_a_newer_version(waypost: Waypost, command: str, compatible_since: str | None) -> None:
+@pytest.mark.parametrize("name", ["serve", "migrate"])
+def test_a_database_of_a_newer_version(waypost: Waypost, name: str, compatible_since: str | None) -> None:
     set_schema(waypost, "9999", compatible_since)
-    text = explained(waypost(command, code=1).stderr)
+    text = explained(waypost(name, code=1).stderr)
     assert "9999 of a newer version of Waypost: run that version. There is no downgrade" in text
 
 
@@ -159,6 +164,22 @@ def test_a_database_of_an_older_version_with_another_role(waypost: Waypost) -> N
     assert "Run: waypost migrate" in refused(waypost, "--role", "web", code=1)
     set_schema(waypost, "0023")
     assert "which is too old for this version" in refused(waypost, code=1)
+
+
+def test_a_backup_before_a_migration(waypost: Waypost) -> None:
+    db = waypost.directory / "data" / "waypost.db"
+    db.unlink()
+    engine = create_engine(f"sqlite:///{db}")
+    with engine.begin() as connection:
+        command.upgrade(_config(connection=connection), "0030")
+    engine.dispose()
+    file = waypost.directory / "before.tar.gz"
+    done = waypost("migrate", "--backup", "before.tar.gz")
+    assert "Backup written to before.tar.gz" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("The schema is now at ")
+    with tarfile.open(file) as archive:
+        assert "waypost.db" in archive.getnames()
+    assert "The schema is current" in waypost("migrate", "--backup", "before.tar.gz").stderr  # needs none
 
 
 @pytest.mark.parametrize("kept", [0, 4096])

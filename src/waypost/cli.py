@@ -88,11 +88,26 @@ def serve(
 
 @app.command
 @with_settings
-async def migrate(settings: "Settings") -> None:
-    """Migrate the database to the current schema, and the tables in ClickHouse if it is used."""
-    from waypost.commands.database import migrate_click_store, migrate_database
+async def migrate(settings: "Settings", *, backup: Path | None = None) -> None:
+    """Migrate the database to the current schema, and the tables in ClickHouse if it is used.
 
-    before, after = await migrate_database(settings)
+    The service may run. There is no downgrade: to go back, restore a backup.
+
+    Parameters
+    ----------
+    backup
+        Create this archive before a change of the schema, as `waypost backup` does. On PostgreSQL, use pg_dump.
+
+    """
+    from waypost.commands.backup import back_up_before_migration
+    from waypost.commands.database import is_migration_due, migrate_click_store, migrate_database
+
+    if await is_migration_due(settings):
+        for note in back_up_before_migration(settings, backup):
+            say(note)
+    before, after = await migrate_database(
+        settings, on_wait=lambda: say("Other transactions hold locks. Waiting for them …")
+    )
     say(f"The schema is current ({after})." if before == after else f"The schema is now at {after}.")
     if settings.clickhouse_url:
         old, new = await migrate_click_store(settings)

@@ -7,8 +7,11 @@ import compileall
 import os
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from itertools import count, takewhile
 from pathlib import Path
+from threading import Event
 
 import pytest
 from conftest import PostgresServer
@@ -30,6 +33,7 @@ down_revision = "{newest()}"
 
 def upgrade() -> None:
     op.add_column("links", sa.Column("note", sa.Text))
+    op.create_index("ix_links_note", "links", ["note"])
     op.create_table("notes", sa.Column("id", sa.Integer, primary_key=True))
 """
 
@@ -126,6 +130,37 @@ def test_two_versions_serve_one_database(versions: Versions, postgres: PostgresS
             domain = web.client.post("/api/v1/domains", json={"hostname": hostname}).json()["data"]
             assert web.client.delete(f"/api/v1/domains/{domain['id']}").status_code == 204
         eventually(lambda: not postgres.sql("SELECT 1 FROM jobs", database))
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+def test_migrates_while_links_are_created_and_visited(
+    engine: str, request: pytest.FixtureRequest, next_version: Path, tmp_path: Path
+) -> None:
+    settings = {"WAYPOST_DATABASE_URL": request.getfixturevalue("postgres_url")} if engine == "postgresql" else {}
+    with Website() as page, Service(tmp_path, **settings) as service, ThreadPoolExecutor(2) as threads:
+        keys = [service.new_key() for _ in range(8)]  # each may make 60 requests a minute
+        link = {"destination_url": page.url}
+        assert service.client.post("/api/v1/links", json=link | {"slug": "hello"}).status_code == 201
+        done = Event()
+
+        def visit() -> list[int]:
+            return [service.client.get("/hello").status_code for _ in takewhile(lambda _: not done.is_set(), count())]
+
+        def create() -> list[int]:
+            headers = ({"Authorization": f"Bearer {key}"} for key in keys for _ in range(55))
+            return [
+                service.client.post("/api/v1/links", json=link, headers=each).status_code
+                for each in takewhile(lambda _: not done.wait(0.05), headers)
+            ]
+
+        visits, created = threads.submit(visit), threads.submit(create)
+        try:
+            migrated = alone(["migrate"], cwd=tmp_path, env=service.environment | {"PYTHONPATH": str(next_version)})
+        finally:
+            done.set()
+        assert NEXT in migrated.stderr
+        assert (set(visits.result()), set(created.result())) == ({302}, {201})
+        assert service.client.get("/readyz").status_code == 200
 
 
 def _clicks(postgres: PostgresServer, database: str) -> set[tuple[object, ...]]:

@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from waypost import secret_key
 from waypost.database import Database
-from waypost.kit.errors import WaypostError
+from waypost.kit.errors import Invalid, WaypostError
 from waypost.private_files import new_file
 from waypost.redirect.segment import HEADER
 from waypost.redirect.spool import UnknownFormat, decode, encode, read_open_lines, segments
@@ -44,6 +44,17 @@ def write_backup(settings: Settings, target: Path) -> list[str]:
         raise BackupFailed(f"The backup to {target} failed: {reason}") from error
     size = target.stat().st_size / 1_000_000
     return [f"Backup written to {target} ({size:,.1f} MB).", *_notes(settings, target)]
+
+
+def back_up_before_migration(settings: Settings, target: Path | None) -> list[str]:
+    """Create `target` if it is given, and return notes for the operator. Raise Invalid on PostgreSQL."""
+    is_sqlite = settings.database.startswith("sqlite")
+    if target is None:
+        way = "waypost migrate --backup FILE creates one first" if is_sqlite else "create one with pg_dump first"
+        return [f"Migrating without a backup; next time, {way}. There is no downgrade."]
+    if not is_sqlite:
+        raise Invalid({"--backup": ["This has no effect on PostgreSQL: create a backup with pg_dump."]})
+    return write_backup(settings, target)
 
 
 def _fill(archive: tarfile.TarFile, settings: Settings, *, scratch: Path) -> None:

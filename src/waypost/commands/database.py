@@ -1,6 +1,6 @@
 """Opens and migrates the database for a command, and reads the accounts and times of options."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from waypost import auth
 from waypost.auth import Account
 from waypost.database import Database
-from waypost.database.schema import is_usable
+from waypost.database.schema import is_usable, pending
 from waypost.kit import clock
 from waypost.kit.errors import Invalid, NotFound, WaypostError
 from waypost.resources.clicks.click_store import ClickStore
@@ -59,14 +59,26 @@ async def open_clickhouse_store(settings: Settings) -> "AsyncIterator[ClickHouse
         await store.close()
 
 
-async def migrate_database(settings: Settings) -> tuple[str | None, str]:
-    """Return (revision before, revision after)."""
+async def migrate_database(settings: Settings, *, on_wait: Callable[[], None] = lambda: None) -> tuple[str | None, str]:
+    """Return (revision before, revision after). `on_wait` is called while other transactions hold locks."""
     from waypost.database.migrations import migrate  # importing Alembic takes half a second, and it is rarely needed
 
     make_data_dir(settings.data_dir)
     db = Database(settings.database, readers=1)
     try:
-        return await migrate(db)
+        return await migrate(db, on_wait=on_wait)
+    finally:
+        await db.close()
+
+
+async def is_migration_due(settings: Settings) -> bool:
+    """Whether `migrate_database` would change the schema of an existing database."""
+    db = Database(settings.database, readers=1)
+    try:
+        if db.dialect == "sqlite" and not db.path.exists():
+            return False
+        present, newest = await pending(db)
+        return present is not None and present < newest
     finally:
         await db.close()
 

@@ -312,7 +312,9 @@ async def _database_findings(db: Database, settings: Settings, now: Clock) -> As
         yield Finding("schema", "failed", f"is {present}, should be {newest}", str(error))
         return
     if not is_current:
-        yield Finding("schema", "failed", f"is {present or 'empty'}, should be {newest}", "Run waypost migrate.")
+        backup = "waypost migrate --backup FILE" if db.dialect == "sqlite" else "pg_dump and waypost migrate"
+        advice = f"Create a backup, then migrate: {backup}." if present else "Run waypost migrate."
+        yield Finding("schema", "failed", f"is {present or 'empty'}, should be {newest}", advice)
         return
     if present != newest:
         advice = "Finish the rolling upgrade: install the newer version on this node, too."

@@ -131,7 +131,9 @@ async def _prepare(settings: Settings, role: str) -> None:
         await check_click_store(settings)
 
     if settings.database.startswith("sqlite") and role == "all" and not _is_known_current(settings):
-        await migrate_database(settings)
+        before, after = await migrate_database(settings)
+        if before and before != after:
+            log("info", "schema migrated", before=before, after=after)
     async with open_database(settings) as db:
         await prepare_key(db, settings, role)
 

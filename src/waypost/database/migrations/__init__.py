@@ -1,5 +1,9 @@
 """Alembic, run in-process, without an ini file: only the settings say where the database is."""
 
+import asyncio
+import sqlite3
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +13,67 @@ from sqlalchemy import Connection, text
 
 from waypost.database.engine import Database
 from waypost.database.schema import COMPATIBLE_SINCE, refuse_unknown, revision
+from waypost.kit.errors import Unavailable, WaypostError
 
 _LOCK = 0x57_41_59  # any constant: two migrations of one PostgreSQL run one after the other
+_LOCK_TIMEOUT = 2.0  # seconds: meanwhile, statements of the running service wait behind the migration
+_PAUSE = 1.0  # seconds in which these statements go on
+_PATIENCE = 60.0  # seconds
+_IS_LOCKED = {"55P03", "40P01"}
+"""PostgreSQL's codes for a lock that was not free within the timeout, and for a deadlock."""
 
 
-async def migrate(db: Database) -> tuple[str | None, str]:
+class SchemaLocked(WaypostError):
+    """The schema was not changed: other transactions held locks for too long."""
+
+
+async def migrate(
+    db: Database,
+    *,
+    patience: float = _PATIENCE,
+    lock_timeout: float = _LOCK_TIMEOUT,
+    on_wait: Callable[[], None] = lambda: None,
+) -> tuple[str | None, str]:
     """Bring the schema to the newest revision in one transaction. Return (revision before, revision after).
 
-    Raise SchemaUnknown for a database that this version cannot upgrade.
+    While other transactions hold locks, try again for `patience` seconds, after each failure with `on_wait`.
+    `lock_timeout`: seconds of each attempt. Raise SchemaLocked after that, SchemaUnknown for a database that this
+    version cannot upgrade.
     """
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            return await _migrate(db, lock_timeout)
+        except Unavailable as error:
+            if not _is_locked(error):
+                raise
+            if time.monotonic() > deadline:
+                raise SchemaLocked(_advice(db, patience)) from error
+        on_wait()
+        await asyncio.sleep(min(_PAUSE, lock_timeout))
+
+
+def _is_locked(error: Unavailable) -> bool:
+    """Whether another transaction is in the way; without a cause it has SQLite's write lock."""
+    cause = getattr(error.__cause__, "orig", None)
+    is_busy = getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+    return isinstance(error.__cause__, TimeoutError) or is_busy or getattr(cause, "sqlstate", "") in _IS_LOCKED
+
+
+def _advice(db: Database, patience: float) -> str:
+    query = "SELECT pid, query FROM pg_stat_activity WHERE xact_start < now() - interval '10 s'"
+    shown = "" if db.dialect == "sqlite" else f" This shows long transactions: {query}"
+    return (
+        f"The schema was not changed: other transactions held locks for {patience:.0f} seconds. Run waypost migrate"
+        f" again when they have ended.{shown}"
+    )
+
+
+async def _migrate(db: Database, lock_timeout: float) -> tuple[str | None, str]:
     async with db.write() as tx:
         if db.dialect == "postgresql":
+            timeout = f"{round(lock_timeout * 1000)}ms"
+            await tx.execute(text("SELECT set_config('lock_timeout', :timeout, TRUE)"), {"timeout": timeout})
             await tx.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
         before = await revision(tx)
         refuse_unknown(before)

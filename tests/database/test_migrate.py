@@ -1,0 +1,42 @@
+"""`migrate` beside other transactions: it waits for their locks, for a limited time."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+from database.test_write_lock import OtherProcess
+
+from waypost.database import Database, write_lock
+from waypost.database.migrations import SchemaLocked, migrate
+from waypost.database.schema import newest
+
+
+@contextmanager
+def locked(db: Database) -> Iterator[Callable[[], object]]:
+    """Hold a lock that `migrate` needs, until the function is called."""
+    if db.dialect == "postgresql":
+        with psycopg.connect(db.url) as connection:
+            connection.execute("LOCK TABLE alembic_version IN SHARE MODE")
+            yield connection.rollback
+    else:
+        other = OtherProcess(db.path.with_name(f"{db.path.name}-lock"))
+        other.lock()
+        yield other.release
+        other.release()
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write_lock, "TIMEOUT", 0.1)
+
+
+async def test_waits_for_locks(db: Database) -> None:
+    with locked(db) as release:
+        assert await migrate(db, lock_timeout=0.1, on_wait=release) == (newest(), newest())
+
+
+async def test_gives_up_without_a_change(db: Database) -> None:
+    with locked(db), pytest.raises(SchemaLocked, match="The schema was not changed: other transactions held locks"):
+        await migrate(db, lock_timeout=0.1, patience=0)
+    assert await migrate(db) == (newest(), newest())
