@@ -2,6 +2,8 @@
 # make test        lint and all tests, on SQLite and PostgreSQL; one directory or file: `make test FILE=tests/web`
 # make test-slow   kill loops, journeys, property tests, pages and scans of QR codes in full, a million visits in each store
 # make test-nodes  three nodes, PostgreSQL and ClickHouse in network namespaces, with faults: `make test-nodes MINUTES=30`
+# make image       the container image localhost/waypost:latest; `make image BASE_IMAGE=… PLATFORMS=…`
+# make test-image  builds the image on Debian 12 and tests containers of it; as root
 # make lint        ruff, mypy and the import contracts
 # make dist        wheel, source distribution, software bill of materials and checksums in dist/: same commit, same bytes
 # make bench       benchmarks; prints one table and writes docs/design/benchmarks.md
@@ -20,7 +22,7 @@ SOURCES := src tests bench docs_site hatch_build.py
 # Otherwise every process compiles all modules again, which is half of the time that it takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-slow test-nodes lint dist bench attack docs diagrams pictures geo bots clean
+.PHONY: run test test-slow test-nodes image test-image lint dist bench attack docs diagrams pictures geo bots clean
 
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
@@ -30,8 +32,8 @@ run: .venv/.installed-run
 FILE ?=
 # Only in test-slow: the first waits for events to be sent in batches, and tests/browser/test_pixels.py covers it;
 # the second depends on speed.
-# The third is for test-nodes: it needs root, and minutes.
-SLOW = tests/journeys/test_pixels.py tests/browser/test_quickness.py tests/nodes
+# The others are for test-nodes and test-image: they need root, and minutes.
+SLOW = tests/journeys/test_pixels.py tests/browser/test_quickness.py tests/nodes tests/container
 
 test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.clickhouse-test .venv/.installed-docs .venv/.installed-deployments
 	.venv/bin/pytest -q -n 2 --dist loadfile --no-loadscope-reorder \
@@ -50,6 +52,12 @@ MINUTES ?= 3
 test-nodes: .venv/.installed-test .venv/.tools-test .venv/.clickhouse-test
 	.venv/bin/pytest -q tests/nodes
 	PYTHONPATH=tests:. .venv/bin/python -m nodes.long_run --minutes $(MINUTES) $(ARGS)
+
+image:
+	@scripts/build-image
+
+test-image: .venv/.installed-test .venv/.tools-image
+	.venv/bin/pytest -q tests/container $(ARGS)
 
 lint: .venv/.installed-test
 	.venv/bin/ruff check $(SOURCES)
@@ -129,6 +137,12 @@ clean:
 	@scripts/ensure 'command -v rsvg-convert' librsvg2-bin
 	@scripts/ensure 'PATH=$$PATH:/usr/sbin command -v haproxy' haproxy
 	@scripts/ensure 'command -v faketime' faketime
+	@scripts/ensure 'PATH=$$PATH:/usr/sbin command -v ip' iproute2
+	@touch $@
+
+.venv/.tools-image: Makefile | .venv/bin/uv
+	@scripts/ensure 'command -v buildah' buildah
+	@scripts/ensure 'command -v mmdebstrap' mmdebstrap
 	@scripts/ensure 'PATH=$$PATH:/usr/sbin command -v ip' iproute2
 	@touch $@
 
