@@ -30,6 +30,7 @@ from bench import (
     redirects_while_draining,
     report,
     route_memory,
+    small_machine,
     startup,
     stats,
     tls,
@@ -63,6 +64,7 @@ BENCHMARKS = {
     "webhooks": webhooks.measure,
     "qrcodes": qrcodes.measure,
     "pages": pages.measure,
+    "small-machine": small_machine.measure,  # adds clicks, too
     "startup": startup.measure,
 }
 _DOCUMENT = Path(__file__).parent.parent / "docs" / "design" / "benchmarks.md"

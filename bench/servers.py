@@ -22,6 +22,7 @@ from bench.report import Failed
 SERVER_CORE, LOAD_CORE = "0", "1"
 ALL_CORES = f"0-{(os.cpu_count() or 2) - 1}"
 WAYPOST = str(Path(sys.executable).parent / "waypost")
+SECRET_KEY = "the key of all data directories that share a database"
 _START_LIMIT = 120.0  # seconds; nginx needs time for a map of a million slugs
 _END_LIMIT = 20.0
 _LOGGED_ERROR = re.compile(r"level=(error|critical)[^\n]*|\[(?:error|emerg|crit)\][^\n]*")
@@ -112,7 +113,8 @@ def waypost(
 ) -> contextlib.AbstractContextManager[Server]:
     """`waypost serve` with a database and its own data directory. `settings` in lower case."""
     port = free_port()
-    given = {"base_url": f"http://127.0.0.1:{port}", "database_url": store.url, "spool_limit_mb": 16_384, **settings}
+    given = {"base_url": f"http://127.0.0.1:{port}", "database_url": store.url, "spool_limit_mb": 16_384}
+    given |= {"secret_key": SECRET_KEY, **settings}
     environment = {f"WAYPOST_{name.upper()}": str(value) for name, value in given.items()}
     command = [WAYPOST, "serve", "--role", role, "--port", str(port), "--data-dir", str(directory / "data")]
     return started(

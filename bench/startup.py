@@ -33,9 +33,9 @@ def measure(run: Run) -> list[Row]:
         at_most("`waypost --help`", statistics.median(_help() for _ in range(_HELPS)), 0.3, "", " s"),
         without_target("first `serve` until ready", f"{first:.2f} s", "includes creating the database"),
         at_most(
-            "`serve` until ready", statistics.median(starts), 3, f"on all cores; slowest {max(starts):.2f} s", " s"
+            "`serve` until ready", statistics.median(starts), 1, f"on all cores; slowest {max(starts):.2f} s", " s"
         ),
-        at_most("memory of all idle processes, RSS", rss, 250, f"parent, web, worker; PSS {pss:.0f} MB", " MB"),
+        at_most("memory of all idle processes, RSS", rss, 170, f"parent, web, worker; PSS {pss:.0f} MB", " MB"),
         _redirect_node(run),
     ]
 
