@@ -1,12 +1,14 @@
-"""docs/operate/messages.md quotes messages of the source, and has every warning and error of the log."""
+"""Pages of messages quote the source, and docs/operate/messages.md has every warning and error of the log."""
 
 import ast
 import re
 from collections.abc import Iterator
 
+import pytest
 from architecture.code import PACKAGE, ROOT, sources
 
 PAGE = (ROOT / "docs" / "operate" / "messages.md").read_text()
+API_PAGE = (ROOT / "docs" / "reference" / "errors.md").read_text()
 GAP = "…"
 LEVELS = {"warning", "error", "exception", "critical"}
 QUOTING_COLUMNS = {"message": 0, "reason": 0, "event": 0, "finding": 1}
@@ -64,8 +66,9 @@ def test_finds_messages_and_events() -> None:
     assert {"visits dropped", "The database … cannot be used: …", "… does not resolve: …"} <= set(quoted(PAGE))
 
 
-def test_quotes_messages_of_the_source() -> None:
-    assert [message for message in quoted(PAGE) if not is_in_source(message)] == []
+@pytest.mark.parametrize("page", [PAGE, API_PAGE], ids=["operators", "api"])
+def test_quotes_messages_of_the_source(page: str) -> None:
+    assert [message for message in quoted(page) if not is_in_source(message)] == []
 
 
 def test_has_every_warning_and_error_of_the_log() -> None:
