@@ -9,6 +9,7 @@ import ssl
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from http.server import HTTPServer
 from pathlib import Path
@@ -26,6 +27,10 @@ from waypost.database import KeyRing
 from waypost.kit.ids import new_id
 from waypost.kit.signing import TOLERANCE, signature
 from waypost.outbound import Outbound, Poster
+from waypost.resources.clicks.intake.record_events import _pixel_events
+from waypost.resources.clicks.model import Click
+from waypost.resources.clicks.schemas import to_event_json
+from waypost.resources.links.schemas import LinkJson
 from waypost.resources.webhooks.deliverer import Deliverer
 from waypost.resources.webhooks.delivery_limiter import WebhookEndpoint
 from waypost.resources.webhooks.model import webhooks
@@ -224,6 +229,23 @@ def test_the_example_is_consistent() -> None:
     assert (shown["id"], shown["event"]) == (headers["X-Delivery-Id"], headers["X-Event-Type"])
     assert datetime.fromisoformat(shown["created_at"]).timestamp() == NOW
     assert UUID(shown["id"]).version == 7
+
+
+def test_events_have_the_fields_of_the_service() -> None:
+    page = (ROOT / "docs" / "reference" / "events.md").read_text()
+    shown = [json.loads(text) for text in re.findall(r"^```json\n(.*?)^```", page, re.DOTALL | re.MULTILINE)]
+    click = Click(*(new_id().bytes for _ in range(3)), at=0, day=0, quarter=0, pixels=[("facebook", new_id())])
+    [pixel_fired] = _pixel_events(click)
+    data = {
+        "link.created": dict.fromkeys(LinkJson.__annotations__),
+        "link.clicked": to_event_json(click),
+        "pixel.fired": pixel_fired.data,
+        "webhook.test": {"webhook_id": None},
+    }
+    assert [each["event"] for each in shown] == list(data)
+    for each in shown:
+        sent = json.loads(build_payload(new_id(), replace(pixel_fired, data=data[each["event"]])))
+        assert (list(each), list(each["data"])) == (list(sent), list(sent["data"]))
 
 
 def test_documents_the_limit_of_subscriptions() -> None:
