@@ -1,6 +1,7 @@
 """Writes the commit into wheels, as `waypost/commit.txt`. Source distributions have it as `commit.txt`."""
 
 import os
+import re
 import runpy
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +20,8 @@ class CommitHook(BuildHookInterface):
             self.directory_of_commit = TemporaryDirectory()  # until the build has ended
             path = Path(self.directory_of_commit.name, "commit.txt")
             # without .git, as in an image's build, whoever builds says it
-            path.write_text(f"{os.environ.get('SOURCE_COMMIT', '')[:12] or ask_git(root)}\n")
+            commit = re.sub("(?<=^[0-9a-f]{12})[0-9a-f]+", "", os.environ.get("SOURCE_COMMIT", ""))
+            path.write_text(f"{commit or ask_git(root)}\n")
         build_data["force_include"][str(path)] = "commit.txt" if self.target_name == "sdist" else "waypost/commit.txt"
 
 

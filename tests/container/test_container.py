@@ -102,7 +102,7 @@ def test_labels_and_health_check_are_in_the_image(image: Image) -> None:
     config = image.configuration
     assert config["Labels"]["org.opencontainers.image.licenses"] == "Apache-2.0"
     assert re.fullmatch(r"\d+\.\d+\.\d+.*", config["Labels"]["org.opencontainers.image.version"])
-    assert re.fullmatch(r"[0-9a-f]{40}", config["Labels"]["org.opencontainers.image.revision"])
+    assert re.fullmatch(r"[0-9a-f]{40}(\+dirty)?", config["Labels"]["org.opencontainers.image.revision"])
     assert (config["User"], set(config["Volumes"]), set(config["ExposedPorts"])) == (
         "10001:10001",
         {"/data"},

@@ -25,12 +25,12 @@ from waypost.version import VERSION
 
 pytestmark = pytest.mark.timeout(300)  # each build installs its tools
 
-COMMIT = "0123456789ab"
+COMMIT = "0123456789ab+dirty"
 BIN = Path(sys.executable).parent
 ENVIRONMENT = {
     **{name: value for name, value in os.environ.items() if not name.startswith(("WAYPOST_", "VIRTUAL_ENV", "PYTHON"))},
     "PATH": f"{BIN}:{os.environ['PATH']}",
-    "SOURCE_COMMIT": f"{COMMIT}cdef0123456789abcdef01234567",
+    "SOURCE_COMMIT": "0123456789abcdef0123456789abcdef01234567+dirty",
     "SOURCE_DATE_EPOCH": "1767225600",
     "UV_PYTHON_DOWNLOADS": "never",
 }
