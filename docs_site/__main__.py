@@ -12,11 +12,14 @@ import yaml
 from docs_site import api_pages, check, llms, tree
 
 
-def build(output: Path) -> None:
-    """Build the site into `output`, a directory that is replaced. Raises SystemExit with what is broken."""
+def build(output: Path, document: api_pages.Schema) -> None:
+    """Build the site into `output`, a directory that is replaced. Raises SystemExit with what is broken.
+
+    `document`: the OpenAPI document of the API.
+    """
     config = yaml.safe_load((tree.ROOT / "mkdocs.yml").read_text())
     generated = {
-        **api_pages.api_pages(api_pages.openapi()),
+        **api_pages.api_pages(document),
         "adr/index.md": tree.decisions_index((tree.DOCS / "adr").glob("0*.md")),
     }
     with tempfile.TemporaryDirectory() as directory:
@@ -41,7 +44,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=tree.ROOT / "site")
     output = parser.parse_args().output
-    build(output)
+    build(output, api_pages.openapi())
     print(f"{output}: {sum(1 for _ in output.rglob('*.html'))} pages. Open {output / 'index.html'}")
 
 

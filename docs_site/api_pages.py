@@ -9,38 +9,12 @@ from typing import Any
 
 import httpx
 
+from docs_site.examples import BASE_URL, example
 from waypost.commands.database import migrate_database
 from waypost.settings import Settings
 from waypost.web_app import open_full_app
 
 Schema = dict[str, Any]
-
-_BASE_URL = "https://go.example.com"
-_FORMATS = {
-    "uuid": "01a1fbb2-2855-72ee-8e77-c161c4205e89",
-    "date-time": "2026-11-20T02:56:16.123456Z",
-}
-_EXAMPLES = {
-    "title": "Pricing",
-    "short_url": f"{_BASE_URL}/spring",
-    "hostname": "go.example.com",
-    "name": "Spring",
-    "email": "ada@example.com",
-    "image_url": f"{_BASE_URL}/api/v1/qrcodes/01a1fbb2-2855-72ee-8e77-c161c4205e89/image/png?v=…&signature=…",
-    "svg_url": f"{_BASE_URL}/api/v1/qrcodes/01a1fbb2-2855-72ee-8e77-c161c4205e89/image/svg?v=…&signature=…",
-    "ip": "203.0.113.9",
-    "country": "DE",
-    "visitor_id": "9f2c51d07a3be844",
-    "referrer": "https://news.example/today",
-    "browser": "Firefox",
-    "platform": "Android",
-    "interval": "day",
-    "timezone": "UTC",
-    "secret": "whsec_…",
-    "prefix": "wp_3fa9",
-    "value": "DE",
-}
-"""Values of fields whose type does not suggest one."""
 
 
 def openapi() -> Schema:
@@ -50,11 +24,11 @@ def openapi() -> Schema:
 
 async def _openapi() -> Schema:
     with tempfile.TemporaryDirectory() as directory:
-        settings = Settings(data_dir=Path(directory), base_url=_BASE_URL, secret_key="documentation" * 3)
+        settings = Settings(data_dir=Path(directory), base_url=BASE_URL, secret_key="documentation" * 3)
         await migrate_database(settings)
         async with (
             open_full_app(settings) as web,
-            httpx.AsyncClient(transport=httpx.ASGITransport(web.app), base_url=_BASE_URL) as client,
+            httpx.AsyncClient(transport=httpx.ASGITransport(web.app), base_url=BASE_URL) as client,
         ):
             document: Schema = (await client.get("/api/openapi.json")).raise_for_status().json()
             return document
@@ -109,10 +83,10 @@ def _operation(document: Schema, path: str, method: str, operation: Schema) -> I
         yield f"**Body**{'' if body.get('required') else ' (optional)'}, JSON or a form:"
         yield _fields(document, content["schema"], is_body=True)
         yield _json(content["example"])
-    yield from _responses(document, operation)
+    yield from _responses(document, path, operation)
 
 
-def _responses(document: Schema, operation: Schema) -> Iterator[str]:
+def _responses(document: Schema, path: str, operation: Schema) -> Iterator[str]:
     responses = {status: each for status, each in operation["responses"].items() if status != "default"}
     yield "| status | meaning |\n|---|---|\n" + "\n".join(
         f"| {status} | {_cell(each['description'])} |" for status, each in sorted(responses.items())
@@ -121,7 +95,7 @@ def _responses(document: Schema, operation: Schema) -> Iterator[str]:
         schema = response.get("content", {}).get("application/json", {}).get("schema")
         if status.startswith("2") and schema:
             yield f"**Response** with status {status}:"
-            yield _json(_example(document, schema, ""))
+            yield _json(example(schema["$ref"].rpartition("/")[2], path))
             yield from _returned(document, schema)
 
 
@@ -181,33 +155,6 @@ def _sentence(description: str, schema: Schema) -> str:
     if "minimum" in schema and "maximum" in schema:
         notes.append(f"{schema['minimum']} to {schema['maximum']}")
     return _cell("; ".join(note for note in notes if note))
-
-
-def _example(document: Schema, schema: Schema, name: str) -> Any:  # noqa: PLR0911  # one for each kind
-    resolved = _resolved(document, _options(schema)[0])
-    kind = resolved.get("type", "string")
-    kind = kind[0] if isinstance(kind, list) else kind
-    if name in {"og_title", "og_description", "og_image", "error", "not_found_url", "root_url", "next_attempt_at"}:
-        return None
-    if kind == "object":
-        return {key: _example(document, each, key) for key, each in resolved.get("properties", {}).items()}
-    if kind == "array":
-        return [_example(document, resolved["items"], name)]
-    if resolved.get("enum"):
-        return resolved["enum"][0]
-    if kind in {"integer", "number"}:
-        return {"page": 1, "current_page": 1, "last_page": 1, "per_page": 15, "size": 512, "margin": 4}.get(name, 12)
-    if kind == "boolean":
-        return False
-    return _EXAMPLES.get(name) or _FORMATS.get(resolved.get("format", "")) or _request_example(document, name) or "…"
-
-
-def _request_example(document: Schema, name: str) -> Any:
-    for _, _, operation in _operations(document):
-        example = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example", {})
-        if example.get(name):
-            return example[name]
-    return None
 
 
 def _scope(operation: Schema) -> str:

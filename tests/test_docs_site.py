@@ -2,29 +2,37 @@
 
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from architecture.code import ROOT
+from architecture.json_schema import problems
 from browser.watching import launched
 from playwright.async_api import Route
 
 yaml = pytest.importorskip("yaml", reason="`make test` installs what builds the documentation")
 pytest.importorskip("zensical", reason="`make test` installs what builds the documentation")
 
-from docs_site import check, tree  # noqa: E402
+from docs_site import api_pages, check, examples, tree  # noqa: E402
 from docs_site.__main__ import build  # noqa: E402
 from waypost.settings import Settings  # noqa: E402
 from waypost.web.dashboard import documentation  # noqa: E402
 
-SITE_URL = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["site_url"]
+CONFIG = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+SITE_URL = CONFIG["site_url"]
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def document() -> dict[str, Any]:
+    return api_pages.openapi()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, document: dict[str, Any]) -> Path:
     """The built site. Building fails with every warning and broken link."""
     output = tmp_path_factory.mktemp("docs") / "site"
-    build(output)
+    build(output, document)
     return output
 
 
@@ -37,12 +45,24 @@ def test_every_page_is_in_the_site_and_in_llms_txt(site: Path) -> None:
         assert f"({SITE_URL}{name})" in listed
 
 
+def test_the_navigation_names_each_page_once() -> None:
+    named = list(tree.paths(CONFIG["nav"]))
+    assert [path for path in named if named.count(path) > 1] == []
+
+
 def test_the_dashboard_links_to_existing_pages(site: Path) -> None:
     assert str(Settings().docs_url) == SITE_URL
     linked = [urlsplit(page) for _, page in documentation.PAGES]
     for page in linked:
         html = (site / page.path / "index.html").read_text()
         assert not page.fragment or f'id="{page.fragment}"' in html
+
+
+@pytest.mark.parametrize("name", examples.EXAMPLES)
+def test_examples_are_what_the_api_document_says(document: dict[str, Any], name: str) -> None:
+    schema = document["components"]["schemas"][name]
+    assert list(problems(document, schema, examples.EXAMPLES[name])) == []
+    assert set(schema["required"]) == set(examples.EXAMPLES[name])
 
 
 def test_lists_every_endpoint(site: Path) -> None:
