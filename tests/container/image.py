@@ -51,7 +51,8 @@ class Image:
     def remove(self) -> None:
         _buildah("rm", self._container)
 
-    def run_with_buildah(self, *command: str) -> list[str]:
+    def run_with_buildah(self) -> list[str]:
+        command = [*self.configuration["Entrypoint"], *self.configuration["Cmd"]]
         return _command("run", "--isolation", "chroot", self._container, "--", *command)
 
     @staticmethod

@@ -49,6 +49,13 @@ class Network:
         done = subprocess.run(self.on(machine, *command), check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
 
+    def process(self, machine: str, argument: str) -> int:
+        """The process there that has this argument."""
+        pids = subprocess.run(["ip", "netns", "pids", self._name(machine)], capture_output=True, text=True, check=True)
+        return next(
+            int(pid) for pid in pids.stdout.split() if argument in Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+        )
+
     def disconnect(self, machine: str) -> None:
         _ip("-n", self._bridge, "link", "set", machine, "down")
 
