@@ -1,9 +1,11 @@
 """`waypost demo`: data that looks alive, that nothing is sent of, and that can be removed without a trace."""
 
 import asyncio
+import os
+import shutil
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -18,6 +20,7 @@ from sqlalchemy import func, select
 from test_cli import Waypost
 
 from waypost.auth import CallerCache, create_account
+from waypost.commands.database import migrate_click_store
 from waypost.database import Database, metadata
 from waypost.demo import account, traffic
 from waypost.demo.account import Created, DemoExists, NoDemo
@@ -27,8 +30,10 @@ from waypost.kit.errors import Conflict
 from waypost.outbound.addresses import is_public
 from waypost.redirect import ChangeFeed
 from waypost.redirect.spool import Visit
+from waypost.resources.clicks.click_store import ClickStore, ExportQuery
 from waypost.resources.clicks.click_stores import new_click_store
-from waypost.resources.clicks.model import HUMAN, KINDS, clicks
+from waypost.resources.clicks.days import DaySlice
+from waypost.resources.clicks.model import HUMAN, KINDS
 from waypost.resources.domains.certificates.store import find_missing
 from waypost.resources.domains.model import domains
 from waypost.resources.links import store as link_store
@@ -46,6 +51,30 @@ TRANSIENT = {"route_changes", "alembic_version"}
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return Settings(data_dir=tmp_path / "data", secret_key="k" * 32)
+
+
+IN_FULL = bool(os.environ.get("DEMO_IN_FULL"))
+"""Set by `make test-slow`: all visits, and ClickHouse, too, which deletes the statistics of each day for itself."""
+
+
+@pytest.fixture(params=["sqlite", "postgresql", *(["clickhouse"] if IN_FULL else [])])
+def urls(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
+    """URLs of the database and, for one, of ClickHouse."""
+    if request.param == "sqlite":
+        return f"sqlite:///{shutil.copy(request.getfixturevalue('sqlite_template'), tmp_path / 'waypost.db')}", ""
+    clickhouse = request.getfixturevalue("clickhouse").url if request.param == "clickhouse" else ""
+    return request.getfixturevalue("postgres_url"), clickhouse
+
+
+@pytest.fixture
+async def store(urls: tuple[str, str], settings: Settings) -> AsyncIterator[tuple[Database, Settings]]:
+    """A database, and the settings for it and its click store."""
+    db = Database(urls[0])
+    if urls[1]:
+        settings = settings.model_copy(update={"clickhouse_url": urls[1]})
+        await migrate_click_store(settings)
+    yield db, settings
+    await db.close()
 
 
 @pytest.fixture
@@ -69,15 +98,16 @@ def visited() -> list[traffic.VisitedLink]:
     return [traffic.VisitedLink(*each) for each in created]
 
 
-async def test_creates_exact_data_and_removes_all_of_it(settings: Settings, db: Database, feed: ChangeFeed) -> None:
+async def test_creates_exact_data_and_removes_all_of_it(store: tuple[Database, Settings], feed: ChangeFeed) -> None:
     """One test, because to create all of it takes seconds."""
+    db, settings = store
     other = new_link((await new_person(db, "alice")).account_id, slug="winter")
     async with db.write() as tx:
         await link_store.reserve_slug(tx, other)
         await link_store.add(tx, other)
     before = await count_rows(db)
-    created = await account.create(settings, db, feed, now=NOW, seed=1, volume=0.03)
-    await check_statistics(db, created)
+    created = await account.create(settings, db, feed, now=NOW, seed=1, volume=1 if IN_FULL else 0.03)
+    await check_statistics(db, settings, created)
     await check_nothing_is_sent(db)
     with pytest.raises(DemoExists, match="waypost demo --remove"):
         await account.create(settings, db, feed, now=NOW, seed=1)
@@ -86,19 +116,42 @@ async def test_creates_exact_data_and_removes_all_of_it(settings: Settings, db: 
     await account.remove(settings, db, feed, clock=lambda: NOW)
     assert await CallerCache(db).find(created.key) is None
     assert await count_rows(db) == before
+    assert await count_clicks(db, settings) == {}
     assert not list(settings.data_dir.glob("media/*"))
 
 
-async def check_statistics(db: Database, created: Created) -> None:
+async def check_statistics(db: Database, settings: Settings, created: Created) -> None:
+    async with closing_store(settings) as click_store:
+        first = None if IN_FULL else microseconds(NOW) // DAY - 10
+        differences = click_store.check(db, from_day=first, on_progress=None)
+        assert [difference async for difference in differences] == []
+    kinds = await count_clicks(db, settings)
+    assert kinds.total() == created.visits
+    assert kinds.keys() == {*KINDS}
     async with db.read() as tx:
-        assert {"winter", "winter-2"} <= {*await tx.scalars(select(links.c.slug))}
-        assert {*await tx.scalars(select(clicks.c.kind))} == {*KINDS}
-        assert await tx.scalar(select(func.count()).select_from(clicks)) == created.visits
-        people = await tx.scalar(select(func.count()).where(clicks.c.kind == HUMAN))
-        assert await tx.scalar(select(func.sum(link_clicks.c.clicks))) == people
+        assert await tx.scalar(select(func.sum(link_clicks.c.clicks))) == kinds[HUMAN]
         assert (await tx.scalar(select(func.sum(qr_scans.c.scans))) or 0) > 10
-    differences = new_click_store(Settings()).check(db, from_day=None, on_progress=None)
-    assert [difference async for difference in differences] == []
+        assert {"winter", "winter-2"} <= {*await tx.scalars(select(links.c.slug))}
+
+
+async def count_clicks(db: Database, settings: Settings) -> Counter[str]:
+    """Count the clicks of all accounts by kind."""
+    kinds = Counter[str]()
+    async with closing_store(settings) as click_store:
+        exporter = click_store.exporter(db, ExportQuery(kind=None), settings.shared_domain)
+        for day in await exporter.find_days():
+            async for batch in exporter.read(DaySlice(0, day, day * DAY, (day + 1) * DAY)):
+                kinds.update(exported.click.kind for exported in batch)
+    return kinds
+
+
+@asynccontextmanager
+async def closing_store(settings: Settings) -> AsyncIterator[ClickStore]:
+    click_store = new_click_store(settings)
+    try:
+        yield click_store
+    finally:
+        await click_store.close()
 
 
 async def check_nothing_is_sent(db: Database) -> None:
