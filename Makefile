@@ -33,7 +33,8 @@ FILE ?=
 # Only in test-slow: the first waits for events to be sent in batches, and tests/browser/test_pixels.py covers it;
 # the second depends on speed.
 # The others are for test-nodes and test-image: they need root, and minutes.
-SLOW = tests/journeys/test_pixels.py tests/browser/test_quickness.py tests/nodes tests/container
+NODES = tests/nodes tests/deployments/test_running_nodes.py
+SLOW = tests/journeys/test_pixels.py tests/browser/test_quickness.py tests/container $(NODES)
 
 test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.clickhouse-test .venv/.installed-docs .venv/.installed-deployments
 	.venv/bin/pytest -q -n 2 --dist loadfile --no-loadscope-reorder \
@@ -50,8 +51,8 @@ test-slow: .venv/.installed-test .venv/.tools-test .venv/.clickhouse-test
 	DAY_VISITS=1000000 .venv/bin/pytest -q tests/journeys/test_day.py -k sqlite
 
 MINUTES ?= 3
-test-nodes: .venv/.installed-test .venv/.tools-test .venv/.clickhouse-test
-	.venv/bin/pytest -q tests/nodes
+test-nodes: .venv/.installed-test .venv/.tools-test .venv/.clickhouse-test .venv/.installed-deployments
+	.venv/bin/pytest -q $(NODES)
 	PYTHONPATH=tests:. .venv/bin/python -m nodes.long_run --minutes $(MINUTES) $(ARGS)
 
 image:

@@ -3,13 +3,18 @@
 import contextlib
 import signal
 import subprocess
+import sys
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import pytest
 from deployments.machine import ROOT, python_for_services, site_packages
+from deployments.machine import what_is_missing as what_a_machine_lacks
 from journeys.service import PATIENCE
-from nodes.network import Network
+from nodes.network import Network, what_is_missing
 
+needs_containers = pytest.mark.skipif(bool(why := what_is_missing() or what_a_machine_lacks()), reason=why)
 USER = 10001
 _SCRIPTS = Path(__file__).parent
 _NAMESPACES = ("--mount", "--pid", "--fork", "--kill-child", "--uts", "--ipc")
@@ -67,7 +72,8 @@ class Container:
             *(str(user), capabilities, f"{image.hosts}:/etc/hosts:ro", *mounts, "--"),
             *("env", "--ignore-environment", *variables, *command),
         )
-        self._log = image.directory / f"{machine}-{len(list(image.directory.iterdir()))}.log"
+        self.name = f"{machine}: {' '.join(command)}"
+        self._log = image.directory / f"{uuid.uuid4()}.log"
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -104,6 +110,10 @@ def running(*containers: Container) -> Iterator[None]:
         for container in containers:
             container.start()
         yield
+    except BaseException:
+        for container in containers:
+            sys.stderr.write(f"--- {container.name}\n{container.log[-2000:]}\n")
+        raise
     finally:
         for container in containers:
             container.kill()

@@ -16,17 +16,20 @@ def api_key(first_start: str) -> str:
     return found[1]
 
 
-def count_a_click(url: str, key: str, destination: str, *, host: str = "", visits: str = "") -> dict[str, Any]:
+def count_a_click(
+    url: str, key: str, destination: str, *, host: str = "", visits: tuple[str, str] | None = None
+) -> dict[str, Any]:
     """Returns the click.
 
-    `host`: that of the service, if it is not in the URL. `visits`: the origin that redirects, if it is not the API's.
+    `host`: that of the service, if it is not in the URL. `visits`: the origin and host of redirects, if others.
     """
     headers = {"Authorization": f"Bearer {key}", "User-Agent": VISITOR} | ({"Host": host} if host else {})
     with httpx.Client(headers=headers, timeout=60, trust_env=False) as client:
         created = client.post(f"{url}/api/v1/links", json={"destination_url": destination})
         assert created.status_code == 201, created.text
         link = created.json()["data"]
-        visit = client.get(f"{visits or url}/{link['slug']}")
+        origin, short_host = visits or (url, host)
+        visit = client.get(f"{origin}/{link['slug']}", headers={"Host": short_host} if short_host else {})
         assert (visit.status_code, visit.headers["location"]) == (302, destination), visit.text
         clicks: list[dict[str, Any]] = []
 
