@@ -45,7 +45,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=tree.ROOT / "site")
     output = parser.parse_args().output
     build(output, api_pages.openapi())
-    print(f"{output}: {sum(1 for _ in output.rglob('*.html'))} pages. Open {output / 'index.html'}")
+    pages = sum(1 for _ in output.rglob("*.html"))
+    print(f"{pages} pages in {output}. To read them: python3 -m http.server --directory {output}")
 
 
 if __name__ == "__main__":
