@@ -35,14 +35,23 @@ def modules(package: Path) -> set[str]:
     return found - {"__init__"}
 
 
-WEB = {"fastapi", "jinja2", "waypost.web"}
-LATE = {"aiohttp", "dns", "cryptography", "PIL", "segno", "webauthn"}
-"""Loaded with the first outbound request, DNS lookup, secret, image, QR code and passkey."""
-UNUSED = {"aiosmtplib", "alembic", "psycopg", "sqlalchemy.orm", "rich.console", "prometheus_client", "pydantic.v1.main"}
-"""Mail and PostgreSQL need a setting."""
+WEB = {"fastapi", "waypost.web"}
+LATE = {"aiohttp", "dns", "cryptography", "PIL", "segno", "webauthn", "jinja2"}
+"""Loaded with the first outbound request, DNS lookup, secret, image, QR code, passkey and page."""
+UNUSED = {
+    "aiosmtplib",
+    "maxminddb",
+    "alembic",
+    "psycopg",
+    "sqlalchemy.orm",
+    "rich.console",
+    "prometheus_client",
+    "pydantic.v1.main",
+}
+"""Mail, PostgreSQL and other country data need a setting."""
 UNUSED_BY_ROLE = {
     "redirect_app": {*WEB, *LATE, *UNUSED, "waypost.outbound"},
-    "worker_process": {*WEB, *LATE, *UNUSED, "uvicorn"},
+    "worker_process": {*WEB, *LATE, *UNUSED, "uvicorn", "starlette", "ua_parser_rs"},
     "web_app": {*LATE, *UNUSED},
 }
 """Modules that an idle process has not loaded, by the composition of its role."""

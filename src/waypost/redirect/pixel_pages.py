@@ -6,7 +6,6 @@ A visit adds a nonce and its id, nothing else. User input is on the page as JSON
 import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from html import escape
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -76,6 +75,8 @@ def prepare(destination: str, pixels: Sequence[tuple[UUID, str, str]]) -> PixelP
     fired = ",".join(PLATFORM_LETTERS[platform] + pixel.hex for pixel, platform, _ in pixels)
     as_json = tuple(_pixel(platform, platform_id) for _, platform, platform_id in pixels)
     data = _json({"to": destination, "pixels": []}).removesuffix("]}")
+    from html import escape  # noqa: PLC0415  # half a megabyte of entities, unused without pixels
+
     start = _PAGE.format(to=escape(destination), data=data).encode()
     end_of_head = b"\r\ncontent-length: %d\r\n\r\n" % (len(start) + len(b",".join(as_json)) + _VISIT_PART_SIZE)
     return fired.encode(), _policy(frozenset(platform for _, platform, _ in pixels)), end_of_head, start, as_json

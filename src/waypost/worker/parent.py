@@ -71,6 +71,7 @@ class Parent:
     def run(self) -> int:
         """Run until a signal to stop. Returns the exit code."""
         self._listen_to_signals()
+        notify_systemd("READY=1")  # connections wait until a web process accepts them
         while not self._is_stopping:
             self._start_due()
             self._wait(self._until_next_start())
@@ -219,8 +220,8 @@ def serve(host: str, port: int, *, tls_port: int, workers: int, role: str, app: 
         children.append(Child("worker", [*_NICE, *worker], (*fds, parent_pipe)))
     if role == "all":
         children.append(Child("worker", [*_NICE, *child_command("worker", *common)], (parent_pipe,)))
+    os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # otherwise threads of the children keep freed memory of their own
     log("info", "processes started", host=host, port=port, role=role, processes=len(children), pid=os.getpid())
-    notify_systemd("READY=1")  # connections wait until a web process accepts them
     return Parent(children).run()
 
 

@@ -1,17 +1,20 @@
 """Dependencies of the account's pages."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from waypost.auth.deps import Deps as AuthDeps
 from waypost.redirect import InvalidateRoutes
-from waypost.resources.account.sign_in_limiter import SignInLimiter
 from waypost.resources.clicks.click_store import ClickStore
+
+if TYPE_CHECKING:
+    from waypost.resources.account.sign_in_limiter import SignInLimiter
 
 
 @dataclass(frozen=True, slots=True)
 class Deps:
     auth: AuthDeps
-    sign_in_limiter: SignInLimiter
+    sign_in_limiter: "SignInLimiter"
     invalidate_routes: InvalidateRoutes
     """Called after the commit and before the response."""
     click_store: ClickStore

@@ -5,17 +5,19 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 from uuid import UUID
 
 from sqlalchemy import ColumnElement
-from starlette.datastructures import QueryParams
 
 from waypost.kit.clock import parse_timestamp
 from waypost.kit.errors import Problems
 from waypost.kit.fields import ONE_LINE, text_problem
 from waypost.kit.ids import parse_id
 from waypost.resources.clicks.model import HUMAN, KINDS, ClickKind, clicks
+
+if TYPE_CHECKING:
+    from starlette.datastructures import QueryParams
 
 ALL: Final = "all"
 DEVICES = ("desktop", "mobile", "tablet", "other")
@@ -48,7 +50,7 @@ class ClickFilter:
         return conditions if self.kind is None else [clicks.c.kind == self.kind, *conditions]
 
 
-def check_names(query: QueryParams, names: Collection[str], problems: Problems) -> None:
+def check_names(query: "QueryParams", names: Collection[str], problems: Problems) -> None:
     """Report unknown names, and repeated ones: their meaning would be ambiguous."""
     for name, count in Counter(name for name, _ in query.multi_items()).items():
         if name not in names:
@@ -57,7 +59,7 @@ def check_names(query: QueryParams, names: Collection[str], problems: Problems) 
             problems.add(name, "This must be sent only once.")
 
 
-def read_filter(query: QueryParams, problems: Problems, now: datetime) -> ClickFilter:
+def read_filter(query: "QueryParams", problems: Problems, now: datetime) -> ClickFilter:
     start, end = read_time_range(query, problems, now)
     values: dict[FilterField, str] = {name: query[name] for name in get_args(FilterField) if name in query}
     for name in _TEXTS:
@@ -78,7 +80,7 @@ def read_filter(query: QueryParams, problems: Problems, now: datetime) -> ClickF
     return ClickFilter(kind, start, end, values)
 
 
-def read_time_range(query: QueryParams, problems: Problems, now: datetime) -> tuple[datetime | None, datetime | None]:
+def read_time_range(query: "QueryParams", problems: Problems, now: datetime) -> tuple[datetime | None, datetime | None]:
     """Return (start, end)."""
     start, end = _timestamp("from", query, problems), _timestamp("to", query, problems)
     if start and start >= now:
@@ -93,7 +95,7 @@ def check_order(start: datetime, end: datetime, problems: Problems) -> None:
         problems.add("from", "This must be earlier than `to`.")
 
 
-def read_link_id(query: QueryParams, problems: Problems) -> UUID | None:
+def read_link_id(query: "QueryParams", problems: Problems) -> UUID | None:
     text = query.get("link_id")
     link_id = None if text is None else parse_id(text)
     if text is not None and link_id is None:
@@ -106,7 +108,7 @@ def check_choice(name: str, text: str, choices: Collection[str], problems: Probl
         problems.add(name, f"This must be one of: {', '.join(choices)}.")
 
 
-def _timestamp(name: str, query: QueryParams, problems: Problems) -> datetime | None:
+def _timestamp(name: str, query: "QueryParams", problems: Problems) -> datetime | None:
     if name not in query:
         return None
     text = _SPACE_BEFORE_OFFSET.sub("+", query[name])  # a `+` that was not written as %2B reads as a space

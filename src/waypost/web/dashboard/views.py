@@ -6,9 +6,9 @@ scripts and no framing.
 
 import gzip
 from collections.abc import Mapping
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -19,6 +19,9 @@ from waypost.web.dashboard import filters
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.documentation import page_about
 from waypost.web.dashboard.forms import Form
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -43,19 +46,27 @@ class Views:
 
         `docs_url` ends with a slash. Without it, pages do not link to the documentation.
         """
-        loaders = {name: PackageLoader(package) for name, package in resources.items()}
-        self._environment = Environment(
-            loader=PrefixLoader({"frame": PackageLoader("waypost.web.dashboard"), **loaders}),
+        self._packages = {"frame": "waypost.web.dashboard", **resources}
+        # filters, because Jinja evaluates a filter of a constant when it compiles the template
+        self._filters = {**filters.FILTERS, "asset": assets.url}
+        self._globals = {"base_url": base_url, "docs_url": docs_url, "page_about": page_about}
+        self._clock = clock
+
+    @cached_property
+    def _environment(self) -> "Environment":
+        from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined  # noqa: PLC0415  # 3 MB, for pages
+
+        environment = Environment(
+            loader=PrefixLoader({name: PackageLoader(package) for name, package in self._packages.items()}),
             autoescape=True,
             undefined=StrictUndefined,
             auto_reload=False,
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        # filters, because Jinja evaluates a filter of a constant when it compiles the template
-        self._environment.filters.update(filters.FILTERS, asset=assets.url)
-        self._environment.globals.update(base_url=base_url, docs_url=docs_url, page_about=page_about)
-        self._clock = clock
+        environment.filters.update(self._filters)
+        environment.globals.update(self._globals)
+        return environment
 
     def render_page(self, request: Request, template: str, *, status: int = 200, **context: Any) -> Response:
         return self._respond(request, self.render(request, template, **context), status)

@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import ua_parser_rs
+if TYPE_CHECKING:
+    import ua_parser_rs
 
 Device = Literal["desktop", "mobile", "tablet", "other"]
 OTHER = "Other"
@@ -131,8 +132,8 @@ def _device(text: str, platform: str) -> Device:
 
 @dataclass(frozen=True, slots=True)
 class _Patterns:
-    browsers: ua_parser_rs.UserAgentExtractor
-    platforms: ua_parser_rs.OSExtractor
+    browsers: "ua_parser_rs.UserAgentExtractor"
+    platforms: "ua_parser_rs.OSExtractor"
     words: frozenset[str]
     """The names that the patterns of ua-parser know."""
 
@@ -140,6 +141,7 @@ class _Patterns:
 @cache
 def _patterns() -> _Patterns:
     """Leave out ua-parser's device patterns, which would take three times the memory of the others."""
+    import ua_parser_rs  # noqa: PLC0415  # see bots.py
     from ua_parser_builtins.lazy import MATCHERS  # noqa: PLC0415  # 6 MB that only workers need
 
     browsers, platforms = ([(row.regex, row.family) for row in rows] for rows in MATCHERS[:2])

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
-
-import ua_parser_rs
+from typing import TYPE_CHECKING, Literal
 
 from waypost.resources.clicks.intake import bot_rules
 from waypost.resources.clicks.model import CRAWLER, HUMAN, PREVIEW
+
+if TYPE_CHECKING:
+    import ua_parser_rs
 
 _MAX_LENGTH = 512  # bytes of a user agent to examine: bots name themselves earlier
 _MAX_NAME_LENGTH = 100
@@ -111,7 +112,7 @@ def _printable(name: str) -> str:
 
 
 @cache
-def _kinds() -> ua_parser_rs.UserAgentExtractor:
+def _kinds() -> "ua_parser_rs.UserAgentExtractor":
     own = [(pattern, f"{kind}:{name}") for pattern, (kind, name) in OWN_PATTERNS.items()]
     used = list(used_patterns())
     from_package = [  # one expression per kind takes a third of the memory of one per pattern
@@ -124,11 +125,13 @@ def _kinds() -> ua_parser_rs.UserAgentExtractor:
 
 
 @cache
-def _names() -> ua_parser_rs.UserAgentExtractor:
+def _names() -> "ua_parser_rs.UserAgentExtractor":
     return _extractor([(f"(?i){pattern}", "$1") for pattern in bot_rules.NAME_PATTERNS])
 
 
-def _extractor(rows: list[tuple[str, str]]) -> ua_parser_rs.UserAgentExtractor:
+def _extractor(rows: list[tuple[str, str]]) -> "ua_parser_rs.UserAgentExtractor":
+    import ua_parser_rs  # noqa: PLC0415  # 1 MB, which an idle worker does without
+
     return ua_parser_rs.UserAgentExtractor((*row, None, None, None, None) for row in rows)
 
 

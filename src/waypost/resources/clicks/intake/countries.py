@@ -13,16 +13,11 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from functools import cache, lru_cache, partial
-from ipaddress import IPv6Address, ip_address
-from itertools import accumulate, islice
+from datetime import date
+from functools import cache, lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
-
-import maxminddb
-
-from waypost.kit.errors import SettingsError
 
 COUNTRIES = frozenset(
     """
@@ -37,11 +32,9 @@ COUNTRIES = frozenset(
 )
 BUNDLED = Path(__file__).parent / "geo" / "countries.xz"
 
-_SETTING = "WAYPOST_GEOIP_DATABASE"
-_CACHE_SIZE = 8_192
+CACHE_SIZE = 8_192
 _MAGIC = b"Waypost-countries-1"
 _V4_MAPPED = 0xFFFF  # ::ffff:192.0.2.1
-_SAMPLE_SIZE = 10_000  # networks of a file to search for a country
 
 Lookup = Callable[[str], str]
 """The country of an IP address. "" if it is unknown, or if the text is not an IP address."""
@@ -60,7 +53,13 @@ def open_countries(path: Path | None) -> Countries:
     """Open the file, or the bundled data without one. Raises SettingsError for an unusable file."""
     if path:
         return _maxmind(path)
-    return Countries(lru_cache(_CACHE_SIZE)(lambda address: _bundled().find(address)), data_date(None))
+    return Countries(lru_cache(CACHE_SIZE)(lambda address: _bundled().find(address)), data_date(None))
+
+
+def _maxmind(path: Path) -> Countries:
+    from waypost.resources.clicks.intake.maxmind import open_maxmind  # noqa: PLC0415  # few have such a file
+
+    return open_maxmind(path)
 
 
 @cache
@@ -71,39 +70,6 @@ def _bundled() -> "CountryPack":
 def data_date(path: Path | None) -> date:
     """Return when the data was compiled, without loading the bundled data. Raises SettingsError."""
     return _maxmind(path).day if path else _read_day(BUNDLED.read_bytes())
-
-
-def _maxmind(path: Path) -> Countries:
-    try:
-        reader = maxminddb.open_database(path)
-        has_countries = any(_country(record) for _, record in islice(reader, _SAMPLE_SIZE))
-    except (OSError, ValueError, maxminddb.InvalidDatabaseError) as error:
-        reason = getattr(error, "strerror", None) or "not a MaxMind-format database, or damaged"
-        raise SettingsError(f"{_SETTING}: {path}: {reason}") from None
-    metadata = reader.metadata()
-    if not has_countries:
-        raise SettingsError(f"{_SETTING}: {path}: has no countries ({metadata.database_type}). Use a Country database.")
-    find = lru_cache(_CACHE_SIZE)(partial(_find, reader))
-    return Countries(find, datetime.fromtimestamp(metadata.build_epoch, UTC).date())
-
-
-def _find(reader: maxminddb.Reader, address: str) -> str:
-    try:
-        ip = ip_address(address)
-        mapped = ip.ipv4_mapped if isinstance(ip, IPv6Address) else None
-        return _country(reader.get(mapped or ip))
-    except (ValueError, maxminddb.InvalidDatabaseError):  # not an IP address, or a damaged part of the file
-        return ""
-
-
-def _country(record: object) -> str:
-    """Return the location of the IP address, otherwise the registration of its network."""
-    for key in ("country", "registered_country"):
-        country = record.get(key) if isinstance(record, dict) else None
-        code = country.get("iso_code") if isinstance(country, dict) else None
-        if isinstance(code, str) and code in COUNTRIES:
-            return code
-    return ""
 
 
 @dataclass(frozen=True, slots=True)

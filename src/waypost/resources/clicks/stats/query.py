@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import cache
 from itertools import pairwise
-from typing import Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
 from zoneinfo import ZoneInfo, available_timezones
-
-from starlette.datastructures import QueryParams
 
 from waypost.kit.errors import Invalid, Problems
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.filters import check_choice, check_names, check_order, read_time_range
+
+if TYPE_CHECKING:
+    from starlette.datastructures import QueryParams
 
 Interval = Literal["hour", "day", "week", "month"]
 
@@ -55,7 +56,7 @@ class StatsQuery:
     buckets: list[Bucket]
 
 
-def read_stats_query(parameters: QueryParams, now: datetime) -> StatsQuery:
+def read_stats_query(parameters: "QueryParams", now: datetime) -> StatsQuery:
     """Raises Invalid."""
     problems = Problems()
     check_names(parameters, NAMES, problems)
