@@ -1,5 +1,6 @@
 """deploy/systemd as it is shipped: checked by systemd, and run by it under all its restrictions."""
 
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -64,7 +65,7 @@ def test_counts_a_click_with_all_restrictions(machine: Machine) -> None:
 def test_listens_on_ports_80_and_443_for_tls(machine: Machine) -> None:
     machine.write(ENVIRONMENT, "WAYPOST_BASE_URL=https://go.example.com\nWAYPOST_TLS=true\n")
     machine.run("systemctl", "restart", "waypost")
-    assert "port=80" in machine.log()
+    assert re.search(r"host=(::|0\.0\.0\.0) port=80 ", machine.log())
     machine.run("systemctl", "stop", "waypost")
 
 
