@@ -191,7 +191,7 @@ def test_names_an_unreachable_server(empty: Waypost, arguments: list[str]) -> No
 def test_names_a_file_that_is_not_a_database(empty: Waypost, arguments: list[str]) -> None:
     (empty.directory / "notes.txt").write_text("not a database" * 100)
     done = empty(*arguments, code=1, WAYPOST_DATABASE_URL="sqlite:///notes.txt")
-    assert done.stderr == "The database notes.txt cannot be used: file is not a database\n"
+    assert done.stderr.startswith("The database notes.txt cannot be used: file is not a database. The file is damaged")
 
 
 def test_names_a_missing_directory(empty: Waypost) -> None:

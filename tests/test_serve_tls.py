@@ -22,7 +22,7 @@ from waypost.resources.domains.model import certificates, domains
 from waypost.resources.links.model import links
 
 WAYPOST = Path(sys.executable).parent / "waypost"
-ALICE, BOB, APP, GO = "go.alice.example", "bob.example", "app.test", "go.test"
+ALICE, BOB, APP, GO = "go.alice.test", "bob.test", "app.test", "go.test"
 VISIT = "GET /{} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n"
 
 

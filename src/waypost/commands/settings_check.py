@@ -3,6 +3,7 @@
 Each part of the service checks its own setting, and is imported only if that is set.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -23,19 +24,19 @@ def read_settings(**overrides: Any) -> tuple[Settings, list[SettingProblem]]:
     settings, problems = read(**overrides)
     invalid = {problem.setting for problem in problems}
     for name, check in _checks(settings):
-        if name in invalid or (name == "secret_key" and "data_dir" in invalid):
+        if name in invalid:
             continue
         try:
             check()
         except SettingsError as error:
-            invalid.add(name)
             problems.append(SettingProblem(name, str(error)))
     return settings, problems
 
 
 def _checks(settings: Settings) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "data_dir", partial(secret_key.check_data_dir, settings.data_dir)
-    yield "secret_key", partial(secret_key.check, settings)
+    if settings.secret_key or os.access(settings.data_dir / secret_key.FILE, os.R_OK):  # the line above says why not
+        yield "secret_key", partial(secret_key.check, settings)
     if settings.database_url.startswith("postgres"):
         from waypost.database.url import check_postgresql_url
 

@@ -81,6 +81,7 @@ async def _first_start(settings: Settings, db: Database) -> str:
     if sys.stdout.isatty():
         return await _create_owner(settings, db)
     path = settings.data_dir.absolute() / FILE
+    private_files.make_directory(path.parent)
     with private_files.replacing(path) as file:  # fails before the key is created, not after
         file.write((await _create_owner(settings, db)).encode())
     return _IN_FILE.format(base_url=settings.base_url, owner=OWNER, path=path)
