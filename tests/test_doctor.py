@@ -169,6 +169,7 @@ async def test_warns_about_risky_settings(settings: Settings) -> None:
         (401, "ok", "https://localhost responds"),
         (400, "failed", "the API sees plain HTTP: no trusted proxy reports HTTPS"),
         (404, "warning", "https://localhost responds with 404, as another service would"),
+        (502, "warning", "https://localhost responds with 502"),
         (None, "warning", "https://localhost cannot be reached from here: connection refused"),
     ],
 )

@@ -297,6 +297,9 @@ async def _https(settings: Settings) -> Finding:
     if status == HTTPStatus.BAD_REQUEST:
         advice = "Let the proxy send X-Forwarded-Proto, and add its address to WAYPOST_TRUSTED_PROXIES."
         return Finding("HTTPS", "failed", "the API sees plain HTTP: no trusted proxy reports HTTPS", advice)
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        advice = "Start waypost serve, and check that the proxy passes requests on to its host and port."
+        return Finding("HTTPS", "warning", f"{settings.base_url} responds with {status}", advice)
     advice = "Check that the proxy passes requests for this host on to waypost serve, with their Host header."
     return Finding("HTTPS", "warning", f"{settings.base_url} responds with {status}, as another service would", advice)
 
