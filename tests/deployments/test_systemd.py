@@ -59,6 +59,7 @@ def test_counts_a_click_with_all_restrictions(machine: Machine) -> None:
     machine.run("systemctl", "stop", "waypost")
     assert machine.property("Result") == "success"
     assert 'event="processes stopped" process=parent code=0' in machine.log()
+    assert machine.run("waypost", "doctor", check=False).stderr.endswith("Start it: systemctl start waypost\n")
 
 
 @needs_machine
