@@ -23,9 +23,9 @@ def die_at(point):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-async def mortal_commit(self, batch):
+async def mortal_commit(self, batch, reached):
     begun.append(batch)
-    await commit(self, batch)
+    await commit(self, batch, reached)
     die_at("after commit")
 
 

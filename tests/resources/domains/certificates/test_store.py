@@ -190,7 +190,7 @@ async def test_a_deleted_domain(db: Database, live, clock, alices) -> None:
 
 async def test_those_that_went_live_without_us(db: Database, live, clock, monkeypatch) -> None:
     monkeypatch.setattr(store, "BATCH_SIZE", 2)
-    names = [f"{n}.example" for n in range(3)]
+    names = [f"{n}.test" for n in range(3)]
     await live(*names)
     for after, expected in (("", names[:2]), (names[1], names[2:]), (names[2], [])):
         async with db.read() as tx:
