@@ -54,10 +54,11 @@ _ABOUT_DOCUMENT = """These pages are generated from the OpenAPI document. A runn
 `/api/openapi.json`, and as an interactive page at `/docs`, both without sign-in."""
 
 
-def _operations(document: Schema) -> Iterator[tuple[str, str, Schema]]:
-    for path, methods in document["paths"].items():
-        for method, operation in methods.items():
-            yield path, method, operation
+def _operations(document: Schema) -> list[tuple[str, str, Schema]]:
+    """Return path, method and description of each endpoint, in the order of the tags."""
+    order = [tag["name"] for tag in document["tags"]]
+    found = [(path, method, each) for path, methods in document["paths"].items() for method, each in methods.items()]
+    return sorted(found, key=lambda operation: order.index(operation[2]["tags"][0]))
 
 
 def _page(document: Schema, tag: str, title: str, about: str) -> str:
