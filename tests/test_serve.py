@@ -5,15 +5,19 @@ import os
 import re
 import shlex
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from waypost.commands import serve
+from waypost.kit.clock import microseconds, now
+from waypost.kit.ids import new_id
 from waypost.settings import Settings
 
 WAYPOST = Path(sys.executable).parent / "waypost"
@@ -69,6 +73,23 @@ def test_the_printed_commands_work(tmp_path: Path, port: int) -> None:
     assert "wp_live_" not in again
     assert (first.count(f"http://localhost:{port}/enter/"), again.count("/enter/")) == (1, 0)
     assert not (tmp_path / "data" / "first-start.txt").exists()
+
+
+def test_warns_if_the_clock_is_behind_the_newest_row(
+    tmp_path: Path, sqlite_template: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path, created = tmp_path / "waypost.db", now()
+    path.write_bytes(sqlite_template.read_bytes())
+    row = (new_id().bytes, "a@example.com", "A", "none", microseconds(created), microseconds(created))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        columns = "id, email, name, plan_type, created_at, updated_at"
+        connection.execute(f"INSERT INTO accounts ({columns}) VALUES (?, ?, ?, ?, ?, ?)", row)
+    for hours, lines in ((0.9, 0), (30.1, 1)):
+        monkeypatch.setattr(serve, "now", lambda hours=hours: created - timedelta(hours=hours))
+        serve._warn_if_clock_is_behind(Settings(data_dir=tmp_path))
+        shown = capfd.readouterr().err
+        assert shown.count('event="clock is behind the newest stored row" process=parent hours=30') == lines
+        assert shown.count("\n") == lines
 
 
 def test_recognizes_a_current_schema_in_any_directory(tmp_path: Path, sqlite_template: Path) -> None:

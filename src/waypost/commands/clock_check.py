@@ -44,8 +44,8 @@ def check_clock(now: datetime) -> None:
 
 def find_lead(ids: Iterable[UUID], now: datetime) -> timedelta | None:
     """Return how far the newest row is in the future, if that is more than an hour."""
-    times = (EPOCH + timedelta(milliseconds=int.from_bytes(id_.bytes[:6])) for id_ in ids)
-    lead = max(times, default=now) - now
+    newest = max((int.from_bytes(id_.bytes[:6]) for id_ in ids), default=0)  # milliseconds since 1970
+    lead = timedelta(milliseconds=newest) - (now - EPOCH)
     return lead if lead > _TOLERANCE else None
 
 
