@@ -1,4 +1,4 @@
-"""Reads compose.yaml as podman-compose does, which needs no Podman for that."""
+"""compose.yaml as podman-compose reads it, which needs no Podman for that, and its services without a runtime."""
 
 import os
 import shutil

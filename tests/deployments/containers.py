@@ -1,6 +1,7 @@
 """Containers of Waypost's image without a container runtime: namespaces over this machine's files."""
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -47,7 +48,7 @@ class Image:
         path = self._volumes / name
         if not path.exists():
             path.mkdir(mode=0o700 if owner else 0o755)
-            subprocess.run(["chown", f"{owner}:{owner}", str(path)], check=True)
+            os.chown(path, owner, owner)
         return path
 
 
@@ -95,7 +96,7 @@ class Container:
         assert self._process
         children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
         for child in children:
-            subprocess.run(["kill", f"-{signal.SIGTERM}", child], check=False)
+            os.kill(int(child), signal.SIGTERM)
         return self._process.wait(PATIENCE)
 
     def kill(self) -> None:

@@ -15,7 +15,6 @@ from nodes.network import inside_namespace
 
 ROOT = Path(__file__).parents[2]
 UNIT = ROOT / "deploy" / "systemd" / "waypost.service"
-COMMAND = ROOT / "deploy" / "systemd" / "waypost"
 _SYSTEMD = "/lib/systemd/systemd"
 _BOOT = Path(__file__).with_name("boot")
 _PATIENCE = 60  # seconds
@@ -73,19 +72,8 @@ def booted_machine() -> Iterator[Machine]:
     with tempfile.TemporaryDirectory(prefix="waypost-machine-") as directory:
         log = Path(directory) / "log"
         with log.open("wb") as output:
-            process = subprocess.Popen(
-                [
-                    "unshare",
-                    *_NAMESPACES,
-                    str(_BOOT),
-                    directory,
-                    str(python_for_services()),
-                    str(ROOT),
-                    site_packages(),
-                ],
-                stdout=output,
-                stderr=output,
-            )
+            arguments = (directory, str(python_for_services()), str(ROOT), site_packages())
+            process = subprocess.Popen(["unshare", *_NAMESPACES, str(_BOOT), *arguments], stdout=output, stderr=output)
         try:
             machine = Machine(process.pid)
             machine.wait_until_booted()
