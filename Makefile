@@ -114,7 +114,7 @@ clean:
 
 .venv/.installed-docs: uv.lock pyproject.toml | .venv/bin/uv
 	@echo "Installing what builds the documentation, once …"
-	@$(SYNC) --group docs
+	@$(SYNC) --no-dev --group docs
 	@touch $@
 
 .venv/.clickhouse-test: uv.lock pyproject.toml | .venv/bin/uv
