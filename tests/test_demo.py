@@ -194,6 +194,9 @@ def test_traffic_is_plausible_and_the_same_for_a_seed(visited: list[traffic.Visi
     assert len({at // DAY for at in times}) == DAYS + 1
     created = {link.id.hex.encode(): link for link in visited}
     assert all(int(visit.at) > microseconds(created[visit.link].created_at) for visit in made)
+    expired = next(link for link in visited if link.plan.slug == "autumn")
+    last = max(int(visit.at) for visit in made if visit.link == expired.id.hex.encode())
+    assert last <= microseconds(expired.created_at) + (expired.plan.expires or 0) * DAY
     assert len({country_of(visit) for visit in made} - {""}) >= 15
     assert "" not in {country_of(visit) for visit in made}
     returning = Counter((visit.peer, visit.user_agent) for visit in made)

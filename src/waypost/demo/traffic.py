@@ -181,7 +181,10 @@ class _Traffic:
         self._random = random
         self._link = link
         self._profile = PROFILES[link.plan.channel]
-        self._start, self._end, self._volume = microseconds(link.created_at), end, volume
+        self._volume = volume
+        self._start = microseconds(link.created_at)
+        self._end = end if link.plan.expires is None else min(end, self._start + link.plan.expires * DAY)
+        self._days_shown = range(max(self._start, end - DAYS * DAY) // DAY, self._end // DAY + 1)
         self._known = {country: deque[_Visitor](maxlen=_MAX_KNOWN) for country in _COUNTRIES}
         self._hours = Choice(dict(enumerate(self._profile.hours)))
 
@@ -194,19 +197,16 @@ class _Traffic:
 
     def _days(self) -> Iterator[tuple[int, float]]:
         """Yield (UTC day, expected visits)."""
-        plan, first, today = self._link.plan, self._start // DAY, self._end // DAY
-        last = today if plan.expires is None else min(today, first + plan.expires)
-        weights = {day: self._weight(day, day - first) for day in range(max(first, today - DAYS), last + 1)}
+        weights = {day: self._weight(day, day - self._start // DAY) for day in self._days_shown}
         total = sum(weights.values())
         for day, weight in weights.items():
-            yield day, plan.visits * self._volume * weight / total
+            yield day, self._link.plan.visits * self._volume * weight / total
 
     def _weight(self, day: int, age: int) -> float:
         weekday = (day + 3) % 7  # 1970 began on a Thursday
         usual = self._profile.weekend if weekday >= 5 else 1.0
-        return (
-            usual * curve_weight(self._link.plan.curve, age, self._link.plan.expires) * self._random.uniform(0.8, 1.2)
-        )
+        curve = curve_weight(self._link.plan.curve, age, self._link.plan.expires)
+        return usual * curve * self._random.uniform(0.8, 1.2)
 
     def _of_person(self, day: int) -> Visit:
         random, visitor = self._random, self._visitor()
@@ -258,14 +258,14 @@ class _Traffic:
         return _Visitor(str(address).encode(), user_agent.encode(), country)
 
 
-def curve_weight(curve: Curve, number: int, last: int | None) -> float:
-    """Return the weight of a day. `number`: days since the link was created; `last`: of its expiry."""
+def curve_weight(curve: Curve, age: int, last: int | None) -> float:
+    """Return the weight of a day. `age`: days since the link was created; `last`: that of its expiry."""
     if curve == "newsletter":
-        return math.exp(-0.9 * number) + 0.004
+        return math.exp(-0.9 * age) + 0.004
     if curve == "campaign":
-        rise = 1 - math.exp(-(number + 0.5) / 2)
-        reminder = 0.4 * math.exp(-((number - 16) ** 2) / 6)
-        return rise * math.exp(-number / 14) + reminder + 0.02
+        rise = 1 - math.exp(-(age + 0.5) / 2)
+        reminder = 0.4 * math.exp(-((age - 16) ** 2) / 6)
+        return rise * math.exp(-age / 14) + reminder + 0.02
     if curve == "event":
-        return math.exp((number - (last or number)) / 7)
-    return 1 + number / 150
+        return math.exp((age - (last or age)) / 7)
+    return 1 + age / 150
