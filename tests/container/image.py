@@ -66,13 +66,13 @@ class Image:
             [ROOT / "scripts/build-image"], env=environment, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout + done.stderr
+        _run("rmi", "--prune")  # the image of the last run
 
 
 class Container:
     """Runs the image until `remove`, with `arguments` instead of its default command."""
 
     def __init__(self, image: Image, network: Network, data: Path, *arguments: str, **settings: str) -> None:
-        self.data = data
         self.log = Log()
         config = image.configuration
         self._directory = config["WorkingDir"] or "/"
