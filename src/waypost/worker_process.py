@@ -9,6 +9,7 @@ import structlog
 
 from waypost.database import Database
 from waypost.kit.clock import now
+from waypost.kit.memory import release_free_memory
 from waypost.redirect import ChangeFeed
 from waypost.settings import Settings
 from waypost.version import VERSION, built_commit
@@ -17,6 +18,8 @@ from waypost.worker.loop import WorkerLoop
 from waypost.worker.metrics_writer import shared_metrics
 from waypost.worker.run import collect_garbage_rarely, work
 from waypost.worker_wiring import worker_parts
+
+_RELEASE_INTERVAL = 30.0  # seconds; batches of clicks leave free memory behind
 
 log = structlog.get_logger(__name__)
 
@@ -34,7 +37,7 @@ async def run(settings: Settings, *, sockets: Sequence[socket.socket] = (), stop
         periodic = [step for package in parts for step in package.periodic]
         collect_garbage_rarely()
         ages = queue_ages.QueueAges(db, queues, clock=now)
-        periodic.append((queue_ages.INTERVAL, ages.step))
+        periodic += [(queue_ages.INTERVAL, ages.step), (_RELEASE_INTERVAL, _release_memory)]
         log.info("worker started", version=VERSION, commit=built_commit())
         async with (
             shared_metrics(settings.data_dir, "worker", [db.gauges, ages.gauges]),
@@ -53,3 +56,8 @@ async def _serve_probes(
     from waypost.serving.probe_server import serve_probes
 
     await serve_probes(probe_routes(settings, db, now, stop.is_set), sockets, stop)
+
+
+async def _release_memory() -> bool:
+    await asyncio.to_thread(release_free_memory)
+    return False

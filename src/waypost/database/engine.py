@@ -44,6 +44,7 @@ from waypost.database.url import location_of
 from waypost.database.write_lock import WriteLock
 from waypost.kit.errors import Unavailable
 from waypost.kit.fair_queue import FairQueue
+from waypost.kit.memory import scaled
 from waypost.metrics import Gauge
 
 Tx = AsyncConnection
@@ -85,12 +86,13 @@ class PointRead:
         return self._connection.execute(statement, parameters)
 
 
+_READER_CACHE = -16_000  # KiB
 SQLITE_PRAGMAS = {
     "journal_mode": "wal",
     "busy_timeout": 10_000,  # milliseconds; a writer of another process holds the lock for a few of them
     "synchronous": "full",  # a drained spool segment is deleted after its commit, so the commit must be on the disk
     "foreign_keys": "on",
-    "cache_size": -16_000,  # KiB
+    "cache_size": _READER_CACHE,
     "mmap_size": 1 << 30,
     "temp_store": "memory",
     "wal_autocheckpoint": 32_000,  # pages: batches of clicks write the same ones, and a checkpoint copies each
@@ -292,6 +294,7 @@ def _in_thread_engine(url: URL) -> Engine:
 
 def _configure(engine: Engine, *, reads_only: bool) -> None:
     engine.dialect.statement_compiler = _Compiler
+    cache = scaled(_READER_CACHE if reads_only else WRITER_CACHE)
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _record: Any) -> None:
@@ -299,7 +302,8 @@ def _configure(engine: Engine, *, reads_only: bool) -> None:
         cursor = connection.cursor()
         for name, value in SQLITE_PRAGMAS.items():
             cursor.execute(f"PRAGMA {name} = {value}")
-        cursor.execute("PRAGMA query_only = on" if reads_only else f"PRAGMA cache_size = {WRITER_CACHE}")
+        cursor.execute(f"PRAGMA cache_size = {cache}")
+        cursor.execute(f"PRAGMA query_only = {'on' if reads_only else 'off'}")
         cursor.close()
 
 

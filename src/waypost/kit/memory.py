@@ -1,7 +1,46 @@
-"""Memory of the process."""
+"""Memory of the process, and how much it may use."""
 
 import contextlib
 import ctypes
+import os
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+_CGROUPS = Path("/sys/fs/cgroup")
+_ENOUGH = 1 << 30
+
+
+def scaled(size: int, memory: int | None = None) -> int:
+    """Return `size` where a process may use a gigabyte or more, and less in proportion on a smaller machine.
+
+    For caches and batches, so that enough is left for everything else. `memory`: of the machine, by default.
+    """
+    return round(size * min(1, (memory or usable_memory()) / _ENOUGH))
+
+
+@cache
+def usable_memory(groups: Path = _CGROUPS, own: Path = Path("/proc/self/cgroup")) -> int:
+    """Return the bytes that this machine has, or fewer if a control group (a container, a systemd unit) limits them."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        return min([machine, *_limits(groups, own.read_text())])
+    except OSError:
+        return machine
+
+
+def _limits(groups: Path, memberships: str) -> Iterator[int]:
+    """Yield the limits of control groups of version 2 and 1 that contain this process, from the innermost outwards."""
+    for line in memberships.splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers in {"", "memory"}:
+            root, name = (groups / "memory", "memory.limit_in_bytes") if controllers else (groups, "memory.max")
+            group = root / path.lstrip("/")
+            for each in (group, *group.parents):
+                with contextlib.suppress(OSError, ValueError):  # not there, or `max`
+                    yield int((each / name).read_text())
+                if each == root:
+                    break
 
 
 def release_free_memory() -> None:

@@ -17,6 +17,7 @@ import structlog
 
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
+from waypost.kit.memory import scaled
 from waypost.metrics import Counter
 from waypost.redirect.spool import UnknownFormat, Visit, decode, read_lines, segments
 from waypost.resources import links, qrcodes
@@ -175,6 +176,8 @@ class Drainer:
 
     def _read(self, positions: Positions) -> Batch:
         batch, remaining = Batch(), _BATCH_BYTES[self._db.dialect]
+        if self._db.dialect == "sqlite":  # on one small machine, a batch and the next one take 60 MB otherwise
+            remaining = scaled(remaining)
         for path in segments(self._directory):
             start = positions.get(path.name, 0)
             lines, end = self._read_lines(path, start, remaining)
