@@ -85,6 +85,6 @@ async def open_place(database_url: str, tmp_path: Path, **settings: Any) -> Asyn
     given = {"base_url": BASE_URL, "database_url": database_url, "data_dir": tmp_path / "data"} | settings
     chosen, clock = with_secret_key(Settings(**given)), FakeClock()
     async with contextlib.AsyncExitStack() as stack:
-        with mock.patch("waypost.web.dashboard.views.Environment", partial(Environment, bytecode_cache=COMPILED)):
-            web = await stack.enter_async_context(open_full_app(chosen, clock=clock))
+        stack.enter_context(mock.patch("jinja2.Environment", partial(Environment, bytecode_cache=COMPILED)))
+        web = await stack.enter_async_context(open_full_app(chosen, clock=clock))
         yield WebApp(web.db, web.app, clock, chosen, stack)
