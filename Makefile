@@ -91,7 +91,7 @@ bots: .venv/.installed-run
 	@.venv/bin/python scripts/refresh-bots
 
 pictures: .venv/.installed-test
-	@scripts/ensure 'command -v chromium' chromium
+	@scripts/ensure 'command -v chromium-headless-shell' chromium-headless-shell
 	@scripts/ensure 'command -v faketime' faketime
 	@.venv/bin/python scripts/take-pictures
 
@@ -129,7 +129,7 @@ clean:
 
 .venv/.tools-test: Makefile | .venv/bin/uv
 	@scripts/ensure 'compgen -G "/usr/lib/postgresql/*/bin/initdb"' postgresql
-	@scripts/ensure 'command -v chromium' chromium
+	@scripts/ensure 'command -v chromium-headless-shell' chromium-headless-shell
 	@scripts/ensure 'command -v node' nodejs
 	@scripts/ensure 'command -v pebble' pebble
 	@scripts/ensure 'command -v caddy' caddy

@@ -140,7 +140,7 @@ async def _delays(port: int) -> tuple[list[float], list[float]]:
 
 @contextlib.asynccontextmanager
 async def _browser(scripted: Platforms) -> AsyncIterator[Page]:
-    path = shutil.which("chromium")
+    path = shutil.which("chromium-headless-shell")
     if path is None:
         raise Failed("Chromium is missing")
     async with async_playwright() as playwright:

@@ -26,8 +26,8 @@ LOOP = pytest.mark.asyncio(loop_scope="session")
 
 @asynccontextmanager
 async def launched(*arguments: str, env: Mapping[str, str] | None = None) -> AsyncIterator[Browser]:
-    path = shutil.which("chromium")
-    assert path, "Chromium is missing: apt-get install chromium (make test does it as root)"
+    path = shutil.which("chromium-headless-shell")
+    assert path, "Chromium is missing: apt-get install chromium-headless-shell (make test does it as root)"
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=path, args=arguments, env=env)
         yield browser
