@@ -107,7 +107,7 @@ class Service:
             text=True,
         )
         self.log.follow(self._process)
-        self.log.wait_for("process=parent")
+        self.log.wait_for('"processes started" process=parent')
 
     def stop(self) -> int:
         """SIGTERM, as a supervisor does. Returns the exit code once no process is left."""

@@ -16,6 +16,10 @@ CONNECTS = {
     "open_connection", "create_connection", "sock_connect", "connect_ex", "create_datagram_endpoint",
     "urlopen", "sendto",
 }  # fmt: skip
+LOCAL = {
+    "worker/parent.py: sendto",  # to the Unix socket of systemd
+    "worker/healthcheck.py: create_connection",  # to the service's own port
+}
 
 
 def test_only_outbound_opens_connections() -> None:
@@ -37,7 +41,7 @@ def test_outbound_is_the_only_way_out() -> None:
         if not path.is_relative_to(SOURCE / "outbound")
         for fault in faults(path.read_text())
     }
-    assert found == set()
+    assert found == LOCAL
 
 
 def faults(source: str) -> Iterator[str]:
