@@ -19,7 +19,7 @@ class CommitHook(BuildHookInterface):
         if not path.exists():  # this is not a source distribution
             self.directory_of_commit = TemporaryDirectory()  # until the build has ended
             path = Path(self.directory_of_commit.name, "commit.txt")
-            # without .git, as in an image's build, whoever builds says it
+            # without .git, as in an image's build, the builder passes it in the environment
             commit = re.sub("(?<=^[0-9a-f]{12})[0-9a-f]+", "", os.environ.get("SOURCE_COMMIT", ""))
             path.write_text(f"{commit or ask_git(root)}\n")
         build_data["force_include"][str(path)] = "commit.txt" if self.target_name == "sdist" else "waypost/commit.txt"

@@ -73,6 +73,6 @@ def _broken(site: Path, site_url: str, path: Path, page: _Page, pages: dict[Path
         if meant.is_dir():
             meant /= "index.html"
         if not meant.is_file():
-            yield f"{link} leads nowhere"
+            yield f"{link} is not found"
         elif target.fragment and meant in pages and unquote(target.fragment) not in pages[meant].ids:
             yield f"{link} has no such anchor"

@@ -116,10 +116,10 @@ def test_the_check_finds_broken_links_and_other_hosts(tmp_path: Path) -> None:
     )
     (tmp_path / "site.css").write_text('@import "https://fonts.example/a.css";')
     assert check.problems(tmp_path, SITE_URL) == [
-        "a/index.html: ../b/ leads nowhere",
+        "a/index.html: ../b/ is not found",
         "index.html: a/#gone has no such anchor",
         "index.html: https:// is no URL",
-        "index.html: a/x.png leads nowhere",
+        "index.html: a/x.png is not found",
         "index.html: has Markdown that is not rendered",
         "index.html: loads https://cdn.example/x.js from another host",
         "site.css: loads from another host",
