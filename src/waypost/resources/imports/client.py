@@ -1,0 +1,109 @@
+"""GET requests to the API of a source: JSON only, with bounds, waiting where the source asks for it."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from waypost.kit.urls import BadUrl, canonical
+from waypost.outbound import NotPublic, Outbound, OutboundResponse, Unreachable
+from waypost.resources.imports.source import NotThere, QuotaUsedUp, SourceError, UnexpectedAnswer, WrongToken
+
+DEADLINE = 60.0
+"""Seconds for one answer: some sources take long for their last pages."""
+MAX_BODY = 32 << 20  # bytes
+FIRST_WAIT, LONGEST_WAIT = 5.0, 60.0
+"""Seconds to wait after a failed request, doubled each time."""
+MAX_FAILURES = 8
+"""In a row: then the source counts as down."""
+MAX_RETRY_AFTER = 900.0
+"""Seconds. A source that asks for more has a quota that is used up."""
+
+Wait = Callable[[float, str], Awaitable[None]]
+"""Waits so many seconds, for the reason given."""
+
+
+class SourceClient:
+    """The API of one source. `origin` is the vendor's, or what the operator entered (`https://host`)."""
+
+    def __init__(
+        self,
+        outbound: Outbound,
+        origin: str,
+        *,
+        headers: Mapping[str, str],
+        wait: Wait,
+        is_used_up: Callable[[OutboundResponse], bool] = lambda _: False,
+    ) -> None:
+        """`is_used_up`: whether a 429 means that a quota is used up, not that requests come too fast.
+
+        Raises SourceError for an origin that is not a URL of a host.
+        """
+        try:
+            self._origin = canonical(origin, is_public=False).text.rstrip("/")
+        except BadUrl as error:
+            raise SourceError(f"The URL of the source cannot be used: {error}") from None
+        self._outbound = outbound
+        self._headers = {**headers, "Accept": "application/json"}
+        self._wait = wait
+        self._is_used_up = is_used_up
+
+    async def get(self, path: str, query: Mapping[str, str | int] | None = None) -> Any:
+        """Return the JSON of the answer.
+
+        Waits and repeats for 429, 5xx and failed connections. Raises NotThere for 404, WrongToken, QuotaUsedUp,
+        UnexpectedAnswer, SourceError.
+        """
+        url = canonical(f"{self._origin}{path}{'?' + urlencode(query) if query else ''}", is_public=False)
+        failures = 0
+        while True:
+            try:
+                response = await self._outbound.request(
+                    "GET", url, headers=self._headers, deadline=DEADLINE, connect_timeout=10.0, max_body=MAX_BODY
+                )
+            except NotPublic:
+                raise SourceError(
+                    f"{url.host} is not a public address. The operator may allow its network in WAYPOST_OUTBOUND_ALLOW."
+                ) from None
+            except Unreachable as error:
+                reason = f"{url.host} cannot be reached ({error.reason})"
+                wait = None
+            else:
+                if response.status < 400:
+                    return _json(response)
+                reason, wait = self._refusal(response)
+            failures += 1
+            if failures == MAX_FAILURES:
+                raise SourceError(f"{reason}, {failures} times in a row. Start the import again to continue.")
+            await self._wait(min(FIRST_WAIT * 2 ** (failures - 1), LONGEST_WAIT) if wait is None else wait, reason)
+
+    def _refusal(self, response: OutboundResponse) -> tuple[str, float | None]:
+        """Return why the source refuses for now, and for how many seconds if it says so. Raises for any other error."""
+        host, status = response.url.host, response.status
+        if status in {401, 403}:
+            raise WrongToken(f"{host} refuses the token ({status}). Check that it may read links, and its workspace.")
+        if status == 404:
+            raise NotThere(f"{host} does not know {response.url.text} (404). Is it the right service and version?")
+        if status != 429 and status < 500:
+            raise UnexpectedAnswer(f"{host} refuses the request ({status}).")
+        retry_after = _seconds(response.headers.get("Retry-After"))
+        if status == 429 and (self._is_used_up(response) or (retry_after or 0) > MAX_RETRY_AFTER):
+            raise QuotaUsedUp(f"The quota of {host} is used up. Start the import again later: it continues.")
+        return f"{host} answered {status}", None if retry_after is None else min(retry_after, MAX_RETRY_AFTER)
+
+
+def _json(response: OutboundResponse) -> Any:
+    if len(response.body) >= MAX_BODY:
+        raise UnexpectedAnswer(f"{response.url.host} sent more than {MAX_BODY >> 20} MiB in one answer.")
+    if response.status >= 300:
+        raise UnexpectedAnswer(f"{response.url.host} answered with a redirect. Enter the URL it leads to.")
+    try:
+        return response.json()
+    except ValueError:
+        raise UnexpectedAnswer(
+            f"{response.url.host} sent something else than JSON. Is {response.url.text} its API?"
+        ) from None
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """Dates are not worth a parser: the usual waiting time applies."""
+    return float(retry_after) if retry_after and retry_after.isascii() and retry_after.isdigit() else None
