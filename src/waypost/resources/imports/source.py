@@ -6,7 +6,8 @@ is decided in one place for all sources.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from waypost.kit.errors import WaypostError
@@ -33,11 +34,28 @@ class NotThere(UnexpectedAnswer):
 
 
 @dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """What the operator entered, not validated."""
+
+    url: str | None = None
+    """Origin instead of the vendor's, such as `https://links.example.com`."""
+    token: str | None = None
+    file: Path | None = None
+    timezone: tzinfo | None = None
+    """Of times without a zone. None: UTC, with a warning."""
+    site: str | None = None
+    """Hostname of a file's own site, where its rows have none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Address:
     hostname: str | None
     """None: the source does not say. `--domain` cannot map it, and the link goes to the shared domain."""
     path: str
-    """Percent-decoded, without the leading slash. May be anything: empty, emoji, slashes, 2,000 characters."""
+    """Percent-decoded, without the leading slash. May be anything: emoji, slashes, 2,000 characters.
+
+    Empty for the root of the domain, whatever the source calls it: such a link is left out with a warning.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +63,10 @@ class SourceLink:
     """One link as the source describes it, not validated. Names and limits are checked when it is stored."""
 
     source_id: str
-    """Identifies the link within the source and does not change when the link does."""
+    """Identifies the link among all links that come from sources of this name, and does not change when the link does.
+
+    A source that people host themselves, with short codes as ids, puts its hostname in front: `s.example/abc`.
+    """
     address: Address
     destination_url: str
     title: str | None = None
@@ -93,7 +114,10 @@ class SourceClick:
     at: datetime
     """With a time zone."""
     source_id: str | None = None
-    """Identifies the click within the source. None: equal clicks are told apart by their number."""
+    """Identifies the click within the source. None: equal clicks of a link are told apart by their number.
+
+    Then pages must not shift while they are read: ask for the clicks before the start of the import.
+    """
     referrer: str | None = None
     user_agent: str | None = None
     browser: str | None = None
