@@ -36,12 +36,14 @@ class SourceClient:
     ) -> None:
         """`is_used_up`: whether a 429 means that a quota is used up, not that requests come too fast.
 
-        Raises SourceError for an origin that is not a URL of a host.
+        Raises SourceError for an origin that is not a URL of a host, and for a token that cannot be sent.
         """
         try:
             self._origin = canonical(origin, is_public=False).text.rstrip("/")
         except BadUrl as error:
             raise SourceError(f"The URL of the source cannot be used: {error}") from None
+        if not all(value.isascii() and value.isprintable() for value in headers.values()):
+            raise WrongToken("The token has characters that no token has. Copy it again.")
         self._outbound = outbound
         self._headers = {**headers, "Accept": "application/json"}
         self._wait = wait
@@ -82,7 +84,7 @@ class SourceClient:
         if status in {401, 403}:
             raise WrongToken(f"{host} refuses the token ({status}). Check that it may read links, and its workspace.")
         if status == 404:
-            raise NotThere(f"{host} does not know {response.url.text} (404). Is it the right service and version?")
+            raise NotThere(f"{host} does not know {_path(response)} (404). Is it the right service and version?")
         if status != 429 and status < 500:
             raise UnexpectedAnswer(f"{host} refuses the request ({status}).")
         retry_after = _seconds(response.headers.get("Retry-After"))
@@ -99,9 +101,16 @@ def _json(response: OutboundResponse) -> Any:
     try:
         return response.json()
     except ValueError:
+        if response.body.strip() == b"Unauthorized":  # Rebrandly
+            raise WrongToken(f"{response.url.host} refuses the token. Check it, and its workspace.") from None
         raise UnexpectedAnswer(
-            f"{response.url.host} sent something else than JSON. Is {response.url.text} its API?"
+            f"{response.url.host} sent something else than JSON. Is {_path(response)} its API?"
         ) from None
+
+
+def _path(response: OutboundResponse) -> str:
+    """The query of some services contains the token."""
+    return response.url.text.partition("?")[0]
 
 
 def _seconds(retry_after: str | None) -> float | None:

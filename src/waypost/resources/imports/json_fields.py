@@ -27,6 +27,14 @@ def rows(answer: Any, *names: str) -> list[Row]:
     return found
 
 
+def identifier(row: Row, name: str) -> str:
+    """Return what the source is asked for the rest by. Raises UnexpectedAnswer."""
+    value = row.get(name)
+    if not isinstance(value, str | int) or value == "":
+        raise UnexpectedAnswer(f"The source sent an object without {name}.")
+    return str(value)
+
+
 def read_links(
     found: Iterable[Row], id_name: str, read: Callable[[Row], SourceLink]
 ) -> tuple[list[SourceLink], list[RefusedRow]]:
@@ -55,6 +63,14 @@ def required_text(row: Row, name: str) -> str:
     value = text(row, name)
     if value is None:
         raise BadField(f"{name} is missing.")
+    return value
+
+
+def nested(row: Row, name: str) -> Row:
+    """Return the object in a field, empty if it is missing. Raises BadField."""
+    value = row.get(name) or {}
+    if not isinstance(value, dict):
+        raise BadField(f"{name} is not an object.")
     return value
 
 
