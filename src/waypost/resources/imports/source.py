@@ -46,6 +46,18 @@ class SourceOptions:
     site: str | None = None
     """Hostname of a file's own site, where its rows have none."""
 
+    def required_token(self) -> str:
+        """Raises SourceError."""
+        if not self.token:
+            raise SourceError("This source needs a token: its API key. Enter it, or name its file with --token-file.")
+        return self.token
+
+    def required_url(self) -> str:
+        """Raises SourceError."""
+        if not self.url:
+            raise SourceError("This source is self-hosted. Enter its URL, or pass it as --url https://HOST.")
+        return self.url
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
