@@ -15,6 +15,7 @@ from waypost.resources.domains.lookups import (
     is_custom_domain,
     is_on_shared_domain,
     join_host,
+    served_id_subquery,
 )
 from waypost.resources.domains.names import readable
 
@@ -33,4 +34,5 @@ __all__ = [
     "is_on_shared_domain",
     "join_host",
     "readable",
+    "served_id_subquery",
 ]

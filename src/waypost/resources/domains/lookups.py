@@ -41,6 +41,11 @@ def id_subquery(account_id: UUID, hostname: str) -> ColumnElement[UUID | None]:
     )
 
 
+def served_id_subquery(hostname: ColumnElement[str]) -> ColumnElement[UUID | None]:
+    """Scalar subquery: the id of the served domain of any account, or null."""
+    return select(domains.c.id).where(domains.c.hostname == hostname, domains.c.is_served).scalar_subquery()
+
+
 def hostnames_subquery(account_id: ColumnElement[UUID], limit: int) -> Select[Any]:
     """Subquery: `hostname` and `is_served` of the account's domains, in alphabetical order."""
     query = select(domains.c.hostname, domains.c.is_served).where(domains.c.account_id == account_id)

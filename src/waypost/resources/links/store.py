@@ -15,7 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from waypost import auth
 from waypost.database import Id, PointRead, Tx, bulk
 from waypost.kit.errors import NotFound
-from waypost.resources import domains, pixels
+from waypost.resources import aliases, domains, pixels
 from waypost.resources.links.model import (
     COLUMNS,
     HOSTNAME,
@@ -124,12 +124,20 @@ async def save(tx: Tx, before: Link, after: Link) -> None:
     """Write the fields that differ."""
     old, new = asdict(before), asdict(after)
     values = {name: value for name, value in new.items() if value != old[name] and name not in _IN_OTHER_TABLES}
-    await tx.execute(update(links).where(links.c.id == after.id).values(**values, search_text=after.search_text))
+    if after.search_text != before.search_text:
+        values["search_text"] = after.search_text + await aliases.find_search_text(tx, after.id)
+    await tx.execute(update(links).where(links.c.id == after.id).values(**values))
     if before.tags != after.tags:
         await _delete_tags(tx, before)
         await _add_tags(tx, after)
     if before.pixel_ids != after.pixel_ids:
         await pixels.attach(tx, after.id, after.pixel_ids)
+
+
+async def save_search_text(tx: Tx, link: Link) -> None:
+    """Update what searches find, after the link's aliases changed."""
+    text_ = link.search_text + await aliases.find_search_text(tx, link.id)
+    await tx.execute(update(links).where(links.c.id == link.id).values(search_text=text_))
 
 
 async def mark_deleted(tx: Tx, link: Link, at: datetime) -> None:
@@ -140,11 +148,15 @@ async def mark_deleted(tx: Tx, link: Link, at: datetime) -> None:
 
 
 async def mark_all_deleted(tx: Tx, ids: Sequence[UUID], their_slugs: Sequence[str], at: datetime) -> None:
-    """Mark links as deleted and detach their slugs and pixels. Tags and counters are left to the caller."""
+    """Mark links as deleted, detach their slugs and pixels, and delete their aliases.
+
+    Tags and counters are left to the caller.
+    """
     values = {"deleted_at": at, "og_image_file_name": None, "og_image_bytes": 0}
     await tx.execute(update(links).where(links.c.id.in_(ids)).values(values))
     await tx.execute(update(slugs).where(slugs.c.slug.in_(their_slugs)).values(link_id=None))
     await pixels.detach_from_links(tx, ids)
+    await aliases.delete_of_links(tx, ids)
 
 
 async def record_route_changes(tx: Tx, changes: Iterable[str], at: datetime) -> None:

@@ -1,0 +1,41 @@
+"""Aliases: more addresses for one link, on the account's own domains. The verbs are in `links`, which they lock.
+
+Another package writes aliases in bulk with `add_many`, and calls `links.invalidate_host_pages` for each hostname.
+"""
+
+from waypost.resources.aliases.model import Alias
+from waypost.resources.aliases.rules import MAX_ALIASES, digest, find_path_problem, to_search_text
+from waypost.resources.aliases.store import (
+    add,
+    add_many,
+    count,
+    delete,
+    delete_of_domain,
+    delete_of_links,
+    find_links,
+    find_of_links,
+    find_search_text,
+    has_aliases,
+    list_page,
+    select_target,
+)
+
+__all__ = [
+    "MAX_ALIASES",
+    "Alias",
+    "add",
+    "add_many",
+    "count",
+    "delete",
+    "delete_of_domain",
+    "delete_of_links",
+    "digest",
+    "find_links",
+    "find_of_links",
+    "find_path_problem",
+    "find_search_text",
+    "has_aliases",
+    "list_page",
+    "select_target",
+    "to_search_text",
+]

@@ -1,0 +1,35 @@
+"""Table of aliases, and an alias."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import Column, Index, Table, Text
+
+from waypost.database import Id, Instant, metadata
+
+link_aliases = Table(
+    "link_aliases",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("account_id", Id, nullable=False),
+    Column("link_id", Id, nullable=False),
+    Column("domain_id", Id, nullable=False),  # rows of a deleted domain are ignored until a job deletes them
+    Column("path", Text, nullable=False),
+    Column("digest", Id, nullable=False),  # of the path, which is too long for an index of PostgreSQL
+    Column("created_at", Instant, nullable=False),
+)
+Index("uq_link_aliases_address", link_aliases.c.domain_id, link_aliases.c.digest, unique=True)
+Index("ix_link_aliases_link", *(link_aliases.c[name] for name in ("link_id", "created_at", "id")))
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    id: UUID
+    account_id: UUID
+    link_id: UUID
+    domain_id: UUID
+    hostname: str
+    path: str
+    """Percent-decoded, without the leading slash."""
+    created_at: datetime
