@@ -47,41 +47,44 @@ async def test_finds_nothing_to_correct(env: Env, store: ClickHouseStore, link: 
     assert (done.days, done.corrected, done.links) == (4, 0, 0)
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "DELETE FROM click_counts WHERE day = {day} AND quarter % 2 = 0",
-        """INSERT INTO click_counts (subject_id, day, quarter, account_id, clicks)
-            SELECT link_id, day, 7, account_id, 3 FROM clicks WHERE day = {day} LIMIT 1""",
-        """INSERT INTO click_counts (subject_id, day, quarter, account_id, first_at)
-            SELECT subject_id, day, quarter, account_id, first_at - 1 FROM click_counts
-            WHERE day = {day} AND clicks > 0""",
-        "DELETE FROM click_dimensions WHERE day = {day} AND dimension = 3",
-        """INSERT INTO click_dimensions (subject_id, day, dimension, value, account_id, clicks)
-            SELECT link_id, day, 1, 'XX', account_id, 1 FROM clicks WHERE day = {day} LIMIT 1""",
-        """ALTER TABLE visitor_counts UPDATE visitors = visitors + 1 WHERE day = {day} AND quarter = -1
-            SETTINGS mutations_sync = 1""",
-        "DELETE FROM clicks WHERE day = {day} AND country = 'DE'",
-    ],
+_LESS = (
+    "DELETE FROM click_counts WHERE day = {day} AND quarter % 2 = 0",
+    "DELETE FROM click_dimensions WHERE day = {day} AND dimension = 3",
+    """ALTER TABLE visitor_counts UPDATE visitors = visitors + 1 WHERE day = {day} AND quarter = -1
+        SETTINGS mutations_sync = 1""",
 )
-async def test_rebuilds_a_damaged_day(
+_MORE = (
+    """INSERT INTO click_counts (subject_id, day, quarter, account_id, clicks)
+        SELECT link_id, day, 7, account_id, 3 FROM clicks WHERE day = {day} LIMIT 1""",
+    """INSERT INTO click_counts (subject_id, day, quarter, account_id, first_at)
+        SELECT subject_id, day, quarter, account_id, first_at - 1 FROM click_counts
+        WHERE day = {day} AND clicks > 0""",
+    """INSERT INTO click_dimensions (subject_id, day, dimension, value, account_id, clicks)
+        SELECT link_id, day, 1, 'XX', account_id, 1 FROM clicks WHERE day = {day} LIMIT 1""",
+)
+_CLICKS = ("DELETE FROM clicks WHERE day = {day} AND country = 'DE'",)
+
+
+@pytest.mark.parametrize("damages", [_LESS, _MORE, _CLICKS], ids=["less", "more", "clicks"])
+async def test_rebuilds_damaged_days(
     env: Env,
     store: ClickHouseStore,
     link: links.Link,
-    damage: str,
+    damages: tuple[str, ...],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Each damage is on a day of its own, and each day has to be corrected."""
     monkeypatch.setattr(recount, "_CLICKS_PER_QUERY", 20)
-    is_of_clicks = "FROM clicks WHERE day = {day} AND country" in damage
     query = {"from_": (START - timedelta(days=5)).isoformat(), "interval": "hour"}
     before = await env.stats(link, **query)
-    await store.client.command(damage.format(day=TODAY - 1))
+    for days, damage in enumerate(damages, start=1):
+        await store.client.command(damage.format(day=TODAY - days))
     found = await differences(env, store)
-    assert found[0] == "statistics differ from the clicks"
+    assert found.count("statistics differ from the clicks") == len(damages)
     done = await rebuild(env.db, store.client, clock=env.clock)
-    assert done.corrected == 1
+    assert done.corrected == len(damages)
     assert await differences(env, store) == []
-    assert (await env.stats(link, **query) == before) is not is_of_clicks
+    assert (await env.stats(link, **query) == before) is (damages is not _CLICKS)
     assert (await rebuild(env.db, store.client, clock=env.clock)).corrected == 0
 
 
