@@ -6,7 +6,14 @@ from urllib.parse import urlencode
 
 from waypost.kit.urls import BadUrl, canonical
 from waypost.outbound import NotPublic, Outbound, OutboundResponse, Unreachable
-from waypost.resources.imports.source import NotThere, QuotaUsedUp, SourceError, UnexpectedAnswer, WrongToken
+from waypost.resources.imports.source import (
+    NotThere,
+    QuotaUsedUp,
+    SourceError,
+    SourceOptions,
+    UnexpectedAnswer,
+    WrongToken,
+)
 
 DEADLINE = 60.0
 """Seconds for one answer: some sources take long for their last pages."""
@@ -20,6 +27,14 @@ MAX_RETRY_AFTER = 900.0
 
 Wait = Callable[[float, str], Awaitable[None]]
 """Waits so many seconds, for the reason given."""
+
+
+def token_of(options: SourceOptions) -> str:
+    """Raises WrongToken if there is none."""
+    token = (options.token or "").strip()
+    if not token:
+        raise WrongToken("This source needs a token. Create one in its settings.")
+    return token
 
 
 class SourceClient:

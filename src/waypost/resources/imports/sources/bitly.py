@@ -5,7 +5,7 @@ from urllib.parse import quote, unquote
 
 from waypost.outbound import Outbound, OutboundResponse
 from waypost.resources.imports import sections
-from waypost.resources.imports.client import SourceClient, Wait
+from waypost.resources.imports.client import SourceClient, Wait, token_of
 from waypost.resources.imports.json_fields import (
     BadField,
     Row,
@@ -17,11 +17,15 @@ from waypost.resources.imports.json_fields import (
     text,
     time,
 )
-from waypost.resources.imports.source import Address, LinkPage, SourceLink
+from waypost.resources.imports.source import Address, LinkPage, SourceLink, SourceOptions
 
 ORIGIN = "https://api-ssl.bitly.com"
 PAGE = 100
 USED_UP = {"API_USAGE_LIMIT_EXCEEDED", "MONTHLY_LIMIT_EXCEEDED"}
+
+
+def open_source(options: SourceOptions, outbound: Outbound, wait: Wait) -> "Bitly":
+    return Bitly(outbound, token_of(options), wait, options.url or ORIGIN)
 
 
 class Bitly:
@@ -30,7 +34,7 @@ class Bitly:
     name = "bitly"
     ignores_case = False
 
-    def __init__(self, outbound: Outbound, token: str, wait: Wait, origin: str = ORIGIN) -> None:
+    def __init__(self, outbound: Outbound, token: str, wait: Wait, origin: str) -> None:
         headers = {"Authorization": f"Bearer {token}"}
         self._client = SourceClient(outbound, origin, headers=headers, wait=wait, is_used_up=_is_used_up)
         self._groups: list[str] | None = None

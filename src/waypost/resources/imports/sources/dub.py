@@ -4,7 +4,7 @@ from urllib.parse import unquote
 
 from waypost.kit.clock import Clock, now, timestamp
 from waypost.outbound import Outbound
-from waypost.resources.imports.client import SourceClient, Wait
+from waypost.resources.imports.client import SourceClient, Wait, token_of
 from waypost.resources.imports.json_fields import (
     BadField,
     Row,
@@ -26,6 +26,7 @@ from waypost.resources.imports.source import (
     SourceClick,
     SourceError,
     SourceLink,
+    SourceOptions,
     UnexpectedAnswer,
     WrongToken,
 )
@@ -39,13 +40,17 @@ FIRST_CLICK = "2022-01-01T00:00:00.000000Z"
 PLATFORMS = {"ios": "iOS", "android": "Android"}
 
 
+def open_source(options: SourceOptions, outbound: Outbound, wait: Wait) -> "Dub":
+    return Dub(outbound, token_of(options), wait, options.url or ORIGIN)
+
+
 class Dub:
     """The cursor of links is the last one's id, that of clicks `PAGE END`: clicks after END are not read."""
 
     name = "dub"
     ignores_case = True
 
-    def __init__(self, outbound: Outbound, token: str, wait: Wait, origin: str = ORIGIN, clock: Clock = now) -> None:
+    def __init__(self, outbound: Outbound, token: str, wait: Wait, origin: str, clock: Clock = now) -> None:
         self._client = SourceClient(outbound, origin, headers={"Authorization": f"Bearer {token}"}, wait=wait)
         self._clock = clock
         self._clicks_before: list[Row] | None = None

@@ -2,7 +2,7 @@
 
 from waypost.outbound import Outbound
 from waypost.resources.imports import sections
-from waypost.resources.imports.client import SourceClient, Wait
+from waypost.resources.imports.client import SourceClient, Wait, token_of
 from waypost.resources.imports.json_fields import (
     Row,
     identifier,
@@ -15,7 +15,7 @@ from waypost.resources.imports.json_fields import (
     text,
     time,
 )
-from waypost.resources.imports.source import Address, LinkPage, NotThere, SourceLink, WrongToken
+from waypost.resources.imports.source import Address, LinkPage, NotThere, SourceLink, SourceOptions, WrongToken
 
 ORIGIN = "https://api.rebrandly.com"
 ORDER: dict[str, str | int] = {"orderBy": "createdAt", "orderDir": "desc"}
@@ -25,11 +25,15 @@ KEYS_OWN = ""
 """The workspace of requests that name none."""
 
 
+def open_source(options: SourceOptions, outbound: Outbound, wait: Wait) -> "Rebrandly":
+    return Rebrandly(outbound, token_of(options), wait, options.url or ORIGIN)
+
+
 class Rebrandly:
     name = "rebrandly"
     ignores_case = False
 
-    def __init__(self, outbound: Outbound, token: str, wait: Wait, origin: str = ORIGIN) -> None:
+    def __init__(self, outbound: Outbound, token: str, wait: Wait, origin: str) -> None:
         self._outbound, self._token, self._wait, self._origin = outbound, token, wait, origin
         self._workspaces: list[str] | None = None
 

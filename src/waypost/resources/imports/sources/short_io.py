@@ -4,7 +4,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from waypost.outbound import Outbound
 from waypost.resources.imports import sections
-from waypost.resources.imports.client import SourceClient, Wait
+from waypost.resources.imports.client import SourceClient, Wait, token_of
 from waypost.resources.imports.json_fields import (
     Row,
     identifier,
@@ -17,7 +17,7 @@ from waypost.resources.imports.json_fields import (
     time,
 )
 from waypost.resources.imports.routing_data import routing, rule, variant
-from waypost.resources.imports.source import Address, LinkPage, SourceLink
+from waypost.resources.imports.source import Address, LinkPage, SourceLink, SourceOptions
 
 ORIGIN = "https://api.short.io"
 PAGE = 150
@@ -32,11 +32,15 @@ UTM_FIELDS = {
 PIXELS = ("integrationFB", "integrationTT", "integrationGA", "integrationGTM", "integrationAdroll")
 
 
+def open_source(options: SourceOptions, outbound: Outbound, wait: Wait) -> "ShortIo":
+    return ShortIo(outbound, token_of(options), wait, options.url or ORIGIN)
+
+
 class ShortIo:
     name = "short-io"
     ignores_case = False  # each domain decides: `_link` adds the lower-case address where it does
 
-    def __init__(self, outbound: Outbound, token: str, wait: Wait, origin: str = ORIGIN) -> None:
+    def __init__(self, outbound: Outbound, token: str, wait: Wait, origin: str) -> None:
         self._client = SourceClient(outbound, origin, headers={"Authorization": token}, wait=wait)
         self._domains: dict[str, Row] | None = None
 
