@@ -10,7 +10,6 @@ from waypost.resources.imports.source import (
     NotThere,
     QuotaUsedUp,
     SourceError,
-    SourceOptions,
     UnexpectedAnswer,
     WrongToken,
 )
@@ -27,14 +26,6 @@ MAX_RETRY_AFTER = 900.0
 
 Wait = Callable[[float, str], Awaitable[None]]
 """Waits so many seconds, for the reason given."""
-
-
-def token_of(options: SourceOptions) -> str:
-    """Raises WrongToken if there is none."""
-    token = (options.token or "").strip()
-    if not token:
-        raise WrongToken("This source needs a token. Create one in its settings.")
-    return token
 
 
 class SourceClient:

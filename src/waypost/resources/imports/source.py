@@ -48,9 +48,10 @@ class SourceOptions:
 
     def required_token(self) -> str:
         """Raises SourceError."""
-        if not self.token:
+        token = (self.token or "").strip()
+        if not token:
             raise SourceError("This source needs a token: its API key. Enter it, or name its file with --token-file.")
-        return self.token
+        return token
 
     def required_url(self) -> str:
         """Raises SourceError."""

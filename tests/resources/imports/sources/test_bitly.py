@@ -108,10 +108,15 @@ async def test_refuses_rows_that_are_no_links() -> None:
     ]
 
 
-@pytest.mark.parametrize("token", ["wrong", "", "two\nlines", "\N{FIRE}"])
+@pytest.mark.parametrize("token", ["wrong", "two\nlines", "\N{FIRE}"])
 async def test_refuses_a_wrong_token_before_the_first_link(token: str) -> None:
     with pytest.raises(WrongToken), source_of("bitly", Bitly(bitlink(1)), token=token) as source:
         await source.check()
+
+
+def test_needs_a_token() -> None:
+    with pytest.raises(SourceError, match="--token-file"), source_of("bitly", Bitly(), token=" \n"):
+        pass
 
 
 async def test_refuses_to_continue_with_the_token_of_another_account() -> None:

@@ -5,7 +5,7 @@ from urllib.parse import quote, unquote
 
 from waypost.outbound import Outbound, OutboundResponse
 from waypost.resources.imports import sections
-from waypost.resources.imports.client import SourceClient, Wait, token_of
+from waypost.resources.imports.client import SourceClient, Wait
 from waypost.resources.imports.json_fields import (
     BadField,
     Row,
@@ -25,7 +25,7 @@ USED_UP = {"API_USAGE_LIMIT_EXCEEDED", "MONTHLY_LIMIT_EXCEEDED"}
 
 
 def open_source(options: SourceOptions, outbound: Outbound, wait: Wait) -> "Bitly":
-    return Bitly(outbound, token_of(options), wait, options.url or ORIGIN)
+    return Bitly(outbound, options.required_token(), wait, options.url or ORIGIN)
 
 
 class Bitly:

@@ -4,7 +4,7 @@ from urllib.parse import unquote
 
 from waypost.kit.clock import Clock, now, timestamp
 from waypost.outbound import Outbound
-from waypost.resources.imports.client import SourceClient, Wait, token_of
+from waypost.resources.imports.client import SourceClient, Wait
 from waypost.resources.imports.json_fields import (
     BadField,
     Row,
@@ -41,7 +41,7 @@ PLATFORMS = {"ios": "iOS", "android": "Android"}
 
 
 def open_source(options: SourceOptions, outbound: Outbound, wait: Wait) -> "Dub":
-    return Dub(outbound, token_of(options), wait, options.url or ORIGIN)
+    return Dub(outbound, options.required_token(), wait, options.url or ORIGIN)
 
 
 class Dub:

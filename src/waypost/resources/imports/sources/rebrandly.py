@@ -2,7 +2,7 @@
 
 from waypost.outbound import Outbound
 from waypost.resources.imports import sections
-from waypost.resources.imports.client import SourceClient, Wait, token_of
+from waypost.resources.imports.client import SourceClient, Wait
 from waypost.resources.imports.json_fields import (
     Row,
     identifier,
@@ -26,7 +26,7 @@ KEYS_OWN = ""
 
 
 def open_source(options: SourceOptions, outbound: Outbound, wait: Wait) -> "Rebrandly":
-    return Rebrandly(outbound, token_of(options), wait, options.url or ORIGIN)
+    return Rebrandly(outbound, options.required_token(), wait, options.url or ORIGIN)
 
 
 class Rebrandly:

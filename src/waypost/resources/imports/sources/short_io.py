@@ -4,7 +4,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from waypost.outbound import Outbound
 from waypost.resources.imports import sections
-from waypost.resources.imports.client import SourceClient, Wait, token_of
+from waypost.resources.imports.client import SourceClient, Wait
 from waypost.resources.imports.json_fields import (
     Row,
     identifier,
@@ -33,7 +33,7 @@ PIXELS = ("integrationFB", "integrationTT", "integrationGA", "integrationGTM", "
 
 
 def open_source(options: SourceOptions, outbound: Outbound, wait: Wait) -> "ShortIo":
-    return ShortIo(outbound, token_of(options), wait, options.url or ORIGIN)
+    return ShortIo(outbound, options.required_token(), wait, options.url or ORIGIN)
 
 
 class ShortIo:
