@@ -13,6 +13,7 @@ import traceback
 from pathlib import Path
 
 from bench import (
+    bulk_creates,
     clickhouse_store,
     cold_redirects,
     creates,
@@ -56,6 +57,7 @@ BENCHMARKS = {
     # Writes clicks into the store that the benchmarks before it share.
     "redirects-while-draining": redirects_while_draining.measure,
     "creates": creates.measure,
+    "bulk-creates": bulk_creates.measure,
     "enrichment": enrichment.measure,
     "stats": stats.measure,
     "drain": drain.measure,  # adds clicks to the stores that `stats` reads

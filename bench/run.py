@@ -23,6 +23,7 @@ class Run:
     """Numbers of links in a large and in an ordinary database."""
     visits: int
     creates_each: int
+    bulk_creates: int
     """Creates by each of the concurrent clients. At most 60, the rate limit of a key."""
     clicks: int
     """Stored clicks where statistics are read and more clicks are drained."""
@@ -53,6 +54,7 @@ class Run:
             few=100_000,
             visits=1_000_000,
             creates_each=50,
+            bulk_creates=10,
             clicks=10_000_000,
             clickhouse_clicks=100_000_000,
             drained=5_000_000,
@@ -73,6 +75,7 @@ class Run:
             few=10_000,
             visits=50_000,
             creates_each=8,
+            bulk_creates=2,
             clicks=200_000,
             clickhouse_clicks=2_000_000,
             drained=300_000,

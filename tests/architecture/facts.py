@@ -55,6 +55,9 @@ ENDPOINTS = (
     Endpoint("PATCH", "/v1/domains/{id}", DOMAINS_WRITE, 200),
     Endpoint("POST", "/v1/domains/{id}/verify", DOMAINS_WRITE, 202),
     Endpoint("DELETE", "/v1/domains/{id}", DOMAINS_WRITE, 204),
+    Endpoint("POST", "/v1/links/bulk", LINKS_WRITE, 200),
+    Endpoint("PATCH", "/v1/links/bulk", LINKS_WRITE, 200),
+    Endpoint("DELETE", "/v1/links/bulk", LINKS_WRITE, 200),
 )
 """Those the application has, for any key."""
 

@@ -51,7 +51,8 @@ from waypost.web import envelope
 ME, TOKENS, BROWSE, CREATE, FIND, CHANGE, DELETE, CLICKS, CLICKS_OF_LINK, STATS_OF_LINK, STATS, *REST = ENDPOINTS
 QR, SET_LOOK, PIXELS, MAKE_PIXEL, ONE_PIXEL, CHANGE_PIXEL, DELETE_PIXEL, PIXEL_RESULTS, *WEBHOOKS = REST
 HOOKS, SUBSCRIBE, UNSUBSCRIBE, HOOK, DELIVERIES, REDELIVER, ASK_FOR_TEST, *OF_DOMAINS = WEBHOOKS
-DOMAINS, CLAIM, ONE_DOMAIN, CHANGE_DOMAIN, VERIFY, DELETE_DOMAIN = OF_DOMAINS
+DOMAINS, CLAIM, ONE_DOMAIN, CHANGE_DOMAIN, VERIFY, DELETE_DOMAIN, *BULK = OF_DOMAINS
+CREATE_MANY, CHANGE_MANY, DELETE_MANY = BULK
 COUNTED = (CLICKS, CLICKS_OF_LINK, STATS_OF_LINK, STATS)
 UTM_KEYS = [name.removeprefix("utm_params.") for name in LINK_LIMITS if name.startswith("utm_params.")]
 JSON, FORM = "application/json", "multipart/form-data"
@@ -80,7 +81,7 @@ _OPERATIONS = {
     "clicks": "browse browse_link",
     "stats": "of_account of_link",
     "domains": "browse create find change delete verify",
-    "links": "browse create find change delete",
+    "links": "browse create find change delete create_many change_many delete_many",
     "pixels": "browse create find change delete results",
     "qrcodes": "find set_style image",
     "webhooks": "browse create find delete browse_deliveries redeliver send_test",
@@ -149,6 +150,33 @@ async def test_documents_the_life_of_a_link(document: Document, key: str) -> Non
     changed = (await document.ask(key, CHANGE, made["id"], json={"title": None, "status": "inactive"})).json()["data"]
     assert changed["status"] == "inactive"
     assert (await document.ask(key, DELETE, made["id"])).status_code == 204
+
+
+async def test_documents_many_links(document: Document, key: str) -> None:
+    """Every status of a row, with every response checked against the document."""
+    rows = [{"destination_url": document.running.website.url, "tags": ["one"]}, {"slug": "x"}, {"slug": 1}]
+    assert [bool([*problems(document.content, document.body(CREATE_MANY), {"links": [row]})]) for row in rows] == [
+        False,
+        True,
+        True,
+    ]
+    created = (await document.ask(key, CREATE_MANY, json={"links": rows})).json()
+    assert created["meta"] == {"created": 1, "invalid": 2}
+    ids = [created["data"][0]["link"]["id"], str(uuid4())]
+    many = {"add_tags": [str(number) for number in range(100)]}
+    for set_, count in (({"status": "inactive"}, "updated"), ({}, "unchanged"), (many, "invalid")):
+        sent = {"ids": ids, "set": set_}
+        assert list(problems(document.content, document.body(CHANGE_MANY), sent)) == []
+        changed = (await document.ask(key, CHANGE_MANY, json=sent)).json()
+        assert (changed["meta"][count], changed["meta"]["not_found"]) == (1, 1)
+    fields = document.body(CHANGE_MANY)["properties"]["set"]["properties"]
+    for name, field in fields.items():
+        answer = await document.ask(key, CHANGE_MANY, json={"ids": ids, "set": {name: None}})
+        assert answer.status_code == (200 if "null" in field["type"] else 422), name
+    assert (await document.ask(key, DELETE_MANY, json={"ids": ids})).json()["meta"] == {"deleted": 1, "not_found": 1}
+    for endpoint in BULK:
+        assert FORM not in document.operation(endpoint)["requestBody"]["content"]
+        assert (await document.ask(key, endpoint, json={})).status_code == 422
 
 
 async def test_documents_the_account_and_its_keys(document: Document, key: str) -> None:
@@ -333,6 +361,7 @@ def test_documents_the_error_statuses_of_each_endpoint(document: Document) -> No
         (DELETE, DELETE_PIXEL),
     ):
         assert document.statuses(of_pixels) == document.statuses(of_links)
+    assert all(document.statuses(each) == always | {"200", "403", "413", "422"} for each in BULK)
     assert document.statuses(QR) == document.statuses(FIND)
     assert document.statuses(SET_LOOK) == (document.statuses(CHANGE) | {"201"}) - {"200"}
     assert document.statuses(SIGNED) == {"200", "304", "403", "404", "default"}
@@ -387,7 +416,7 @@ def test_every_operation_has_a_summary_and_a_described_group(document: Document)
 def test_examples_match_their_schemas(document: Document) -> None:
     bodies = [document.operation(endpoint).get("requestBody") for endpoint in ENDPOINTS]
     examples = [body["content"][JSON] for body in bodies if body]
-    assert len(examples) == 8
+    assert len(examples) == 11
     for each in examples:
         assert list(problems(document.content, each["schema"], each["example"])) == []
 

@@ -33,6 +33,8 @@ def body(running: RunningApp, endpoint: Endpoint) -> dict[str, Any]:
         return {"json": PIXEL}
     if (endpoint.method, endpoint.path) == ("POST", "/v1/domains"):
         return {"json": {"hostname": running.hostname()}}
+    if endpoint.path == "/v1/links/bulk":
+        return {"json": {"links": [{}], "ids": [str(uuid4())], "set": {}}}
     return {"json": {}} if endpoint.method in {"POST", "PATCH"} else {}
 
 

@@ -16,6 +16,7 @@ from waypost.demo.content import HOSTNAMES, LINKS, PENDING, PIXELS, SITE, UTM, P
 from waypost.demo.traffic import VisitedLink, uuid7
 from waypost.kit.clock import microseconds
 from waypost.kit.errors import Conflict, Problems
+from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.fields import Upload
 from waypost.kit.reserved import RESERVED
 from waypost.kit.urls import Url, UtmKey
@@ -53,7 +54,13 @@ class _KnownDestinations(DestinationChecker):
     async def check_ip(self, url: Url) -> None:
         pass
 
-    async def fetch_metadata(self, url: Url, *, account: UUID) -> PageMetadata:  # noqa: ARG002  # as the base class
+    async def fetch_metadata(
+        self,
+        url: Url,  # noqa: ARG002  # as the base class
+        *,
+        account: UUID,  # noqa: ARG002
+        wait: TimeBudget | None = None,  # noqa: ARG002
+    ) -> PageMetadata:
         return PageMetadata()
 
 

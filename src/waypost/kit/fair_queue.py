@@ -1,7 +1,7 @@
 """A queue for resources that all accounts share: each account has its own queue, and free slots rotate among them.
 
 No account can use all slots. Queues are short and waits are limited: a caller that cannot be served soon gets
-`Unavailable` immediately and can try again.
+`Busy` immediately and can try again.
 """
 
 import asyncio
@@ -10,6 +10,10 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Hashable
 
 from waypost.kit.errors import Unavailable
+
+
+class Busy(Unavailable):
+    """The service is busy. Try again in a moment."""
 
 
 class TimeBudget:
@@ -42,7 +46,7 @@ class FairQueue:
         max_waiting: int = 256,
         max_waiting_per_key: int = 16,
         timeout: float | None = 10.0,
-        busy_message: str = "The service is busy. Try again in a moment.",
+        busy_message: str | None = None,
     ) -> None:
         """`slots`, `per_key`: how many run concurrently, in total and per key.
 
@@ -70,7 +74,7 @@ class FairQueue:
 
     @contextlib.asynccontextmanager
     async def slot(self, key: Hashable, budget: TimeBudget | None = None) -> AsyncIterator[None]:
-        """Hold a slot. Raises Unavailable if too many callers wait, or when the time limit is reached."""
+        """Hold a slot. Raises Busy if too many callers wait, or when the time limit is reached."""
         if self._free and self._running[key] < self._per_key:  # no waiting caller could take this slot
             self._take(key)
         else:
@@ -84,7 +88,7 @@ class FairQueue:
         """Wait until a slot is taken for this caller."""
         queue = self._queues.get(key, ())
         if len(queue) >= self._max_waiting_per_key or self.waiting >= self._max_waiting:
-            raise Unavailable(self._busy_message)
+            raise Busy(self._busy_message)
         waiter = asyncio.get_running_loop().create_future()
         self._queues.setdefault(key, deque()).append(waiter)
         try:
@@ -96,7 +100,7 @@ class FairQueue:
             else:
                 self._remove_waiter(key, waiter)
             if isinstance(error, TimeoutError):
-                raise Unavailable(self._busy_message) from None
+                raise Busy(self._busy_message) from None
             raise
 
     def _take(self, key: Hashable) -> None:

@@ -57,6 +57,8 @@ class Body(BaseModel):
     NOT_NULL: ClassVar[Collection[str]] = ()
     """Fields that must not be null, in addition to REQUIRED."""
     EXAMPLE: ClassVar[Mapping[str, Any]] = {}
+    NESTED: ClassVar[Mapping[str, type["Body"]]] = {}
+    """Models of objects in a field, or of the entries of its list, for fields that are parsed apart."""
 
     def check_required(self, problems: Problems) -> None:
         """Add a problem for each of REQUIRED that is missing or null, and each of NOT_NULL that was sent as null."""
@@ -195,6 +197,7 @@ _MESSAGES = {
     "too_long": "This must have at most {max_length:,} entries.",
     "too_short": "This must have at least {min_length} entries.",
     "literal_error": "This must be one of: {expected}.",
+    "extra_forbidden": "There is no field of this name here. Check its spelling.",
     "greater_than_equal": "This must be at least {ge}.",
     "less_than_equal": "This must be at most {le:,}.",
 }

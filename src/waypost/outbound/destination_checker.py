@@ -55,12 +55,12 @@ class DestinationChecker:
         self._hosts = WeakValueDictionary[str, FairQueue]()
         self._metadata_slots = FairQueue(1, per_key=1, busy_message=_BUSY)  # computing threads slow down the event loop
 
-    async def fetch_metadata(self, url: Url, *, account: UUID) -> PageMetadata:
-        """Fetch the page and read its metadata.
+    async def fetch_metadata(self, url: Url, *, account: UUID, wait: TimeBudget | None = None) -> PageMetadata:
+        """Fetch the page and read its metadata. `wait`: how long to wait in queues.
 
-        Raises NotPublic, Unreachable, Unsafe; Unavailable if too many are waiting.
+        Raises NotPublic, Unreachable, Unsafe; Busy if too many are waiting.
         """
-        work, wait = TimeBudget(DEADLINE), TimeBudget(MAX_WAIT)
+        work, wait = TimeBudget(DEADLINE), wait or TimeBudget(MAX_WAIT)
         async with self._checks.slot(account, wait):
             response = await self._follow(url, _PAGE, account, work, wait)
         async with self._metadata_slots.slot(account, wait):

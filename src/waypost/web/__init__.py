@@ -2,8 +2,8 @@
 
 from waypost.serving.status import headers_of, status_of
 from waypost.web.api import PAGING, PREFIX, Endpoints, error_responses, new_api, parameter, query_parameters
-from waypost.web.body import ParsedBody, read_fields
-from waypost.web.envelope import Data, data, no_content
+from waypost.web.body import ParsedBody, read_bulk, read_fields
+from waypost.web.envelope import Data, counted, data, no_content
 from waypost.web.guard import Guard, PathId
 from waypost.web.pagination import Paginated, paginated, read_pagination, read_query, require_pagination
 
@@ -16,6 +16,7 @@ __all__ = [
     "Paginated",
     "ParsedBody",
     "PathId",
+    "counted",
     "data",
     "error_responses",
     "headers_of",
@@ -24,6 +25,7 @@ __all__ = [
     "paginated",
     "parameter",
     "query_parameters",
+    "read_bulk",
     "read_fields",
     "read_pagination",
     "read_query",

@@ -255,22 +255,33 @@ PAGING = (
 
 
 def _request_body(body: ParsedBody[Any]) -> Schema:
-    """Describe the body as JSON and as a multipart form."""
+    """Describe the body as JSON, and as a multipart form if it may be one."""
     model: type[Body] = body.model
-    fields = {name: _without_null(field) for name, field in model.model_json_schema()["properties"].items()}
-    never_null = {*model.REQUIRED, *model.NOT_NULL}
-    as_json = {
-        name: dict(field) if name in never_null else _or_null(field) for name, field in fields.items() if field != _FILE
-    }
-    as_form = dict(form_field for name, field in fields.items() for form_field in _form_fields(name, field))
-    json_schema, form_schema = (_object(properties, model.REQUIRED) for properties in (as_json, as_form))
-    for schema in (json_schema, form_schema):
-        _describe_fields(model.__name__, schema)
-    media_types = {
-        "application/json": {"schema": json_schema, "example": model.EXAMPLE},
-        "multipart/form-data": {"schema": form_schema},
-    }
+    media_types: Schema = {"application/json": {"schema": _json_schema(model), "example": model.EXAMPLE}}
+    if body.is_form:
+        fields = _field_schemas(model)
+        as_form = dict(form_field for name, field in fields.items() for form_field in _form_fields(name, field))
+        form_schema = _object(as_form, model.REQUIRED)
+        _describe_fields(model.__name__, form_schema)
+        media_types["multipart/form-data"] = {"schema": form_schema}
     return {"required": body.is_required, "content": media_types}
+
+
+def _json_schema(model: type[Body]) -> Schema:
+    never_null = {*model.REQUIRED, *model.NOT_NULL}
+    fields = {name: field for name, field in _field_schemas(model).items() if field != _FILE}
+    for name, nested in model.NESTED.items():
+        fields[name] = (
+            {**fields[name], "items": _json_schema(nested)} if "items" in fields[name] else _json_schema(nested)
+        )
+    as_json = {name: dict(field) if name in never_null else _or_null(field) for name, field in fields.items()}
+    schema = _object(as_json, model.REQUIRED)
+    _describe_fields(model.__name__, schema)
+    return schema
+
+
+def _field_schemas(model: type[Body]) -> dict[str, Schema]:
+    return {name: _without_null(field) for name, field in model.model_json_schema()["properties"].items()}
 
 
 def _without_null(field: Schema) -> Schema:

@@ -19,6 +19,7 @@ B = TypeVar("B", bound=Body)
 Reader = Callable[[Request], Awaitable[dict[str, Any]]]
 
 MAX_JSON = 1 << 20
+MAX_BULK = 4 << 20
 MAX_MULTIPART = 3 << 20
 _MAX_CONTENT_TYPE = 256
 
@@ -40,9 +41,13 @@ class ParsedBody(Generic[B]):
     Declare it after the guard, whose refusals come first. The OpenAPI document reads the model from it.
     """
 
-    def __init__(self, model: type[B], read: Reader | None = None, *, is_required: bool = True) -> None:
+    def __init__(
+        self, model: type[B], read: Reader | None = None, *, is_required: bool = True, is_form: bool = True
+    ) -> None:
+        """`is_form`: whether `read` also reads multipart forms."""
         self.model = model
         self.is_required = is_required
+        self.is_form = is_form
         self._read = read or read_fields
 
     async def __call__(self, request: Request) -> tuple[B, Problems]:
@@ -59,6 +64,14 @@ async def read_fields(request: Request) -> dict[str, Any]:
     if kind in {b"", b"application/json"} or kind.endswith(b"+json"):
         return _json(await read_body(request, MAX_JSON))
     raise malformed("Send JSON (Content-Type: application/json) or a multipart/form-data body.")
+
+
+async def read_bulk(request: Request) -> dict[str, Any]:
+    """Read a JSON body with the fields of many resources."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in {"", "application/json"} and not kind.endswith("+json"):
+        raise malformed("Send JSON (Content-Type: application/json).")
+    return _json(await read_body(request, MAX_BULK))
 
 
 async def read_body(request: Request, limit: int) -> bytes:

@@ -6,7 +6,8 @@ Unexpected errors are logged once, without secrets. The response has nothing but
 import json
 import re
 import traceback
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
@@ -79,6 +80,12 @@ class JsonResponse(Response):
 def data(content: Any, status: int = 200) -> JsonResponse:
     """Return `{"data": …}`. FastAPI neither copies nor validates a response that an endpoint returns."""
     return JsonResponse({"data": content}, status)
+
+
+def counted(rows: Sequence[Mapping[str, Any]], *statuses: str) -> JsonResponse:
+    """Return rows with the number of those of each status: of `statuses`, and of others that occur."""
+    meta = dict.fromkeys(statuses, 0) | Counter(row["status"] for row in rows)
+    return JsonResponse({"data": rows, "meta": meta})
 
 
 def no_content() -> Response:

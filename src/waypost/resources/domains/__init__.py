@@ -7,6 +7,7 @@ from waypost.resources.domains.deps import CheckUrl, Deps, WebDeps
 from waypost.resources.domains.lookups import (
     HostSource,
     change_links_count,
+    change_links_counts,
     find_id,
     find_unserved,
     hostname_subquery,
@@ -25,6 +26,7 @@ __all__ = [
     "HostSource",
     "WebDeps",
     "change_links_count",
+    "change_links_counts",
     "find_id",
     "find_unserved",
     "hostname_subquery",

@@ -3,6 +3,7 @@
 A link whose domain was deleted is read as a link on the shared domain, so a deletion does not wait for its links.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
@@ -64,16 +65,22 @@ async def find_id(tx: Tx, account_id: UUID, hostname: str) -> UUID | None:
 
 
 async def change_links_count(tx: Tx, before: UUID | None, after: UUID | None) -> bool:
-    """Move one link from the counter of `before` to that of `after`. Return False if `after` was deleted.
+    """Move one link from the counter of `before` to that of `after`. Return False if `after` was deleted."""
+    return await change_links_counts(tx, [(before, after)])
 
-    Locks both until the transaction ends, in the order of ids, so that two links that swap domains do not deadlock.
+
+async def change_links_counts(tx: Tx, moves: Iterable[tuple[UUID | None, UUID | None]]) -> bool:
+    """Move links from one counter to another. Return False if a domain that gets links was deleted.
+
+    Locks the domains until the transaction ends, in the order of ids, so that two calls cannot wait for each other.
     """
-    if before == after:
-        return True
-    for id_ in sorted(id_ for id_ in (before, after) if id_):
-        step = 1 if id_ == after else -1
+    steps = Counter[UUID]()
+    for before, after in moves:
+        if before != after:
+            steps.update({id_: step for id_, step in ((before, -1), (after, 1)) if id_})
+    for id_, step in sorted(steps.items()):
         statement = update(domains).where(domains.c.id == id_).values(links_count=domains.c.links_count + step)
-        if (await tx.execute(statement)).rowcount == 0 and id_ == after:
+        if (await tx.execute(statement)).rowcount == 0 and step > 0:
             return False
     return True
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from waypost.auth import Caller
 from waypost.kit.errors import Problems
 from waypost.kit.fields import ONE_LINE
-from waypost.resources.links import listing, service
+from waypost.resources.links import bulk_api, listing, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.listing import MAX_SEARCH, read_filter
 from waypost.resources.links.model import Link, LinkStatus
@@ -46,6 +46,8 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
     router = APIRouter(prefix=f"{PREFIX}/links", tags=["links"])
     Reader = Annotated[Caller, Depends(guard.allow("links:read"))]  # noqa: N806  # a type
     Writer = Annotated[Caller, Depends(guard.allow("links:write"))]  # noqa: N806  # a type
+
+    router.include_router(bulk_api.endpoints(deps, guard))  # first: its path also matches that of one link
 
     def link_json(link: Link) -> LinkJson:
         return to_json(link, shared_domain=deps.shared_domain, base_url=deps.base_url, now=deps.clock())

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from waypost import auth
 from waypost.kit.errors import NotFound, Problems, Unavailable
+from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound import NotPublic, OutboundError, PageMetadata, Unreachable, Unsafe
 from waypost.resources import domains, pixels
@@ -75,12 +76,21 @@ def check_length(destination: str, problems: Problems) -> None:
 
 
 async def run_expensive_checks(
-    deps: Deps, account: UUID, fields: LinkFields, url: Url | None, problems: Problems
+    deps: Deps,
+    account: UUID,
+    fields: LinkFields,
+    url: Url | None,
+    problems: Problems,
+    *,
+    wait: TimeBudget | None = None,
 ) -> CheckedContent:
-    """Fetch the destination and re-encode the image. Raises Invalid for problems found before or now."""
+    """Fetch the destination and re-encode the image. Raises Invalid for problems found before or now.
+
+    `wait`: how long to wait for other checks. None: the usual time.
+    """
     problems.raise_if_any()
     metadata, image = await asyncio.gather(
-        _fetch_metadata(deps, account, url, problems), _reencode_image(deps, account, fields, problems)
+        _fetch_metadata(deps, account, url, problems, wait), _reencode_image(deps, account, fields, problems)
     )
     problems.raise_if_any()
     return CheckedContent(metadata, image)
@@ -155,9 +165,13 @@ async def _find_domain(deps: Deps, account: UUID, fields: LinkFields, problems: 
     return domain_id
 
 
-async def _fetch_metadata(deps: Deps, account: UUID, url: Url | None, problems: Problems) -> PageMetadata:
+async def _fetch_metadata(
+    deps: Deps, account: UUID, url: Url | None, problems: Problems, wait: TimeBudget | None
+) -> PageMetadata:
+    if url is None:
+        return PageMetadata()
     try:
-        return await deps.destination_checker.fetch_metadata(url, account=account) if url else PageMetadata()
+        return await deps.destination_checker.fetch_metadata(url, account=account, wait=wait)
     except (NotPublic, Unreachable, Unsafe) as error:
         problems.add("destination_url", _REFUSED[type(error)])
         return PageMetadata()

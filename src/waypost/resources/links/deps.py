@@ -1,16 +1,22 @@
 """Dependencies of links, set once by the composition root."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from waypost.database import Database
 from waypost.kit.clock import Clock
+from waypost.kit.fair_queue import FairQueue
 from waypost.redirect import InvalidateRoutes
 from waypost.resources.links.media import ImageStore
 
 if TYPE_CHECKING:
     from waypost.outbound import DestinationChecker
     from waypost.resources.links.images import ImageReencoder
+
+
+def new_bulk_queue() -> FairQueue:
+    """Links that wait to be created by requests for many. Each request has few links in it at a time."""
+    return FairQueue(64, per_key=4, max_waiting=4_096, max_waiting_per_key=256)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +32,4 @@ class Deps:
     reserved: frozenset[str]
     """Slugs that no link may have, in lower case: more of them if short links share the application's host."""
     images: "ImageReencoder"
+    bulk_queue: FairQueue = field(default_factory=new_bulk_queue)

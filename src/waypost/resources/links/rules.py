@@ -16,7 +16,7 @@ from waypost.outbound import PageMetadata
 from waypost.resources.links import media
 from waypost.resources.links.media import UploadedImage
 from waypost.resources.links.model import Link
-from waypost.resources.links.schemas import MAX_SLUG, MAX_URL, LinkChange, LinkFields, NewLink
+from waypost.resources.links.schemas import MAX_SLUG, MAX_TAGS, MAX_URL, LinkChange, LinkFields, NewLink
 
 SlugState = Literal["free", "own", "current", "taken", "refused"]
 """`own`: free for this account only, which used it before. `current`: the slug of the link itself."""
@@ -42,6 +42,7 @@ IMAGE_QUOTA_USED = (
     f"Your images use {MAX_IMAGES_MB} MB, the limit per account. Delete links with images that you no longer"
     " need, or remove their images."
 )
+TOO_MANY_TAGS = f"The link would have more than {MAX_TAGS} tags. Remove some of its tags first."
 NOT_FUTURE = "This must be a time in the future."
 UTM_NEEDS_URL = "This is required when utm_params is sent."
 
@@ -100,6 +101,11 @@ def check_pixels(fields: LinkFields, own_ids: Collection[UUID], problems: Proble
         id_ = parse_id(sent) if isinstance(sent, str) else None
         if id_ not in own_ids:
             problems.add(f"pixel_ids.{index}", NO_SUCH_PIXEL if id_ else NOT_AN_ID)
+
+
+def change_tags(tags: Sequence[str], added: Sequence[str], removed: Collection[str]) -> list[str]:
+    """Return the tags in their order, without removed ones, followed by added ones."""
+    return list(dict.fromkeys([*(tag for tag in tags if tag not in removed), *added]))
 
 
 def is_own_host(url: Url, own_hosts: Sequence[str]) -> bool:

@@ -35,13 +35,14 @@ from waypost.resources.links.model import Link, LinkStatus
 MAX_URL = 2048
 MAX_SLUG = 255
 MAX_PIXELS = 20
+MAX_TAGS = 100
 
 
 ShortText = Annotated[Text, max_characters(255)]
 UrlText = Annotated[Text, max_characters(MAX_URL)]
 NullIfBlank = AfterValidator(lambda text: text if text.strip() else None)
 Unique = AfterValidator(lambda entries: list(dict.fromkeys(entries)))  # in the order of their first occurrence
-TagList = Annotated[list[Annotated[ShortText, NOT_BLANK]], max_entries(100), Unique]
+TagList = Annotated[list[Annotated[ShortText, NOT_BLANK]], max_entries(MAX_TAGS), Unique]
 UtmParams = Annotated[dict[UtmKey, ShortText | None], max_keys(20)]
 Slug = Annotated[Text, Documented({"maxLength": MAX_SLUG, "pattern": "^[A-Za-z0-9_-]+$"})]
 PixelIds = Annotated[list[Any], max_entries(MAX_PIXELS), Documented({"items": {"type": "string", "format": "uuid"}})]

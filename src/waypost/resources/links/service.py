@@ -1,6 +1,6 @@
 """Create, change, delete and get links. Each function opens its own transaction; nothing slow runs inside."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from uuid import UUID
@@ -8,6 +8,7 @@ from uuid import UUID
 from waypost import auth
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, Problems
+from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.ids import new_id
 from waypost.resources import domains, pixels, webhooks
 from waypost.resources.links import checks, rules, store
@@ -19,15 +20,24 @@ from waypost.resources.links.schemas import LinkChange, LinkFields, NewLink, to_
 
 
 async def create(
-    deps: Deps, caller: auth.Caller, new: NewLink, problems: Problems, *, link_id: UUID | None = None
+    deps: Deps,
+    caller: auth.Caller,
+    new: NewLink,
+    problems: Problems,
+    *,
+    link_id: UUID | None = None,
+    wait: TimeBudget | None = None,
 ) -> Link:
-    """Create a link. Raises Invalid with all problems together: `problems` of the input, and those found here."""
+    """Create a link. Raises Invalid with all problems together: `problems` of the input, and those found here.
+
+    `wait`: how long to wait for other checks of destinations. None: the usual time.
+    """
     account = caller.account.id
     new.check_required(problems)
     url, domain = await checks.run_cheap_checks(deps, account, new, problems)
     if url is not None:
         checks.check_length(rules.destination_with_utm(url, new.utm), problems)
-    metadata, checked_image = await checks.run_expensive_checks(deps, account, new, url, problems)
+    metadata, checked_image = await checks.run_expensive_checks(deps, account, new, url, problems, wait=wait)
     if url is None:
         raise Invalid(problems.errors)
     async with _stored_image(deps, checked_image) as image, deps.db.write() as tx:
@@ -93,12 +103,18 @@ async def change(deps: Deps, caller: auth.Caller, link_id: UUID, change: LinkCha
 async def delete(deps: Deps, caller: auth.Caller, link_id: UUID) -> None:
     async with deps.db.write() as tx:
         link = await store.lock(tx, caller.account.id, link_id)
-        now = deps.clock()
-        await store.mark_deleted(tx, link, now)
-        await _count_image(tx, link.account_id, -link.og_image_bytes)
-        await store.record_route_changes(tx, [link.slug], now)
+        await delete_locked(deps, tx, caller.account.id, [link])
     deps.invalidate_routes([link.slug])
     await deps.image_store.delete(link.og_image_file_name)
+
+
+async def delete_locked(deps: Deps, tx: Tx, account: UUID, links: Sequence[Link]) -> None:
+    """Delete links of the account that the transaction has locked. The caller invalidates routes and deletes images."""
+    if links:
+        now = deps.clock()
+        await store.mark_deleted(tx, links, now)
+        await _count_image(tx, account, -sum(link.og_image_bytes for link in links))
+        await store.record_route_changes(tx, [link.slug for link in links], now)
 
 
 async def get(deps: Deps, caller: auth.Caller, link_id: UUID) -> Link:

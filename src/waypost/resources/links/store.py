@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Subquery, bindparam, delete, func, insert, select, text, update
+from sqlalchemy import Subquery, Text, bindparam, cast, delete, func, insert, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from waypost import auth
@@ -120,6 +120,14 @@ async def lock(tx: Tx, account_id: UUID, link_id: UUID) -> Link:
     return await get(tx, account_id, link_id)  # after the wait: a lock does not re-read rows of other tables
 
 
+async def lock_all(tx: Tx, account_id: UUID, ids: Collection[UUID]) -> dict[UUID, Link]:
+    """Lock and return those of the links that exist, in the order of ids: two calls cannot wait for each other."""
+    conditions = links.c.id.in_(ids), links.c.account_id == account_id
+    await tx.execute(select(links.c.id).where(*conditions).order_by(links.c.id).with_for_update())
+    rows = await tx.execute(select(*COLUMNS).where(*conditions, NOT_DELETED))
+    return {row.id: Link(*row) for row in rows}
+
+
 async def save(tx: Tx, before: Link, after: Link) -> None:
     """Write the fields that differ."""
     old, new = asdict(before), asdict(after)
@@ -140,11 +148,13 @@ async def save_search_text(tx: Tx, link: Link) -> None:
     await tx.execute(update(links).where(links.c.id == link.id).values(search_text=text_))
 
 
-async def mark_deleted(tx: Tx, link: Link, at: datetime) -> None:
-    await mark_all_deleted(tx, [link.id], [link.slug], at)
-    await _delete_tags(tx, link)
-    await domains.change_links_count(tx, link.domain_id, None)
-    await auth.adjust_links_count(tx, link.account_id, -1)
+async def mark_deleted(tx: Tx, deleted: Sequence[Link], at: datetime) -> None:
+    """Mark links of one account as deleted."""
+    await mark_all_deleted(tx, [link.id for link in deleted], [link.slug for link in deleted], at)
+    for link in deleted:
+        await _delete_tags(tx, link)
+    await domains.change_links_counts(tx, [(link.domain_id, None) for link in deleted])
+    await auth.adjust_links_count(tx, deleted[0].account_id, -len(deleted))
 
 
 async def mark_all_deleted(tx: Tx, ids: Sequence[UUID], their_slugs: Sequence[str], at: datetime) -> None:
@@ -165,8 +175,8 @@ async def record_route_changes(tx: Tx, changes: Iterable[str], at: datetime) -> 
     """
     rows = [{"slug": change, "at": at} for change in changes]
     if tx.dialect.name == "postgresql":
-        for row in rows:
-            await tx.execute(text("SELECT pg_notify(:channel, :slug)"), {"channel": ROUTE_CHANNEL, "slug": row["slug"]})
+        messages = func.unnest(cast([row["slug"] for row in rows], postgresql.ARRAY(Text)))
+        await tx.execute(select(func.pg_notify(ROUTE_CHANNEL, messages)))
         return
     if rows:
         await tx.execute(insert(route_changes), rows)
