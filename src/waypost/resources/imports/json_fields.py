@@ -1,7 +1,7 @@
 """Reads the fields of what an API sent. A field of another type refuses its row, and the rest is read."""
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from waypost.kit.clock import parse_timestamp
@@ -106,3 +106,22 @@ def names(row: Row, name: str, key: str | None = None) -> list[str]:
         if all(isinstance(value, str) for value in found):
             return [value for value in found if value]
     raise BadField(f"{name} is not a list of texts.")
+
+
+def objects(row: Row, name: str) -> list[Row]:
+    """Return a list of objects, empty for a missing or null field. Raises BadField."""
+    values = row.get(name) or []
+    if isinstance(values, list) and all(isinstance(value, dict) for value in values):
+        return values
+    raise BadField(f"{name} is not a list of objects.")
+
+
+def local_time(row: Row, name: str, zone: tzinfo) -> datetime | None:
+    """Read `2026-01-31 12:00:00` in this time zone. MySQL's zero date is None. Raises BadField."""
+    value = text(row, name)
+    if value is None or value.startswith("0000-00-00"):
+        return None
+    try:
+        return datetime.fromisoformat(value).replace(tzinfo=zone).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise BadField(f"{name} is not a time: {value[:40]!r}.") from None

@@ -1,0 +1,26 @@
+"""Takes apart the short URLs of other services."""
+
+from urllib.parse import unquote, urlsplit
+
+from waypost.resources.imports.json_fields import BadField
+from waypost.resources.imports.source import Address
+
+
+def address_of(short_url: str) -> Address:
+    """Raises BadField."""
+    try:
+        parts = urlsplit(short_url)
+        hostname = parts.hostname
+    except ValueError:
+        hostname = None
+    if not hostname:
+        raise BadField(f"{short_url[:100]!r} is not a short URL.")
+    return Address(hostname, unquote(parts.path).removeprefix("/"))
+
+
+def hostname_of(origin: str) -> str | None:
+    """Return the host of a URL that the operator entered. `SourceClient` says what is wrong with a bad one."""
+    try:
+        return urlsplit(origin).hostname
+    except ValueError:
+        return None

@@ -1,0 +1,243 @@
+"""Shlink: the short URLs that an API key sees, their redirect rules and their visits."""
+
+import asyncio
+from typing import Any
+from urllib.parse import quote
+
+from waypost.outbound import Outbound
+from waypost.resources.imports import routing_data
+from waypost.resources.imports.client import SourceClient, Wait
+from waypost.resources.imports.json_fields import (
+    BadField,
+    Row,
+    integer,
+    names,
+    nested,
+    objects,
+    read_links,
+    required_text,
+    rows,
+    text,
+    time,
+)
+from waypost.resources.imports.offset import Offset, RepeatedPages, total
+from waypost.resources.imports.short_urls import address_of, hostname_of
+from waypost.resources.imports.source import (
+    Address,
+    ClickPage,
+    LinkPage,
+    NotThere,
+    SourceClick,
+    SourceLink,
+    SourceOptions,
+)
+
+LINKS, VISITS = 100, 2000
+"""Rows of a page."""
+AT_ONCE = 4
+"""Requests for redirect rules, one for each link."""
+DEVICES = {
+    "android": ("platform", ["Android"]),
+    "ios": ("platform", ["iOS"]),
+    "windows": ("platform", ["Windows"]),
+    "macos": ("platform", ["macOS"]),
+    "linux": ("platform", ["Linux"]),
+    "chromeos": ("platform", ["ChromeOS"]),
+    "mobile": ("device", ["mobile", "tablet"]),
+    "desktop": ("device", ["desktop"]),
+}
+
+
+def open_source(options: SourceOptions, outbound: Outbound, wait: Wait) -> "Shlink":
+    return Shlink(outbound, options.required_token(), wait, options.required_url())
+
+
+class Shlink:
+    """The cursor is a page number; the oldest links come first, so that new ones do not move the others."""
+
+    name = "shlink"
+    ignores_case = False
+
+    def __init__(self, outbound: Outbound, token: str, wait: Wait, origin: str) -> None:
+        self._client = SourceClient(outbound, origin, headers={"X-Api-Key": token}, wait=wait)
+        self._hostname = hostname_of(origin)
+        self._repeated = RepeatedPages()
+        self._has_rules = True
+        """Whether this version of Shlink knows redirect rules, as far as is known."""
+
+    async def check(self) -> None:
+        rows(await self._list(1, 1), "shortUrls", "data")
+
+    async def link_page(self, cursor: str | None) -> LinkPage:
+        at = Offset.parse(cursor, first=1)
+        answer = await self._list(at.start, LINKS)
+        pagination = _pagination(answer, "shortUrls")
+        count = total(pagination, "totalItems")
+        if deleted := at.deleted_since(count):
+            at = Offset(max(1, at.start - -(-deleted // LINKS)), count)
+            answer = await self._list(at.start, LINKS)
+        found = rows(answer, "shortUrls", "data")
+        self._repeated.check(found)
+        links, refused = read_links(await self._with_rules(found), "shortCode", self._link)
+        is_last = not found or at.start >= (total(pagination, "pagesCount") or 0)
+        return LinkPage(links, None if is_last else str(Offset(at.start + 1, count)), refused, total=count)
+
+    async def clicks_of_link(self, source_id: str, cursor: str | None) -> ClickPage:
+        """Visits come newest first. Those made since the first page move the others on, so as many are left out."""
+        domain, code = _domain_and_code(source_id)
+        page, newer, known = (int(part) for part in cursor.split()) if cursor else (1, 0, 0)
+        query: dict[str, str | int] = {"page": page, "itemsPerPage": VISITS}
+        try:
+            answer = await self._client.get(f"{_path(code)}/visits", query | ({"domain": domain} if domain else {}))
+        except NotThere:  # deleted meanwhile
+            return ClickPage([], None)
+        found = rows(answer, "visits", "data")
+        self._repeated.check(found)
+        pagination = _pagination(answer, "visits")
+        count = total(pagination, "totalItems") or 0
+        newer += max(0, count - known) if cursor else 0
+        clicks = [click for row in found[newer:] if (click := _click(source_id, row))]
+        is_last = not found or page >= (total(pagination, "pagesCount") or 0)
+        following = f"{page + 1} {max(0, newer - len(found))} {count}"
+        return ClickPage(clicks, None if is_last else following)
+
+    async def _list(self, page: int, size: int) -> Any:
+        return await self._client.get(
+            "/rest/v3/short-urls", {"page": page, "itemsPerPage": size, "orderBy": "dateCreated-ASC"}
+        )
+
+    async def _with_rules(self, found: list[Row]) -> list[Row]:
+        """Add `redirectRules` to each row. Versions before 4.3 do not say which links have any."""
+        if not self._has_rules:
+            return found
+        places = asyncio.Semaphore(AT_ONCE)
+        answers: list[bool] = []
+
+        async def with_rules(row: Row) -> Row:
+            code = row.get("shortCode")
+            if not isinstance(code, str) or not row.get("hasRedirectRules", "deviceLongUrls" not in row):
+                return row
+            query = {"domain": str(row["domain"])} if row.get("domain") else None
+            async with places:
+                try:
+                    answer = await self._client.get(f"{_path(code)}/redirect-rules", query)
+                except NotThere:  # the version has no rules, or the link was deleted meanwhile
+                    answers.append(False)
+                    return row
+            answers.append(True)
+            return {**row, "redirectRules": rows(answer, "redirectRules")}
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(with_rules(row)) for row in found]
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        self._has_rules = not answers or any(answers)
+        return [task.result() for task in tasks]
+
+    def _link(self, row: Row) -> SourceLink:
+        meta, visits = nested(row, "meta"), nested(row, "visitsSummary")
+        limit = integer(meta, "maxVisits")
+        clicks = integer(visits, "total") if visits else integer(row, "visitsCount")
+        is_used_up = limit is not None and (clicks or 0) >= limit
+        rules, left_out = _rules(row)
+        address = self._address(row)
+        return SourceLink(
+            _source_id(row, address),
+            address,
+            required_text(row, "longUrl"),
+            title=text(row, "title"),
+            tags=names(row, "tags"),
+            created_at=time(row, "dateCreated"),
+            is_enabled=not is_used_up,
+            expires_at=time(meta, "validUntil"),
+            clicks=clicks,
+            routing=routing_data.routing(
+                rules=[*_device_rules(row), *rules], starts_at=time(meta, "validSince"), click_limit=limit
+            ),
+            left_out=[*left_out, *(["more visits than its limit, which is used up"] if is_used_up else [])],
+        )
+
+    def _address(self, row: Row) -> Address:
+        """Shlink may be installed below a path, which only `shortUrl` contains. The default domain is `null`."""
+        if short_url := text(row, "shortUrl"):
+            return address_of(short_url)
+        domain = text(row, "domain")
+        return Address(domain.lower() if domain else self._hostname, required_text(row, "shortCode"))
+
+
+def _source_id(row: Row, address: Address) -> str:
+    """The same code may stand on several domains, each of its own. The default domain cannot be asked for by name."""
+    domain = text(row, "domain")
+    return f"{domain or address.hostname}{'/' if domain else '//'}{required_text(row, 'shortCode')}"
+
+
+def _domain_and_code(source_id: str) -> tuple[str | None, str]:
+    domain, _, code = source_id.partition("/")
+    return (None, code[1:]) if code.startswith("/") else (domain, code)
+
+
+def _path(code: str) -> str:
+    """Codes may have several segments, whose slashes Shlink takes literally."""
+    return f"/rest/v3/short-urls/{quote(code)}"
+
+
+def _pagination(answer: Any, name: str) -> Row:
+    """Empty if the source sent none: then the page is the last one."""
+    listed = answer.get(name) if isinstance(answer, dict) else None
+    pagination = listed.get("pagination") if isinstance(listed, dict) else None
+    return pagination if isinstance(pagination, dict) else {}
+
+
+def _device_rules(row: Row) -> list[dict[str, Any]]:
+    """Versions 3.5 to 3.7 have one URL for each kind of device instead of rules."""
+    urls = nested(row, "deviceLongUrls")
+    return [routing_data.rule(*DEVICES[device], url) for device in DEVICES if (url := text(urls, device))]
+
+
+def _rules(row: Row) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the rules in their order, and what cannot be expressed here: a rule needs all its conditions."""
+    rules, left_out = [], []
+    for rule in sorted(objects(row, "redirectRules"), key=lambda rule: integer(rule, "priority") or 0):
+        given = objects(rule, "conditions")
+        conditions = [condition for row in given if (condition := _condition(row))]
+        if not given or len(conditions) < len(given):
+            left_out.append(f"a redirect rule by {', '.join(str(row.get('type')) for row in given) or 'nothing'}")
+            continue
+        name = ", ".join(value for condition in conditions for value in condition["values"])
+        rules.append({"name": name, "conditions": conditions, "destination_url": required_text(rule, "longUrl")})
+    return rules, left_out
+
+
+def _condition(row: Row) -> dict[str, Any] | None:
+    kind, value = text(row, "type"), text(row, "matchValue") or ""
+    match kind:
+        case "device" if value.lower() in DEVICES:
+            name, values = DEVICES[value.lower()]
+            return {"type": name, "operator": "in", "values": values}
+        case "language" if "-" not in value and "_" not in value:
+            return {"type": "language", "operator": "in", "values": [value.lower()]}
+        case "geolocation-country-code":
+            return {"type": "country", "operator": "in", "values": [value.upper()]}
+        case "query-param" | "query":
+            return {"type": "query", "operator": "in", "name": required_text(row, "matchKey"), "values": [value]}
+        case _:
+            return None
+
+
+def _click(source_id: str, row: Row) -> SourceClick | None:
+    """None for a visit without a readable time."""
+    try:
+        at, location = time(row, "date"), nested(row, "visitLocation")
+        if at is None:
+            return None
+        return SourceClick(
+            source_id,
+            at,
+            referrer=text(row, "referer"),
+            user_agent=text(row, "userAgent"),
+            country=text(location, "countryCode"),
+            is_bot=bool(row.get("potentialBot")),
+        )
+    except BadField:
+        return None

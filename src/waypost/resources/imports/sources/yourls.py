@@ -1,0 +1,175 @@
+"""YOURLS: all links of an installation, by its API, or from a dump of its database, which has the clicks too."""
+
+import asyncio
+from collections.abc import Iterator
+from datetime import UTC, tzinfo
+from itertools import islice
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from waypost.outbound import Outbound
+from waypost.resources.imports.client import SourceClient, Wait
+from waypost.resources.imports.json_fields import (
+    BadField,
+    Row,
+    integer,
+    local_time,
+    read_links,
+    required_text,
+    rows,
+    text,
+)
+from waypost.resources.imports.offset import Offset, RepeatedPages, total
+from waypost.resources.imports.short_urls import address_of
+from waypost.resources.imports.source import (
+    Address,
+    ClickPage,
+    LinkPage,
+    NotThere,
+    SourceClick,
+    SourceLink,
+    SourceOptions,
+    UnexpectedAnswer,
+    WrongToken,
+)
+from waypost.resources.imports.sql_dump import DumpRow, table_rows
+
+PAGE, CLICK_PAGE = 500, 2_000
+LINK_COLUMNS = frozenset({"keyword", "url", "timestamp"})
+CLICK_COLUMNS = frozenset({"shorturl", "click_time", "referrer"})
+ASSUMED_UTC = "YOURLS does not say the time zone of its times. They are read as UTC; --timezone sets another one."
+
+
+def open_source(options: SourceOptions, outbound: Outbound, wait: Wait) -> "Yourls | YourlsDump":
+    if options.file:
+        return YourlsDump(options.file, options.site, options.timezone)
+    return Yourls(outbound, options.required_token(), wait, options.required_url(), options.timezone)
+
+
+class Yourls:
+    """The cursor is an offset into the list, newest first."""
+
+    name = "yourls"
+    ignores_case = False
+
+    def __init__(self, outbound: Outbound, token: str, wait: Wait, origin: str, timezone: tzinfo | None) -> None:
+        """`token`: the signature token of an account, or `username:password`."""
+        username, has_password, password = token.partition(":")
+        self._login = {"username": username, "password": password} if has_password else {"signature": token}
+        self._client = SourceClient(outbound, origin, headers={}, wait=wait)
+        self._base = urlsplit(origin).path.strip("/")
+        self._timezone = timezone
+        self._repeated = RepeatedPages()
+
+    async def check(self) -> None:
+        await self._list(0, 1)
+
+    async def link_page(self, cursor: str | None) -> LinkPage:
+        at = Offset.parse(cursor)
+        found, count = await self._list(at.start, PAGE)
+        if deleted := at.deleted_since(count):
+            at = Offset(max(0, at.start - deleted), count)
+            found, count = await self._list(at.start, PAGE)
+        self._repeated.check(found)
+        links, refused = read_links(found, "shorturl", self._link)
+        following = Offset(at.start + min(len(found), PAGE), count)
+        is_last = not found or (count is not None and following.start >= count)
+        return LinkPage(links, None if is_last else str(following), refused, _warnings(self._timezone), count)
+
+    async def _list(self, start: int, limit: int) -> tuple[list[Row], int | None]:
+        """Return the rows and how many there are in total."""
+        page: dict[str, str | int] = {"limit": limit, "start": start}
+        query = {"action": "stats", "filter": "last", "format": "json"}
+        answer = await self._client.get("/yourls-api.php", page | query | self._login)
+        if not isinstance(answer, dict):
+            raise UnexpectedAnswer("YOURLS did not send an object.")
+        if (code := answer.get("errorCode")) is not None:  # some versions send it with status 200
+            message = f"YOURLS refuses the request: {str(answer.get('message'))[:200]}"
+            raise (WrongToken if str(code) in {"401", "403"} else UnexpectedAnswer)(message)
+        links = answer.get("links") or {}  # PHP writes no links as [] or not at all
+        found = rows([*links.values()] if isinstance(links, dict) else links)
+        return found, total(answer.get("stats"), "total_links")
+
+    def _link(self, row: Row) -> SourceLink:
+        address = address_of(required_text(row, "shorturl"))
+        keyword = address.path.removeprefix(f"{self._base}/")
+        return _link(row, address, f"{address.hostname}/{keyword}", self._timezone)
+
+
+class YourlsDump:
+    """The cursor is the number of rows read."""
+
+    name = "yourls"
+    ignores_case = False
+
+    def __init__(self, file: Path, site: str | None, timezone: tzinfo | None) -> None:
+        self._file = file
+        self._site = site
+        self._timezone = timezone
+        self._open: dict[frozenset[str], tuple[int, Iterator[DumpRow]]] = {}
+        """By the columns of a table: how many rows were read, and the others."""
+
+    async def check(self) -> None:
+        await asyncio.to_thread(next, table_rows(self._file, LINK_COLUMNS), None)
+
+    async def link_page(self, cursor: str | None) -> LinkPage:
+        found, next_cursor = await asyncio.to_thread(self._page, LINK_COLUMNS, PAGE, cursor)
+        links, refused = read_links(found, "keyword", self._link)
+        return LinkPage(links, next_cursor, refused, _warnings(self._timezone))
+
+    async def click_page(self, cursor: str | None) -> ClickPage:
+        try:
+            found, next_cursor = await asyncio.to_thread(self._page, CLICK_COLUMNS, CLICK_PAGE, cursor)
+        except NotThere:  # a dump of the links alone
+            return ClickPage([], None)
+        return ClickPage([click for row in found if (click := self._click(row))], next_cursor)
+
+    def _page(self, columns: frozenset[str], size: int, cursor: str | None) -> tuple[list[DumpRow], str | None]:
+        start = int(cursor or 0)
+        at, others = self._open.pop(columns, (-1, iter(())))
+        if at != start:
+            others = islice(table_rows(self._file, columns), start, None)
+        found = list(islice(others, size))
+        self._open[columns] = start + len(found), others
+        return found, str(start + len(found)) if len(found) == size else None
+
+    def _link(self, row: Row) -> SourceLink:
+        keyword = required_text(row, "keyword")
+        return _link(row, Address(self._site, keyword), self._id(keyword), self._timezone)
+
+    def _click(self, row: Row) -> SourceClick | None:
+        """None for a click without a readable time."""
+        try:
+            at = local_time(row, "click_time", self._timezone or UTC)
+            if at is None:
+                return None
+            referrer = text(row, "referrer")
+            return SourceClick(
+                self._id(required_text(row, "shorturl")),
+                at,
+                source_id=text(row, "click_id"),
+                referrer=None if referrer == "direct" else referrer,
+                user_agent=text(row, "user_agent"),
+                country=text(row, "country_code"),
+                ip=text(row, "ip_address"),
+            )
+        except BadField:
+            return None
+
+    def _id(self, keyword: str) -> str:
+        return f"{self._site}/{keyword}" if self._site else keyword
+
+
+def _link(row: Row, address: Address, source_id: str, timezone: tzinfo | None) -> SourceLink:
+    return SourceLink(
+        source_id,
+        address,
+        required_text(row, "url"),
+        title=text(row, "title"),
+        created_at=local_time(row, "timestamp", timezone or UTC),
+        clicks=integer(row, "clicks"),
+    )
+
+
+def _warnings(timezone: tzinfo | None) -> list[str]:
+    return [] if timezone else [ASSUMED_UTC]
