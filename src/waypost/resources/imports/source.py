@@ -127,7 +127,7 @@ class SourceClick:
     at: datetime
     """With a time zone."""
     source_id: str | None = None
-    """Identifies the click within the source. None: equal clicks of a link are told apart by their number.
+    """Identifies the click within the source. None: equal clicks of a link are distinguished by their number.
 
     Then pages must not shift while they are read: ask for the clicks before the start of the import.
     """
