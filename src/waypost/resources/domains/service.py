@@ -145,6 +145,7 @@ async def request_verification(deps: Deps, caller: Caller, domain_id: UUID) -> D
         now = deps.clock()
         # a check that is in flight continues: its lease is not changed
         await store.save(tx, domain_id, {"status": "verifying", "check_at": now, "updated_at": now})
+        await certificates.retry(tx, domain.hostname, now)
     return replace(domain, status="verifying", updated_at=now)
 
 

@@ -1,6 +1,7 @@
 """Which names want a certificate, and what became of it, on both databases."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -10,7 +11,7 @@ from sqlalchemy import delete, select, text, update
 
 from waypost.commands.secret_rotation import encrypted_columns, rotate
 from waypost.database import Database, KeyRing, metadata
-from waypost.resources.domains.certificates import set_served, store
+from waypost.resources.domains.certificates import queue, set_served, store
 from waypost.resources.domains.certificates.authority import UnusableChain, check_chain, renewal_time
 from waypost.resources.domains.certificates.contexts import ContextRefresher, TlsContexts
 from waypost.resources.domains.certificates.queue import CertificateClaim
@@ -156,6 +157,33 @@ async def test_a_domain_that_goes_down_without_a_certificate(db: Database, live,
         await set_served(tx, HOST, is_served=True, clock=clock)
     assert await tls_state(HOST) == ("pending", False, None)
     assert len(await claim(db, clock)) == 1
+
+
+@pytest.mark.parametrize(
+    ("failures", "hours_since", "wait_asked", "due_in"),
+    [
+        (9, 5, 0, timedelta(0)),
+        (4, 0, 0, timedelta(minutes=12)),
+        (1, 0, 0, timedelta(minutes=1)),
+        (1, 0, 3, timedelta(hours=3)),
+    ],
+)
+async def test_who_asks_for_verification_need_not_wait_long_for_another_attempt(
+    db: Database, live, clock, failures: int, hours_since: int, wait_asked: int, due_in: timedelta
+) -> None:
+    """`wait_asked`: hours that the authority has asked for."""
+    await live(HOST)
+    await want(db, clock, HOST)
+    [claimed] = await claim(db, clock)
+    wait = max(queue.wait_after(failures), timedelta(hours=wait_asked))
+    await settle(db, Failed(replace(claimed, failures=failures - 1), "Connection refused", clock.now + wait), clock)
+    clock.passes(hours=hours_since)
+    async with db.write() as tx:
+        await store.retry(tx, HOST, clock.now)
+        await store.retry(tx, "other.example", clock.now)
+    row = (await rows(db))[HOST]
+    assert row.due_at == row.try_at == clock.now + due_in
+    assert len(await claim(db, clock)) == (due_in == timedelta(0))
 
 
 async def test_a_deleted_domain(db: Database, live, clock, alices) -> None:

@@ -18,14 +18,13 @@ from waypost.kit.clock import Clock
 from waypost.outbound.acme_problems import AcmeError, AuthorityRateLimited, AuthorityUnavailable
 from waypost.resources.domains.certificates import queue, store
 from waypost.resources.domains.certificates.authority import Authority
-from waypost.resources.domains.certificates.queue import CertificateClaim
+from waypost.resources.domains.certificates.queue import MIN_WAIT, CertificateClaim, wait_after
 from waypost.resources.domains.certificates.store import Failed, Obtained
 from waypost.resources.domains.model import certificates
 from waypost.worker.loop import QueueWorker
 
 TIMEOUT = 180.0  # seconds for one name, with all checks that the authority makes
 LEASE = timedelta(seconds=TIMEOUT + 60)
-MIN_WAIT, MAX_WAIT = timedelta(minutes=1), timedelta(days=1)
 PAUSE = timedelta(seconds=30)  # of all orders, after an error of the authority
 MAX_PAUSE = timedelta(hours=3)  # after a limit of the account, not of a single name
 
@@ -115,11 +114,6 @@ class Issuer(QueueWorker[CertificateClaim, Obtained | Failed | Stopped]):
             context["detail"] = detail
         log.warning("certificate not obtained", **context)
         return failed
-
-
-def wait_after(failures: int) -> timedelta:
-    """Return 1 minute, 4, 16, … up to a day."""
-    return min(MIN_WAIT * (1 << 2 * min(failures - 1, 8)), MAX_WAIT)
 
 
 def _detail(error: Exception) -> str:

@@ -21,6 +21,9 @@ ORDER_LIMITS = {timedelta(hours=1): 20, timedelta(days=1): 50}
 """New orders per account. Renewals and the service's own hosts are neither counted nor limited."""
 SOON = timedelta(days=10)
 MAX_FAILURES = 1_000
+MIN_WAIT, MAX_WAIT = timedelta(minutes=1), timedelta(days=1)
+REQUEST_WAIT = timedelta(minutes=12)
+"""Let's Encrypt allows five failed validations of a hostname in an hour."""
 
 _cert, _domain, _order = certificates.c, domains.c, acme_orders.c
 
@@ -38,6 +41,11 @@ class CertificateClaim:
     """Only the holder of this lease may settle the attempt."""
     account_id: UUID | None
     """Account whose limit the order counts for; None if it does not count."""
+
+
+def wait_after(failures: int) -> timedelta:
+    """Return 1 minute, 4, 16, … up to a day."""
+    return min(MIN_WAIT * (1 << 2 * min(failures - 1, 8)), MAX_WAIT)
 
 
 async def choose(tx: Tx, now: datetime, limit: int) -> Mapping[UUID, UUID | None]:
