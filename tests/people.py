@@ -12,10 +12,11 @@ import httpx
 from fastapi import APIRouter, FastAPI
 
 from waypost.auth import PlanChoice, create_account, create_key, open_limiters
-from waypost.database import Database
+from waypost.database import Database, KeyRing
 from waypost.web import Guard, new_api
 
 BASE_URL = "http://app.test"
+KEY_RING = KeyRing(["a secret key of the tests"])
 START = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
@@ -101,7 +102,7 @@ async def new_client(
     one, and only its parts are the test's own. Routes use them at each request: as callables or by attribute.
     """
     limiters = open_limiters(db, data_dir)
-    guard = Guard(db, limiters, base_url=base_url, clock=clock)
+    guard = Guard(db, limiters, KEY_RING, base_url=base_url, clock=clock)
     taken = _applications.pop(routes, None)  # two at a time need two applications
     if taken is None:
         held = [Part() for _ in parts]

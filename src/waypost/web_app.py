@@ -10,11 +10,12 @@ from starlette.types import ASGIApp
 
 from waypost import web_wiring
 from waypost.auth import RateLimiters, open_limiters
-from waypost.database import Database
+from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
 from waypost.kit.reserved import API_SEGMENTS
 from waypost.probes import probe_routes
 from waypost.redirect_app import WebProcess, open_redirect_parts
+from waypost.secret_key import secret_text
 from waypost.settings import Settings
 from waypost.web import guard as web_guard
 from waypost.web import new_api
@@ -35,7 +36,14 @@ async def open_full_app(
         db, feed = redirects.db, redirects.feed
         limiters = open_limiters(db, settings.data_dir)
         stack.push_async_callback(limiters.close)
-        guard = web_guard.Guard(db, limiters, base_url=settings.base_url, trusted=settings.trusted_proxies, clock=clock)
+        guard = web_guard.Guard(
+            db,
+            limiters,
+            KeyRing.from_setting(secret_text(settings)),
+            base_url=settings.base_url,
+            trusted=settings.trusted_proxies,
+            clock=clock,
+        )
         stack.push_async_callback(guard.flush)
         flushing = asyncio.create_task(every(5, guard.flush))
         stack.push_async_callback(cancel, [flushing])

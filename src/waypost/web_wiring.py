@@ -13,7 +13,7 @@ from waypost.auth import RateLimiters
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock
 from waypost.outbound import DnsRecords
-from waypost.redirect import ChangeFeed, HostTable
+from waypost.redirect import ChangeFeed, HostTable, InvalidateRoutes
 from waypost.resources import domains, links
 from waypost.resources.account import wiring as account_wiring
 from waypost.resources.account.deps import Deps as AccountDeps
@@ -38,7 +38,7 @@ from waypost.secret_key import derived_keys, secret_text
 from waypost.settings import Settings
 from waypost.web import Endpoints, Guard
 from waypost.web.dashboard import SessionAuth, Views
-from waypost.wiring import domain_deps, outbound_client
+from waypost.wiring import domain_deps, outbound_client, publisher
 
 TEMPLATES = {
     name: f"waypost.resources.{name}"
@@ -65,24 +65,24 @@ def resource_deps(
     settings: Settings, db: Database, limiters: RateLimiters, feed: ChangeFeed, clock: Clock
 ) -> ResourceDeps:
     client, key_ring = outbound_client(settings), KeyRing.from_setting(secret_text(settings))
-    base_url, click_store = settings.base_url, new_click_store(settings)
+    base_url, click_store, publish = settings.base_url, new_click_store(settings), publisher(db, feed)
     domains_deps = domain_deps(settings, db, feed, clock)
-    links_deps = links_wiring.new_deps(settings, db, client, feed.publish, clock)
+    links_deps = links_wiring.new_deps(settings, db, client, publish, clock)
     urls = Urls(base_url, derived_keys(settings, "qrcodes"))
     return ResourceDeps(
-        account=account_wiring.new_deps(settings, db, limiters, feed.publish, click_store, clock),
+        account=account_wiring.new_deps(settings, db, limiters, publish, click_store, clock),
         links=links_deps,
         clicks=ClicksDeps(db, click_store, settings.shared_domain, base_url, clock),
-        domains=_domain_web_deps(settings, domains_deps, feed, links_deps.destination_checker.check_url),
+        domains=_domain_web_deps(settings, domains_deps, publish, links_deps.destination_checker.check_url),
         webhooks=WebhooksDeps(db, EndpointChecker(client), key_ring, base_url, clock),
-        pixels=PixelsDeps(db, key_ring, partial(links.invalidate_pixel, feed.publish, clock), base_url, clock),
+        pixels=PixelsDeps(db, key_ring, partial(links.invalidate_pixel, publish, clock), base_url, clock),
         qrcodes=QrCodesDeps(db, urls, settings.shared_domain, base_url, clock),
         plan=plan_wiring.new_deps(settings, db, client, clock),
     )
 
 
 def _domain_web_deps(
-    settings: Settings, deps: domains.Deps, feed: ChangeFeed, check_url: domains.CheckUrl
+    settings: Settings, deps: domains.Deps, publish: InvalidateRoutes, check_url: domains.CheckUrl
 ) -> domains.WebDeps:
     own = {urlsplit(f"//{netloc}").hostname or "" for netloc in settings.own_hosts}
     return domains.WebDeps(
@@ -92,7 +92,7 @@ def _domain_web_deps(
         cname_target=deps.cname_target,
         base_url=deps.base_url,
         clock=deps.clock,
-        invalidate_host_pages=partial(links.invalidate_host_pages, feed.publish, deps.clock),
+        invalidate_host_pages=partial(links.invalidate_host_pages, publish, deps.clock),
         own_hosts=tuple(sorted(own | {settings.cname_host})),
         check_url=check_url,
         points_here=partial(DnsRecords(settings.dns_servers).points_to, target=settings.cname_host),

@@ -10,6 +10,7 @@ from functools import partial
 from waypost.auth import rate_limit_steps, sign_in
 from waypost.auth.deps import new_deps as new_auth_deps
 from waypost.database import Database, KeyRing
+from waypost.idempotency import delete_expired
 from waypost.kit.clock import now
 from waypost.outbound import Outbound, Poster
 from waypost.redirect import ChangeFeed
@@ -40,7 +41,7 @@ def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: Asyn
     stack.push_async_callback(click_store.close)
     jobs = JobRunner(handlers(settings, db, client, deps, feed, click_store), clock=now)
     return [
-        WorkerParts([jobs], rate_limit_steps(db)),
+        WorkerParts([jobs], [*rate_limit_steps(db), (60, partial(delete_expired, db, now))]),
         links_work.worker_parts(settings, db, now),
         webhooks_work.worker_parts(settings, db, poster, key_ring),
         pixels_work.worker_parts(settings, db, poster, key_ring),

@@ -92,6 +92,7 @@ KIT_ERRORS = {
     "Forbidden": 403,
     "NotFound": 404,
     "MethodNotAllowed": 405,
+    "InProgress": 409,
     "TooLarge": 413,
     "Invalid": 422,
     "RateLimited": 429,

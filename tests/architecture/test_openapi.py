@@ -347,7 +347,7 @@ def test_documents_the_error_statuses_of_each_endpoint(document: Document) -> No
     always = {"401", "402", "429", "default"}
     assert document.statuses(ME) == document.statuses(TOKENS) == always | {"200"}
     assert document.statuses(BROWSE) == always | {"200", "403", "422"}
-    assert document.statuses(CREATE) == always | {"201", "403", "413", "422"}
+    assert document.statuses(CREATE) == always | {"201", "403", "409", "413", "422"}
     assert document.statuses(FIND) == always | {"200", "403", "404"}
     assert document.statuses(CHANGE) == always | {"200", "403", "404", "413", "422"}
     assert document.statuses(DELETE) == always | {"204", "403", "404"}
@@ -363,9 +363,9 @@ def test_documents_the_error_statuses_of_each_endpoint(document: Document) -> No
         assert document.statuses(of_pixels) == document.statuses(of_links)
     assert all(document.statuses(each) == always | {"200", "403", "413", "422"} for each in BULK)
     assert document.statuses(QR) == document.statuses(FIND)
-    assert document.statuses(SET_LOOK) == (document.statuses(CHANGE) | {"201"}) - {"200"}
+    assert document.statuses(SET_LOOK) == (document.statuses(CHANGE) | {"201", "409"}) - {"200"}
     assert document.statuses(SIGNED) == {"200", "304", "403", "404", "default"}
-    assert document.statuses(SUBSCRIBE) == always | {"201", "403", "413", "422"}
+    assert document.statuses(SUBSCRIBE) == document.statuses(CREATE)
     assert document.statuses(HOOK) == always | {"200", "403", "404"}
     assert document.statuses(UNSUBSCRIBE) == always | {"204", "403", "404"}
     assert document.statuses(DELIVERIES) == always | {"200", "403", "404", "422"}
@@ -375,7 +375,9 @@ def test_documents_the_error_statuses_of_each_endpoint(document: Document) -> No
     assert document.statuses(CHANGE_DOMAIN) == document.statuses(CHANGE)
     assert document.statuses(DELETE_DOMAIN) == document.statuses(DELETE)
     assert document.statuses(VERIFY) == document.statuses(ASK_FOR_TEST)
-    assert document.statuses(REDELIVER) == document.statuses(ASK_FOR_TEST) == always | {"202", "403", "404"}
+    assert (
+        document.statuses(REDELIVER) == document.statuses(ASK_FOR_TEST) == always | {"202", "403", "404", "409", "422"}
+    )
 
 
 def test_references_resolve_and_no_schema_is_unused(document: Document) -> None:
@@ -426,6 +428,13 @@ def test_documents_key_and_scope_of_each_endpoint(document: Document) -> None:
     for endpoint in ENDPOINTS:
         scopes = [endpoint.scope] if endpoint.scope else []
         assert document.operation(endpoint)["security"] == [{"bearer": scopes}], endpoint
+
+
+def test_each_post_takes_an_idempotency_key(document: Document) -> None:
+    for endpoint in ENDPOINTS:
+        documented = document.operation(endpoint).get("parameters", [])
+        names = [each["name"] for each in documented if each["in"] == "header"]
+        assert names == (["Idempotency-Key"] if endpoint.method == "POST" else []), endpoint
 
 
 def test_path_ids_are_uuids(document: Document) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 from endpoints import THING, thing_endpoints
-from people import BASE_URL, START, FakeClock, Person, new_client, new_key, new_person
+from people import BASE_URL, KEY_RING, START, FakeClock, Person, new_client, new_key, new_person
 
 from waypost import auth
 from waypost.auth import RateLimiters, key_format, list_keys, revoke_key, set_plan
@@ -181,7 +181,7 @@ async def test_counts_one_ipv6_network_as_one_caller(
 ) -> None:
     monkeypatch.setattr(auth, "UNKNOWN_PER_MINUTE", 1)
     app = new_api()
-    app.include_router(thing_endpoints(Guard(db, limiters, base_url=BASE_URL)))
+    app.include_router(thing_endpoints(Guard(db, limiters, KEY_RING, base_url=BASE_URL)))
     answers = []
     for address in (first, second):
         async with httpx.AsyncClient(
@@ -196,7 +196,7 @@ async def test_a_second_header_cannot_spoof_the_ip_address(
 ) -> None:
     """The proxy writes `Forwarded` and passes on `X-Forwarded-For` as it came, which nobody here can know."""
     monkeypatch.setattr(auth, "UNKNOWN_PER_MINUTE", 1)
-    guard = Guard(db, limiters, base_url=BASE_URL, trusted=[ip_network("10.0.0.0/8")])
+    guard = Guard(db, limiters, KEY_RING, base_url=BASE_URL, trusted=[ip_network("10.0.0.0/8")])
     app = new_api()
     app.include_router(thing_endpoints(guard))
     transport = httpx.ASGITransport(app, client=("10.0.0.1", 1))
@@ -209,7 +209,7 @@ async def test_a_second_header_cannot_spoof_the_ip_address(
 async def test_a_visitor_behind_a_proxy_cannot_claim_https(db: Database, limiters: RateLimiters, alice: Person) -> None:
     base_url, trusted = "https://app.test", [ip_network("10.0.0.0/8")]
     app = new_api()
-    app.include_router(thing_endpoints(Guard(db, limiters, base_url=base_url, trusted=trusted)))
+    app.include_router(thing_endpoints(Guard(db, limiters, KEY_RING, base_url=base_url, trusted=trusted)))
     transport = httpx.ASGITransport(app, client=("10.0.0.1", 1))
     async with httpx.AsyncClient(transport=transport, base_url="http://app.test") as client:
         headers = {**alice.headers, "Forwarded": "for=192.0.2.1;proto=http", "X-Forwarded-Proto": "https"}

@@ -10,7 +10,7 @@ import pytest
 import structlog
 import uvicorn
 from endpoints import THING, thing_endpoints
-from people import Person, new_person
+from people import KEY_RING, Person, new_person
 
 from waypost.auth import open_limiters
 from waypost.database import Database
@@ -21,7 +21,7 @@ from waypost.web import Guard, new_api
 async def serving(db: Database, data_dir: Path) -> AsyncIterator[httpx.AsyncClient]:
     app = new_api()
     limiters = open_limiters(db, data_dir)
-    app.include_router(thing_endpoints(Guard(db, limiters, base_url="http://app.test")))
+    app.include_router(thing_endpoints(Guard(db, limiters, KEY_RING, base_url="http://app.test")))
     config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_config=None, proxy_headers=False)
     server = uvicorn.Server(config)
     started = asyncio.Event()

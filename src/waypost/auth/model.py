@@ -134,3 +134,5 @@ class AuthenticationResult:
 @dataclass(frozen=True, slots=True)
 class ApiCaller(Caller):
     key: ApiKey
+    request_id: UUID | None = None
+    """Of a request with an idempotency key: another attempt after a killed process has the same."""

@@ -1,6 +1,7 @@
 """The database: transactions, column types, secrets at rest, migrations. It knows no other package's tables."""
 
 from waypost.database.engine import Database, PointRead, Tx, take_advisory_lock, upsert
+from waypost.database.held_commit import HeldCommit
 from waypost.database.key_fingerprint import add_key_fingerprint, find_key_fingerprint, replace_key_fingerprint
 from waypost.database.secrets import Ciphertext, DecryptionFailed, Encrypted, KeyRing
 from waypost.database.tables import Id, Instant, Json, metadata
@@ -10,6 +11,7 @@ __all__ = [
     "Database",
     "DecryptionFailed",
     "Encrypted",
+    "HeldCommit",
     "Id",
     "Instant",
     "Json",

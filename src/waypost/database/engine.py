@@ -4,12 +4,13 @@ There is no autocommit except for single rows, and no ambient session. SQLite's 
 take the write lock so late that two writers can read the same row, and one update is lost without an error.
 """
 
+import asyncio
 import contextlib
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from uuid import UUID
 
 from sqlalchemy import (
@@ -39,6 +40,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 
 from waypost.database.async_engine import AsyncConnection, AsyncEngine, create_async_engine
+from waypost.database.held_commit import HeldCommit
 from waypost.database.sqlite_connection import SqliteConnection
 from waypost.database.url import location_of
 from waypost.database.write_lock import WriteLock
@@ -47,6 +49,7 @@ from waypost.kit.fair_queue import FairQueue
 from waypost.kit.memory import scaled
 from waypost.metrics import Gauge
 
+T = TypeVar("T")
 Tx = AsyncConnection
 """An open transaction, from `read()` or `write()`. Its user neither commits nor rolls back."""
 
@@ -157,6 +160,7 @@ class Database:
             self._writer = _postgres_engine(parsed, size=readers * 2) if read_timeout else self._reader
             self._long_reader = self._writer
         slots = max(1, (readers if self.dialect == "sqlite" else readers * 4) * 3 // 4)
+        self._held: dict[asyncio.Task[Any] | None, HeldCommit] = {}
         self._fair_slots = FairQueue(slots, per_key=max(1, readers // 2), max_waiting=1_024, max_waiting_per_key=128)
 
     @contextlib.asynccontextmanager
@@ -182,6 +186,8 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def _read(self, engine: AsyncEngine) -> AsyncIterator[Tx]:
+        if self._held:
+            await self._commit_held()
         async with _translate_errors(self.url), engine.connect() as connection:
             if self.dialect == "postgresql":
                 await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
@@ -195,6 +201,8 @@ class Database:
 
         Each statement sees its own snapshot. Raises Unavailable when the database cannot be reached.
         """
+        if self._held:
+            await self._commit_held()
         if self.dialect == "postgresql":
             async with _translate_errors(self.url), self._reader.connect() as connection:
                 yield await connection.execution_options(isolation_level="AUTOCOMMIT")  # saves two round trips
@@ -206,8 +214,37 @@ class Database:
     @contextlib.asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:
         """Commit at the end of the block, roll back on an exception. Raises Unavailable."""
+        held = self._held.get(asyncio.current_task()) if self._held else None
+        async with held.write() if held else self._write() as connection:
+            yield connection
+
+    @contextlib.asynccontextmanager
+    async def _write(self) -> AsyncIterator[Tx]:
         async with _translate_errors(self.url), self._writing(), self._writer.begin() as connection:
             yield connection
+
+    def hold_commits(self) -> HeldCommit:
+        """Keep the last write transaction of the current task open until `let_commits_go` and the commit.
+
+        Other transactions and reads of the task commit the one before.
+        """
+        held = self._held[asyncio.current_task()] = HeldCommit(self._write)
+        return held
+
+    def let_commits_go(self) -> None:
+        del self._held[asyncio.current_task()]
+
+    def after_commit(self, call: Callable[[T], None], argument: T) -> None:
+        """Call after `write()`: immediately, or after the commit if that is held."""
+        held = self._held.get(asyncio.current_task()) if self._held else None
+        if held:
+            held.after_commit(call, argument)
+        else:
+            call(argument)
+
+    async def _commit_held(self) -> None:
+        if held := self._held.get(asyncio.current_task()):
+            await held.commit()
 
     def _writing(self) -> contextlib.AbstractAsyncContextManager[None]:
         return self._write_lock.acquire() if self.dialect == "sqlite" else contextlib.nullcontext()

@@ -65,6 +65,12 @@ class UnregistrableName(WaypostError):
     """The hostname cannot be registered."""
 
 
+class InProgress(WaypostError):
+    """A request with this Idempotency-Key is still running. Send it again in a moment."""
+
+    retry_after = 1
+
+
 class TooLarge(WaypostError):
     """The request body is too large."""
 

@@ -14,6 +14,11 @@ def new_id() -> UUID:
     return uuid7()
 
 
+def numbered_id(id_: UUID, number: int) -> UUID:
+    """Derive the id of a part. Another `new_id` equals none of them, in all probability."""
+    return UUID(int=(id_.int >> 16 << 16) | number)
+
+
 def parse_id(text: str) -> UUID | None:
     """Parse a hyphenated UUID. `UUID()` alone would also accept braces, URNs and bare hex."""
     return UUID(text) if _CANONICAL.fullmatch(text) else None

@@ -10,6 +10,7 @@ STATUSES: dict[type[errors.WaypostError], int] = {
     errors.NotFound: 404,
     errors.MethodNotAllowed: 405,
     errors.UnregistrableName: 406,
+    errors.InProgress: 409,
     errors.TooLarge: 413,
     errors.Invalid: 422,
     errors.RateLimited: 429,
@@ -27,7 +28,7 @@ def headers_of(error: errors.WaypostError) -> dict[str, str]:
             return {"WWW-Authenticate": "Bearer"}
         case errors.MethodNotAllowed():
             return {"Allow": ", ".join(error.allowed)}
-        case errors.RateLimited() | errors.Unavailable():
+        case errors.InProgress() | errors.RateLimited() | errors.Unavailable():
             return {"Retry-After": str(error.retry_after)}
         case _:
             return {}

@@ -19,6 +19,7 @@ from waypost.kit.fields import Body
 from waypost.kit.pagination import DEFAULT_PER_PAGE, MAX_PER_PAGE
 from waypost.serving.status import STATUSES
 from waypost.version import VERSION
+from waypost.web import idempotency
 from waypost.web.body import ParsedBody
 from waypost.web.envelope import BARE, CODES, install_envelope
 from waypost.web.field_descriptions import FIELDS, PATH_PARAMETERS, RESOURCES
@@ -133,6 +134,7 @@ def new_api(base_url: str | None = None) -> FastAPI:
         responses=error_responses("default"),
         generate_unique_id_function=_operation_id,
     )
+    idempotency.install_idempotency(app)
     install_envelope(app)
     app.include_router(_files())
     return app
@@ -203,6 +205,9 @@ def _complete(operation: Schema, route: APIRoute) -> None:
         if isinstance(call, Permission):
             operation["security"] = [{"bearer": [call.scope] if call.scope else []}]
             operation["responses"][str(route.status_code or 200)]["headers"] = _RATE_LIMIT_HEADERS
+            if "POST" in (route.methods or ()):
+                operation.setdefault("parameters", []).append(idempotency.PARAMETER)
+                _add_errors(operation, 409, 422)
             _add_errors(operation, 401, 402, *((403,) if call.scope else ()), 429)
             if any(parameter["in"] == "query" for parameter in operation.get("parameters", ())):
                 _add_errors(operation, 422)
@@ -232,7 +237,7 @@ def _error_response(status: int | str) -> Schema:
     name = "BareError" if status in BARE else "ValidationErrorResponse" if status == 422 else "ErrorResponse"
     content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
     response: Schema = {"description": _MEANINGS[status], "content": content}
-    return response | {"headers": _RETRY} if status == 429 else response
+    return response | {"headers": _RETRY} if status in {409, 429} else response
 
 
 def parameter(name: str, schema: Schema, description: str) -> Schema:

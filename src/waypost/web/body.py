@@ -21,7 +21,10 @@ Reader = Callable[[Request], Awaitable[dict[str, Any]]]
 MAX_JSON = 1 << 20
 MAX_BULK = 4 << 20
 MAX_MULTIPART = 3 << 20
+MAX_BODY = max(MAX_JSON, MAX_BULK, MAX_MULTIPART)
 _MAX_CONTENT_TYPE = 256
+_READ = "waypost.body"
+"""Key in the ASGI scope: the body, if it was read before."""
 
 
 FormValue = str | Upload | None
@@ -74,6 +77,12 @@ async def read_bulk(request: Request) -> dict[str, Any]:
     return _json(await read_body(request, MAX_BULK))
 
 
+async def read_once(request: Request, limit: int) -> bytes:
+    """Read the body before the endpoint does, which gets the same bytes from `read_body`."""
+    body = request.scope[_READ] = await read_body(request, limit)
+    return body
+
+
 async def read_body(request: Request, limit: int) -> bytes:
     """Read the body. Raises TooLarge, and Invalid for a compressed body: a few bytes could decompress to gigabytes."""
     if request.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
@@ -81,6 +90,11 @@ async def read_body(request: Request, limit: int) -> bytes:
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > limit:
         raise TooLarge(limit)
+    if _READ in request.scope:
+        read: bytes = request.scope[_READ]
+        if len(read) > limit:
+            raise TooLarge(limit)
+        return read
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

@@ -1,10 +1,10 @@
-"""API authentication and authorization, in this order: HTTPS, key, plan, scope, rate limit.
+"""API authentication and authorization, in this order: HTTPS, key, plan, scope, rate limit, Idempotency-Key.
 
 Routing has already refused unknown paths and methods.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from starlette.requests import Request
 
 from waypost import auth
 from waypost.auth import ApiCaller, CallerCache, RateLimiters, Scope
-from waypost.database import Database
+from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import (
     BadRequest,
@@ -29,6 +29,7 @@ from waypost.kit.proxies import (
 )
 from waypost.serving.client_address import is_https, peer_address, rate_limit_key
 from waypost.web.envelope import set_rate_limit
+from waypost.web.idempotency import IdempotencyKeys
 
 _UUID = PathParameter(json_schema_extra={"format": "uuid"})  # documented only: a malformed UUID is a 404, not a 422
 
@@ -43,6 +44,7 @@ class Guard:
         self,
         db: Database,
         limiters: RateLimiters,
+        key_ring: KeyRing,
         *,
         base_url: str,
         trusted: Sequence[Network] = (),
@@ -55,6 +57,7 @@ class Guard:
         self._needs_https = base_url.startswith("https:")
         self._trusted = trusted
         self._clock = clock
+        self._idempotency_keys = IdempotencyKeys(db, key_ring, clock)
 
     def allow(self, scope: Scope | None) -> "Permission":
         """Return a dependency that returns the caller, or raises. None: any valid key is accepted."""
@@ -73,6 +76,8 @@ class Guard:
         if not result.allowed:
             raise RateLimited(result.retry_after)
         self._callers.record_use(caller, at)
+        if request.method == "POST" and "idempotency-key" in request.headers:
+            return replace(caller, request_id=await self._idempotency_keys.claim(request, caller.account.id))
         return caller
 
     async def flush(self) -> None:

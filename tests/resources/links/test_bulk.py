@@ -13,6 +13,7 @@ from resources.links.env import KEYS, UNSAFE, Env, faults
 from resources.webhooks.env import URL
 from sqlalchemy import select
 
+from waypost.idempotency.model import idempotency_keys
 from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.ids import new_id
 from waypost.resources.links import bulk
@@ -93,6 +94,18 @@ async def test_events_are_those_of_single_creates(env: Env) -> None:
     created = [row["link"] for row in answer["data"][:3]]
     assert sorted(payload["data"]["id"] for payload in payloads) == sorted(link["id"] for link in created)
     assert all(payload["data"] in created for payload in payloads)
+
+
+async def test_rows_of_a_killed_request_are_not_created_again(env: Env) -> None:
+    content = json.dumps({"links": [{"destination_url": env.site.url()}, {"slug": "no destination"}]})
+    headers = {**env.alice.headers, "Idempotency-Key": "k"}
+    first = await env.client.post("/api/v1/links/bulk", content=content, headers=headers)
+    abandoned = {"lease_until": env.clock(), "status": None, "answer": None}
+    async with env.deps.db.write() as tx:
+        await tx.execute(idempotency_keys.update().values(abandoned))
+    again = await env.client.post("/api/v1/links/bulk", content=content, headers=headers)
+    assert (again.json(), "Idempotent-Replayed" in again.headers) == (first.json(), False)
+    assert (await env.browse()).json()["meta"]["total"] == 1
 
 
 async def test_rows_without_a_turn_are_to_be_sent_again(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:

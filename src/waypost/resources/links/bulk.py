@@ -12,6 +12,7 @@ from waypost.database import Tx
 from waypost.kit.errors import Errors, Invalid, NotFound, Problems, Unavailable, WaypostError
 from waypost.kit.fair_queue import Busy, TimeBudget
 from waypost.kit.fields import parse
+from waypost.kit.ids import new_id, numbered_id
 from waypost.resources import domains, pixels
 from waypost.resources.links import checks, rules, service, store
 from waypost.resources.links.bulk_schemas import LinkSet, parse_set
@@ -31,12 +32,13 @@ Created = Link | Errors | None
 Changed = Literal["updated", "unchanged", "not_found"] | Errors
 
 
-async def create(deps: Deps, caller: auth.Caller, rows: Sequence[Any]) -> list[Created]:
+async def create(deps: Deps, caller: auth.Caller, rows: Sequence[Any], request_id: UUID | None = None) -> list[Created]:
     """Create a link of each row. The first of two rows with the same slug gets it, unless it fails for another reason.
 
-    Raises Unavailable if no link was created because the service cannot work.
+    `request_id`: a row that was created before in a request with this id is not created again. Raises Unavailable if
+    no link was created because the service cannot work.
     """
-    creation = _Creation(deps, caller, rows)
+    creation = _Creation(deps, caller, rows, request_id or new_id())
     async with asyncio.TaskGroup() as group:
         for _ in range(CONCURRENT):
             group.create_task(creation.run())
@@ -48,9 +50,10 @@ async def create(deps: Deps, caller: auth.Caller, rows: Sequence[Any]) -> list[C
 class _Creation:
     """Rows that several tasks take in their order."""
 
-    def __init__(self, deps: Deps, caller: auth.Caller, rows: Sequence[Any]) -> None:
+    def __init__(self, deps: Deps, caller: auth.Caller, rows: Sequence[Any], request_id: UUID) -> None:
         self._deps = deps
         self._caller = caller
+        self._request_id = request_id
         self._rows = deque(enumerate(rows))
         self._time = asyncio.get_running_loop().time
         self._end = self._time() + MAX_WAIT
@@ -78,7 +81,10 @@ class _Creation:
             wait = TimeBudget(max(0, self._end - self._time()))
             async with self._deps.bulk_queue.slot(self._caller.account.id, wait):
                 is_late = self._time() >= self._end
-                return None if is_late else await service.create(self._deps, self._caller, new, problems, wait=wait)
+                if is_late:
+                    return None
+                link_id = numbered_id(self._request_id, index)
+                return await service.create_once(self._deps, self._caller, new, problems, link_id, wait=wait)
 
 
 async def change(

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 
-from waypost.auth import Caller
+from waypost.auth import ApiCaller, Caller
 from waypost.kit.errors import Problems
 from waypost.kit.ids import parse_id
 from waypost.resources.links import bulk
@@ -30,6 +30,7 @@ LinkIdsBody = Annotated[tuple[LinkIds, Problems], Depends(ParsedBody(LinkIds, re
 def endpoints(deps: Deps, guard: Guard) -> APIRouter:
     router = APIRouter(prefix="/bulk")
     Writer = Annotated[Caller, Depends(guard.allow("links:write"))]  # noqa: N806  # a type
+    ApiWriter = Annotated[ApiCaller, Depends(guard.allow("links:write"))]  # noqa: N806  # a type
 
     def created_row(index: int, result: bulk.Created) -> CreatedRowJson:
         if result is None:
@@ -43,14 +44,14 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         return {"index": index, "status": "invalid", "errors": result}
 
     @router.post("", name="create_many", summary="Create many links", response_model=CreatedRowsJson)
-    async def create_many(caller: Writer, body: NewLinksBody) -> Response:
+    async def create_many(caller: ApiWriter, body: NewLinksBody) -> Response:
         """Each entry succeeds or fails alone. An entry with the status `retry` did not get its turn within 30 seconds,
         because checks of destinations took too long: send it again. Counts as one request.
         """
         new, problems = body
         new.check_required(problems)
         problems.raise_if_any()
-        results = await bulk.create(deps, caller, new.links or [])
+        results = await bulk.create(deps, caller, new.links or [], caller.request_id)
         return counted([created_row(index, result) for index, result in enumerate(results)], "created", "invalid")
 
     @router.patch("", name="change_many", summary="Change many links", response_model=ChangedRowsJson)

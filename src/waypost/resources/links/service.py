@@ -56,13 +56,21 @@ async def create(
     return link
 
 
-async def create_once(deps: Deps, caller: auth.Caller, new: NewLink, problems: Problems, link_id: UUID) -> Link:
+async def create_once(
+    deps: Deps,
+    caller: auth.Caller,
+    new: NewLink,
+    problems: Problems,
+    link_id: UUID,
+    *,
+    wait: TimeBudget | None = None,
+) -> Link:
     """Create a link once per `link_id`: repeated and concurrent submissions return the same link."""
     existing = await _find_or_none(deps, caller, link_id)
     if existing is not None:
         return existing
     try:
-        return await create(deps, caller, new, problems, link_id=link_id)
+        return await create(deps, caller, new, problems, link_id=link_id, wait=wait)
     except Invalid:
         existing = await _find_or_none(deps, caller, link_id)
         if existing is None:

@@ -1,0 +1,66 @@
+"""Keeps the last write transaction of a request open until its answer is known, so that both are committed together.
+
+Otherwise a process that is killed between the two would leave a change whose request seems never to have run.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import TypeVar
+
+from waypost.database.async_engine import AsyncConnection
+
+T = TypeVar("T")
+
+
+class HeldCommit:
+    """The open transaction of one task, and what it has to call after the commit."""
+
+    def __init__(self, begin: Callable[[], AbstractAsyncContextManager[AsyncConnection]]) -> None:
+        self._begin = begin
+        self._tx: AsyncConnection | None = None
+        self._closing = AsyncExitStack()
+        self._callbacks: list[Callable[[], None]] = []
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[AsyncConnection]:
+        """Open a transaction that stays open at the end of the block; an earlier one is committed first."""
+        await self.commit()
+        async with AsyncExitStack() as stack:
+            tx = await stack.enter_async_context(self._begin())
+            yield tx
+            self._tx, self._closing = tx, stack.pop_all()
+
+    @asynccontextmanager
+    async def finish(self) -> AsyncIterator[AsyncConnection]:
+        """Return the open transaction, or a new one if there is none, and commit it at the end of the block."""
+        if self._tx is None:
+            async with self.write():
+                pass
+        assert self._tx is not None  # noqa: S101  # see above
+        try:
+            yield self._tx
+        except BaseException:
+            await self.roll_back()
+            raise
+        await self.commit()
+
+    def after_commit(self, call: Callable[[T], None], argument: T) -> None:
+        if self._tx is None:
+            call(argument)
+        else:
+            self._callbacks.append(lambda: call(argument))
+
+    async def commit(self) -> None:
+        callbacks = self._callbacks
+        await self._close()
+        for callback in callbacks:
+            callback()
+
+    async def roll_back(self) -> None:
+        if self._tx is not None:
+            await self._tx.rollback()
+        await self._close()
+
+    async def _close(self) -> None:
+        closing, self._tx, self._closing, self._callbacks = self._closing, None, AsyncExitStack(), []
+        await closing.aclose()
