@@ -15,9 +15,9 @@ from waypost.kit.clock import Clock, now
 from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
 from waypost.metrics import ReadGauges
 from waypost.probes import probe_routes
-from waypost.redirect import ChangeFeed, HostTable, RedirectState, RouteTable, Spool
+from waypost.redirect import Aliases, AliasTable, ChangeFeed, HostTable, RedirectState, RouteTable, Spool
 from waypost.redirect.asgi import RedirectApp
-from waypost.resources import domains
+from waypost.resources import aliases, domains
 from waypost.resources.clicks.intake.bots import detect_bot
 from waypost.resources.domains import tls_api
 from waypost.resources.links.bot_pages import find_bot_page
@@ -92,10 +92,11 @@ async def open_redirect_parts(settings: Settings, time_ns: Callable[[], int]) ->
         )
         spool = Spool(settings.data_dir / "spool", limit=settings.spool_limit_mb << 20)
         stack.callback(spool.close)
-        hosts = HostTable(domains.HostSource(db), feed, capacity=_HOSTS_IN_MEMORY)
-        task = asyncio.create_task(source.follow([table, hosts]))
+        hosts = HostTable(domains.HostSource(db, aliases.has_aliases), feed, capacity=_HOSTS_IN_MEMORY)
+        alias_table = AliasTable(source.aliases, feed, table)
+        task = asyncio.create_task(source.follow([table, alias_table, hosts]))
         stack.push_async_callback(cancel, [task])
-        state = _redirect_state(settings, table, hosts, spool, time_ns)
+        state = _redirect_state(settings, table, hosts, Aliases(alias_table, hosts, table), spool, time_ns)
         yield RedirectParts(state, db, feed, hosts, task, [db.gauges, source.gauges, table.gauges])
 
 
@@ -104,11 +105,17 @@ def _is_bot(user_agent: bytes) -> bool:
 
 
 def _redirect_state(
-    settings: Settings, table: RouteTable, hosts: HostTable, spool: Spool, time_ns: Callable[[], int]
+    settings: Settings,
+    table: RouteTable,
+    hosts: HostTable,
+    aliases_: Aliases,
+    spool: Spool,
+    time_ns: Callable[[], int],
 ) -> RedirectState:
     return RedirectState(
         table,
         hosts,
+        aliases_,
         spool,
         is_bot=_is_bot,
         shared_host=settings.shared_domain,

@@ -13,6 +13,8 @@ import uvicorn
 from waypost.kit.errors import Unavailable
 from waypost.redirect import (
     NEVER,
+    Aliases,
+    AliasTable,
     ChangeFeed,
     Connections,
     HostTable,
@@ -85,10 +87,21 @@ def hosts(feed: ChangeFeed) -> HostTable:
 
 
 @pytest.fixture
-def state(table: RouteTable, hosts: HostTable, tmp_path: Path) -> AsyncIterator[RedirectState]:
-    spool = Spool(tmp_path / "spool", limit=1 << 30)
-    host = HOST.decode()
-    yield RedirectState(table, hosts, spool, is_bot=is_bot, shared_host=host, app_host=host, app_segments={"", "api"})
+def alias_source() -> Routes:
+    return Routes()
+
+
+@pytest.fixture
+def aliases(alias_source: Routes, feed: ChangeFeed, table: RouteTable, hosts: HostTable) -> Aliases:
+    return Aliases(AliasTable(alias_source, feed, table), hosts, table)
+
+
+@pytest.fixture
+def state(table: RouteTable, hosts: HostTable, aliases: Aliases, tmp_path: Path) -> AsyncIterator[RedirectState]:
+    spool, host = Spool(tmp_path / "spool", limit=1 << 30), HOST.decode()
+    yield RedirectState(
+        table, hosts, aliases, spool, is_bot=is_bot, shared_host=host, app_host=host, app_segments={"", "api"}
+    )
     spool.close()
 
 

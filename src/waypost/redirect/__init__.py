@@ -3,15 +3,18 @@
 Knows routes and visits, but no accounts, links or database: the source of routes is passed in.
 """
 
+from waypost.redirect.aliases import Aliases, AliasTable, alias_change, path_digest
 from waypost.redirect.connections import Connections
 from waypost.redirect.feed import ChangeFeed, InvalidateRoutes
-from waypost.redirect.route import NEVER, Route, disabled_host, new_host, new_route
+from waypost.redirect.route import NEVER, Route, disabled_host, new_alias, new_host, new_route
 from waypost.redirect.spool import Spool
 from waypost.redirect.state import RedirectState
 from waypost.redirect.table import HostTable, RouteTable, Source, host_change, pixel_change
 
 __all__ = [
     "NEVER",
+    "AliasTable",
+    "Aliases",
     "ChangeFeed",
     "Connections",
     "HostTable",
@@ -21,9 +24,12 @@ __all__ = [
     "RouteTable",
     "Source",
     "Spool",
+    "alias_change",
     "disabled_host",
     "host_change",
+    "new_alias",
     "new_host",
     "new_route",
+    "path_digest",
     "pixel_change",
 ]

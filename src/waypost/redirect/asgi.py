@@ -15,7 +15,7 @@ from waypost.kit.errors import Unavailable
 from waypost.metrics import Series
 from waypost.redirect import metrics, pages, pixel_pages
 from waypost.redirect.pixel_pages import FIRED, PixelPage
-from waypost.redirect.route import LINK_ID, LOCATION, MISSING, PIXEL_PAGE, TARGET, Route
+from waypost.redirect.route import EXPIRES_AT, HOST, LINK_ID, LOCATION, MISSING, PIXEL_PAGE, TARGET, Route
 from waypost.redirect.state import NOSNIFF, REDIRECT_HEADERS, RedirectState
 from waypost.redirect.visit_headers import USER_AGENT, VisitHeaders, read_visit_headers
 
@@ -86,12 +86,12 @@ class RedirectApp:
     async def _visit(self, scope: Scope, send: Send, host: bytes, slug: bytes, headers: dict[bytes, bytes]) -> None:
         is_get = scope["method"] == "GET"
         try:
-            route = await self.state.table.load(slug)
+            route = await self._load_route(host, slug)
         except Unavailable:
             await _respond_unavailable(send)
             return
         self._begin_batch()
-        if self.state.is_missing(route, host):
+        if route is MISSING or self.state.now >= route[EXPIRES_AT]:
             await self._respond_missing(send, host, slug, with_body=is_get)
             return
         visit_headers = read_visit_headers(headers)
@@ -109,6 +109,13 @@ class RedirectApp:
             await self._respond_with_pixels(send, pixel_page, visit, with_body=is_get)
         else:
             await _send_response(send, 302, [*REDIRECT_HEADERS, (b"location", route[TARGET][LOCATION])])
+
+    async def _load_route(self, host: bytes, path: bytes) -> Route:
+        """Return the route of the link with this slug or alias on the host, or MISSING. Raises Unavailable."""
+        route = await self.state.table.load(path)
+        if route[HOST] == host:
+            return route
+        return MISSING if host in self.state.own_hosts else await self.state.aliases.load(host, path)
 
     def _may_fire(self, visit_headers: VisitHeaders) -> bool:
         """Return False for a bot, too, which is redirected if no page for it is available."""

@@ -14,7 +14,7 @@ from waypost.redirect import metrics, pixel_pages
 from waypost.redirect.bounded import BoundedProtocol
 from waypost.redirect.connections import Connections
 from waypost.redirect.pixel_pages import FIRED, PixelPage
-from waypost.redirect.route import LOCATION, PIXEL_PAGE, SLUG, Route
+from waypost.redirect.route import EXPIRES_AT, HOST, LOCATION, MISSING, PIXEL_PAGE, SLUG, Route
 from waypost.redirect.state import RedirectState
 from waypost.redirect.visit_headers import USER_AGENT, VisitHeaders
 
@@ -61,16 +61,19 @@ class _VisitProtocol(BoundedProtocol):
         state = self.state
         end = data.find(b" ", 5)
         slug, _, query = data[5:end].partition(b"?")
-        if b"/" in slug or data[end : end + 11] != b" HTTP/1.1\r\n":
+        if data[end : end + 11] != b" HTTP/1.1\r\n":
             return False
-        route = state.table.find(slug)
+        route = MISSING if b"/" in slug else state.table.find(slug)
         headers = state.header_reader.read(data) if route else None
         if route is None or headers is None:
             return False
         if not state.waiting_connections:
             state.begin_batch()
         if state.is_missing(route, headers[0]):
-            return self._respond_missing(slug, headers[0])
+            alias = self._find_alias(route, headers[0], slug)
+            if alias is None:
+                return self._respond_missing(slug, headers[0])
+            route = alias
         if state.bots[headers[USER_AGENT]]:
             return False
         pixel_page = route[PIXEL_PAGE]
@@ -81,6 +84,14 @@ class _VisitProtocol(BoundedProtocol):
         prefix = state.shared_redirect_prefix if headers[0] == state.shared_host else state.redirect_prefix
         self._respond_later(prefix + route[1][LOCATION] + b"\r\n\r\n")
         return True
+
+    def _find_alias(self, route: Route, host: bytes, path: bytes) -> Route | None:
+        """`route`: what was found by slug, which has no aliases beside it."""
+        state = self.state
+        if host == state.shared_host or route[HOST] == host:
+            return None
+        alias = state.aliases.find(host, path)
+        return alias if alias and state.now < alias[EXPIRES_AT] else None
 
     def _respond_with_pixels(self, route: Route, pixel_page: PixelPage, query: bytes, headers: VisitHeaders) -> None:
         state = self.state

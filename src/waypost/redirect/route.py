@@ -28,9 +28,12 @@ PIXEL_PAGE: Final = 3
 PIXELS: Final = 4
 """Includes pixels that cannot fire now: a change of platform_id changes the route."""
 
+HAS_ALIASES: Final = 4
+"""In the route of a host: not empty if links have aliases on it."""
+
 NEVER = math.inf
 MISSING: Route = (b"", b"", NEVER, None, ())
-"""The slug has no link, or its link is deleted or disabled."""
+"""The slug has no link, or its link is deleted."""
 
 DISABLED_PREFIX: Final = b" "
 """Prefix of a custom domain that is not served now. No request can name such a host."""
@@ -67,13 +70,18 @@ def new_route(
     return host, link.hex.encode() + location, expires_at, pixel_page, tuple(id_.hex.encode() for id_, _, _ in pixels)
 
 
-def new_host(host: bytes, root_url: str | None, not_found_url: str | None) -> Route:
+def new_alias(host: bytes, slug: str, link: UUID) -> Route:
+    """Return the route of an alias. Its location is the slug of its link."""
+    return host, link.hex.encode() + slug.encode(), NEVER, None, ()
+
+
+def new_host(host: bytes, root_url: str | None, not_found_url: str | None, *, has_aliases: bool = False) -> Route:
     """Return the route of a custom domain. Its location is both URLs, separated by a space; an empty one is unset.
 
     Raises ValueError like `new_route`.
     """
     root, not_found = (_location(url) if url else b"" for url in (root_url, not_found_url))
-    return host, _NO_LINK + root + b" " + not_found, NEVER, None, ()
+    return host, _NO_LINK + root + b" " + not_found, NEVER, None, (b"1",) if has_aliases else ()
 
 
 def _location(url: str) -> bytes:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from uuid_utils import uuid7
 
 from waypost.redirect import pages, pixel_pages
+from waypost.redirect.aliases import Aliases
 from waypost.redirect.connections import Connections
 from waypost.redirect.metrics import BUCKETS_NS, FAST_LATENCY, REDIRECTED
 from waypost.redirect.route import LINK_ID, MISSING, Route
@@ -85,6 +86,7 @@ class RedirectState:
         self,
         table: RouteTable,
         hosts: HostTable,
+        aliases: Aliases,
         spool: Spool,
         *,
         is_bot: Callable[[bytes], bool],
@@ -104,6 +106,7 @@ class RedirectState:
         self.hsts = [HSTS] if has_https else []
         self.table = table
         self.hosts = hosts
+        self.aliases = aliases
         self.spool = spool
         self.bots = BotCache(is_bot)
         self.shared_host = shared_host.encode()

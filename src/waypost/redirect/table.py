@@ -21,7 +21,7 @@ from waypost.kit.errors import Unavailable
 from waypost.metrics import Gauge
 from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.metrics import CACHE_MISSES
-from waypost.redirect.route import DISABLED_PREFIX, HOST, HOSTNAME, MISSING, PIXELS, SLUG, Route
+from waypost.redirect.route import DISABLED_PREFIX, HOST, HOSTNAME, MISSING, NEVER, PIXELS, SLUG, Route
 
 _HOST_PREFIX, _PIXEL_PREFIX = b"@", b"*"
 """Prefixes of messages that are not slugs."""
@@ -67,6 +67,7 @@ class RouteTable:
 
     def __init__(self, source: Source, feed: ChangeFeed, *, capacity: int, shared_host: bytes) -> None:
         """`capacity`: maximum number of routes in memory. `shared_host`: routes on it do not depend on their host."""
+        self.capacity = capacity
         self._source = source
         self._feed = feed
         self._published_bytes = feed.published_bytes
@@ -80,19 +81,26 @@ class RouteTable:
         self._changes = 0
         self._changed: dict[bytes, int] = {}
         self._all_changed = 0
-        self._missing: dict[bytes, float] = {}
+        self._missing: dict[bytes, float] = {}  # until when each is known to be missing
         self._loading: dict[bytes, asyncio.Task[Route]] = {}
         self._is_feed_complete = True
         self._source_failed_at = float("-inf")
         self._has_source_failed = False
         self._misses = CACHE_MISSES
+        self._sharing = [self]
 
     def __len__(self) -> int:
         independent = sum(map(len, self._young)) + sum(map(len, self._old))
         return independent + sum(map(len, self._young_dependent)) + sum(map(len, self._old_dependent))
 
     def gauges(self) -> Iterable[Gauge]:
-        return [Gauge("waypost_routes_in_memory", "Routes in memory, in all processes of this machine.", len(self))]
+        return [
+            Gauge(
+                "waypost_routes_in_memory",
+                "Routes in memory, in all processes of this machine.",
+                sum(map(len, self._sharing)),
+            )
+        ]
 
     def find(self, slug: bytes) -> Route | None:
         """Return the route from memory, MISSING, or None if `load` has to find it. Hot path: never waits or raises."""
@@ -146,6 +154,31 @@ class RouteTable:
             self._changed, self._all_changed = {}, self._changes
         self._changed[key] = self._changes
         self._loading.clear()  # any of these may load a route that has just changed
+
+    def forget(self, key: bytes) -> None:
+        """Read the route again at its next visit."""
+        self._evict(key)
+
+    def forget_missing(self) -> None:
+        self._missing.clear()
+        self._loading.clear()
+
+    def keep_missing(self, slug: bytes) -> None:
+        """Keep in memory that the slug is missing, until it is created: its path is an alias, which has visits."""
+        if slug in self._missing:
+            self._missing[slug] = NEVER
+
+    def share_capacity(self, other: "RouteTable") -> "list[RouteTable]":
+        """Let `other` count towards the capacity of this table. Return the tables that share it."""
+        self._sharing.append(other)
+        return self._sharing
+
+    def count_young(self, shard: int) -> int:
+        return len(self._young[shard]) + len(self._young_dependent[shard])
+
+    def start_generation(self, shard: int) -> None:
+        self._old[shard], self._young[shard] = self._young[shard], {}
+        self._old_dependent[shard], self._young_dependent[shard] = self._young_dependent[shard], {}
 
     def clear(self) -> None:
         for shard in range(_SHARDS):
@@ -211,7 +244,8 @@ class RouteTable:
     def _find_without_refresh(self, slug: bytes) -> Route | None:
         shard = hash(slug) & 255
         young = self._young[shard].get(slug) or self._current(self._young_dependent[shard].get(slug))
-        return young or self._old[shard].get(slug) or self._current(self._old_dependent[shard].get(slug))
+        cached = young or self._old[shard].get(slug) or self._current(self._old_dependent[shard].get(slug))
+        return cached or (MISSING if self._missing.get(slug) == NEVER else None)
 
     async def _load_in_time(self, slug: bytes) -> Route:
         try:
@@ -253,9 +287,9 @@ class RouteTable:
     def _cache(self, slug: bytes, route: Route) -> None:
         """Cache a current route."""
         shard = hash(slug) & 255
-        if len(self._young[shard]) + len(self._young_dependent[shard]) >= self._half_shard:
-            self._old[shard], self._young[shard] = self._young[shard], {}
-            self._old_dependent[shard], self._young_dependent[shard] = self._young_dependent[shard], {}
+        if sum(table.count_young(shard) for table in self._sharing) >= self._half_shard:
+            for table in self._sharing:
+                table.start_generation(shard)
         if route[PIXELS] or route[HOST] != self._shared_host:
             self._young_dependent[shard][slug] = route, self._changes
             self._young[shard].pop(slug, None)  # it would be found first

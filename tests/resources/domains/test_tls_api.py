@@ -13,6 +13,7 @@ from sqlalchemy import insert, update
 
 from waypost.database import Database
 from waypost.redirect import ChangeFeed, HostTable, Source, host_change, new_host
+from waypost.resources.aliases import has_aliases
 from waypost.resources.domains import HostSource, tls_api
 from waypost.resources.domains.model import domains
 from waypost.web import new_api
@@ -51,7 +52,7 @@ async def caddy(db: Database, feed: ChangeFeed) -> Caddy:
     async with db.write() as tx:
         for name in (LIVE, CLAIMED, IDN):
             await tx.execute(insert(domains), domain(name, datetime.now(UTC), is_served=name != CLAIMED))
-    return Caddy(HostSource(db), feed)
+    return Caddy(HostSource(db, has_aliases), feed)
 
 
 async def test_allows_verified_hostnames_only(caddy: Caddy, db: Database, feed: ChangeFeed) -> None:

@@ -46,7 +46,9 @@ async def test_routes_follow_changes(env: Env) -> None:
     assert found is not None
     assert found[2] == NEVER
     await env.changed(link, status="inactive")
-    assert await find_route(env, b"b") is None
+    disabled = await find_route(env, b"b")
+    assert disabled is not None
+    assert disabled[2] < env.clock().timestamp(), "expired"
     await env.changed(link, status="active")
     assert await find_route(env, b"b") == found
     await env.delete(link)

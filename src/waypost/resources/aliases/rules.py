@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterable
-from hashlib import blake2b
 from uuid import UUID
 
 from waypost.kit.reserved import INFRASTRUCTURE
+from waypost.redirect import path_digest
 
 MAX_PATH = 1024
 MAX_ALIASES = 1_000
@@ -39,9 +39,9 @@ def find_path_problem(path: str) -> str | None:
     return None
 
 
-def digest(path: bytes) -> UUID:
-    """Return what identifies the path on its domain: 16 bytes, so that memory and indexes don't hold long paths."""
-    return UUID(bytes=blake2b(path, digest_size=16).digest())
+def digest(path: str) -> UUID:
+    """Return what identifies the path on its domain, in the column's type."""
+    return UUID(bytes=path_digest(path.encode()))
 
 
 def to_search_text(paths: Iterable[str]) -> str:

@@ -35,7 +35,7 @@ async def add(tx: Tx, alias: Alias) -> bool:
 
     Call `find_search_text` and store it with the link, and publish the hostname: see `add_many`.
     """
-    row = asdict(alias) | {"digest": digest(alias.path.encode())}
+    row = asdict(alias) | {"digest": digest(alias.path)}
     del row["hostname"]
     statement = upsert(tx, link_aliases).values(row).on_conflict_do_nothing(index_elements=_ADDRESS)
     return (await tx.execute(statement.returning(link_aliases.c.id))).one_or_none() is not None
@@ -54,7 +54,7 @@ async def add_many(tx: Tx, aliases: Sequence[Alias]) -> None:
         (
             *(getattr(alias, name).bytes for name in ("id", "account_id", "link_id", "domain_id")),
             alias.path,
-            digest(alias.path.encode()).bytes,
+            digest(alias.path).bytes,
             microseconds(alias.created_at),
         )
         for alias in aliases
@@ -64,7 +64,7 @@ async def add_many(tx: Tx, aliases: Sequence[Alias]) -> None:
 
 async def find_links(tx: Tx, domain_id: UUID, paths: Iterable[str]) -> dict[str, UUID]:
     """Return the id of the link for each of the paths that is an alias on the domain."""
-    digests = {digest(path.encode()): path for path in paths}
+    digests = {digest(path): path for path in paths}
     found: dict[str, UUID] = {}
     for batch in _batches(list(digests)):
         query = select(link_aliases.c.digest, link_aliases.c.link_id)

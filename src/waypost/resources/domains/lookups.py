@@ -4,7 +4,7 @@ A link whose domain was deleted is read as a link on the shared domain, so a del
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 from uuid import UUID
 
@@ -14,9 +14,8 @@ from waypost.database import Database, Tx
 from waypost.redirect import Route, new_host
 from waypost.resources.domains.model import domains
 
-_SERVED_HOST = select(domains.c.root_url, domains.c.not_found_url).where(
-    domains.c.hostname == bindparam("hostname"), domains.c.is_served
-)
+HasAliases = Callable[[Column[Any]], ColumnElement[bool]]
+"""Return an SQL condition: links have aliases on the domain with this id."""
 
 
 def hostname_subquery(domain_id: Column[Any]) -> ColumnElement[str | None]:
@@ -100,11 +99,15 @@ class HostSource:
 
     find_sync = None
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, has_aliases: HasAliases) -> None:
         self._db = db
+        columns = domains.c.root_url, domains.c.not_found_url, has_aliases(domains.c.id).label("has_aliases")
+        self._query = select(*columns).where(domains.c.hostname == bindparam("hostname"), domains.c.is_served)
 
     async def find(self, host: bytes) -> Route | None:
         """Return the route of a served host, or None. Raises Unavailable."""
         async with self._db.point_read() as tx:
-            row = (await tx.execute(_SERVED_HOST, {"hostname": host.decode("ascii")})).one_or_none()
-        return None if row is None else new_host(host, row.root_url, row.not_found_url)
+            row = (await tx.execute(self._query, {"hostname": host.decode("ascii")})).one_or_none()
+        if row is None:
+            return None
+        return new_host(host, row.root_url, row.not_found_url, has_aliases=bool(row.has_aliases))

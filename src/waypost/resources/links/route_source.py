@@ -20,18 +20,22 @@ from waypost.kit.errors import Unavailable
 from waypost.metrics import Gauge
 from waypost.redirect import NEVER, Route, RouteTable, disabled_host, new_route
 from waypost.resources import domains, pixels
+from waypost.resources.links.alias_source import PostgresAliasSource, SqliteAliasSource
 from waypost.resources.links.model import NOT_DELETED, ROUTE_CHANNEL, links
 from waypost.resources.pixels import PixelTags
 from waypost.worker.loop import every
 
-_LINK = select(links.c.id, links.c.destination_url, links.c.expires_at).select_from(links)
+_LINK = select(links.c.id, links.c.destination_url, links.c.expires_at, links.c.is_enabled).select_from(links)
 _FIND = pixels.join_pixels(domains.join_host(_LINK, links.c.domain_id), links.c.id).where(
-    links.c.slug == bindparam("slug"), NOT_DELETED, links.c.is_enabled
+    links.c.slug == bindparam("slug"), NOT_DELETED
 )
 """A row for each pixel of the link, in any order; one row for a link without pixels, which costs one more lookup."""
 
 _FIND_ON_SQLITE = str(_FIND.compile(dialect=sqlite.dialect()))
-_LINK_COLUMNS, _PIXEL_COLUMNS = slice(5), slice(5, None)
+_LINK_COLUMNS, _PIXEL_COLUMNS = slice(6), slice(6, None)
+
+_DISABLED = 0.0
+"""The expiry of a disabled link: an alias with the path of its slug must not lead to another link meanwhile."""
 
 
 class _FeedLag:
@@ -59,6 +63,7 @@ class SqliteRouteSource(_FeedLag):
         self._connection.execute("PRAGMA busy_timeout = 100")  # milliseconds; waiting blocks the event loop
         self._connection.execute("PRAGMA mmap_size = 1073741824")
         self._connection.execute("PRAGMA cache_size = -4000")  # KiB
+        self.aliases = SqliteAliasSource(self._connection)
         self._newest = self._connection.execute("SELECT coalesce(max(id), 0) FROM route_changes").fetchone()[0]
 
     def find_sync(self, slug: bytes) -> Route | None:
@@ -68,11 +73,11 @@ class SqliteRouteSource(_FeedLag):
             raise Unavailable from error
         if not rows:
             return None
-        link_id, destination, expires_at, hostname, is_served = rows[0][_LINK_COLUMNS]
+        link_id, destination, expires_at, is_enabled, hostname, is_served = rows[0][_LINK_COLUMNS]
         expiry = None if expires_at is None else from_microseconds(expires_at)
         pixel_rows = (row[_PIXEL_COLUMNS] for row in rows if row[-1] is not None)
         encrypted = [(position, UUID(bytes=id_), platform, value) for position, id_, platform, value in pixel_rows]
-        link = (UUID(bytes=link_id), destination, expiry, hostname, is_served)
+        link = (UUID(bytes=link_id), destination, expiry, is_enabled, hostname, is_served)
         return _route(link, encrypted, self._shared_host, self._pixel_tags)
 
     async def find(self, slug: bytes) -> Route | None:
@@ -108,6 +113,7 @@ class PostgresRouteSource(_FeedLag):
 
     def __init__(self, db: Database, shared_host: str, key_ring: KeyRing | None) -> None:
         self._db = db
+        self.aliases = PostgresAliasSource(db)
         self._shared_host = shared_host.encode()
         self._pixel_tags = PixelTags(key_ring)
 
@@ -161,9 +167,9 @@ def _invalidate(tables: Sequence[RouteTable], change: str) -> None:
 
 def _route(link: tuple[Any, ...], encrypted: Sequence[tuple[Any, ...]], shared_host: bytes, tags: PixelTags) -> Route:
     """`link`: the link's columns of a row of `_FIND`; `encrypted`: the pixels' columns of the rows with a pixel."""
-    link_id, destination, expires_at, hostname, is_served = link
+    link_id, destination, expires_at, is_enabled, hostname, is_served = link
     host = shared_host if hostname is None else hostname.encode() if is_served else disabled_host(hostname.encode())
-    expiry = NEVER if expires_at is None else expires_at.timestamp()
+    expiry = _DISABLED if not is_enabled else NEVER if expires_at is None else expires_at.timestamp()
     if not encrypted:
         return new_route(host, destination, link_id, expiry)
     ordered = sorted(encrypted, key=lambda pixel: pixel[0])

@@ -16,6 +16,7 @@ from waypost.outbound import DnsRecords
 from waypost.redirect import ChangeFeed, HostTable, host_change
 from waypost.redirect.route import MISSING
 from waypost.resources import links
+from waypost.resources.aliases import has_aliases
 from waypost.resources.domains import HostSource
 from waypost.resources.domains.checks import messages, queue
 from waypost.resources.domains.checks.outcome import RECHECK_AFTER_SERVED, RETRY_INTERVAL
@@ -40,7 +41,7 @@ async def test_verifies_a_domain_and_checks_it_daily(checking: Checking) -> None
     )
     assert found.check_at == now + RECHECK_AFTER_SERVED
     assert env.published == [host_change(NAME)]
-    assert await HostSource(env.deps.db).find(NAME.encode()) is not None
+    assert await HostSource(env.deps.db, has_aliases).find(NAME.encode()) is not None
     assert not await checking.run()
     assert (await checking.a_day_later(domain)).verified_at == env.clock()
     assert env.published == [host_change(NAME)]  # nothing new
@@ -49,7 +50,7 @@ async def test_verifies_a_domain_and_checks_it_daily(checking: Checking) -> None
 
 async def test_the_very_next_visit_sees_it(checking: Checking, tmp_path: Path) -> None:
     feed, deps = ChangeFeed(tmp_path / "changes"), checking.env.deps
-    table = HostTable(HostSource(deps.db), feed, capacity=1000)
+    table = HostTable(HostSource(deps.db, has_aliases), feed, capacity=1000)
     checking.checker._deps = replace(deps, invalidate_host=partial(links.invalidate_host, feed.publish, deps.clock))
     domain = await checking.env.make()
     assert await table.load(NAME.encode()) is MISSING
@@ -95,7 +96,7 @@ async def test_three_failures_in_a_row_take_a_domain_down(checking: Checking) ->
     assert (found.status, found.is_served, found.failures, found.check_at) == ("failed", False, 3, None)
     assert found.unverified_since == env.clock()
     assert env.published == [host_change(NAME)]
-    assert await HostSource(env.deps.db).find(NAME.encode()) is None
+    assert await HostSource(env.deps.db, has_aliases).find(NAME.encode()) is None
     [mail] = await checking.mails()
     assert (mail["to"], mail["subject"]) == ("alice@example.com", f"Short links on {NAME} no longer work")
     assert all(

@@ -11,6 +11,7 @@ from resources.domains.env import NAME, TARGET
 from resources.domains.test_tls_api import Caddy
 
 from waypost.redirect import ChangeFeed
+from waypost.resources.aliases import has_aliases
 from waypost.resources.domains import HostSource, service
 from waypost.resources.domains.checks import messages
 from waypost.resources.domains.history import MAX_UNVERIFIED
@@ -90,13 +91,13 @@ async def test_another_name_is_not_concerned(checking: Checking) -> None:
 async def test_a_claim_gets_nothing_of_the_one_before(checking: Checking, tmp_path: Path) -> None:
     """No pages, no certificate: neither of the former owner, nor of an account that has not verified the hostname."""
     env, feed = checking.env, ChangeFeed(tmp_path / "changes")
-    caddy = Caddy(HostSource(env.deps.db), feed)
+    caddy = Caddy(HostSource(env.deps.db, has_aliases), feed)
     pages = {"root_url": "https://example.com/", "not_found_url": "https://example.com/lost"}
 
     async def is_served() -> bool:
         feed.publish(env.published)
         env.published.clear()
-        found = await HostSource(env.deps.db).find(NAME.encode())
+        found = await HostSource(env.deps.db, has_aliases).find(NAME.encode())
         assert (await caddy.asks(f"domain={NAME}")) == (404 if found is None else 200)
         return found is not None
 
