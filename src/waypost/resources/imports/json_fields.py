@@ -1,5 +1,6 @@
 """Reads the fields of what an API sent. A field of another type refuses its row, and the rest is read."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import Any
@@ -11,10 +12,12 @@ Row = Mapping[str, Any]
 
 MAX_SECONDS = 1e11
 """Numbers beyond are milliseconds."""
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+"""JSON may contain NUL and halves of surrogate pairs; databases refuse them."""
 
 
-class BadField(ValueError):
-    """The message names the field, and says what is wrong."""
+class BadField(UnexpectedAnswer):
+    """The message names the field, and says what is wrong. In a row it refuses the row, elsewhere the answer."""
 
 
 def rows(answer: Any, *names: str) -> list[Row]:
@@ -27,14 +30,6 @@ def rows(answer: Any, *names: str) -> list[Row]:
     return found
 
 
-def identifier(row: Row, name: str) -> str:
-    """Return what the source is asked for the rest by. Raises UnexpectedAnswer."""
-    value = row.get(name)
-    if not isinstance(value, str | int) or value == "":
-        raise UnexpectedAnswer(f"The source sent an object without {name}.")
-    return str(value)
-
-
 def read_links(
     found: Iterable[Row], id_name: str, read: Callable[[Row], SourceLink]
 ) -> tuple[list[SourceLink], list[RefusedRow]]:
@@ -44,7 +39,8 @@ def read_links(
         try:
             links.append(read(row))
         except BadField as error:
-            refused.append(RefusedRow(str(row.get(id_name, "?"))[:255], str(error)))
+            source_id = str(row.get(id_name, "?"))[:255]
+            refused.append(RefusedRow(UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", source_id), str(error)))
     return links, refused
 
 
@@ -53,7 +49,7 @@ def text(row: Row, name: str) -> str | None:
     value = row.get(name)
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    if value is not None and not isinstance(value, str):
+    if value is not None and not (isinstance(value, str) and not UNSTORABLE.search(value)):
         raise BadField(f"{name} is not a text.")
     return value or None
 
@@ -103,7 +99,7 @@ def names(row: Row, name: str, key: str | None = None) -> list[str]:
     values = row.get(name) or []
     if isinstance(values, list):
         found = [value.get(key) if key and isinstance(value, dict) else value for value in values]
-        if all(isinstance(value, str) for value in found):
+        if all(isinstance(value, str) and not UNSTORABLE.search(value) for value in found):
             return [value for value in found if value]
     raise BadField(f"{name} is not a list of texts.")
 

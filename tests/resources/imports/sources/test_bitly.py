@@ -23,6 +23,8 @@ from waypost.resources.imports.source import (
     WrongToken,
 )
 
+PAGINATED_BY_LIST = always(200, b'{"links": [], "pagination": {"search_after": []}}')
+
 
 async def test_reads_all_fields() -> None:
     bitly = Bitly(
@@ -96,6 +98,8 @@ async def test_refuses_rows_that_are_no_links() -> None:
         bitlink(3, long_url=None),
         bitlink(4, created_at="yesterday"),
         bitlink(5, tags=7),
+        bitlink(6, tags=["\ud83d"]),
+        bitlink(7, id="bit.ly/\0\ud83d"),
     )
     with source_of("bitly", bitly) as source:
         page = await source.link_page(None)
@@ -105,7 +109,10 @@ async def test_refuses_rows_that_are_no_links() -> None:
         "long_url is missing.",
         "created_at is not a time: 'yesterday'.",
         "tags is not a list of texts.",
+        "tags is not a list of texts.",
+        "id is not a text.",
     ]
+    assert page.refused[-1].source_id == "bit.ly/\ufffd\ufffd"
 
 
 @pytest.mark.parametrize("token", ["wrong", "two\nlines", "\N{FIRE}"])
@@ -169,7 +176,9 @@ async def test_stops_when_the_quota_is_used_up(fault: Fault) -> None:
     assert not waits.seconds
 
 
-@pytest.mark.parametrize("fault", [HTML, truncated, always(200, b"[" * 100_000), always(200, b'{"links": 7}')])
+@pytest.mark.parametrize(
+    "fault", [HTML, truncated, always(200, b"[" * 100_000), always(200, b'{"links": 7}'), PAGINATED_BY_LIST]
+)
 async def test_refuses_what_is_not_its_protocol(fault: Fault) -> None:
     bitly = Bitly(*map(bitlink, range(10)))
     with source_of("bitly", bitly) as source:

@@ -83,7 +83,9 @@ async def test_reads_all_pages_with_archived_and_disabled_links() -> None:
     assert [link.source_id for link in found.values() if not link.is_enabled] == ["link_8"]
 
 
-@pytest.mark.parametrize(("key", "path"), [("_root", ""), ("xn--ls8h", "💩"), ("xn--a-ecp.ru", "xn--a-ecp.ru")])
+@pytest.mark.parametrize(
+    ("key", "path"), [("_root", ""), ("xn--ls8h.pdf", "💩.pdf"), ("xn--é", "xn--é"), ("50%25", "50%25")]
+)
 async def test_translates_keys(key: str, path: str) -> None:
     with source_of("dub", Dub(dub_link(1, key=key))) as source:
         assert [link.address.path for link in await read_links(source)] == [path]

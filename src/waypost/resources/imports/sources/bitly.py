@@ -9,7 +9,6 @@ from waypost.resources.imports.client import SourceClient, Wait
 from waypost.resources.imports.json_fields import (
     BadField,
     Row,
-    identifier,
     names,
     read_links,
     required_text,
@@ -58,7 +57,7 @@ class Bitly:
         """Inactive groups refuse to be read."""
         if self._groups is None:
             found = rows(await self._client.get("/v4/groups"), "groups")
-            self._groups = [identifier(group, "guid") for group in found if group.get("is_active", True)]
+            self._groups = [required_text(group, "guid") for group in found if group.get("is_active", True)]
         return self._groups
 
 

@@ -1,14 +1,11 @@
 """Dub: the links of a workspace, and its clicks."""
 
-from urllib.parse import unquote
-
 from waypost.kit.clock import Clock, now, timestamp
 from waypost.outbound import Outbound
 from waypost.resources.imports.client import SourceClient, Wait
 from waypost.resources.imports.json_fields import (
     BadField,
     Row,
-    identifier,
     integer,
     names,
     nested,
@@ -61,7 +58,7 @@ class Dub:
     async def link_page(self, cursor: str | None) -> LinkPage:
         query: dict[str, str | int] = {"pageSize": PAGE, "showArchived": "true"}
         found = rows(await self._client.get("/links", query | ({"startingAfter": cursor} if cursor else {})))
-        next_cursor = identifier(found[-1], "id") if found else None
+        next_cursor = required_text(found[-1], "id") if found else None
         if cursor and next_cursor == cursor:
             raise UnexpectedAnswer("Dub sends the same page of links again and again. Try again later.")
         links, refused = read_links(found, "id", self._link)
@@ -133,13 +130,13 @@ class Dub:
 
 
 def _path(key: str) -> str:
-    """Other scripts than Latin are kept as host names are: `xn--` and Punycode."""
+    """Other scripts than Latin are kept as in host names, with Punycode."""
     if key == ROOT:
         return ""
-    if not key.startswith("xn--"):
-        return unquote(key)
     try:
-        return key.removeprefix("xn--").encode().decode("punycode")
+        return ".".join(
+            label[4:].encode().decode("punycode") if label.startswith("xn--") else label for label in key.split(".")
+        )
     except UnicodeError:
         return key
 

@@ -5,7 +5,6 @@ from waypost.resources.imports import sections
 from waypost.resources.imports.client import SourceClient, Wait
 from waypost.resources.imports.json_fields import (
     Row,
-    identifier,
     integer,
     names,
     nested,
@@ -46,7 +45,7 @@ class Rebrandly:
         workspace, last = sections.place(cursor, workspaces, "workspace")
         found = await self._links(workspace, last)
         links, refused = read_links(found, "id", _link)
-        next_last = identifier(found[-1], "id") if found else None
+        next_last = required_text(found[-1], "id") if found else None
         return LinkPage(links, sections.following(workspace, last, next_last, workspaces), refused)
 
     async def _links(self, workspace: str, last: str) -> list[Row]:
@@ -61,7 +60,7 @@ class Rebrandly:
                 found = rows(await self._client(KEYS_OWN).get("/v1/workspaces", query))
             except (NotThere, WrongToken):  # a key may be restricted to its own; if it is wrong, `check` finds out
                 found = []
-            self._workspaces = [identifier(workspace, "id") for workspace in found] or [KEYS_OWN]
+            self._workspaces = [required_text(workspace, "id") for workspace in found] or [KEYS_OWN]
         return self._workspaces
 
     def _client(self, workspace: str) -> SourceClient:

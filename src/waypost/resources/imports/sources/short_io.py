@@ -7,7 +7,6 @@ from waypost.resources.imports import sections
 from waypost.resources.imports.client import SourceClient, Wait
 from waypost.resources.imports.json_fields import (
     Row,
-    identifier,
     integer,
     names,
     read_links,
@@ -61,7 +60,7 @@ class ShortIo:
     async def _read_domains(self) -> dict[str, Row]:
         if self._domains is None:
             found = rows(await self._client.get("/api/domains"))
-            self._domains = {identifier(domain, "id"): domain for domain in found}
+            self._domains = {required_text(domain, "id"): domain for domain in found}
         return self._domains
 
 
