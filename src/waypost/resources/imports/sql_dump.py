@@ -23,16 +23,14 @@ _INSERT = re.compile(
     rb"%b\s*(?:\((?P<columns>[^)]*)\)\s*)?VALUES?\s*" % _TABLE,
     re.IGNORECASE,
 )
-_OPEN = re.compile(rb"\s*+\(")
-_VALUE = re.compile(
-    rb"\s*+(?:_\w+\s+)?(?:'(?P<text>(?:[^'\\]++|\\.|'')*+)'|0x(?P<hex>[0-9A-F]*+)|(?P<null>NULL)|(?P<word>[-+.\w]++))"
-    rb"\s*+(?P<after>[,)])",
-    re.DOTALL | re.IGNORECASE,
-)
+_VALUE = rb"\s*+(?:_\w+\s++)?(?:'((?:[^'\\]++|\\.|'')*+)'|([-+.\w]++))\s*+"
+"""A string as it is quoted, or a number, NULL or 0x…."""
 _BETWEEN = re.compile(rb"\s*+,")
-_PIECE = re.compile(
-    rb"""[^;'"`/#-]++|'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+"|`[^`]*+`|--[^\n]*+|\#[^\n]*+|/\*.*?\*/|.""", re.DOTALL
+_REST = re.compile(
+    rb"""(?:[^;'"`/#-]++|'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+"|`[^`]*+`|--[^\n]*+|\#[^\n]*+|/\*.*?\*/|[^;])*+;?""",
+    re.DOTALL,
 )
+"""Up to the semicolon that ends a statement."""
 _ESCAPE = re.compile(rb"\\(.)|''", re.DOTALL)
 _ESCAPED = {b"0": b"\0", b"b": b"\b", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"Z": b"\x1a"}
 _RELEASED = 16 << 20
@@ -52,7 +50,7 @@ def table_rows(path: Path, columns: frozenset[str]) -> Iterator[DumpRow]:
         has_table, at, released = False, 0, 0
         while (at := _after(_SPACE, dump, at)) < len(dump):
             if create := _CREATE.match(dump, at):
-                at = _end_of_statement(dump, at)
+                at = _after(_REST, dump, at)
                 names = [name.decode() for name in _COLUMN.findall(dump, create.end(), at)]
                 known[create["table"].strip(b"`")] = names
                 has_table |= columns <= set(names)
@@ -60,16 +58,18 @@ def table_rows(path: Path, columns: frozenset[str]) -> Iterator[DumpRow]:
             insert = _INSERT.match(dump, at)
             names = _columns(insert["columns"]) or known.get(insert["table"].strip(b"`"), []) if insert else []
             if not insert or not columns <= set(names):
-                at = _end_of_statement(dump, at)
+                at = _after(_REST, dump, at)
                 continue
             has_table, at, is_open = True, insert.end(), True
+            row_of = re.compile(rb"\s*+\(%b\)" % b",".join([_VALUE] * len(names)), re.DOTALL)
             while is_open:
-                values, at = _row(dump, at)
-                if len(values) != len(names):
+                row = row_of.match(dump, at)
+                if not row:
                     raise _broken(at)
-                yield dict(zip(names, values, strict=True))
+                at, found = row.end(), row.groups()
+                yield dict(zip(names, map(_text, found[::2], found[1::2]), strict=True))
                 between = _BETWEEN.match(dump, at)
-                is_open, at = bool(between), between.end() if between else _end_of_statement(dump, at)
+                is_open, at = bool(between), between.end() if between else _after(_REST, dump, at)
                 if at - released > _RELEASED:
                     released = at - at % mmap.PAGESIZE
                     dump.madvise(mmap.MADV_DONTNEED, 0, released)
@@ -97,46 +97,18 @@ def _after(pattern: re.Pattern[bytes], dump: mmap.mmap, at: int) -> int:
     return match.end() if match else at
 
 
-def _end_of_statement(dump: mmap.mmap, at: int) -> int:
-    for piece in _PIECE.finditer(dump, at):
-        if dump[piece.start()] == ord(";"):
-            return piece.end()
-    return len(dump)
-
-
 def _columns(text: bytes | None) -> list[str]:
     return [name.strip().strip(b"`").decode() for name in text.split(b",")] if text else []
 
 
-def _row(dump: mmap.mmap, at: int) -> tuple[list[str | None], int]:
-    """Return the values of `(…)` and where it ends."""
-    values: list[str | None] = []
-    after = b","
-    bracket = _OPEN.match(dump, at)
-    if not bracket:
-        raise _broken(at)
-    at = bracket.end()
-    while after == b",":
-        value = _VALUE.match(dump, at)
-        if not value:
-            raise _broken(at)
-        values.append(_text(value))
-        at, after = value.end(), value["after"]
-    return values, at
-
-
-def _text(value: re.Match[bytes]) -> str | None:
-    text, digits, null, word = value.group("text", "hex", "null", "word")
-    if null:
+def _text(quoted: bytes | None, word: bytes | None) -> str | None:
+    if quoted is not None:
+        found = _ESCAPE.sub(_unescaped, quoted) if b"\\" in quoted or b"'" in quoted else quoted
+    elif word is None or word.upper() == b"NULL":
         return None
-    if digits is not None:
-        text = bytes.fromhex(digits.decode())
-    elif text is None:
-        text = word
-    elif b"\\" in text or b"'" in text:
-        text = _ESCAPE.sub(_unescaped, text)
-    decoded: str = text.decode(errors="replace")
-    return decoded
+    else:
+        found = bytes.fromhex(word[2:].decode()) if word.startswith(b"0x") else word
+    return found.decode(errors="replace")
 
 
 def _unescaped(match: re.Match[bytes]) -> bytes:
