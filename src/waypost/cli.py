@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 from cyclopts import App, CycloptsError, Parameter
 
-from waypost.commands.accounts import account, key
+from waypost.commands.accounts import AccountOption, account, key
 from waypost.commands.clicks import clicks, export, stats
 from waypost.commands.runner import (
     EXIT_FAILED,
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 Role = Literal["all", "web", "redirect", "worker"]
 LevelOption = Literal["L", "M", "Q", "H"]
+SourceArgument = Literal[
+    "bitly", "rebrandly", "short-io", "dub", "yourls", "kutt", "shlink", "spoo-me", "csv", "waypost"
+]
 StyleOption = Literal["squares", "dots", "fluid"]
 
 
@@ -205,6 +208,56 @@ async def demo(settings: "Settings", *, remove: FlagOption = False, json: JsonOp
     created = await demo.create(settings)
     output.write(created, as_json=json)
     say("Open the sign-in link within 15 minutes, while the service runs. Remove the account: waypost demo --remove")
+
+
+@app.command(name="import")
+@with_settings
+async def import_links(
+    settings: "Settings",
+    source: SourceArgument,
+    /,
+    *,
+    account: AccountOption,
+    url: str | None = None,
+    token_file: str | None = None,
+    file: Path | None = None,
+    domain: Annotated[tuple[str, ...], Parameter(name="--domain", negative="", show_default=False)] = (),
+    clicks: FlagOption = False,
+    timezone: str | None = None,
+    dry_run: FlagOption = False,
+    json: JsonOption = False,
+) -> int:
+    """Import links from another service or a file. Run it again to continue, or to import what changed there.
+
+    Parameters
+    ----------
+    source
+        The service, or csv for a CSV file, or waypost for an archive of `waypost export all`.
+    url
+        Origin of the service, such as https://links.example.com, instead of the vendor's.
+    token_file
+        File with the token for the service's API; - is stdin.
+    file
+        CSV file, SQL dump of YOURLS, or archive.
+    domain
+        FROM=TO, repeatable: links of the hostname FROM go to this domain of the account, others to the shared domain.
+    clicks
+        Also import clicks, where the source has their times. Otherwise its totals are kept apart.
+    timezone
+        Of times without a time zone, such as Europe/Berlin. Default: UTC.
+    dry_run
+        Change nothing; report what would be imported.
+
+    """
+    from waypost.commands import imports, output
+
+    options = imports.ImportOptions(source, account, url, token_file, file, domain, clicks, timezone, dry_run)
+    report, code = await imports.run(settings, options)
+    if json:
+        output.write(report.to_json(), as_json=True)
+    else:
+        imports.show(report, is_dry_run=dry_run)
+    return code
 
 
 @domain.command(name="list")

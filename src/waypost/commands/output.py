@@ -8,8 +8,17 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Column, Table
+from rich.text import Text
 
 from waypost.auth import Account, ApiKey
 from waypost.kit.clock import timestamp
@@ -125,6 +134,11 @@ def _time(at: Any) -> str | None:
     return None if at is None else timestamp(at)
 
 
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed or 0:,.0f}/s")
+
+
 ReportProgress = Callable[[int, int], None]
 """Takes the number done and the total."""
 
@@ -135,7 +149,7 @@ def progress(label: str) -> Iterator[ReportProgress | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,6 +1,6 @@
 """Inserts and finds thousands of rows without SQLAlchemy, for the few statements that take most of the time.
 
-Rows contain what the drivers take: bytes for an `Id`, microseconds for an `Instant`.
+Rows contain what the drivers take: bytes for an `Id`, microseconds for an `Instant`, text for a `Json`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import BigInteger, Boolean, Column, Integer, SmallInteger, Table, Text
 
 from waypost.database.engine import Tx
-from waypost.database.tables import Id, Instant
+from waypost.database.tables import Id, Instant, Json
 from waypost.kit.clock import from_microseconds
 
 BulkRow = tuple[Any, ...]
@@ -27,6 +27,7 @@ _ARRAYS: dict[type, str] = {
     Id: "uuid",
     Instant: "timestamptz",
     Integer: "integer",
+    Json: "jsonb",
     SmallInteger: "smallint",
     Text: "text",
 }
@@ -120,7 +121,7 @@ def _array(column: Column[Any], values: BulkRow) -> str:
 def _literals(column: Column[Any], values: BulkRow) -> Iterable[str]:
     if isinstance(column.type, Id):
         return map(bytes.hex, values)
-    if isinstance(column.type, Text):
+    if isinstance(column.type, Text | Json):
         return map(_quoted, values)
     if isinstance(column.type, Instant):
         return (from_microseconds(value).isoformat() for value in values)

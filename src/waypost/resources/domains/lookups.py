@@ -4,7 +4,7 @@ A link whose domain was deleted is read as a link on the shared domain, so a del
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 from uuid import UUID
 
@@ -82,6 +82,19 @@ async def change_links_counts(tx: Tx, moves: Iterable[tuple[UUID | None, UUID | 
         if (await tx.execute(statement)).rowcount == 0 and step > 0:
             return False
     return True
+
+
+async def find_by_hostname(tx: Tx, account_id: UUID, hostnames: Collection[str]) -> dict[str, tuple[UUID, bool]]:
+    """Return (id, whether its links work) of those hostnames that are domains of the account."""
+    query = select(domains.c.hostname, domains.c.id, domains.c.is_served).where(domains.c.account_id == account_id)
+    rows = await tx.execute(query.where(domains.c.hostname.in_(hostnames)))
+    return {row.hostname: (row.id, row.is_served) for row in rows}
+
+
+async def find_custom_domains(tx: Tx, account_id: UUID, hostnames: Collection[str]) -> set[str]:
+    """Return those hostnames for which `is_custom_domain` is true. For about a page of names."""
+    condition = or_(domains.c.is_served, domains.c.account_id == account_id)
+    return set(await tx.scalars(select(domains.c.hostname).where(domains.c.hostname.in_(hostnames), condition)))
 
 
 async def is_custom_domain(tx: Tx, account_id: UUID, hostname: str) -> bool:

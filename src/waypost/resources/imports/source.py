@@ -80,7 +80,8 @@ class SourceLink:
 
     A source that people host themselves, with short codes as ids, puts its hostname in front: `s.example/abc`.
     """
-    address: Address
+    address: Address | None
+    """None: the source names no short link, as in a list of destinations. The link gets a generated slug."""
     destination_url: str
     title: str | None = None
     tags: Sequence[str] = ()

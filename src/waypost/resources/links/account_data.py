@@ -13,7 +13,7 @@ from waypost.kit.clock import Clock
 from waypost.redirect import InvalidateRoutes
 from waypost.resources.links import store
 from waypost.resources.links.media import ImageStore
-from waypost.resources.links.model import COLUMNS, NOT_DELETED, Link, link_clicks, link_tags, links
+from waypost.resources.links.model import COLUMNS, NOT_DELETED, Link, imported_clicks, link_clicks, link_tags, links
 from waypost.resources.links.schemas import to_json
 
 _EXPORT_BATCH = 1_000
@@ -95,4 +95,5 @@ async def find_ids_after(tx: Tx, account_id: UUID, link_id: UUID, *, limit: int)
 
 async def delete_rows(tx: Tx, ids: Sequence[UUID]) -> None:
     await tx.execute(delete(link_clicks).where(link_clicks.c.link_id.in_(ids)))
+    await tx.execute(delete(imported_clicks).where(imported_clicks.c.link_id.in_(ids)))
     await tx.execute(delete(links).where(links.c.id.in_(ids)))

@@ -126,6 +126,15 @@ link_clicks = Table(
 )
 Index("ix_link_clicks_most", *(link_clicks.c[name] for name in ("account_id", "clicks", "link_id")))
 
+imported_clicks = Table(  # totals that another service counted, for links that were imported without their clicks
+    "imported_clicks",
+    metadata,
+    Column("link_id", Id, primary_key=True),
+    Column("account_id", Id, nullable=False),
+    Column("clicks", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 link_tags = Table(
     "link_tags",
     metadata,

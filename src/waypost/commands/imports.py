@@ -1,0 +1,176 @@
+"""`waypost import`: runs an import in this process, with a progress bar."""
+
+import asyncio
+import hashlib
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from waypost.commands.database import get_account, open_database
+from waypost.commands.key_check import prepare_key
+from waypost.commands.output import progress
+from waypost.commands.runner import EXIT_FAILED, EXIT_OK, say
+from waypost.database import Database, KeyRing
+from waypost.kit import clock
+from waypost.kit.errors import Invalid
+from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
+from waypost.outbound import DestinationChecker, UrlSafety
+from waypost.redirect import ChangeFeed
+from waypost.resources.imports import service
+from waypost.resources.imports.deps import Deps
+from waypost.resources.imports.importer import Importer
+from waypost.resources.imports.report import Report
+from waypost.resources.imports.source import SourceError, SourceOptions
+from waypost.resources.imports.sources import open_source
+from waypost.secret_key import secret_text, with_existing_key
+from waypost.settings import Settings
+from waypost.wiring import outbound_client
+
+_NICENESS = 10
+"""Redirects on this machine come first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """The options of the command, as they were entered."""
+
+    source: str
+    account: str
+    url: str | None = None
+    token_file: str | None = None
+    file: Path | None = None
+    domains: Sequence[str] = ()
+    with_clicks: bool = False
+    timezone: str | None = None
+    is_dry_run: bool = False
+
+
+async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
+    """Return the report, and the exit code: 1 if the source could not be read to its end."""
+    domains = _read_mapping(options.domains)
+    source_options = SourceOptions(
+        url=options.url,
+        token=_read_token(options.token_file) if options.token_file else None,
+        file=options.file,
+        timezone=_read_timezone(options.timezone),
+        site=next(iter(domains)) if len(domains) == 1 else None,
+    )
+    stored: dict[str, Any] = {
+        "url": options.url,
+        "file": _digest(options.file) if options.file else None,
+        "domains": domains,
+        "clicks": options.with_clicks,
+        "timezone": options.timezone,
+    }
+    os.nice(_NICENESS)
+    async with open_database(settings) as db:
+        owner = await get_account(db, options.account)
+        source = open_source(options.source, source_options, outbound_client(settings), _wait)
+        with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
+            if options.is_dry_run:
+                deps = _deps(settings, db, KeyRing(["of a dry run"]), feed)
+                import_ = service.new_import(deps, owner.id, options.source, stored)
+            else:
+                await prepare_key(db, settings, "all")
+                key_ring = KeyRing.from_setting(secret_text(with_existing_key(settings)))
+                deps = _deps(settings, db, key_ring, feed)
+                import_ = await service.create(deps, owner.id, options.source, stored)
+            importer = Importer(deps, source, import_, service.lease_holder(), is_dry_run=options.is_dry_run)
+            code = await _run(importer, options)
+            if options.is_dry_run:
+                return importer.dry_report, code
+            return await service.get_report(deps, await service.get(deps, owner.id, import_.id)), code
+
+
+async def _run(importer: Importer, options: ImportOptions) -> int:
+    await importer.start()
+    error: Exception | None = None
+    try:
+        with progress(f"Importing from {options.source}") as report:
+            while await importer.step():
+                if report:
+                    report(importer.counts.found, importer.total or 0)
+    except SourceError as caught:
+        error = caught
+        say(caught.message)
+    except Exception as caught:
+        error = caught
+        raise
+    finally:
+        await importer.stop(error)
+    return EXIT_FAILED if error else EXIT_OK
+
+
+def show(report: Report, *, is_dry_run: bool) -> None:
+    """Write the report for people."""
+    json = report.to_json()
+    counts = ", ".join(f"{count:,} {name}" for name, count in json["links"].items())
+    sys.stdout.write(f"{'Dry run: nothing was changed. ' if is_dry_run else ''}Links: {counts}.\n")
+    sys.stdout.write(f"Aliases: {report.counts.aliases:,}. Clicks: {report.counts.clicks:,}.\n")
+    for warning in json["warnings"]:
+        sys.stdout.write(f"Warning: {warning}.\n")
+    for row in report.refused:
+        sys.stdout.write(f"Refused: {row.source_id}: {row.reason}\n")
+
+
+def _deps(settings: Settings, db: Database, key_ring: KeyRing, feed: ChangeFeed) -> Deps:
+    return Deps(
+        db=db,
+        key_ring=key_ring,
+        invalidate_routes=feed.publish,
+        check_ip=DestinationChecker(outbound_client(settings), UrlSafety()).check_ip,
+        shared_domain=settings.shared_domain,
+        base_url=settings.base_url,
+        reserved=RESERVED if settings.base_host == settings.shared_domain else INFRASTRUCTURE,
+        clock=clock.now,
+    )
+
+
+async def _wait(seconds: float, reason: str) -> None:
+    say(f"{reason}. Waiting {seconds:,.0f} s …")
+    await asyncio.sleep(seconds)
+
+
+def _read_mapping(texts: Sequence[str]) -> dict[str, str]:
+    """Raises Invalid."""
+    domains = {}
+    for text in texts:
+        theirs, separator, ours = text.partition("=")
+        if not (theirs and separator and ours):
+            raise Invalid({"--domain": [f"{text} is not of the form FROM=TO, such as bit.ly=go.example.com."]})
+        domains[theirs] = ours
+    return domains
+
+
+def _read_token(file: str) -> str:
+    """Read the first line. Raises Invalid."""
+    try:
+        line = sys.stdin.readline() if file == "-" else Path(file).read_text(encoding="utf-8").partition("\n")[0]
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid(
+            {"--token-file": [f"{file} cannot be read: {getattr(error, 'strerror', 'it is not text')}."]}
+        ) from None
+    if not line.strip():
+        raise Invalid({"--token-file": ["The token is empty."]})
+    return line.strip()
+
+
+def _read_timezone(name: str | None) -> ZoneInfo | None:
+    try:
+        return None if name is None else ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise Invalid({"--timezone": [f"{name} is not a time zone such as Europe/Berlin."]}) from None
+
+
+def _digest(file: Path) -> str:
+    """Raises Invalid."""
+    try:
+        with file.open("rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+    except OSError as error:
+        raise Invalid({"--file": [f"{file} cannot be read: {error.strerror}."]}) from None

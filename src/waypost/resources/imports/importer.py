@@ -1,0 +1,423 @@
+"""Runs an import, page by page. A page of links and the cursor after it are one transaction.
+
+So an import can be killed at any point: it continues after the last page that was stored. A link is known by its id at
+the source, so importing it again changes only what changed there.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TypeVar
+from uuid import UUID
+
+from waypost.database import Tx
+from waypost.kit.errors import WaypostError
+from waypost.kit.ids import new_id
+from waypost.kit.urls import Url
+from waypost.outbound import NotPublic
+from waypost.resources import aliases, domains
+from waypost.resources.aliases import Alias
+from waypost.resources.domains.names import canonical_or_lower
+from waypost.resources.imports import rules, store
+from waypost.resources.imports.deps import Deps
+from waypost.resources.imports.model import Import, ImportState, imported_routing
+from waypost.resources.imports.report import Counts, Report, to_warnings, warn
+from waypost.resources.imports.rules import Draft, Host, Refused
+from waypost.resources.imports.source import Address, LinkPage, RefusedRow, Source, SourceError, SourceLink
+from waypost.resources.links import Link, batch
+from waypost.resources.links import store as link_store
+from waypost.resources.links.rules import LOOP, NOT_PUBLIC
+
+T = TypeVar("T")
+Cursor = dict[str, str | None]
+"""`phase`: what is read, `links`, `clicks` or `end`; `at`: the source's cursor, null for the first page."""
+
+_RENEWAL = store.LEASE.total_seconds() / 3
+_MAX_REPEATED_PAGES = 3
+"""In a row, without any link that is new in this run: then the list has no end."""
+
+
+class LeaseLost(WaypostError):
+    """Another process has continued this import."""
+
+
+class _DryRun(Exception):
+    """Rolls back the transaction."""
+
+
+@dataclass(slots=True)
+class _Page:
+    """What one page changes. Merged into the import after the commit."""
+
+    counts: Counts = field(default_factory=Counts)
+    warnings: dict[str, tuple[int, str]] = field(default_factory=dict)
+    refused: list[RefusedRow] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
+    """Slugs, and hostnames with new aliases."""
+    seen: set[int] = field(default_factory=set)
+
+    def refuse(self, source_id: str, reason: str) -> None:
+        self.refused.append(RefusedRow(source_id, reason))
+        self.counts.refused += 1
+
+    def warn(self, text: str, source_id: str = "") -> None:
+        warn(self.warnings, text, source_id)
+
+
+class Importer:
+    """Call `start`, then `step` until it returns False, and always `stop`.
+
+    A dry run does the same in transactions that are rolled back.
+    """
+
+    def __init__(self, deps: Deps, source: Source, import_: Import, holder: str, *, is_dry_run: bool = False) -> None:
+        """`holder`: see `service.lease_holder`."""
+        self._deps = deps
+        self._source = source
+        self._import = import_
+        self._account_id = import_.account_id
+        self._holder = holder
+        self._is_dry_run = is_dry_run
+        self._cursor: Cursor = dict(import_.cursor or {"phase": "links", "at": None})
+        self._shared = Host(None, deps.shared_domain)
+        self._hosts: dict[str | None, Host] = {}
+        self._own_hosts = deps.shared_domain, deps.base_url.partition("://")[2]
+        self._seen: set[int] = set()
+        """Hashes of the ids of links in earlier pages."""
+        self._repeated_pages = 0
+        self.counts = Counts(**import_.counts)
+        self.warnings = {text: (count, example) for text, count, example in import_.warnings}
+        self.total = import_.total
+        self.refused: list[RefusedRow] = []
+        """Of a dry run. Otherwise see `service.get_report`."""
+
+    @property
+    def dry_report(self) -> Report:
+        return Report(self._import.source, self.counts, self.total, to_warnings(_rows(self.warnings)), self.refused)
+
+    async def start(self) -> None:
+        """Check the token and take the lease. Raises SourceError, before anything is written."""
+        await self._source.check()
+        async with self._deps.db.read() as tx:
+            await self._find_hosts(tx)
+        if not self._is_dry_run:
+            async with self._deps.db.write() as tx:
+                await store.take_lease(tx, self._import.id, self._holder, self._deps.clock())
+
+    async def step(self) -> bool:
+        """Import one page. Return False if the import has finished. Raises SourceError, LeaseLost, Unavailable."""
+        if self._cursor["phase"] == "links":
+            await self._import_links()
+        return self._cursor["phase"] != "end"
+
+    async def stop(self, error: Exception | None = None) -> None:
+        """Give the lease back. `error`: why the import does not continue now."""
+        if self._is_dry_run:
+            return
+        is_finished = self._cursor["phase"] == "end"
+        message = error.details if isinstance(error, WaypostError) else type(error).__name__ if error else None
+        async with self._deps.db.write() as tx:
+            state: ImportState = "finished" if is_finished else "stopped" if error else "waiting"
+            await store.release(tx, self._import.id, self._holder, self._deps.clock(), state, message)
+
+    async def _import_links(self) -> None:
+        page = await self._keeping_lease(self._source.link_page(self._cursor["at"]))
+        self._check_end(page)
+        done = _Page()
+        drafts = await self._read(page, done)
+        cursor: Cursor = {"phase": "links" if page.next_cursor else "end", "at": page.next_cursor}
+        async with self._write(done, cursor, page.total) as tx:
+            await self._store(tx, drafts, done)
+        self._deps.invalidate_routes(done.changes)
+
+    def _check_end(self, page: LinkPage) -> None:
+        keys = {hash(link.source_id) for link in page.links}
+        self._repeated_pages = self._repeated_pages + 1 if page.links and keys <= self._seen else 0
+        if self._repeated_pages == _MAX_REPEATED_PAGES and page.next_cursor:
+            raise SourceError("The source sends the same links again and again. Its list has no end.")
+
+    async def _keeping_lease(self, work: Awaitable[T]) -> T:
+        """Renew the lease while the source is waited for."""
+
+        async def renew() -> None:
+            while True:
+                await asyncio.sleep(_RENEWAL)
+                async with self._deps.db.write() as tx:
+                    await store.renew_lease(tx, self._import.id, self._holder, self._deps.clock())
+
+        if self._is_dry_run:
+            return await work
+        renewing = asyncio.create_task(renew())
+        try:
+            return await work
+        finally:
+            renewing.cancel()
+            await asyncio.wait([renewing])
+
+    @contextlib.asynccontextmanager
+    async def _write(self, done: _Page, cursor: Cursor, total: int | None) -> AsyncIterator[Tx]:
+        """Open the transaction that stores a page with the cursor after it. Merge what it did after the commit."""
+        counts, warnings = Counts(**asdict(self.counts)), dict(self.warnings)
+        total = self.total if total is None else total
+        with contextlib.suppress(_DryRun):
+            async with self._deps.db.write() as tx:
+                now = self._deps.clock()
+                if not self._is_dry_run and not await store.renew_lease(tx, self._import.id, self._holder, now):
+                    raise LeaseLost
+                yield tx
+                counts.add(done.counts)
+                for text, (count, example) in done.warnings.items():
+                    before, first = warnings.get(text, (0, example))
+                    warnings[text] = before + count if example else 1, first
+                if self._is_dry_run:
+                    raise _DryRun
+                await store.add_refusals(tx, self._import.id, self.counts.refused, done.refused)
+                values = {"cursor": cursor, "counts": asdict(counts), "warnings": _rows(warnings), "total": total}
+                await store.save(tx, self._import.id, now, values)
+        if self._is_dry_run:
+            self.refused += done.refused
+            done.changes.clear()
+        self._seen |= done.seen
+        self.counts, self.warnings, self.total, self._cursor = counts, warnings, total, cursor
+
+    async def _read(self, page: LinkPage, done: _Page) -> list[Draft]:
+        """Check the links of a page, and leave out what cannot be imported."""
+        done.refused += page.refused
+        done.counts.found += len(page.refused)
+        done.counts.refused += len(page.refused)
+        for warning in page.warnings:
+            done.warn(warning)
+        accepted: list[tuple[SourceLink, Url]] = []
+        for link in self._distinct(page, done):
+            done.counts.found += 1
+            try:
+                accepted.append((link, await self._destination(link)))
+            except Refused as error:
+                done.refuse(link.source_id, str(error))
+        async with self._deps.db.read() as tx:
+            own = await domains.find_custom_domains(tx, self._account_id, {url.host for _, url in accepted})
+        drafts = []
+        for link, url in accepted:
+            try:
+                drafts.append(self._draft(link, url, own, done))
+            except Refused as error:
+                done.refuse(link.source_id, str(error))
+        return drafts
+
+    def _distinct(self, page: LinkPage, done: _Page) -> Iterator[SourceLink]:
+        """Leave out what an earlier page had already: pages shift while links are added at the source."""
+        for link in page.links:
+            key = hash(link.source_id)
+            if link.address and not link.address.path:
+                domain = link.address.hostname or "the domain"
+                done.warn(f"The root of {domain} is not imported: set the root URL of the domain here")
+            elif key not in self._seen and key not in done.seen:
+                done.seen.add(key)
+                yield link
+
+    async def _destination(self, link: SourceLink) -> Url:
+        url = rules.destination(link.destination_url, own_hosts=self._own_hosts)
+        try:
+            await self._deps.check_ip(url)
+        except NotPublic:
+            raise Refused(NOT_PUBLIC) from None
+        return url
+
+    def _draft(self, link: SourceLink, url: Url, own_domains: Collection[str], done: _Page) -> Draft:
+        if url.host in own_domains:
+            raise Refused(LOOP)
+        host = self._host(link.address, done) if link.address else self._shared
+        now = self._deps.clock()
+        reserved = self._deps.reserved
+        return rules.draft(self._account_id, link, url, host, link_id=new_id(), now=now, reserved=reserved)
+
+    async def _find_hosts(self, tx: Tx) -> None:
+        """Find the domains that hostnames of the source are mapped to."""
+        mapping = {
+            canonical_or_lower(theirs): canonical_or_lower(ours)
+            for theirs, ours in self._import.options.get("domains", {}).items()
+        }
+        own = await domains.find_by_hostname(tx, self._account_id, set(mapping.values()))
+        for theirs, ours in mapping.items():
+            domain_id, is_served = own.get(ours, (None, True))
+            self._hosts[theirs] = Host(domain_id, ours) if domain_id else self._shared
+            if domain_id is None and ours != self._deps.shared_domain:
+                text = f"{ours} is not a domain of this account: links of {theirs} go to {self._shared.hostname}."
+                warn(self.warnings, f"{text} Register it and import again to move them")
+            if not is_served:
+                warn(self.warnings, f"{ours} is not verified yet: its links work once its DNS records are set")
+
+    def _host(self, address: Address, done: _Page) -> Host:
+        hostname = address.hostname
+        theirs = None if hostname is None else canonical_or_lower(hostname)
+        if host := self._hosts.get(theirs):
+            return host
+        links = f"Links of {theirs}" if theirs else "Links without a hostname"
+        done.warn(f"{links} go to {self._shared.hostname}. To keep their addresses, register the domain and map it")
+        return self._shared
+
+    async def _store(self, tx: Tx, drafts: Sequence[Draft], done: _Page) -> None:
+        keys = {rules.key_of(self._account_id, self._import.source, draft.source.source_id): draft for draft in drafts}
+        known = await store.find_links(tx, self._account_id, list(keys))
+        existing = await batch.find_existing(tx, self._account_id, (link for link, _ in known.values()))
+        new: dict[UUID, Draft] = {}
+        changed: dict[UUID, tuple[Draft, UUID, list[str]]] = {}
+        for key, draft in keys.items():
+            link_id, digest = known.get(key, (None, ""))
+            if link_id is None or link_id not in existing:
+                new[key] = draft
+            elif names := rules.changed_fields(digest, draft.digest):
+                changed[key] = draft, link_id, names
+            else:
+                done.counts.unchanged += 1
+        rows = {key: (link_id, draft.digest) for key, (draft, link_id, _) in changed.items()}
+        added = await self._add(tx, list(new.values()), done)
+        rows |= {key: (draft.link.id, draft.digest) for key, draft in new.items() if draft.link.id in added}
+        for draft, link_id, names in changed.values():
+            await self._change(tx, draft, link_id, names, done)
+        await store.save_links(tx, self._account_id, rows)
+        extras = [(draft.link.id, draft, rules.FIELDS) for draft in new.values() if draft.link.id in added]
+        await self._save_extras(tx, [*extras, *((id_, draft, names) for draft, id_, names in changed.values())], done)
+        await link_store.record_route_changes(tx, done.changes, self._deps.clock())
+
+    async def _add(self, tx: Tx, drafts: list[Draft], done: _Page) -> set[UUID]:
+        """Add new links. Return the ids of those that were not refused."""
+        with_slug = [draft.link for draft in drafts if draft.link.slug]
+        taken = await batch.reserve_slugs(tx, with_slug)
+        displaced = [draft for draft in drafts if not draft.link.slug or draft.link.id in taken]
+        refused = await self._find_conflicts(tx, displaced, taken, {link.id: link.domain_id for link in with_slug})
+        for draft in refused:
+            address = f"{draft.host.hostname}/{draft.path}"
+            done.refuse(draft.source.source_id, f"{address} leads to another link here already.")
+        kept = [draft for draft in displaced if draft not in refused]
+        generated = await batch.generate_slugs(tx, [draft.link for draft in kept], self._deps.reserved)
+        links = [draft.link for draft in drafts if draft.link.slug and draft.link.id not in taken] + generated
+        by_id = {draft.link.id: draft for draft in drafts}
+        for draft in kept:
+            if draft.host.domain_id is None:
+                done.warn(
+                    "The slug is taken or has other characters: a link here has a generated one", draft.source.source_id
+                )
+        new_aliases = await self._free_aliases(tx, [(link, by_id[link.id]) for link in links], done)
+        paths: dict[UUID, list[str]] = {}
+        for alias in new_aliases:
+            paths.setdefault(alias.link_id, []).append(alias.path)
+        texts = {link_id: aliases.to_search_text(of_link) for link_id, of_link in paths.items()}
+        await batch.add_all(tx, self._account_id, links, texts)
+        await self._add_aliases(tx, new_aliases, done)
+        done.counts.created += len(links)
+        done.changes += (link.slug for link in links)
+        return {link.id for link in links}
+
+    async def _find_conflicts(
+        self,
+        tx: Tx,
+        displaced: Sequence[Draft],
+        taken: Mapping[UUID, batch.SlugOwner],
+        domain_of: dict[UUID, UUID | None],
+    ) -> list[Draft]:
+        """Return those whose address on a custom domain leads to another link already."""
+        owners = {
+            id_: link for id_, (account, link) in taken.items() if account == self._account_id and link is not None
+        }
+        domain_of |= await batch.find_existing(tx, self._account_id, owners.values())
+        on_domains = [(draft, draft.host.domain_id) for draft in displaced if draft.host.domain_id]
+        is_alias = await self._find_aliases(tx, ((domain_id, draft.path) for draft, domain_id in on_domains))
+        conflicts = []
+        for draft, domain_id in on_domains:
+            owner = owners.get(draft.link.id)
+            if (domain_id, draft.path) in is_alias or (owner and domain_of.get(owner) == domain_id):
+                conflicts.append(draft)
+            is_alias.add((domain_id, draft.path))
+        return conflicts
+
+    async def _find_aliases(self, tx: Tx, addresses: Iterable[tuple[UUID, str]]) -> set[tuple[UUID, str]]:
+        """Return those (domain, path) that are aliases."""
+        paths: dict[UUID, set[str]] = {}
+        for domain_id, path in addresses:
+            paths.setdefault(domain_id, set()).add(path)
+        return {
+            (domain_id, path)
+            for domain_id, wanted in paths.items()
+            for path in await aliases.find_links(tx, domain_id, wanted)
+        }
+
+    async def _free_aliases(
+        self, tx: Tx, links: Sequence[tuple[Link, Draft]], done: _Page, *, known: Collection[Alias] = ()
+    ) -> list[Alias]:
+        """Return the aliases that the links get besides their slugs: those that are free. `known`: what they have."""
+        wanted = [
+            (link, draft, domain_id, host.hostname, path)
+            for link, draft in links
+            for domain_id, host, path in self._addresses(draft, done)
+            if (domain_id, path) != (link.domain_id, link.slug)
+        ]
+        taken = await self._find_aliases(tx, ((domain_id, path) for _, _, domain_id, _, path in wanted))
+        own = {(alias.domain_id, alias.path) for alias in known}
+        now = self._deps.clock()
+        free = []
+        for link, draft, domain_id, hostname, path in wanted:
+            if (domain_id, path) in own:
+                continue
+            if (domain_id, path) in taken:
+                done.warn("A further address leads to another link here already", draft.source.source_id)
+                continue
+            taken.add((domain_id, path))
+            free.append(Alias(new_id(), self._account_id, link.id, domain_id, hostname, path, now))
+        return free
+
+    def _addresses(self, draft: Draft, done: _Page) -> Iterator[tuple[UUID, Host, str]]:
+        """Yield (domain, host, path) of the addresses on custom domains."""
+        others = rules.other_addresses(draft.source, ignores_case=self._source.ignores_case)
+        for address in [*([draft.source.address] if draft.source.address else ()), *others]:
+            host = self._host(address, done)
+            if host.domain_id is None:
+                if address in draft.source.other_addresses:
+                    done.warn("A further address is left out: its domain is not mapped", draft.source.source_id)
+            elif problem := aliases.find_path_problem(address.path):
+                done.warn(f"A further address is left out. {problem}", draft.source.source_id)
+            else:
+                yield host.domain_id, host, address.path
+
+    async def _add_aliases(self, tx: Tx, new: Sequence[Alias], done: _Page) -> None:
+        await aliases.add_many(tx, new)
+        done.counts.aliases += len(new)
+        done.changes += {alias.hostname for alias in new}
+
+    async def _change(self, tx: Tx, draft: Draft, link_id: UUID, names: Collection[str], done: _Page) -> None:
+        before = await link_store.lock(tx, self._account_id, link_id)
+        after = rules.apply_changes(before, draft.link, names, self._deps.clock())
+        if before.domain_id != after.domain_id:
+            await domains.change_links_count(tx, before.domain_id, after.domain_id)
+        await link_store.save(tx, before, after)
+        if {"addresses", "domain_id"} & set(names):
+            known = (await aliases.find_of_links(tx, [link_id])).get(link_id, [])
+            await self._add_aliases(tx, await self._free_aliases(tx, [(after, draft)], done, known=known), done)
+            await batch.refresh_search_text(tx, after)
+        done.counts.updated += 1
+        done.changes.append(after.slug)
+
+    async def _save_extras(self, tx: Tx, saved: Sequence[tuple[UUID, Draft, Collection[str]]], done: _Page) -> None:
+        """Store what is no field of the link."""
+        clicks = {
+            id_: draft.source.clicks or 0
+            for id_, draft, names in saved
+            if "clicks" in names and (draft.source.clicks or len(names) < len(rules.FIELDS))
+        }
+        await batch.set_imported_clicks(tx, self._account_id, clicks)
+        column = imported_routing.c.routing
+        routing = {
+            id_: self._deps.key_ring.encrypt(column, id_, rules.to_text(draft.source.routing))
+            for id_, draft, names in saved
+            if "routing" in names and draft.source.routing
+        }
+        await store.save_routing(tx, self._account_id, routing)
+        for _, draft, _ in saved:
+            for text in rules.warnings_about(draft.source):
+                done.warn(text, draft.source.source_id)
+
+
+def _rows(warnings: Mapping[str, tuple[int, str]]) -> list[tuple[str, int, str]]:
+    """Return `Import.warnings`."""
+    return [(text, *counted) for text, counted in warnings.items()]

@@ -1,0 +1,86 @@
+"""Tables of imports, and an import."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from sqlalchemy import Column, ForeignKey, Index, Integer, Table, Text
+
+from waypost.database import Encrypted, Id, Instant, Json, metadata
+
+ImportState = Literal["waiting", "running", "stopped", "finished"]
+"""`running`: some process has the lease, or died and left it. `stopped`: see `error`; it can be continued."""
+
+imports = Table(
+    "imports",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False),
+    Column("source", Text, nullable=False),
+    Column("options", Json, nullable=False),  # an import is continued with the same options only
+    Column("token", Encrypted),  # of the source, while a job needs it; a command never stores it
+    Column("state", Text, nullable=False),
+    Column("cursor", Json),  # see `importer.Position`
+    Column("counts", Json, nullable=False),
+    Column("warnings", Json, nullable=False),
+    Column("total", Integer),  # links that the source says it has
+    Column("error", Text),  # why it stopped
+    Column("lease_until", Instant),
+    Column("leased_by", Text),
+    Column("created_at", Instant, nullable=False),
+    Column("updated_at", Instant, nullable=False),
+)
+Index("ix_imports_account", *(imports.c[name] for name in ("account_id", "created_at", "id")))
+
+import_refusals = Table(  # rows that were not imported
+    "import_refusals",
+    metadata,
+    Column("import_id", Id, ForeignKey("imports.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("source_id", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+imported_links = Table(
+    "imported_links",
+    metadata,
+    Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
+    Column("key", Id, primary_key=True),  # hash of source and source id, which may be longer than an index allows
+    Column("link_id", Id, nullable=False),
+    Column("digest", Text, nullable=False),  # of the fields as the source had them, see `changes`
+    sqlite_with_rowid=False,
+)
+
+imported_routing = Table(  # contains passwords
+    "imported_routing",
+    metadata,
+    Column("link_id", Id, primary_key=True),
+    Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("routing", Encrypted, nullable=False),  # JSON, see `SourceLink.routing`
+    sqlite_with_rowid=False,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    id: UUID
+    account_id: UUID
+    source: str
+    options: dict[str, Any]
+    state: ImportState
+    cursor: dict[str, Any] | None
+    counts: dict[str, int]
+    """The fields of `report.Counts`."""
+    warnings: list[tuple[str, int, str]]
+    """Text, how many links it is about, and the source id of one of them, or "" if it is about none."""
+    total: int | None
+    error: str | None
+    lease_until: datetime | None
+    leased_by: str | None
+    created_at: datetime
+    updated_at: datetime
+
+
+COLUMNS = tuple(imports.c[name] for name in Import.__dataclass_fields__)

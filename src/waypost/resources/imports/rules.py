@@ -1,0 +1,197 @@
+"""Rules of imports, without I/O: which fields, host and slug a link gets, and what changed at its source."""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import Any
+from uuid import UUID
+
+from waypost.kit.urls import BadUrl, Url, canonical
+from waypost.resources import aliases
+from waypost.resources.aliases.rules import CONTROL_CHARACTERS, PATH_TOO_LONG
+from waypost.resources.imports.source import Address, SourceLink
+from waypost.resources.links.model import Link
+from waypost.resources.links.rules import LOOP, TOO_LONG, UNTITLED, find_slug_problem, is_own_host
+from waypost.resources.links.schemas import MAX_URL
+
+NEVER_ADDRESSES = (PATH_TOO_LONG, CONTROL_CHARACTERS)
+"""Problems of paths that no visitor can have used. With others, a link on the shared domain gets another slug."""
+
+_MAX_TEXT = 255
+_MAX_TAGS = 100
+_UNREADABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+"""Control characters, line ends, and marks that change the direction of text."""
+
+FIELDS = ("domain_id", "destination_url", "title", "tags", "is_enabled", "expires_at", "addresses", "clicks", "routing")
+"""What is compared with the last import. Only what differs is changed, so that changes made here stay."""
+_DIGEST_SIZE = 8  # hexadecimal digits per field
+
+
+class Refused(Exception):
+    """The row cannot become a link. The message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Where the links of a hostname of the source go."""
+
+    domain_id: UUID | None
+    """None: the shared domain."""
+    hostname: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    link: Link
+    """Its slug is empty if the path cannot be a slug."""
+    source: SourceLink
+    host: Host
+    digest: str
+
+    @property
+    def path(self) -> str:
+        """Empty if the source names no short link."""
+        return self.source.address.path if self.source.address else ""
+
+
+def key_of(account_id: UUID, source: str, source_id: str) -> UUID:
+    """Identify a link of a source within the account."""
+    text = f"{source}\0{source_id}".encode("utf-8", "surrogatepass")
+    return UUID(bytes=blake2b(text, digest_size=16, key=account_id.bytes).digest())
+
+
+def destination(text: str, *, own_hosts: Collection[str]) -> Url:
+    """Return the canonical URL. Raises Refused. Does not find out whether the host is public, or reachable."""
+    try:
+        url = canonical(text.strip())
+    except BadUrl as error:
+        raise Refused(str(error)) from None
+    if len(url.text) > MAX_URL:
+        raise Refused(TOO_LONG)
+    if is_own_host(url, list(own_hosts)):
+        raise Refused(LOOP)
+    return url
+
+
+def draft(
+    account_id: UUID,
+    source: SourceLink,
+    url: Url,
+    host: Host,
+    *,
+    link_id: UUID,
+    now: datetime,
+    reserved: Collection[str],
+) -> Draft:
+    """Raises Refused."""
+    path = source.address.path if source.address else ""
+    problem = aliases.find_path_problem(path) if source.address else None
+    if problem and (host.domain_id or problem in NEVER_ADDRESSES):
+        raise Refused(f"Path: {problem}")
+    link = Link(
+        id=link_id,
+        account_id=account_id,
+        slug="" if find_slug_problem(path, reserved) else path,
+        domain_id=host.domain_id,
+        hostname=host.hostname if host.domain_id else None,
+        destination_url=url.text,
+        title=_text(source.title or "") or UNTITLED,
+        og_title=None,
+        og_description=None,
+        og_image=None,
+        og_image_file_name=None,
+        og_image_bytes=0,
+        utm_params={},
+        tags=_tags(source.tags),
+        expires_at=_utc(source.expires_at) if source.expires_at else None,
+        pixel_ids=[],
+        is_enabled=source.is_enabled and not is_password_protected(source),
+        clicks=0,
+        created_at=min(_utc(source.created_at), now) if source.created_at else now,
+        updated_at=now,
+    )
+    return Draft(link, source, host, _digest(link, source))
+
+
+def is_password_protected(source: SourceLink) -> bool:
+    """Such a link is imported switched off: without its password, everybody would see its destination."""
+    return source.has_unreadable_password or bool((source.routing or {}).get("password"))
+
+
+def warnings_about(source: SourceLink) -> Iterator[str]:
+    """Say what of the link does not come along."""
+    if source.has_unreadable_password:
+        yield "The password cannot be read: the link is switched off"
+    elif is_password_protected(source):
+        yield "Passwords are not imported yet: the link is switched off"
+    if parts := sorted(name for name, value in (source.routing or {}).items() if value and name != "password"):
+        yield f"Not imported yet: {', '.join(parts)}"
+    for part in source.left_out:
+        yield f"Left out: {part}"
+    if len(source.title or "") > _MAX_TEXT:
+        yield f"The title is cut off after {_MAX_TEXT} characters"
+    if len(source.tags) > _MAX_TAGS:
+        yield f"Tags after the first {_MAX_TAGS} are left out"
+
+
+def to_text(routing: Mapping[str, Any] | None) -> str:
+    return json.dumps(routing, ensure_ascii=False, sort_keys=True)
+
+
+def changed_fields(before: str, after: str) -> list[str]:
+    size = _DIGEST_SIZE
+    return [
+        name
+        for number, name in enumerate(FIELDS)
+        if before[number * size : (number + 1) * size] != after[number * size : (number + 1) * size]
+    ]
+
+
+def apply_changes(link: Link, new: Link, names: Collection[str], now: datetime) -> Link:
+    """Return the link with those fields of `new` that changed at the source."""
+    own: dict[str, Any] = {name: getattr(new, name) for name in names if name in Link.__dataclass_fields__}
+    if "domain_id" in own:
+        own["hostname"] = new.hostname
+    return replace(link, **own, updated_at=now)
+
+
+def addresses_of(source: SourceLink) -> list[Address]:
+    return [*([source.address] if source.address else ()), *source.other_addresses]
+
+
+def other_addresses(source: SourceLink, *, ignores_case: bool) -> list[Address]:
+    """Return the addresses besides the first: further ones, and those in lower case if the source ignores case."""
+    addresses = addresses_of(source)
+    if ignores_case:
+        addresses += [Address(address.hostname, address.path.lower()) for address in addresses]
+    return [address for address in dict.fromkeys(addresses) if address != source.address and address.path]
+
+
+def _digest(link: Link, source: SourceLink) -> str:
+    values: Mapping[str, Any] = {
+        **{name: getattr(link, name) for name in FIELDS[:6]},
+        "addresses": sorted((address.hostname or "", address.path) for address in addresses_of(source)),
+        "clicks": source.clicks,
+        "routing": source.routing,
+    }
+    texts = (json.dumps(values[name], default=str, sort_keys=True).encode() for name in FIELDS)
+    return "".join(blake2b(text, digest_size=_DIGEST_SIZE // 2).hexdigest() for text in texts)
+
+
+def _utc(at: datetime) -> datetime:
+    """A time without a zone is UTC. The last hours of the year 9999 have no equivalent elsewhere."""
+    try:
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except OverflowError:
+        return at.replace(tzinfo=UTC)
+
+
+def _text(text: str) -> str:
+    return _UNREADABLE.sub(" ", text).strip()[:_MAX_TEXT].strip()
+
+
+def _tags(tags: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(tag for text in tags if (tag := _text(text))))[:_MAX_TAGS]

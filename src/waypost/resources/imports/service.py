@@ -1,0 +1,119 @@
+"""Starts, continues and reads imports. `Importer` runs one.
+
+A process holds the lease of the import that it runs, and there is one import per account at a time.
+"""
+
+import os
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from waypost import auth
+from waypost.kit.clock import timestamp
+from waypost.kit.errors import WaypostError
+from waypost.kit.ids import new_id
+from waypost.resources.imports import store
+from waypost.resources.imports.deps import Deps
+from waypost.resources.imports.model import Import, imports
+from waypost.resources.imports.report import Counts, Report, to_warnings
+
+
+class ImportRunning(WaypostError):
+    """Another import of this account is running. Wait until it has finished."""
+
+
+async def create(
+    deps: Deps, account_id: UUID, source: str, options: Mapping[str, Any], *, token: str | None = None
+) -> Import:
+    """Return the import to run: a new one, or an unfinished one of the same source and options, which continues.
+
+    `options`: JSON of everything that decides what is imported: `url`, `file` (a digest of its content), `domains`
+    (hostname here by hostname of the source), `clicks` (whether they are imported), `timezone`. `token`: is stored,
+    encrypted, for a job that runs the import later. Raises ImportRunning.
+    """
+    async with deps.db.write() as tx:
+        await auth.lock_account(tx, account_id)
+        unfinished = await store.find_unfinished(tx, account_id)
+        for other in unfinished:
+            if _is_running(deps, other):
+                raise ImportRunning(
+                    f"An import from {other.source} is running for this account since {timestamp(other.created_at)}."
+                    " Wait until it has finished."
+                )
+        same = (found for found in unfinished if found.source == source and found.options == dict(options))
+        import_ = next(same, None)
+        if import_ is None:
+            import_ = new_import(deps, account_id, source, options)
+            await store.add(tx, import_)
+        if token is not None:
+            await store.save_token(tx, import_.id, deps.key_ring.encrypt(imports.c.token, import_.id, token))
+    return import_
+
+
+def new_import(deps: Deps, account_id: UUID, source: str, options: Mapping[str, Any]) -> Import:
+    """Return an import that is not stored. A dry run needs no more."""
+    now = deps.clock()
+    return Import(
+        id=new_id(),
+        account_id=account_id,
+        source=source,
+        options=dict(options),
+        state="waiting",
+        cursor=None,
+        counts={},
+        warnings=[],
+        total=None,
+        error=None,
+        lease_until=None,
+        leased_by=None,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+async def get(deps: Deps, account_id: UUID, import_id: UUID) -> Import:
+    """Raises NotFound."""
+    async with deps.db.read() as tx:
+        return await store.find(tx, account_id, import_id)
+
+
+async def list_newest(deps: Deps, account_id: UUID, *, limit: int = 20) -> list[Import]:
+    async with deps.db.read() as tx:
+        return await store.list_newest(tx, account_id, limit=limit)
+
+
+async def get_token(deps: Deps, import_id: UUID) -> str | None:
+    """Return the token that `create` stored. It is deleted when the import has finished."""
+    async with deps.db.read() as tx:
+        token = await store.find_token(tx, import_id)
+    return None if token is None else deps.key_ring.decrypt(imports.c.token, import_id, token)
+
+
+async def get_report(deps: Deps, import_: Import) -> Report:
+    """Return the report of the import so far, with all refused rows."""
+    async with deps.db.read() as tx:
+        refused = await store.list_refusals(tx, import_.id)
+    return Report(import_.source, Counts(**import_.counts), import_.total, to_warnings(import_.warnings), refused)
+
+
+def lease_holder() -> str:
+    """Identify this process among all that ever run."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_start_time(os.getpid())}"
+
+
+def _is_running(deps: Deps, import_: Import) -> bool:
+    """Whether another process has the lease. One that was killed on this machine counts as ended at once."""
+    if import_.leased_by is None or import_.lease_until is None or import_.lease_until <= deps.clock():
+        return False
+    host, pid, started = import_.leased_by.rsplit(":", 2)
+    return host != socket.gethostname() or _start_time(int(pid)) == started
+
+
+def _start_time(pid: int) -> str:
+    """Return when the process started, in clock ticks since boot; "" if there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
+    except OSError:
+        return ""

@@ -1,0 +1,125 @@
+"""SQL of imports. An import is written by the process that has its lease, which every write checks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import insert, select, update
+
+from waypost.database import Ciphertext, Tx, bulk, upsert
+from waypost.kit.errors import NotFound
+from waypost.resources.imports.model import (
+    COLUMNS,
+    Import,
+    ImportState,
+    import_refusals,
+    imported_links,
+    imported_routing,
+    imports,
+)
+from waypost.resources.imports.source import RefusedRow
+
+LEASE = timedelta(seconds=60)
+_MAX_TEXT = 2_000
+"""Characters of a source id in the report."""
+
+
+async def add(tx: Tx, new: Import) -> None:
+    await tx.execute(insert(imports), asdict(new))
+
+
+async def save_token(tx: Tx, import_id: UUID, token: Ciphertext) -> None:
+    await tx.execute(update(imports).where(imports.c.id == import_id).values(token=token))
+
+
+async def find(tx: Tx, account_id: UUID, import_id: UUID) -> Import:
+    """Raises NotFound."""
+    query = select(*COLUMNS).where(imports.c.id == import_id, imports.c.account_id == account_id)
+    row = (await tx.execute(query)).one_or_none()
+    if row is None:
+        raise NotFound
+    return Import(*row)
+
+
+async def find_token(tx: Tx, import_id: UUID) -> Ciphertext | None:
+    token: Ciphertext | None = await tx.scalar(select(imports.c.token).where(imports.c.id == import_id))
+    return token
+
+
+async def list_newest(tx: Tx, account_id: UUID, *, limit: int) -> list[Import]:
+    query = select(*COLUMNS).where(imports.c.account_id == account_id)
+    order = imports.c.created_at.desc(), imports.c.id.desc()
+    return [Import(*row) for row in await tx.execute(query.order_by(*order).limit(limit))]
+
+
+async def find_unfinished(tx: Tx, account_id: UUID) -> list[Import]:
+    """Return the imports that run or can be continued, the newest first."""
+    query = select(*COLUMNS).where(imports.c.account_id == account_id, imports.c.state != "finished")
+    return [Import(*row) for row in await tx.execute(query.order_by(imports.c.created_at.desc()))]
+
+
+async def take_lease(tx: Tx, import_id: UUID, holder: str, now: datetime) -> None:
+    values = {"state": "running", "error": None, "leased_by": holder, "lease_until": now + LEASE, "updated_at": now}
+    await tx.execute(update(imports).where(imports.c.id == import_id).values(values))
+
+
+async def renew_lease(tx: Tx, import_id: UUID, holder: str, now: datetime) -> bool:
+    """Lock the import. Return False if another process has taken the lease."""
+    statement = update(imports).where(imports.c.id == import_id, imports.c.leased_by == holder)
+    return (await tx.execute(statement.values(lease_until=now + LEASE))).rowcount == 1
+
+
+async def save(tx: Tx, import_id: UUID, now: datetime, values: Mapping[str, Any]) -> None:
+    await tx.execute(update(imports).where(imports.c.id == import_id).values(**values, updated_at=now))
+
+
+async def release(tx: Tx, import_id: UUID, holder: str, now: datetime, state: ImportState, error: str | None) -> None:
+    values = {"state": state, "error": error, "lease_until": None, "leased_by": None, "updated_at": now}
+    if state == "finished":
+        values["token"] = None
+    await tx.execute(update(imports).where(imports.c.id == import_id, imports.c.leased_by == holder).values(values))
+
+
+async def add_refusals(tx: Tx, import_id: UUID, first: int, rows: Sequence[RefusedRow]) -> None:
+    """`first`: how many there were before."""
+    if rows:
+        values = [
+            {
+                "import_id": import_id,
+                "number": first + number,
+                "source_id": row.source_id[:_MAX_TEXT].replace("\0", " "),  # PostgreSQL has no text with NUL
+                "reason": row.reason,
+            }
+            for number, row in enumerate(rows)
+        ]
+        await tx.execute(insert(import_refusals), values)
+
+
+async def list_refusals(tx: Tx, import_id: UUID, *, after: int = -1, limit: int | None = None) -> list[RefusedRow]:
+    own = import_refusals.c
+    query = select(own.source_id, own.reason).where(own.import_id == import_id, own.number > after)
+    return [RefusedRow(*row) for row in await tx.execute(query.order_by(own.number).limit(limit))]
+
+
+async def find_links(tx: Tx, account_id: UUID, keys: Sequence[UUID]) -> dict[UUID, tuple[UUID, str]]:
+    """Return (link, digest) of those keys that were imported before."""
+    rows = await bulk.find(tx, imported_links, [(account_id.bytes, key.bytes) for key in keys])
+    return {UUID(bytes=key): (UUID(bytes=link), digest) for _, key, link, digest in rows}
+
+
+async def save_links(tx: Tx, account_id: UUID, rows: Mapping[UUID, tuple[UUID, str]]) -> None:
+    """`rows`: (link, digest) by key."""
+    values = [(account_id.bytes, key.bytes, link.bytes, digest) for key, (link, digest) in sorted(rows.items())]
+    replace = "ON CONFLICT (account_id, key) DO UPDATE SET link_id = excluded.link_id, digest = excluded.digest"
+    await bulk.insert(tx, imported_links, values, on_conflict=replace)
+
+
+async def save_routing(tx: Tx, account_id: UUID, routing: Mapping[UUID, Ciphertext]) -> None:
+    """Replace the routing of links."""
+    for link_id, ciphertext in routing.items():
+        statement = upsert(tx, imported_routing).values(link_id=link_id, account_id=account_id, routing=ciphertext)
+        await tx.execute(
+            statement.on_conflict_do_update(index_elements=["link_id"], set_={"routing": statement.excluded.routing})
+        )

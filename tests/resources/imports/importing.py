@@ -1,0 +1,92 @@
+"""Runs imports for tests: from links in memory, or from a file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar
+
+from people import BASE_URL, FakeClock, Person
+
+from waypost.database import Database, KeyRing
+from waypost.kit.reserved import RESERVED
+from waypost.outbound import DestinationChecker, Outbound, UrlSafety
+from waypost.resources.imports import service
+from waypost.resources.imports.deps import Deps
+from waypost.resources.imports.importer import Importer
+from waypost.resources.imports.report import Report
+from waypost.resources.imports.source import Address, LinkPage, Source, SourceLink, SourceOptions
+from waypost.resources.imports.sources.csv import open_source
+
+SHARED = "go.test"
+KEYS = KeyRing(["a key"])
+THEN = datetime(2020, 2, 3, 4, 5, 6, tzinfo=UTC)
+
+
+def link(source_id: str, path: str | None = None, hostname: str | None = "old.example", **fields: Any) -> SourceLink:
+    """A link whose path is its id, unless another one is given."""
+    address = Address(hostname, source_id if path is None else path)
+    return SourceLink(source_id, address, **({"destination_url": f"https://example.com/{source_id}"} | fields))
+
+
+@dataclass
+class Pages:
+    """A source with these pages. `cursor`s are their numbers."""
+
+    pages: Sequence[Sequence[SourceLink]]
+    ignores_case: bool = False
+    asked: list[str | None] = field(default_factory=list)
+    name: ClassVar[str] = "dub"
+
+    async def check(self) -> None:
+        pass
+
+    async def link_page(self, cursor: str | None) -> LinkPage:
+        self.asked.append(cursor)
+        number = int(cursor or 0)
+        is_last = number + 1 == len(self.pages)
+        return LinkPage(self.pages[number], None if is_last else str(number + 1))
+
+
+def new_deps(db: Database, clock: FakeClock | None = None, changes: list[str] | None = None) -> Deps:
+    return Deps(
+        db=db,
+        key_ring=KEYS,
+        invalidate_routes=([] if changes is None else changes).extend,
+        check_ip=DestinationChecker(Outbound(), UrlSafety()).check_ip,
+        shared_domain=SHARED,
+        base_url=BASE_URL,
+        reserved=RESERVED,
+        clock=clock or FakeClock(),
+    )
+
+
+async def run(deps: Deps, who: Person, source: Source, *, is_dry_run: bool = False, **options: Any) -> Report:
+    """`options`: `domains` and `clicks`, as `service.create` takes them."""
+    if is_dry_run:
+        import_ = service.new_import(deps, who.account_id, source.name, options)
+    else:
+        import_ = await service.create(deps, who.account_id, source.name, options)
+    importer = Importer(deps, source, import_, service.lease_holder(), is_dry_run=is_dry_run)
+    await importer.start()
+    error = None
+    try:
+        while await importer.step():
+            pass
+    except Exception as caught:
+        error = caught
+        raise
+    finally:
+        await importer.stop(error)
+    if is_dry_run:
+        return importer.dry_report
+    return await service.get_report(deps, await service.get(deps, who.account_id, import_.id))
+
+
+def csv_source(file: Path, content: str | bytes, **options: Any) -> Source:
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    async def never(_seconds: float, _reason: str) -> None:
+        raise AssertionError
+
+    return open_source(SourceOptions(file=file, **options), Outbound(), never)

@@ -1,0 +1,296 @@
+"""Imports of links: where each goes, what a second run changes, and what is refused."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from domains import count, domain
+from people import START, FakeClock, Person, new_person
+from resources.imports.importing import SHARED, THEN, Pages, link, new_deps, run
+from sqlalchemy import func, select
+
+from waypost.database import Database, metadata
+from waypost.resources import aliases, links
+from waypost.resources.imports import service
+from waypost.resources.imports.importer import Importer, LeaseLost
+from waypost.resources.imports.model import imported_routing
+from waypost.resources.imports.service import ImportRunning
+from waypost.resources.imports.source import Address, SourceError
+from waypost.resources.links import Link
+from waypost.resources.links import store as link_store
+from waypost.resources.links.model import COLUMNS, NOT_DELETED, imported_clicks
+from waypost.resources.links.model import links as link_rows
+
+
+@pytest.fixture
+async def alice(db: Database) -> Person:
+    return await new_person(db, "alice")
+
+
+async def stored(db: Database) -> dict[str, Link]:
+    """The links by destination, without the host."""
+    async with db.read() as tx:
+        found = [Link(*row) for row in await tx.execute(select(*COLUMNS).where(NOT_DELETED))]
+    return {link.destination_url.removeprefix("https://example.com/"): link for link in found}
+
+
+async def alias_paths(db: Database, link_id: UUID) -> list[tuple[str, str]]:
+    async with db.read() as tx:
+        found = (await aliases.find_of_links(tx, [link_id])).get(link_id, [])
+    return sorted((alias.hostname, alias.path) for alias in found)
+
+
+async def row_counts(db: Database) -> dict[str, int]:
+    async with db.read() as tx:
+        return {
+            table.name: await tx.scalar(select(func.count()).select_from(table)) or 0
+            for table in metadata.sorted_tables
+            if table.name not in {"route_changes", "link_images"}
+        }
+
+
+async def test_imports_links_with_their_times_on_a_mapped_domain(db: Database, alice: Person) -> None:
+    own = await domain(db, alice.account_id, "go.acme.example")
+    changes: list[str] = []
+    source = Pages(
+        [
+            [link("a", title="A title", tags=["x", "y", "x"], created_at=THEN)],
+            [link("b", is_enabled=False, expires_at=THEN), link("c", hostname="OLD.example")],
+        ]
+    )
+    report = await run(new_deps(db, changes=changes), alice, source, domains={"old.example": "go.acme.example"})
+    assert report.to_json() == {
+        "source": "dub",
+        "links": {"found": 3, "created": 3, "updated": 0, "unchanged": 0, "refused": 0},
+        "aliases": 0,
+        "clicks": 0,
+        "warnings": [],
+        "refused": [],
+    }
+    found = await stored(db)
+    assert (found["a"].slug, found["a"].hostname, found["a"].title) == ("a", "go.acme.example", "A title")
+    assert (found["a"].tags, found["a"].created_at, found["a"].updated_at) == (["x", "y"], THEN, START)
+    assert (found["b"].is_enabled, found["b"].expires_at, found["c"].domain_id) == (False, THEN, own)
+    assert await count(db, own) == 3
+    assert changes == ["a", "b", "c"]
+    async with db.read() as tx:
+        names = await links.find_names(tx, [found["a"].id], shared_domain=SHARED)
+    assert names[found["a"].id] == ("go.acme.example/a", "A title")
+
+
+async def test_a_second_run_changes_only_what_changed_at_the_source(db: Database, alice: Person) -> None:
+    deps = new_deps(db)
+    first, second = link("a", title="One", tags=["x"]), link("b")
+    await run(deps, alice, Pages([[first, second]]))
+    before = (await stored(db))["a"]
+    async with db.write() as tx:
+        await link_store.save(tx, before, replace(before, title="Edited here"))
+    again = await run(deps, alice, Pages([[replace(first, tags=["x", "y"]), second]]))
+    assert (again.counts.updated, again.counts.unchanged, again.counts.created) == (1, 1, 0)
+    after = (await stored(db))["a"]
+    assert (after.title, after.tags, after.slug) == ("Edited here", ["x", "y"], "a")
+    rows = await row_counts(db)
+    unchanged = await run(deps, alice, Pages([[replace(first, tags=["x", "y"]), second]]))
+    assert (unchanged.counts.updated, unchanged.counts.unchanged) == (0, 2)
+    assert await row_counts(db) == rows | {"imports": rows["imports"] + 1}
+
+
+async def test_creates_a_link_again_that_was_deleted_here(db: Database, alice: Person) -> None:
+    deps, source = new_deps(db), [[link("a")]]
+    await run(deps, alice, Pages(source))
+    gone = (await stored(db))["a"]
+    async with db.write() as tx:
+        await link_store.mark_deleted(tx, gone, START)
+    report = await run(deps, alice, Pages(source))
+    assert report.counts.created == 1
+    found = (await stored(db))["a"]
+    assert (found.slug, found.id != gone.id) == ("a", True)
+
+
+async def test_a_slug_that_cannot_be_used_becomes_an_alias(db: Database, alice: Person) -> None:
+    bob = await new_person(db, "bob")
+    deps = new_deps(db)
+    await run(deps, bob, Pages([[link("taken")]]))
+    await domain(db, alice.account_id, "go.acme.example")
+    paths = ["taken", "a/b", "v1.2", "🎉", "login", "Grüße"]
+    source = Pages([[link(str(number), path) for number, path in enumerate(paths)]])
+    report = await run(deps, alice, source, domains={"old.example": "go.acme.example"})
+    assert (report.counts.created, report.counts.aliases, report.warnings) == (6, 6, [])
+    found = await stored(db)
+    for number, path in enumerate(paths):
+        mine = found[str(number)]
+        assert mine.slug not in {path, ""}
+        assert await alias_paths(db, mine.id) == [("go.acme.example", path)]
+    async with db.read() as tx:
+        text = await tx.scalar(select(link_rows.c.search_text).where(link_rows.c.id == found["5"].id))
+    assert text is not None
+    assert text.endswith("\ngrüsse")
+
+
+async def test_further_and_lower_case_addresses_become_aliases(db: Database, alice: Person) -> None:
+    await domain(db, alice.account_id, "go.acme.example")
+    others = [Address("old.example", "second"), Address("elsewhere.example", "third")]
+    source = Pages([[link("Sale", other_addresses=others)]], ignores_case=True)
+    report = await run(new_deps(db), alice, source, domains={"old.example": "go.acme.example"})
+    mine = (await stored(db))["Sale"]
+    assert mine.slug == "Sale"
+    assert await alias_paths(db, mine.id) == [("go.acme.example", "sale"), ("go.acme.example", "second")]
+    assert report.counts.aliases == 2
+    assert any("elsewhere.example" in warning for warning in report.warnings)
+    assert (await run(new_deps(db), alice, source, domains={"old.example": "go.acme.example"})).counts.aliases == 0
+
+
+async def test_links_of_other_domains_go_to_the_shared_domain_and_move_later(db: Database, alice: Person) -> None:
+    deps, source = new_deps(db), [[link("a"), link("b/c")]]
+    report = await run(deps, alice, Pages(source), domains={"old.example": "not.registered.example"})
+    assert report.counts.created == 2
+    assert "not.registered.example is not a domain of this account" in report.warnings[0]
+    assert (await stored(db))["a"].hostname is None
+    own = await domain(db, alice.account_id, "not.registered.example", is_served=False)
+    report = await run(deps, alice, Pages(source), domains={"old.example": "not.registered.example"})
+    assert (report.counts.updated, report.counts.aliases) == (2, 1)
+    assert "is not verified yet" in report.warnings[0]
+    found = await stored(db)
+    assert (found["a"].slug, found["a"].domain_id, await count(db, own)) == ("a", own, 2)
+    assert await alias_paths(db, found["b/c"].id) == [("not.registered.example", "b/c")]
+
+
+async def test_refuses_what_cannot_become_a_link(db: Database, alice: Person) -> None:
+    await domain(db, alice.account_id, "go.acme.example")
+    bad = {
+        "private": {"destination_url": "http://192.168.1.1/"},
+        "metadata": {"destination_url": "http://169.254.169.254/latest"},
+        "script": {"destination_url": "javascript:alert(1)"},
+        "blank": {"destination_url": "  "},
+        "formula": {"destination_url": '=HYPERLINK("https://example.com")'},
+        "long": {"destination_url": f"https://example.com/{'x' * 2048}"},
+        "loop": {"destination_url": f"https://{SHARED}/a"},
+        "own": {"destination_url": "https://go.acme.example/a"},
+        "slug": {"path": "x" * 2000},
+        "control": {"path": "a\x00b"},
+    }
+    source = Pages([[link(name, **fields) for name, fields in bad.items()] + [link("good")]])
+    report = await run(new_deps(db), alice, source)
+    assert {row.source_id for row in report.refused} == bad.keys()
+    assert all(row.reason.endswith(".") for row in report.refused)
+    assert (report.counts.found, report.counts.created, report.counts.refused) == (11, 1, 10)
+    assert await stored(db) != {}
+
+
+async def test_keeps_odd_texts_and_times(db: Database, alice: Person) -> None:
+    end = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+    odd: dict[str, Any] = {"title": "a\x00b\u202ec\nd" + "x" * 300, "tags": ["", " t\t", "y" * 300]}
+    source = Pages([[link("a", created_at=end, expires_at=end, **odd), link("b", title="\x07")]])
+    await run(new_deps(db), alice, source)
+    found = await stored(db)
+    assert found["a"].title.startswith("a b c dxxx")
+    assert (len(found["a"].title), found["a"].tags) == (255, ["t", "y" * 255])
+    assert (found["a"].created_at, found["a"].expires_at, found["b"].title) == (START, end, "Untitled")
+
+
+async def test_an_address_that_leads_elsewhere_here_is_refused(db: Database, alice: Person) -> None:
+    await domain(db, alice.account_id, "go.acme.example")
+    mapping = {"old.example": "go.acme.example", "older.example": "go.acme.example"}
+    deps = new_deps(db)
+    await run(deps, alice, Pages([[link("a"), link("x/y")]]), domains=mapping)
+    others = [link("1", "a", "older.example"), link("2", "x/y", "older.example"), link("3", "n/m"), link("4", "n/m")]
+    report = await run(deps, alice, Pages([others]), domains=mapping)
+    assert [row.source_id for row in report.refused] == ["1", "2", "4"]
+    assert report.counts.created == 1
+
+
+async def test_leaves_out_roots_and_repeated_links(db: Database, alice: Person) -> None:
+    source = Pages([[link("a"), link("root", "")], [link("a"), link("b")]])
+    report = await run(new_deps(db), alice, source)
+    assert (report.counts.found, report.counts.created, len(await stored(db))) == (2, 2, 2)
+    assert any("root" in warning for warning in report.warnings)
+
+
+async def test_an_endless_list_is_an_error(db: Database, alice: Person) -> None:
+    source = Pages([[link("a")]] * 100)
+    with pytest.raises(SourceError, match="no end"):
+        await run(new_deps(db), alice, source)
+    assert len(source.asked) < 10
+
+
+async def test_protected_links_are_switched_off_and_routing_is_kept_encrypted(db: Database, alice: Person) -> None:
+    routing = {"password": "secret", "click_limit": 3}
+    source = Pages([[link("a", has_unreadable_password=True), link("b", routing=routing, clicks=12), link("c")]])
+    report = await run(new_deps(db), alice, source)
+    found = await stored(db)
+    assert {name: link.is_enabled for name, link in found.items()} == {"a": False, "b": False, "c": True}
+    assert report.warnings[1:] == [
+        "The password cannot be read: the link is switched off (a)",
+        "Passwords are not imported yet: the link is switched off (b)",
+        "Not imported yet: click_limit (b)",
+    ]
+    async with db.read() as tx:
+        kept = (await tx.execute(select(imported_routing.c.link_id, imported_routing.c.routing))).one()
+        totals = (await tx.execute(select(imported_clicks.c.link_id, imported_clicks.c.clicks))).all()
+    assert kept.link_id == found["b"].id
+    assert b"secret" not in kept.routing
+    assert [tuple(row) for row in totals] == [(found["b"].id, 12)]
+
+
+async def test_a_dry_run_reports_the_same_and_writes_nothing(db: Database, alice: Person) -> None:
+    await domain(db, alice.account_id, "go.acme.example")
+    before = await row_counts(db)
+    pages = [[link("a"), link("x/y"), link("bad", destination_url="ftp://example.com")], [link("b")]]
+    options = {"domains": {"old.example": "go.acme.example"}}
+    changes: list[str] = []
+    dry = await run(new_deps(db, changes=changes), alice, Pages(pages), is_dry_run=True, **options)
+    assert (await row_counts(db), changes) == (before, [])
+    real = await run(new_deps(db), alice, Pages(pages), **options)
+    assert dry.to_json() == real.to_json()
+
+
+async def test_continues_after_the_last_stored_page(db: Database, alice: Person) -> None:
+    deps = new_deps(db)
+    source = Pages([[link("a")], [link("b")], [link("bad", destination_url="x"), link("c")]])
+    import_ = await service.create(deps, alice.account_id, "dub", {})
+    killed = Importer(deps, source, import_, "elsewhere:1:1")
+    await killed.start()
+    assert await killed.step()
+    clock = FakeClock(START + timedelta(minutes=2))  # the lease has run out
+    report = await run(new_deps(db, clock), alice, source)
+    assert source.asked == [None, "1", "2"]
+    assert (report.counts.found, report.counts.created, report.counts.refused) == (4, 3, 1)
+    with pytest.raises(LeaseLost):
+        await killed.step()
+    assert len(await service.list_newest(deps, alice.account_id)) == 1
+
+
+async def test_a_second_import_at_once_is_refused(db: Database, alice: Person) -> None:
+    deps = new_deps(db)
+    first = await service.create(deps, alice.account_id, "dub", {})
+    running = Importer(deps, Pages([[link("a")], [link("b")]]), first, service.lease_holder())
+    await running.start()
+    with pytest.raises(ImportRunning, match="An import from dub is running"):
+        await service.create(deps, alice.account_id, "csv", {})
+    assert await running.step()
+    await running.stop(SourceError("The quota is used up."))
+    stopped = await service.get(deps, alice.account_id, first.id)
+    assert (stopped.state, stopped.error, stopped.cursor) == (
+        "stopped",
+        "The quota is used up.",
+        {"phase": "links", "at": "1"},
+    )
+    await service.create(deps, alice.account_id, "csv", {})
+
+
+async def test_a_killed_process_of_this_machine_gives_its_lease_back(db: Database, alice: Person) -> None:
+    deps = new_deps(db)
+    first = await service.create(deps, alice.account_id, "dub", {})
+    host, _, _ = service.lease_holder().rsplit(":", 2)
+    await Importer(deps, Pages([[]]), first, f"{host}:4194305:1").start()  # no process has such an id
+    assert (await service.create(deps, alice.account_id, "dub", {})).id == first.id
+
+
+async def test_stores_the_token_encrypted_until_the_end(db: Database, alice: Person) -> None:
+    deps = new_deps(db)
+    import_ = await service.create(deps, alice.account_id, "dub", {}, token="secret")
+    assert await service.get_token(deps, import_.id) == "secret"
+    await run(deps, alice, Pages([[link("a")]]))
+    assert await service.get_token(deps, import_.id) is None

@@ -1,0 +1,50 @@
+"""`waypost import`: options, report and exit codes, as an operator or a script runs it."""
+
+from pathlib import Path
+
+import pytest
+from test_cli import Waypost, waypost
+
+__all__ = ["waypost"]
+
+CSV = "Destination URL,Short link,Title\nhttps://example.com/1,old.example/a,One\nftp://example.com,old.example/b,\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path, waypost: Waypost) -> str:
+    waypost("account", "create", "alice@example.com", "--plan", "lifetime")
+    path = tmp_path / "links.csv"
+    path.write_text(CSV)
+    return str(path)
+
+
+def test_imports_a_csv_file_and_reports_it(waypost: Waypost, file: str) -> None:
+    arguments = "import", "csv", "--account", "alice@example.com", "--file", file
+    dry = waypost.json(*arguments, "--dry-run")
+    report = waypost.json(*arguments)
+    assert dry == report
+    assert report["links"] == {"found": 2, "created": 1, "updated": 0, "unchanged": 0, "refused": 1}
+    assert (report["source"], report["aliases"], report["clicks"]) == ("csv", 0, 0)
+    assert [row["source_id"] for row in report["refused"]] == ["old.example/b"]
+    assert waypost.json(*arguments)["links"]["unchanged"] == 1
+    shown = waypost(*arguments).stdout
+    assert shown.startswith("Links: 2 found, 0 created, 0 updated, 1 unchanged, 1 refused.\n")
+    assert "Refused: old.example/b: The URL must start with http:// or https://.\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--account", "nobody@example.com"], 1, "There is no account nobody@example.com"),
+        (["--domain", "old.example"], 2, "--domain: old.example is not of the form FROM=TO"),
+        (["--timezone", "Mars/One"], 2, "--timezone: Mars/One is not a time zone"),
+        (["--token-file", "missing"], 2, "--token-file: missing cannot be read: No such file or directory."),
+        (["--file", "missing"], 2, "--file: missing cannot be read: No such file or directory."),
+    ],
+)
+def test_says_what_is_wrong(waypost: Waypost, file: str, options: list[str], code: int, message: str) -> None:
+    arguments = ["--account", "alice@example.com", "--file", file]
+    for name in options[::2]:
+        if name in arguments:
+            del arguments[arguments.index(name) : arguments.index(name) + 2]
+    assert message in waypost("import", "csv", *arguments, *options, code=code).stderr
