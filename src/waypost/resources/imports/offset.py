@@ -1,14 +1,9 @@
 """Reads lists by offset or page number, although links are created and deleted in them meanwhile."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from waypost.resources.imports.json_fields import BadField, Row, integer
-from waypost.resources.imports.source import UnexpectedAnswer
-
-MAX_REPEATED = 20
-"""Equal pages in a row. Some sources send a page twice; equal clicks of the same second may fill several."""
+from waypost.resources.imports.json_fields import BadField, integer
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +31,6 @@ class Offset:
     def deleted_since(self, total: int | None) -> int:
         """Return how many rows fewer there are now."""
         return max(0, self.total - total) if self.total is not None and total is not None else 0
-
-
-class RepeatedPages:
-    """Notices a list that never ends, because every page is the same."""
-
-    def __init__(self) -> None:
-        self._last: Sequence[Row] = ()
-        self._count = 0
-
-    def check(self, found: Sequence[Row]) -> None:
-        """Raises UnexpectedAnswer."""
-        self._count = self._count + 1 if found and found == self._last else 0
-        self._last = found
-        if self._count == MAX_REPEATED:
-            raise UnexpectedAnswer("The source sends the same page again and again. Try again later.")
 
 
 def total(answer: Any, name: str) -> int | None:

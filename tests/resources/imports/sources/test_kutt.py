@@ -11,7 +11,6 @@ from waypost.resources.imports.source import (
     SourceError,
     SourceLink,
     SourceOptions,
-    UnexpectedAnswer,
     WrongToken,
 )
 from waypost.resources.imports.sources import open_source
@@ -95,13 +94,6 @@ async def test_refuses_rows_that_are_no_links() -> None:
         "expire_in is not a time: 'soon'.",
         "target is missing.",
     ]
-
-
-async def test_stops_an_endless_list() -> None:
-    kutt = Kutt(*map(kutt_link, range(60)))
-    kutt.is_endless = True
-    with source_of("kutt", kutt) as source, pytest.raises(UnexpectedAnswer, match="again and again"):
-        await read_pages(source)
 
 
 async def test_refuses_a_wrong_key_before_the_first_link() -> None:

@@ -4,7 +4,7 @@ from typing import Any, cast
 import pytest
 from resources.imports.servers.scripted import SERVER_ERROR
 from resources.imports.servers.shlink import HOST, Shlink, short_url, visit
-from resources.imports.sources.reading import Waits, read_links, read_pages, source_of
+from resources.imports.sources.reading import Waits, read_links, source_of
 
 from waypost.resources.imports.source import (
     Address,
@@ -94,7 +94,7 @@ async def test_a_limit_that_is_used_up_disables_the_link() -> None:
     with source_of("shlink", Shlink(short_url(1, meta=meta, visitsSummary={"total": 3}))) as source:
         (link,) = await read_links(source)
     assert not link.is_enabled
-    assert link.left_out == ["more visits than its limit, which is used up"]
+    assert link.left_out == ["visits beyond the limit, which is used up: the link is disabled"]
 
 
 async def test_device_urls_of_older_versions_become_rules() -> None:
@@ -204,11 +204,12 @@ async def test_reads_each_visit_once_although_others_are_made_meanwhile(
     assert sorted(click.at for click in clicks) == [START + timedelta(seconds=number) for number in range(95)]
 
 
-async def test_stops_an_endless_list() -> None:
-    shlink = Shlink(*map(short_url, range(150)))
+async def test_stops_an_endless_list_of_visits() -> None:
+    shlink = Shlink(short_url(1))
+    shlink.visits[None, "page1"] = _visits(3)
     shlink.is_endless = True
     with source_of("shlink", shlink) as source, pytest.raises(UnexpectedAnswer, match="again and again"):
-        await read_pages(source)
+        await _read_clicks(source, f"{HOST}//page1")
 
 
 async def test_refuses_rows_that_are_no_links() -> None:

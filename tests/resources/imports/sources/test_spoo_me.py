@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 from resources.imports.servers.spoo_me import SpooMe, spoo_me_link
-from resources.imports.sources.reading import read_links, read_pages, source_of
+from resources.imports.sources.reading import read_links, source_of
 
-from waypost.resources.imports.source import Address, SourceLink, UnexpectedAnswer, WrongToken
+from waypost.resources.imports.source import Address, SourceLink, WrongToken
 
 
 async def test_reads_all_fields() -> None:
@@ -110,13 +110,6 @@ async def test_refuses_rows_that_are_no_links() -> None:
         "ab_variants is not a list of objects.",
         "alias is missing.",
     ]
-
-
-async def test_stops_an_endless_list() -> None:
-    spoo_me = SpooMe(*map(spoo_me_link, range(150)))
-    spoo_me.is_endless = True
-    with source_of("spoo-me", spoo_me) as source, pytest.raises(UnexpectedAnswer, match="again and again"):
-        await read_pages(source)
 
 
 async def test_refuses_a_wrong_key_before_the_first_link() -> None:

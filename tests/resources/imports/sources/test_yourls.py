@@ -15,7 +15,6 @@ from waypost.resources.imports.source import (
     SourceError,
     SourceLink,
     SourceOptions,
-    UnexpectedAnswer,
     WrongToken,
 )
 from waypost.resources.imports.sources import open_source
@@ -110,13 +109,6 @@ async def test_reads_all_pages_although_links_are_created_and_deleted_meanwhile(
 async def test_reads_an_installation_without_links() -> None:
     with source_of("yourls", Yourls(), token=SIGNATURE) as source:
         assert await read_links(source) == []
-
-
-async def test_stops_an_endless_list() -> None:
-    yourls = Yourls(*map(yourls_link, range(10)))
-    yourls.is_endless = True
-    with source_of("yourls", yourls, token=SIGNATURE) as source, pytest.raises(UnexpectedAnswer, match="again and"):
-        await read_pages(source)
 
 
 @pytest.mark.parametrize("status", [200, 403])

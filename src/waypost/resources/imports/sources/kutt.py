@@ -5,7 +5,7 @@ from typing import Any
 from waypost.outbound import Outbound
 from waypost.resources.imports.client import SourceClient, Wait
 from waypost.resources.imports.json_fields import Row, integer, read_links, required_text, rows, text, time
-from waypost.resources.imports.offset import Offset, RepeatedPages, total
+from waypost.resources.imports.offset import Offset, total
 from waypost.resources.imports.short_urls import address_of, hostname_of
 from waypost.resources.imports.source import Address, LinkPage, SourceLink, SourceOptions
 
@@ -25,7 +25,6 @@ class Kutt:
     def __init__(self, outbound: Outbound, token: str, wait: Wait, origin: str) -> None:
         self._client = SourceClient(outbound, origin, headers={"X-API-KEY": token}, wait=wait)
         self._hostname = hostname_of(origin)
-        self._repeated = RepeatedPages()
 
     async def check(self) -> None:
         rows(await self._list(0, 1), "data")
@@ -38,7 +37,6 @@ class Kutt:
             at = Offset(max(0, at.start - deleted), count)
             answer = await self._list(at.start, PAGE)
         found = rows(answer, "data")
-        self._repeated.check(found)
         links, refused = read_links(found, "id", self._link)
         following = Offset(at.start + min(len(found), PAGE), count)
         is_last = not found or (count is not None and following.start >= count)

@@ -20,7 +20,7 @@ from waypost.resources.imports.json_fields import (
     text,
     time,
 )
-from waypost.resources.imports.offset import Offset, RepeatedPages, total
+from waypost.resources.imports.offset import Offset, total
 from waypost.resources.imports.short_urls import address_of, hostname_of
 from waypost.resources.imports.source import (
     Address,
@@ -30,10 +30,13 @@ from waypost.resources.imports.source import (
     SourceClick,
     SourceLink,
     SourceOptions,
+    UnexpectedAnswer,
 )
 
 LINKS, VISITS = 100, 2000
 """Rows of a page."""
+MAX_REPEATED = 20
+"""Pages in a row. Some thousand equal visits in one second are possible."""
 AT_ONCE = 4
 """Requests for redirect rules, one for each link."""
 DEVICES = {
@@ -61,7 +64,9 @@ class Shlink:
     def __init__(self, outbound: Outbound, token: str, wait: Wait, origin: str) -> None:
         self._client = SourceClient(outbound, origin, headers={"X-Api-Key": token}, wait=wait)
         self._hostname = hostname_of(origin)
-        self._repeated = RepeatedPages()
+        self._visits: list[Row] = []
+        self._repeated = 0
+        """How often in a row the last page of visits was sent."""
         self._has_rules = True
         """Whether this version of Shlink knows redirect rules, as far as is known."""
 
@@ -77,7 +82,6 @@ class Shlink:
             at = Offset(max(1, at.start - -(-deleted // LINKS)), count)
             answer = await self._list(at.start, LINKS)
         found = rows(answer, "shortUrls", "data")
-        self._repeated.check(found)
         links, refused = read_links(await self._with_rules(found), "shortCode", self._link)
         is_last = not found or at.start >= (total(pagination, "pagesCount") or 0)
         return LinkPage(links, None if is_last else str(Offset(at.start + 1, count)), refused, total=count)
@@ -92,7 +96,7 @@ class Shlink:
         except NotThere:  # deleted meanwhile
             return ClickPage([], None)
         found = rows(answer, "visits", "data")
-        self._repeated.check(found)
+        self._check_end(found)
         pagination = _pagination(answer, "visits")
         count = total(pagination, "totalItems") or 0
         newer += max(0, count - known) if cursor else 0
@@ -100,6 +104,12 @@ class Shlink:
         is_last = not found or page >= (total(pagination, "pagesCount") or 0)
         following = f"{page + 1} {max(0, newer - len(found))} {count}"
         return ClickPage(clicks, None if is_last else following)
+
+    def _check_end(self, found: list[Row]) -> None:
+        self._repeated = self._repeated + 1 if found and found == self._visits else 0
+        self._visits = found
+        if self._repeated == MAX_REPEATED:
+            raise UnexpectedAnswer("Shlink sends the same visits again and again. Their list has no end.")
 
     async def _list(self, page: int, size: int) -> Any:
         return await self._client.get(
@@ -141,6 +151,8 @@ class Shlink:
         clicks = integer(visits, "total") if visits else integer(row, "visitsCount")
         is_used_up = limit is not None and (clicks or 0) >= limit
         rules, left_out = _rules(row)
+        if is_used_up:
+            left_out.append("visits beyond the limit, which is used up: the link is disabled")
         address = self._address(row)
         return SourceLink(
             _source_id(row, address),
@@ -155,7 +167,10 @@ class Shlink:
             routing=routing_data.routing(
                 rules=[*_device_rules(row), *rules], starts_at=time(meta, "validSince"), click_limit=limit
             ),
-            left_out=[*left_out, *(["more visits than its limit, which is used up"] if is_used_up else [])],
+            left_out=[
+                *left_out,
+                *(["visits beyond the limit, which is used up: the link is disabled"] if is_used_up else []),
+            ],
         )
 
     def _address(self, row: Row) -> Address:

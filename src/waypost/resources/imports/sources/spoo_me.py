@@ -18,7 +18,7 @@ from waypost.resources.imports.json_fields import (
     text,
     time,
 )
-from waypost.resources.imports.offset import Offset, RepeatedPages, total
+from waypost.resources.imports.offset import Offset, total
 from waypost.resources.imports.short_urls import hostname_of
 from waypost.resources.imports.source import Address, LinkPage, SourceLink, SourceOptions
 
@@ -39,7 +39,6 @@ class SpooMe:
     def __init__(self, outbound: Outbound, token: str, wait: Wait, origin: str = ORIGIN) -> None:
         self._client = SourceClient(outbound, origin, headers={"Authorization": f"Bearer {token}"}, wait=wait)
         self._hostname = hostname_of(origin)
-        self._repeated = RepeatedPages()
 
     async def check(self) -> None:
         rows(await self._list(1, 1), "items")
@@ -52,7 +51,6 @@ class SpooMe:
             at = Offset(max(1, at.start - -(-deleted // PAGE)), count)
             answer = await self._list(at.start, PAGE)
         found = rows(answer, "items")
-        self._repeated.check(found)
         links, refused = read_links(found, "id", self._link)
         has_next = bool(answer.get("hasNext")) and bool(found)
         return LinkPage(links, str(Offset(at.start + 1, count)) if has_next else None, refused, total=count)

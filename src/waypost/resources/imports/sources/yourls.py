@@ -19,7 +19,7 @@ from waypost.resources.imports.json_fields import (
     rows,
     text,
 )
-from waypost.resources.imports.offset import Offset, RepeatedPages, total
+from waypost.resources.imports.offset import Offset, total
 from waypost.resources.imports.short_urls import address_of
 from waypost.resources.imports.source import (
     Address,
@@ -59,7 +59,6 @@ class Yourls:
         self._client = SourceClient(outbound, origin, headers={}, wait=wait)
         self._base = urlsplit(origin).path.strip("/")
         self._timezone = timezone
-        self._repeated = RepeatedPages()
 
     async def check(self) -> None:
         await self._list(0, 1)
@@ -70,7 +69,6 @@ class Yourls:
         if deleted := at.deleted_since(count):
             at = Offset(max(0, at.start - deleted), count)
             found, count = await self._list(at.start, PAGE)
-        self._repeated.check(found)
         links, refused = read_links(found, "shorturl", self._link)
         following = Offset(at.start + min(len(found), PAGE), count)
         is_last = not found or (count is not None and following.start >= count)
