@@ -167,10 +167,7 @@ class Shlink:
             routing=routing_data.routing(
                 rules=[*_device_rules(row), *rules], starts_at=time(meta, "validSince"), click_limit=limit
             ),
-            left_out=[
-                *left_out,
-                *(["visits beyond the limit, which is used up: the link is disabled"] if is_used_up else []),
-            ],
+            left_out=left_out,
         )
 
     def _address(self, row: Row) -> Address:
