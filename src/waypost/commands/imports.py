@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from waypost import logs
 from waypost.commands.database import get_account, open_database
 from waypost.commands.key_check import prepare_key
 from waypost.commands.output import progress
@@ -19,7 +20,7 @@ from waypost.database import Database, KeyRing
 from waypost.kit import clock
 from waypost.kit.errors import Invalid
 from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
-from waypost.outbound import DestinationChecker, UrlSafety
+from waypost.outbound import DestinationChecker, Outbound, UrlSafety
 from waypost.redirect import ChangeFeed
 from waypost.resources.imports import service
 from waypost.resources.imports.deps import Deps
@@ -68,17 +69,19 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
         "timezone": options.timezone,
     }
     os.nice(_NICENESS)
+    logs.configure()  # stdout is for the report
+    outbound = outbound_client(settings)
     async with open_database(settings) as db:
         owner = await get_account(db, options.account)
-        source = open_source(options.source, source_options, outbound_client(settings), _wait)
+        source = open_source(options.source, source_options, outbound, _wait)
         with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
             if options.is_dry_run:
-                deps = _deps(settings, db, KeyRing(["of a dry run"]), feed)
+                deps = _deps(settings, db, outbound, KeyRing(["of a dry run"]), feed)
                 import_ = service.new_import(deps, owner.id, options.source, stored)
             else:
                 await prepare_key(db, settings, "all")
                 key_ring = KeyRing.from_setting(secret_text(with_existing_key(settings)))
-                deps = _deps(settings, db, key_ring, feed)
+                deps = _deps(settings, db, outbound, key_ring, feed)
                 import_ = await service.create(deps, owner.id, options.source, stored)
             importer = Importer(deps, source, import_, service.lease_holder(), is_dry_run=options.is_dry_run)
             code = await _run(importer, options)
@@ -118,12 +121,12 @@ def show(report: Report, *, is_dry_run: bool) -> None:
         sys.stdout.write(f"Refused: {row.source_id}: {row.reason}\n")
 
 
-def _deps(settings: Settings, db: Database, key_ring: KeyRing, feed: ChangeFeed) -> Deps:
+def _deps(settings: Settings, db: Database, outbound: Outbound, key_ring: KeyRing, feed: ChangeFeed) -> Deps:
     return Deps(
         db=db,
         key_ring=key_ring,
         invalidate_routes=feed.publish,
-        check_ip=DestinationChecker(outbound_client(settings), UrlSafety()).check_ip,
+        check_ip=DestinationChecker(outbound, UrlSafety()).check_ip,
         shared_domain=settings.shared_domain,
         base_url=settings.base_url,
         reserved=RESERVED if settings.base_host == settings.shared_domain else INFRASTRUCTURE,

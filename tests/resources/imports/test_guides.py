@@ -1,0 +1,167 @@
+"""docs/guides/move: their commands, as they are printed, on scripted servers."""
+
+import json
+import re
+import shlex
+import subprocess
+import threading
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from architecture.code import ROOT
+from forked import WAYPOST
+from people import new_person
+from resources.domains.certificates.conftest import domain
+from resources.imports.servers.bitly import Bitly, bitlink
+from resources.imports.servers.dub import Dub, dub_click, dub_link
+from resources.imports.servers.kutt import Kutt, kutt_link
+from resources.imports.servers.rebrandly import Rebrandly, rebrandly_link
+from resources.imports.servers.scripted import TOKEN, Request, ScriptedService
+from resources.imports.servers.shlink import Shlink, short_url
+from resources.imports.servers.short_io import ShortIo, short_io_link
+from resources.imports.servers.spoo_me import SpooMe, spoo_me_link
+from resources.imports.servers.yourls import SIGNATURE, Yourls, yourls_link
+from resources.imports.sources.test_yourls import DUMP
+from sqlalchemy import insert, select
+from test_cli import Waypost
+
+from waypost.database import Database
+from waypost.resources.domains.model import domains
+from waypost.resources.links.model import links
+
+OPEN = {"WAYPOST_OUTBOUND_ALLOW": "127.0.0.2/32"}
+
+
+def bitly() -> Bitly:
+    return Bitly(bitlink(1, custom_bitlinks=["https://go.brand.com/sale"]), bitlink(2, id="go.brand.com/3kXyZ"))
+
+
+def rebrandly() -> Rebrandly:
+    return Rebrandly(*(rebrandly_link(number, domain={"fullName": "go.brand.com"}) for number in range(60)))
+
+
+def short_io() -> ShortIo:
+    service = ShortIo(*map(short_io_link, range(160)))
+    service.hostnames = dict.fromkeys(service.hostnames, "go.brand.com")
+    return service
+
+
+def dub() -> Dub:
+    service = Dub(*(dub_link(number, domain="go.brand.com") for number in range(110)))
+    service.clicks = [dub_click(number, "link_1", f"2024-01-01T00:00:{number:02}.000Z") for number in range(10)]
+    return service
+
+
+SERVICES: Mapping[str, Callable[[], ScriptedService]] = {
+    "bitly": bitly,
+    "rebrandly": rebrandly,
+    "short-io": short_io,
+    "dub": dub,
+    "yourls": lambda: Yourls(*map(yourls_link, range(20))),
+    "kutt": lambda: Kutt(*map(kutt_link, range(60))),
+    "shlink": lambda: Shlink(*map(short_url, range(20))),
+    "spoo-me": lambda: SpooMe(*map(spoo_me_link, range(20))),
+}
+TOKENS = dict.fromkeys(SERVICES, TOKEN) | {"yourls": SIGNATURE}
+MOVE = ROOT / "docs" / "guides" / "move"
+
+
+@pytest.fixture
+async def waypost(tmp_path: Path, sqlite_template: Path) -> Waypost:
+    """With the account and the domain of the guides, and the token in every file that they name."""
+    (tmp_path / "data").mkdir(mode=0o700)
+    (tmp_path / "data" / "waypost.db").write_bytes(sqlite_template.read_bytes())
+    db = _database(tmp_path)
+    you = await new_person(db, "you")
+    async with db.write() as tx:
+        row = domain("go.brand.com", datetime(2030, 1, 1, tzinfo=UTC))
+        await tx.execute(insert(domains), row | {"account_id": you.account_id})
+    await db.close()
+    for name, token in TOKENS.items():
+        (tmp_path / f"{name}.token").write_text(f"{token}\n")
+    return Waypost(tmp_path)
+
+
+def _database(directory: Path) -> Database:
+    return Database(f"sqlite:///{directory / 'data' / 'waypost.db'}")
+
+
+def test_every_guide_is_tried() -> None:
+    assert {page.stem for page in MOVE.glob("*.md")} == {"index", *SERVICES}
+
+
+def _commands(name: str) -> list[list[str]]:
+    printed = re.findall(r"^ *waypost (import .*)$", (MOVE / f"{name}.md").read_text(), re.MULTILINE)
+    return [shlex.split(command) for command in printed]
+
+
+def _at(url: str, command: list[str]) -> list[str]:
+    """Return the command with this URL in place of the printed one, or of the vendor's."""
+    before, _, after = " ".join(command).partition("--url ")
+    return [*before.split(), "--url", url, *after.split()[1:]]
+
+
+@pytest.mark.parametrize("name", SERVICES)
+async def test_the_commands_of_a_guide_work(name: str, waypost: Waypost) -> None:
+    dry_run, run, *_ = _commands(name)
+    with SERVICES[name]().running() as url:
+        planned, done, again = (waypost.json(*_at(url, command), **OPEN) for command in (dry_run, run, run))
+    assert planned == done
+    count = len(await _slugs(waypost))
+    assert done["links"] == {"found": count, "created": count, "updated": 0, "unchanged": 0, "refused": 0}
+    assert again["links"] == {"found": count, "created": 0, "updated": 0, "unchanged": count, "refused": 0}
+    assert [warning for warning in done["warnings"] if "go.brand.com" in warning] == []
+
+
+async def test_the_command_for_a_dump_works(waypost: Waypost) -> None:
+    *_, run = _commands("yourls")
+    (waypost.directory / "yourls.sql").write_text(DUMP)
+    assert waypost.json(*run)["links"]["created"] == len(await _slugs(waypost)) == 2
+
+
+async def _slugs(waypost: Waypost) -> set[str]:
+    db = _database(waypost.directory)
+    async with db.read() as tx:
+        found = list(await tx.scalars(select(links.c.slug)))
+    await db.close()
+    assert len(found) == len(set(found))
+    return set(found)
+
+
+def _killed_at(number: int, service: ScriptedService, command: list[str], waypost: Waypost) -> None:
+    """Run the command, and kill it while it waits for this answer."""
+    environment = waypost.environment | OPEN
+    asked = threading.Event()
+    answered = threading.Event()
+    service.requests.clear()
+
+    def hold(_: Request) -> None:
+        if len(service.requests) == number:
+            asked.set()
+            answered.wait(30)
+
+    service.before = hold
+    process = subprocess.Popen([WAYPOST, *command], cwd=waypost.directory, env=environment, stderr=subprocess.DEVNULL)
+    assert asked.wait(30)
+    process.kill()
+    process.wait()
+    answered.set()
+
+
+async def test_an_import_that_is_killed_continues(waypost: Waypost) -> None:
+    service = rebrandly()
+    with service.running() as url:
+        command = ["import", "rebrandly", "--account", "you@example.com", "--token-file", "rebrandly.token"]
+        command += ["--domain", "go.brand.com=go.brand.com", "--url", url, "--json"]
+        _killed_at(4, service, command, waypost)
+        first = await _slugs(waypost)
+        assert len(first) == 25
+        service.before = lambda _: None
+        service.requests.clear()
+        report = json.loads(waypost(*command, **OPEN).stdout)
+    assert report["links"] == {"found": 60, "created": 60, "updated": 0, "unchanged": 0, "refused": 0}
+    assert await _slugs(waypost) == {f"page{number}" for number in range(60)}
+    pages = [request.query.get("last") for request in service.requests if "limit" in request.query]
+    assert f"{35:032x}" in pages
