@@ -70,7 +70,7 @@ def resource_deps(
     links_deps = links_wiring.new_deps(settings, db, client, publish, clock)
     urls = Urls(base_url, derived_keys(settings, "qrcodes"))
     return ResourceDeps(
-        account=account_wiring.new_deps(settings, db, limiters, publish, click_store, clock),
+        account=account_wiring.new_deps(settings, db, limiters, publish, click_store, links_deps.image_store, clock),
         links=links_deps,
         clicks=ClicksDeps(db, click_store, settings.shared_domain, base_url, clock),
         domains=_domain_web_deps(settings, domains_deps, publish, links_deps.destination_checker.check_url),

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import BinaryIO, Literal, TextIO
 from uuid import UUID
 
 from waypost.commands.database import get_account
@@ -93,10 +93,16 @@ def _stdout() -> Iterator[TextIO]:
 
 @contextlib.contextmanager
 def _file(target: Path) -> Iterator[TextIO]:
+    with new_export_file(target) as file:
+        text_file = io.TextIOWrapper(file, "utf-8", newline="")
+        yield text_file
+        text_file.flush()
+
+
+@contextlib.contextmanager
+def new_export_file(target: Path) -> Iterator[BinaryIO]:
     """Create a file that only its owner can read: it contains IP addresses of visitors."""
     if target.exists():
         raise ExportFailed(f"{target} already exists: choose another name. Files are never overwritten.")
     with new_file(target) as file:
-        text_file = io.TextIOWrapper(file, "utf-8", newline="")
-        yield text_file
-        text_file.flush()
+        yield file

@@ -137,3 +137,20 @@ async def export_clicks(
         count = await click_export.write(store, db, query, form, output, shared_domain=settings.shared_domain)
     if count is not None:
         say(f"{count:,} clicks exported.")
+
+
+@export.command(name="all")
+@with_settings
+async def export_all(
+    settings: "Settings",
+    *,
+    account: Annotated[str, Parameter(help="Email of the account.")],
+    output: Annotated[Path, Parameter(help="New file, such as waypost.zip.")],
+) -> None:
+    """Write all data of an account to one ZIP file, while the service runs. `waypost import waypost` reads it."""
+    from waypost.commands import account_export
+    from waypost.commands.database import get_account, open_click_store, open_database
+
+    async with open_database(settings) as db, open_click_store(settings) as store:
+        await account_export.write(settings, db, store, await get_account(db, account), output)
+    say(f"Exported to {output}.")

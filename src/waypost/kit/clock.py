@@ -23,7 +23,7 @@ def now() -> datetime:
 
 def timestamp(at: datetime) -> str:
     """Format a time for the API: `2026-11-20T02:56:16.123456Z`."""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return f"{at.astimezone(UTC).isoformat(timespec='microseconds')[:-6]}Z"
 
 
 def parse_timestamp(text: str) -> datetime:

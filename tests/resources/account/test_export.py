@@ -6,7 +6,6 @@ import zipfile
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,15 +14,17 @@ from people import START
 from resources.clicks.visited import fill, new_click, new_link
 from sqlalchemy import update
 
-from waypost.auth import sessions
 from waypost.auth.deps import new_deps
 from waypost.kit.fair_queue import FairQueue
 from waypost.resources.account import export
+from waypost.resources.account.archive import contents
+from waypost.resources.account.deps import ExportDeps
 from waypost.resources.clicks import sql_export as click_export
 from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.links import Link, account_data, store
 from waypost.resources.links.model import links
+from waypost.resources.links.work import new_image_store
 
 _BATCH_SIZE = 50
 
@@ -38,6 +39,12 @@ async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
 def _in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(click_export, "_BATCH_SIZE", _BATCH_SIZE)
     monkeypatch.setattr(account_data, "_EXPORT_BATCH", 4)
+
+
+def export_deps(place: WebApp) -> ExportDeps:
+    auth = new_deps(place.settings, place.db, place.clock)
+    image_store = new_image_store(place.settings, place.db, place.clock)
+    return ExportDeps(auth, SqlClickStore(), image_store, "app.test", "app.test")
 
 
 async def furnish(place: WebApp, browser: Browser, count: int) -> tuple[list[Link], list[Click]]:
@@ -58,6 +65,7 @@ async def furnish(place: WebApp, browser: Browser, count: int) -> tuple[list[Lin
             await store.add(tx, link)
         await tx.execute(update(links).where(links.c.id == made[-1].id).values(deleted_at=START))
     await fill(place.db, visits)
+    place.clock.at = START + timedelta(days=4)  # an export contains what was there when it began
     return made[:-1], visits
 
 
@@ -69,8 +77,8 @@ async def test_exports_every_own_click_once(place: WebApp) -> None:
     assert "content-length" not in answer.headers
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         assert archive.testzip() is None
-        clicks = [json.loads(line) for line in archive.read("clicks.jsonl").decode().split("\n")[:-1]]
-        exported_links = [json.loads(line) for line in archive.read("links.jsonl").decode().split("\n")[:-1]]
+        clicks = [json.loads(line) for line in archive.read("clicks.ndjson").decode().split("\n")[:-1]]
+        exported_links = [json.loads(line) for line in archive.read("links.ndjson").decode().split("\n")[:-1]]
     in_order = sorted(visits, key=lambda click: (click.at, click.id))
     assert [click["id"].replace("-", "") for click in clicks] == [click.id.hex() for click in in_order]
     assert [click["kind"] for click in clicks] == [click.kind for click in in_order]
@@ -82,24 +90,22 @@ async def test_the_archive_is_written_while_it_is_read(place: WebApp, monkeypatc
     """However many clicks there are, memory holds one batch."""
     ada = await place.browser("ada@example.com")
     await furnish(place, ada, 333)
-    read, read_batches = [], export.read_batches
+    read, read_batches = [], contents.read_batches
 
     async def counted(*given: Any) -> AsyncIterator[Any]:
         async for batch in read_batches(*given):
             read.append(len(batch))
             yield batch
 
-    monkeypatch.setattr(export, "read_batches", counted)
-    session = await sessions.find(place.db, ada.client.cookies["waypost"], now=place.clock())
-    auth = new_deps(place.settings, place.db, place.clock)
-    deps = SimpleNamespace(auth=auth, click_store=SqlClickStore(), shared_domain="app.test", cname_target="app.test")
-    assert session
+    monkeypatch.setattr(contents, "read_batches", counted)
+    deps = export_deps(place)
+    assert ada.account
     turns = FairQueue(1, per_key=1)
-    ahead = [len(read) async for _ in export.archive(deps, session, turns)]
+    ahead = [len(read) async for _ in export.archive(deps, ada.account, turns)]
     assert (sum(read), max(read)) == (333, _BATCH_SIZE)
     assert sorted(set(ahead)) == [*range(len(read) + 1)]  # never two pages for one piece
 
-    paused = export.archive(deps, session, turns)
+    paused = export.archive(deps, ada.account, turns)
     await anext(paused)
     assert not turns._running, "others have their turns while this one is not read (R30)"
     await paused.aclose()

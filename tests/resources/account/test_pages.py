@@ -620,9 +620,9 @@ async def test_the_export_has_only_own_data_and_no_secrets(place: WebApp) -> Non
     assert ada.account
     _, key = await create_key(place.db, account_id=ada.account.id, name="k", scopes=(), now=place.clock())
     files = await exported(ada)
-    assert [json.loads(line)["slug"] for line in files["links.jsonl"].splitlines()] == ["adas"]
+    assert [json.loads(line)["slug"] for line in files["links.ndjson"].splitlines()] == ["adas"]
     assert json.loads(files["account.json"])["email"] == "ada@example.com"
-    assert {"README.txt", *re.findall(r"^(\S+\.jsonl?)", files["README.txt"], re.MULTILINE)} == set(files)
+    assert {"README.txt", *re.findall(r"^(\S+\.\w+)  ", files["README.txt"], re.MULTILINE)} == set(files)
     assert not [name for name, text in files.items() if key in text or "bobs" in text]
 
 

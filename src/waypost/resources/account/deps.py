@@ -6,9 +6,19 @@ from typing import TYPE_CHECKING
 from waypost.auth.deps import Deps as AuthDeps
 from waypost.redirect import InvalidateRoutes
 from waypost.resources.clicks.click_store import ClickStore
+from waypost.resources.links.media import ImageStore
 
 if TYPE_CHECKING:
     from waypost.resources.account.sign_in_limiter import SignInLimiter
+
+
+@dataclass(frozen=True, slots=True)
+class ExportDeps:
+    auth: AuthDeps
+    click_store: ClickStore
+    image_store: ImageStore
+    shared_domain: str
+    cname_target: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +27,4 @@ class Deps:
     sign_in_limiter: "SignInLimiter"
     invalidate_routes: InvalidateRoutes
     """Called after the commit and before the response."""
-    click_store: ClickStore
-    shared_domain: str
-    cname_target: str
+    export: ExportDeps

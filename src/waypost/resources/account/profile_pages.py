@@ -210,7 +210,7 @@ class ProfilePages(Pages[Deps]):
             error = "An export is already running. Wait until it has finished."
             return self._views.render_page(request, "account/data.html", status=429, error=error)
         await self._auth.limit_expensive(session, "export")
-        return self._downloads.start(self._deps, session)
+        return self._downloads.start(self._deps.export, session.account)
 
     async def show_deletion(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         session = await self._auth.require_session(request)

@@ -6,9 +6,10 @@ from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.redirect import InvalidateRoutes
 from waypost.resources.account import api, pages
-from waypost.resources.account.deps import Deps
+from waypost.resources.account.deps import Deps, ExportDeps
 from waypost.resources.account.sign_in_limiter import SignInLimiter
 from waypost.resources.clicks.click_store import ClickStore
+from waypost.resources.links.media import ImageStore
 from waypost.secret_key import derived_key
 from waypost.settings import Settings
 from waypost.web import Endpoints, Guard
@@ -21,6 +22,7 @@ def new_deps(
     limiters: RateLimiters,
     invalidate_routes: InvalidateRoutes,
     click_store: ClickStore,
+    image_store: ImageStore,
     clock: Clock,
 ) -> Deps:
     limiter = SignInLimiter(
@@ -29,16 +31,11 @@ def new_deps(
         key=derived_key(settings, "known browsers"),
         is_secure=settings.base_url.startswith("https:"),
     )
-    return Deps(
-        new_auth_deps(settings, db, clock),
-        limiter,
-        invalidate_routes,
-        click_store,
-        settings.shared_domain,
-        settings.cname_host,
-    )
+    auth = new_auth_deps(settings, db, clock)
+    export = ExportDeps(auth, click_store, image_store, settings.shared_domain, settings.cname_host)
+    return Deps(auth, limiter, invalidate_routes, export)
 
 
 def endpoints(deps: Deps, guard: Guard, auth: SessionAuth, views: Views) -> Endpoints:
-    api_routers = api.endpoints(deps.auth.db, guard, shared_domain=deps.shared_domain, clock=deps.auth.clock)
+    api_routers = api.endpoints(deps.auth.db, guard, shared_domain=deps.export.shared_domain, clock=deps.auth.clock)
     return Endpoints([api_routers], pages.endpoints(deps, auth, views))

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, 
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from uuid import UUID
 
 from waypost.database import Database, Tx
@@ -75,6 +75,18 @@ class ExportedClick(NamedTuple):
     short_url: str
 
 
+class DayStatistics(NamedTuple):
+    day: int
+    link_id: UUID | None
+    """None: of the account."""
+    totals: Sequence[int]
+    """Clicks, visitors, scans, crawlers, previews, prefetches."""
+    quarters: list[Sequence[Any]]
+    """Rows of `click_totals` without day and subject; empty while the clicks are kept."""
+    values: list[tuple[int, str, int]]
+    """(dimension, value, clicks)"""
+
+
 class ClickExporter(Protocol):
     """Reads the clicks of an export. Every method raises Unavailable."""
 
@@ -85,6 +97,12 @@ class ClickExporter(Protocol):
 
     def read(self, day_slice: DaySlice) -> AsyncIterator[list[ExportedClick]]:
         """Yield batches in the order of time and id."""
+
+    async def count_by_link(self, day_slice: DaySlice) -> list[DayStatistics]:
+        """Count the clicks of the account, and of each of its links that has some."""
+
+    def read_expired(self, kept_since: int) -> AsyncIterator[list[DayStatistics]]:
+        """Yield the statistics of the account and its links on the days before `kept_since`, with quarters."""
 
 
 class ClickStore(Protocol):

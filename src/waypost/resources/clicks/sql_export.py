@@ -1,6 +1,6 @@
 """Reads the clicks of an export from the service's database, in short transactions."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -9,14 +9,31 @@ from sqlalchemy import ColumnElement, func, literal, select, tuple_
 from waypost.auth import select_account_ids
 from waypost.database import Database, Id, Instant
 from waypost.kit.clock import from_microseconds, microseconds
-from waypost.resources.clicks.click_store import ExportedClick, ExportQuery
-from waypost.resources.clicks.days import DaySlice, find_days, within
-from waypost.resources.clicks.model import clicks
-from waypost.resources.clicks.store import COLUMNS, read_click
+from waypost.resources.clicks.click_store import DayStatistics, ExportedClick, ExportQuery
+from waypost.resources.clicks.days import DaySlice, find_days, in_values, within
+from waypost.resources.clicks.model import (
+    CRAWLER,
+    HUMAN,
+    PREFETCH,
+    PREVIEW,
+    WHOLE_DAY,
+    click_dimensions,
+    click_totals,
+    clicks,
+)
+from waypost.resources.clicks.store import RAW_COLUMNS, read_raw_click
 from waypost.resources.links import SHORT_LINKS
 
 _BATCH_SIZE = 5_000
+_LINKS_AT_ONCE = 50  # each may have hundreds of days with dozens of rows
 _LOWEST_ID = UUID(int=0)
+_COUNTS = (
+    func.count().filter(clicks.c.kind == HUMAN),
+    func.count(clicks.c.visitor_id.distinct()).filter(clicks.c.kind == HUMAN),
+    func.count().filter(clicks.c.kind == HUMAN, clicks.c.is_scan),
+    *(func.count().filter(clicks.c.kind == kind) for kind in (CRAWLER, PREVIEW, PREFETCH)),
+)
+"""The totals of `DayStatistics`."""
 
 
 class SqlExporter:
@@ -44,6 +61,55 @@ class SqlExporter:
                 if len(batch) < _BATCH_SIZE:
                     break
 
+    async def count_by_link(self, day_slice: DaySlice) -> list[DayStatistics]:
+        conditions = self._conditions(day_slice)
+        by_link = select(clicks.c.link_id, *_COUNTS).where(*conditions).group_by(clicks.c.link_id)
+        async with self._db.read_long() as tx:
+            of_account = (await tx.execute(select(*_COUNTS).where(*conditions))).one()
+            rows = await tx.execute(by_link.order_by(clicks.c.link_id))
+            of_links = [DayStatistics(day_slice.day, link_id, counts, [], []) for link_id, *counts in rows]
+        return [DayStatistics(day_slice.day, None, tuple(of_account), [], []), *of_links]
+
+    async def read_expired(self, kept_since: int) -> AsyncIterator[list[DayStatistics]]:
+        async with self._db.read_long() as tx:
+            days = [day for day in await find_days(tx, click_totals) if day < kept_since]
+        if not days or not self._query.subject:
+            return
+        account_id = self._query.subject.account_id
+        yield await self._read_days(days, [account_id], account_id)
+        link = SHORT_LINKS.c
+        links_of_account = select(link.id).where(link.account_id == account_id).order_by(link.id)
+        after = _LOWEST_ID
+        while True:
+            async with self._db.read_long() as tx:
+                ids = (await tx.scalars(links_of_account.where(link.id > after).limit(_LINKS_AT_ONCE))).all()
+            if not ids:
+                return
+            yield await self._read_days(days, ids, account_id)
+            after = ids[-1]
+
+    async def _read_days(self, days: Sequence[int], subjects: Sequence[UUID], account_id: UUID) -> list[DayStatistics]:
+        """Return the statistics of these links, or of the account, with quarters of an hour and values."""
+        async with self._db.read_long() as tx:
+            quarters, values = [
+                await tx.execute(
+                    select(table)
+                    .where(in_values(tx, table.c.day, days), table.c.subject_id.in_(subjects))
+                    .order_by(*table.primary_key.columns)
+                )
+                for table in (click_totals, click_dimensions)
+            ]
+        found: dict[tuple[int, UUID], DayStatistics] = {}
+        for row in quarters:
+            if row.quarter == WHOLE_DAY:
+                totals = row.clicks, row.visitors, row.scans, row.crawlers, row.previews, row.prefetches
+                link_id = None if row.subject_id == account_id else row.subject_id
+                found[row.day, row.subject_id] = DayStatistics(row.day, link_id, totals, [], [])
+            found[row.day, row.subject_id].quarters.append(row[2:])
+        for day, subject_id, *value in values:
+            found[day, subject_id].values.append(tuple(value))
+        return list(found.values())
+
     async def _divide(self, day: DaySlice) -> list[DaySlice]:
         """Return parts with few clicks. Those of all accounts must be sorted; an index has a subject's in order."""
         if self._query.subject:
@@ -56,7 +122,7 @@ class SqlExporter:
         link = SHORT_LINKS.c
         order = clicks.c.created_at, clicks.c.id
         statement = (
-            select(*COLUMNS, func.coalesce(link.hostname, self._shared_domain) + "/" + link.slug)
+            select(*RAW_COLUMNS, func.coalesce(link.hostname, self._shared_domain) + "/" + link.slug)
             .join(SHORT_LINKS, link.id == clicks.c.link_id)
             .where(
                 *self._conditions(part._replace(begin=microseconds(after[0]))),
@@ -66,7 +132,7 @@ class SqlExporter:
             .limit(_BATCH_SIZE)
         )
         async with self._db.read_long() as tx:
-            return [ExportedClick(read_click(row), row[-1]) for row in await tx.execute(statement)]
+            return [ExportedClick(read_raw_click(row), row[-1]) for row in await tx.execute(statement)]
 
     def _conditions(self, part: DaySlice) -> list[ColumnElement[bool]]:
         # naming every account lets the index find the part in each; otherwise all of the day would be read

@@ -1,6 +1,6 @@
 """Export and delete all domains of an account."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from uuid import UUID
 
@@ -15,11 +15,11 @@ from waypost.resources.domains.model import domains
 from waypost.resources.domains.schemas import DomainJson, to_json
 
 
-async def export_account_data(db: Database, account_id: UUID, cname_target: str) -> list[DomainJson]:
-    """Return the domains as the API shows them."""
+async def export_account_data(db: Database, account_id: UUID, cname_target: str) -> AsyncIterator[list[DomainJson]]:
+    """Yield the domains as the API shows them."""
     async with db.read() as tx:
         listed, _ = await store.list_page(tx, account_id, PageRequest(1, 10_000))
-    return [to_json(domain, cname_target) for domain in listed]
+    yield [to_json(domain, cname_target) for domain in listed]
 
 
 async def delete_account_data(deps: Deps, account_id: UUID) -> AsyncGenerator[None, None]:

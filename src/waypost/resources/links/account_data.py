@@ -1,20 +1,22 @@
 """The links of one account: exported, and deleted in short transactions."""
 
-import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import delete, literal, select, tuple_
+from sqlalchemy import Row, Select, delete, literal, select, tuple_
+from typing_extensions import TypedDict
 
 from waypost.database import Database, Id, Instant, Tx
-from waypost.kit.clock import Clock
+from waypost.kit.clock import Clock, timestamp
+from waypost.kit.fields import IdText, TimestampText
 from waypost.redirect import InvalidateRoutes
+from waypost.resources import aliases
 from waypost.resources.links import store
 from waypost.resources.links.media import ImageStore
 from waypost.resources.links.model import COLUMNS, NOT_DELETED, Link, imported_clicks, link_clicks, link_tags, links
-from waypost.resources.links.schemas import to_json
+from waypost.resources.links.schemas import LinkJson, to_json
 
 _EXPORT_BATCH = 1_000
 
@@ -26,24 +28,114 @@ class DeletedLink(NamedTuple):
     """Name of an uploaded image."""
 
 
+class ExportedLink(LinkJson):
+    is_enabled: bool
+    """`status` is also inactive for an expired link."""
+    uploaded_image: str | None
+    """Name of the file that `og_image` is the URL of."""
+    imported_clicks: int
+    """Counted by another service before the link was imported; in no other figure."""
+
+
 async def export_account_data(
-    db: Database, account_id: UUID, *, shared_domain: str, base_url: str, clock: Clock
-) -> AsyncIterator[str]:
-    """Yield the links as the API shows them, one per line, newest first."""
+    db: Database, account_id: UUID, *, shared_domain: str, base_url: str, now: datetime
+) -> AsyncIterator[list[ExportedLink]]:
+    """Yield the links that exist at `now`, newest first."""
     order = links.c.created_at, links.c.id
-    newest = select(*COLUMNS).where(links.c.account_id == account_id, NOT_DELETED)
+    newest = select(*COLUMNS).where(links.c.account_id == account_id, links.c.created_at <= now, NOT_DELETED)
     newest = newest.order_by(*(column.desc() for column in order)).limit(_EXPORT_BATCH)
     query = newest
     while True:
         async with db.read_long() as tx:
             batch = [Link(*row) for row in await tx.execute(query)]
-        now = clock()
-        rows = (to_json(link, shared_domain=shared_domain, base_url=base_url, now=now) for link in batch)
-        yield "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+            imported = await _find_imported_clicks(tx, [link.id for link in batch])
+        yield [
+            {
+                **to_json(link, shared_domain=shared_domain, base_url=base_url, now=now),
+                "is_enabled": link.is_enabled,
+                "uploaded_image": link.og_image_file_name,
+                "imported_clicks": imported.get(link.id, 0),
+            }
+            for link in batch
+        ]
         if len(batch) < _EXPORT_BATCH:
             break
         last = batch[-1]
         query = newest.where(tuple_(*order) < tuple_(literal(last.created_at, Instant), literal(last.id, Id)))
+
+
+async def _find_imported_clicks(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, int]:
+    query = select(imported_clicks.c.link_id, imported_clicks.c.clicks).where(imported_clicks.c.link_id.in_(ids))
+    return {row.link_id: row.clicks for row in await tx.execute(query)}
+
+
+class ExportedAlias(TypedDict):
+    id: IdText
+    link_id: IdText
+    hostname: str
+    path: str
+    created_at: TimestampText
+
+
+async def export_aliases(db: Database, account_id: UUID) -> AsyncIterator[list[ExportedAlias]]:
+    """Yield the aliases as the API shows them, by link."""
+    async for rows in _by_id(db, select(links.c.id).where(links.c.account_id == account_id, NOT_DELETED)):
+        async with db.read_long() as tx:
+            found = await aliases.find_of_links(tx, [row.id for row in rows])
+        yield [
+            {
+                "id": str(alias.id),
+                "link_id": str(alias.link_id),
+                "hostname": alias.hostname,
+                "path": alias.path,
+                "created_at": timestamp(alias.created_at),
+            }
+            for of_link in found.values()
+            for alias in of_link
+        ]
+
+
+class DeletedLinkJson(TypedDict):
+    id: IdText
+    slug: str
+    created_at: TimestampText
+    deleted_at: TimestampText
+
+
+async def export_deleted_links(db: Database, account_id: UUID) -> AsyncIterator[list[DeletedLinkJson]]:
+    """Yield what is left of deleted links, by id: their clicks remain in the statistics of the account."""
+    columns = links.c.id, links.c.slug, links.c.created_at, links.c.deleted_at
+    async for rows in _by_id(db, select(*columns).where(links.c.account_id == account_id, ~NOT_DELETED)):
+        yield [
+            {
+                "id": str(row.id),
+                "slug": row.slug,
+                "created_at": timestamp(row.created_at),
+                "deleted_at": timestamp(row.deleted_at),
+            }
+            for row in rows
+        ]
+
+
+async def find_images(db: Database, account_id: UUID) -> AsyncIterator[str]:
+    """Yield the names of the uploaded images."""
+    has_image = links.c.og_image_file_name.is_not(None)
+    query = select(links.c.id, links.c.og_image_file_name).where(links.c.account_id == account_id, NOT_DELETED)
+    async for rows in _by_id(db, query.where(has_image)):
+        for row in rows:
+            yield row.og_image_file_name
+
+
+async def _by_id(db: Database, query: Select[Any]) -> AsyncIterator[Sequence[Row[Any]]]:
+    """Yield the rows in batches, in the order of ids."""
+    rows: Sequence[Row[Any]] = ()
+    page = query.order_by(links.c.id).limit(_EXPORT_BATCH)
+    while not rows or len(rows) == _EXPORT_BATCH:
+        async with db.read_long() as tx:
+            rows = (await tx.execute(page.where(links.c.id > rows[-1].id) if rows else page)).all()
+        if not rows:
+            return
+        yield rows
 
 
 async def delete_account_data(

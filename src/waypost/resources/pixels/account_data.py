@@ -1,5 +1,6 @@
 """The pixels of one account: exported and deleted."""
 
+from collections.abc import AsyncIterator
 from uuid import UUID
 
 from waypost.database import Database
@@ -9,11 +10,11 @@ from waypost.resources.pixels.schemas import PixelJson, to_json
 from waypost.resources.pixels.service import MAX_PIXELS
 
 
-async def export_account_data(db: Database, account_id: UUID) -> list[PixelJson]:
-    """Return the pixels as the API shows them."""
+async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[list[PixelJson]]:
+    """Yield the pixels as the API shows them."""
     async with db.read() as tx:
         pixels, _ = await store.list_page(tx, account_id, PageRequest(1, MAX_PIXELS))
-    return [to_json(pixel) for pixel in pixels]
+    yield [to_json(pixel) for pixel in pixels]
 
 
 async def delete_account_data(db: Database, account_id: UUID) -> None:

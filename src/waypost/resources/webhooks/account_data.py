@@ -1,6 +1,6 @@
 """Deletes and exports the webhooks of one account."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from uuid import UUID
 
 from sqlalchemy import delete, select
@@ -28,8 +28,8 @@ async def delete_account_data(db: Database, account_id: UUID, *, batch_size: int
             yield
 
 
-async def export_account_data(db: Database, account_id: UUID) -> list[schemas.WebhookJson]:
-    """Return the webhooks as the API shows them."""
+async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[list[schemas.WebhookJson]]:
+    """Yield the webhooks as the API shows them."""
     async with db.read() as tx:
         webhooks_of_account, _ = await store.list_page(tx, account_id, PageRequest(1, MAX_PER_PAGE))
-    return [schemas.to_json(webhook) for webhook in webhooks_of_account]
+    yield [schemas.to_json(webhook) for webhook in webhooks_of_account]

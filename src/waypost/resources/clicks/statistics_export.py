@@ -1,0 +1,91 @@
+"""Exports daily statistics of an account and of each of its links.
+
+Those of days whose clicks are kept are counted from the clicks that the same export contains. Of earlier days they are
+all there is.
+"""
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from datetime import datetime, timedelta
+
+from typing_extensions import TypedDict
+
+from waypost.database import Database
+from waypost.kit.clock import EPOCH, timestamp
+from waypost.kit.fields import IdText, TimestampText
+from waypost.resources.clicks.click_store import ClickStore, DayStatistics, ExportQuery
+from waypost.resources.clicks.days import find_kept_since, slice_between
+from waypost.resources.clicks.model import DIMENSIONS, click_totals
+
+TOTALS = ("clicks", "visitors", "scans", "crawlers", "previews", "prefetches")
+_QUARTER_COLUMNS = tuple(click_totals.c.keys())[2:]
+
+
+class DayTotalsJson(TypedDict):
+    date: str
+    """In UTC."""
+    link_id: IdText | None
+    """Null: of the account with all its links, deleted ones included."""
+    clicks: int
+    visitors: int
+    scans: int
+    crawlers: int
+    previews: int
+    prefetches: int
+
+
+class DayStatisticsJson(DayTotalsJson):
+    quarters: list[Mapping[str, int | TimestampText | None]]
+    """Of an hour; -1 is the whole day."""
+    values: Mapping[str, Mapping[str, int]]
+    """Clicks by value of each dimension."""
+
+
+async def read_totals(store: ClickStore, db: Database, query: ExportQuery) -> AsyncIterator[list[DayTotalsJson]]:
+    """Yield the totals of each day: those of the account, then of each link with visits."""
+    exporter = store.exporter(db, query, "")
+    kept_since = await _find_kept_since(db)
+    async for batch in exporter.read_expired(kept_since):
+        yield [_totals(each) for each in batch]
+    days = [day for day in await exporter.find_days() if day >= kept_since]
+    for day in slice_between(query.start, query.end, days):
+        yield [_totals(each) for each in await exporter.count_by_link(day)]
+
+
+async def read_old_statistics(
+    store: ClickStore, db: Database, query: ExportQuery
+) -> AsyncIterator[list[DayStatisticsJson]]:
+    """Yield all statistics of the days whose clicks were deleted by retention."""
+    async for batch in store.exporter(db, query, "").read_expired(await _find_kept_since(db)):
+        yield [{**_totals(each), "quarters": [*_quarters(each)], "values": _clicks_by_value(each)} for each in batch]
+
+
+async def _find_kept_since(db: Database) -> int:
+    async with db.read_long() as tx:
+        return await find_kept_since(tx)
+
+
+def _totals(statistics: DayStatistics) -> DayTotalsJson:
+    clicks, visitors, scans, crawlers, previews, prefetches = statistics.totals
+    return {
+        "date": f"{EPOCH + timedelta(days=statistics.day):%Y-%m-%d}",
+        "link_id": str(statistics.link_id) if statistics.link_id else None,
+        "clicks": clicks,
+        "visitors": visitors,
+        "scans": scans,
+        "crawlers": crawlers,
+        "previews": previews,
+        "prefetches": prefetches,
+    }
+
+
+def _quarters(statistics: DayStatistics) -> Iterator[dict[str, int | TimestampText | None]]:
+    for row in statistics.quarters:
+        named = zip(_QUARTER_COLUMNS, row, strict=True)
+        yield {name: timestamp(value) if isinstance(value, datetime) else value for name, value in named}
+
+
+def _clicks_by_value(statistics: DayStatistics) -> dict[str, dict[str, int]]:
+    return {
+        name: {value: clicks for dimension, value, clicks in statistics.values if dimension == number}
+        for name, number in DIMENSIONS.items()
+    }

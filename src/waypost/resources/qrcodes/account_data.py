@@ -1,0 +1,55 @@
+"""Exports the styles of the QR codes of one account."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, select
+from typing_extensions import TypedDict
+
+from waypost.database import Database
+from waypost.kit.clock import timestamp
+from waypost.kit.fields import IdText, TimestampText
+from waypost.resources.links import SHORT_LINKS
+from waypost.resources.qrcodes.model import qr_styles
+
+_BATCH = 1_000
+
+
+class StyleJson(TypedDict):
+    link_id: IdText
+    foreground: str
+    background: str
+    level: str
+    style: str
+    size: int
+    margin: int
+    updated_at: TimestampText
+
+
+async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[list[StyleJson]]:
+    """Yield the styles that were changed, by link. All other codes have the default style."""
+    link = SHORT_LINKS.c
+    query = select(qr_styles).join(SHORT_LINKS, link.id == qr_styles.c.link_id)
+    query = query.where(link.account_id == account_id, link.deleted_at.is_(None)).order_by(qr_styles.c.link_id)
+    rows: Sequence[Row[Any]] = ()
+    while not rows or len(rows) == _BATCH:
+        page = query.where(qr_styles.c.link_id > rows[-1].link_id) if rows else query
+        async with db.read_long() as tx:
+            rows = (await tx.execute(page.limit(_BATCH))).all()
+        if not rows:
+            return
+        yield [_to_json(row) for row in rows]
+
+
+def _to_json(row: Row[Any]) -> StyleJson:
+    return {
+        "link_id": str(row.link_id),
+        "foreground": row.foreground,
+        "background": row.background,
+        "level": row.level,
+        "style": row.style,
+        "size": row.size,
+        "margin": row.margin,
+        "updated_at": timestamp(row.updated_at),
+    }
