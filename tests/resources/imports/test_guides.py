@@ -14,7 +14,7 @@ from architecture.code import ROOT
 from forked import WAYPOST
 from people import new_person
 from resources.domains.certificates.conftest import domain
-from resources.imports.servers.bitly import Bitly, bitlink
+from resources.imports.servers.bitly import USED_UP, Bitly, bitlink
 from resources.imports.servers.dub import Dub, dub_click, dub_link
 from resources.imports.servers.kutt import Kutt, kutt_link
 from resources.imports.servers.rebrandly import Rebrandly, rebrandly_link
@@ -165,3 +165,29 @@ async def test_an_import_that_is_killed_continues(waypost: Waypost) -> None:
     assert await _slugs(waypost) == {f"page{number}" for number in range(60)}
     pages = [request.query.get("last") for request in service.requests if "limit" in request.query]
     assert f"{35:032x}" in pages
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_wrong_token_is_one_sentence_of_the_guide(name: str, waypost: Waypost) -> None:
+    (waypost.directory / f"{name}.token").write_text("wrong")
+    _, run, *_ = _commands(name)
+    with SERVICES[name]().running() as url:
+        failed = waypost(*_at(url, run), code=1, **OPEN)
+    assert failed.stdout == ""
+    [said] = [line for line in failed.stderr.splitlines() if "not public" not in line]
+    assert "refuses the token" in said
+    assert "refuses the token" in (MOVE / f"{name}.md").read_text()
+
+
+async def test_an_import_continues_when_the_quota_is_there_again(waypost: Waypost) -> None:
+    service = Bitly(*map(bitlink, range(150)))
+    _, run, *_ = _commands("bitly")
+    with service.running() as url:
+        service.faults.extend([lambda answer: answer] * 2 + [USED_UP])
+        stopped = waypost(*_at(url, run), code=1, **OPEN)
+        assert "The quota of 127.0.0.2 is used up. Start the import again later: it continues." in stopped.stderr
+        assert len(await _slugs(waypost)) == 100
+        service.requests.clear()
+        report = waypost.json(*_at(url, run), **OPEN)
+    assert report["links"]["created"] == len(await _slugs(waypost)) == 150
+    assert [request.query.get("search_after") for request in service.requests] == [None, "after_100"]
