@@ -27,6 +27,7 @@ from waypost.resources.imports.source import (
     LinkPage,
     NotThere,
     SourceClick,
+    SourceError,
     SourceLink,
     SourceOptions,
     UnexpectedAnswer,
@@ -118,8 +119,8 @@ class YourlsDump:
     async def click_page(self, cursor: str | None) -> ClickPage:
         try:
             found, next_cursor = await asyncio.to_thread(self._page, CLICK_COLUMNS, CLICK_PAGE, cursor)
-        except NotThere:  # a dump of the links alone
-            return ClickPage([], None)
+        except NotThere:
+            raise SourceError(f"{self._file.name} has no clicks: dump yourls_log too, or leave them out.") from None
         return ClickPage([click for row in found if (click := self._click(row))], next_cursor)
 
     def _page(self, columns: frozenset[str], size: int, cursor: str | None) -> tuple[list[DumpRow], str | None]:
