@@ -23,6 +23,7 @@ from waypost.resources.clicks.deps import Deps as ClicksDeps
 from waypost.resources.clicks.stats.read import find_sparklines
 from waypost.resources.domains import wiring as domains_wiring
 from waypost.resources.links import wiring as links_wiring
+from waypost.resources.links.assembly import new_deps as new_links_deps
 from waypost.resources.links.deps import Deps as LinksDeps
 from waypost.resources.pixels import wiring as pixels_wiring
 from waypost.resources.pixels.deps import Deps as PixelsDeps
@@ -67,7 +68,7 @@ def resource_deps(
     client, key_ring = outbound_client(settings), KeyRing.from_setting(secret_text(settings))
     base_url, click_store, publish = settings.base_url, new_click_store(settings), publisher(db, feed)
     domains_deps = domain_deps(settings, db, feed, clock)
-    links_deps = links_wiring.new_deps(settings, db, client, publish, clock)
+    links_deps = new_links_deps(settings, db, client, publish, clock)
     urls = Urls(base_url, derived_keys(settings, "qrcodes"))
     return ResourceDeps(
         account=account_wiring.new_deps(settings, db, limiters, publish, click_store, links_deps.image_store, clock),

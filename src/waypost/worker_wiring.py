@@ -60,7 +60,10 @@ def handlers(
 ) -> Handlers:
     """Return the handlers of the general queue by job name."""
     image_store = links_work.new_image_store(settings, db, now)
+    bulk_jobs = links_work.BulkJobs(settings, db, client, feed.publish, now)
     return {
+        links_work.CHANGE_JOB: bulk_jobs.change,
+        links_work.PURGE_JOB: bulk_jobs.purge,
         domain_detach.JOB: partial(domain_detach.detach_links, db),
         sign_in.JOB: partial(sign_in.send_password_reset, new_auth_deps(settings, db, now)),
         mail.JOB: mail.handler(mail_sender(settings)),

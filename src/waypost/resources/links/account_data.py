@@ -148,6 +148,9 @@ async def delete_account_data(
     batch_size: int,
 ) -> AsyncGenerator[None, None]:
     """Delete all links of the account. Yields after each transaction; the rows stay until `delete_rows`."""
+    from waypost.resources.links import bulk_changes  # noqa: PLC0415  # not loaded by an idle worker
+
+    await bulk_changes.delete_all(db, image_store, clock, account_id)
     is_more_left = True
     while is_more_left:
         async with db.write() as tx:

@@ -4,7 +4,7 @@ import asyncio
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from waypost import auth
@@ -18,7 +18,7 @@ from waypost.resources.links import checks, rules, service, store
 from waypost.resources.links.bulk_schemas import LinkSet, parse_set
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
-from waypost.resources.links.schemas import MAX_TAGS, NewLink
+from waypost.resources.links.schemas import MAX_TAGS, LinkChange, NewLink
 
 MAX_WAIT = 30.0
 """Seconds from the start of a request until a link that has not had its turn is left out."""
@@ -94,36 +94,61 @@ async def change(
 
     Raises Invalid with `problems` and those of `sent` that do not depend on a link, on `set.<field>`.
     """
-    account = caller.account.id
+    setting = await check_set(deps, caller.account.id, sent, problems)
+    async with deps.db.write() as tx:
+        results, slugs = await change_in(deps, tx, caller.account.id, ids, setting)
+    deps.invalidate_routes(slugs)
+    return results
+
+
+class CheckedSet(NamedTuple):
+    set: LinkSet
+    change: LinkChange
+    """The part that is the same for all links."""
+    domain: UUID | None
+
+
+async def check_set(deps: Deps, account: UUID, sent: Mapping[str, Any], problems: Problems) -> CheckedSet:
+    """Raises Invalid with `problems` and those of `sent`."""
     set_, of_set = parse_set(sent)
     common = set_.to_change()
     domain = (await checks.run_cheap_checks(deps, account, common, of_set)).domain
     _raise_if_any(problems, of_set)
+    return CheckedSet(set_, common, domain)
+
+
+def apply_set(link: Link, checked: CheckedSet, base_url: str) -> Link | Errors:
+    """Return the changed link, or why it cannot be changed."""
+    set_ = checked.set
+    link = rules.apply_change(link, checked.change, None, domain=checked.domain, image=None, base_url=base_url)
+    link = replace(link, tags=rules.change_tags(link.tags, set_.add_tags or [], set_.remove_tags or []))
+    return {"add_tags": [rules.TOO_MANY_TAGS]} if len(link.tags) > MAX_TAGS else link
+
+
+async def change_in(
+    deps: Deps, tx: Tx, account: UUID, ids: Sequence[UUID | None], checked: CheckedSet
+) -> tuple[list[Changed], list[str]]:
+    """Change the links in the caller's transaction. Return also the slugs whose routes changed."""
+    before = await store.lock_all(tx, account, [id_ for id_ in ids if id_])
+    after, now = dict(before), deps.clock()
     results: list[Changed] = []
-    async with deps.db.write() as tx:
-        before = await store.lock_all(tx, account, [id_ for id_ in ids if id_])
-        after, now = dict(before), deps.clock()
-        for id_ in ids:
-            if id_ is None or id_ not in after:
-                results.append("not_found")
-                continue
-            link = rules.apply_change(after[id_], common, None, domain=domain, image=None, base_url=deps.base_url)
-            link = replace(link, tags=rules.change_tags(link.tags, set_.add_tags or [], set_.remove_tags or []))
-            if len(link.tags) > MAX_TAGS:
-                results.append({"add_tags": [rules.TOO_MANY_TAGS]})
-            elif link == after[id_]:
-                results.append("unchanged")
-            else:
-                after[id_] = link
-                results.append("updated")
-        changed = [(before[id_], link) for id_, link in after.items() if link != before[id_]]
-        await _lock_references(tx, account, set_, [(old.domain_id, new.domain_id) for old, new in changed])
-        for old, new in changed:
-            await store.save(tx, old, replace(new, updated_at=now))
-        slugs = [new.slug for old, new in changed if new != replace(old, tags=new.tags)]  # routes have no tags
-        await store.record_route_changes(tx, slugs, now)
-    deps.invalidate_routes(slugs)
-    return results
+    for id_ in ids:
+        if id_ is None or id_ not in after:
+            results.append("not_found")
+            continue
+        link = apply_set(after[id_], checked, deps.base_url)
+        if not isinstance(link, Link):
+            results.append(link)
+            continue
+        results.append("unchanged" if link == after[id_] else "updated")
+        after[id_] = link
+    changed = [(before[id_], link) for id_, link in after.items() if link != before[id_]]
+    await _lock_references(tx, account, checked.change, [(old.domain_id, new.domain_id) for old, new in changed])
+    for old, new in changed:
+        await store.save(tx, old, replace(new, updated_at=now))
+    slugs = [new.slug for old, new in changed if new != replace(old, tags=new.tags)]  # routes have no tags
+    await store.record_route_changes(tx, slugs, now)
+    return results, slugs
 
 
 async def delete(deps: Deps, caller: auth.Caller, ids: Sequence[UUID | None]) -> list[bool]:
@@ -138,11 +163,10 @@ async def delete(deps: Deps, caller: auth.Caller, ids: Sequence[UUID | None]) ->
 
 
 async def _lock_references(
-    tx: Tx, account: UUID, set_: LinkSet, moves: Sequence[tuple[UUID | None, UUID | None]]
+    tx: Tx, account: UUID, change: LinkChange, moves: Sequence[tuple[UUID | None, UUID | None]]
 ) -> None:
     """Lock pixels and domains, count the links on domains, and check both again: only this check counts."""
     problems = Problems()
-    change = set_.to_change()
     if change.pixels:
         rules.check_pixels(change, await pixels.lock_own_ids(tx, account, change.pixels), problems)
     if not await domains.change_links_counts(tx, moves):

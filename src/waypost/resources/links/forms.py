@@ -89,7 +89,7 @@ def read_change(form: Form, link: Link, deps: Deps) -> tuple[LinkChange, Problem
     fields, before = _read_fields(form), fill_from_link(link, deps)
     unchanged_ids = [id_ for id_ in before.texts("pixel_ids") if id_ in fields["pixel_ids"]]  # in their order
     fields["pixel_ids"] = list(dict.fromkeys([*unchanged_ids, *fields["pixel_ids"]]))
-    unchanged = {**before.fields, "og_image_file": None, "expires_at": _timestamp(before.text("expires_at"), "")}
+    unchanged = {**before.fields, "og_image_file": None, "expires_at": read_timestamp(before.text("expires_at"), "")}
     changed = {name: value for name, value in fields.items() if value != unchanged[name]}
     if "utm_params" in changed or "destination_url" in changed:
         changed |= {name: fields[name] for name in ("destination_url", "utm_params")}
@@ -131,12 +131,12 @@ def _read_fields(form: Form) -> dict[str, Any]:
     return fields | {
         "utm_params": {key: value for key, value in params.items() if value} if isinstance(params, Mapping) else {},
         "tags": [tag for tag in tags if tag],
-        "expires_at": _timestamp(form.text("expires_at"), form.text("expires_offset")),
+        "expires_at": read_timestamp(form.text("expires_at"), form.text("expires_offset")),
         "pixel_ids": form.texts("pixel_ids"),
     }
 
 
-def _timestamp(local: str, offset: str) -> str | None:
+def read_timestamp(local: str, offset: str) -> str | None:
     """Convert to UTC. `offset`: minutes that UTC is ahead of the browser's clock, as in JavaScript; blank for UTC."""
     if not local:
         return None

@@ -22,11 +22,12 @@ from sqlalchemy import (
     null,
     or_,
     select,
+    tuple_,
     union_all,
 )
 
 from waypost import auth
-from waypost.database import Id, Tx
+from waypost.database import Id, Instant, Tx
 from waypost.kit.errors import Problems
 from waypost.kit.fields import text_problem
 from waypost.kit.pagination import Page, PageRequest
@@ -110,6 +111,43 @@ async def list_with_total(
     total = await auth.count_links(tx, account_id) if filter_.is_empty else await _count(tx, newest)
     page, _ = await _fetch(tx, newest, request, request.per_page)
     return Page(page, total, request)
+
+
+async def find_ids_after(
+    tx: Tx,
+    account_id: UUID,
+    filter_: LinkFilter,
+    at: datetime,
+    after: tuple[datetime, UUID] | None,
+    *,
+    limit: int,
+    containing: str = "",
+) -> list[tuple[UUID, datetime]]:
+    """Return ids and times of the next links that match and existed `at`, newest first. Pass the last one as `after`.
+
+    `containing`: a text in the destination.
+    """
+    query = await _plan_query(tx, account_id, filter_, at, max_links_of_rare_tag=limit)
+    ids = query.ids("newest").add_columns(links.c.created_at).where(links.c.created_at <= at)
+    if containing:
+        ids = ids.where(has_destination(containing, tx.dialect.name))
+    if after:
+        last = literal(after[0], Instant), literal(after[1], Id)
+        ids = ids.where(tuple_(links.c.created_at, links.c.id) < tuple_(*last))
+    return [(row.id, row.created_at) for row in await tx.execute(ids.limit(limit))]
+
+
+async def count_matching(tx: Tx, account_id: UUID, filter_: LinkFilter, at: datetime, *, containing: str = "") -> int:
+    """Count the links that match. `containing`: a text in the destination."""
+    query = await _plan_query(tx, account_id, filter_, at, max_links_of_rare_tag=None)
+    ids = query.ids("newest").where(links.c.created_at <= at)
+    return await _count(tx, ids.where(has_destination(containing, tx.dialect.name)) if containing else ids)
+
+
+def has_destination(text: str, dialect: str) -> ColumnElement[bool]:
+    """SQL condition: the destination contains the text, in the same letters."""
+    find = func.strpos if dialect == "postgresql" else func.instr
+    return find(links.c.destination_url, text) > 0
 
 
 async def list_with_capped_total(

@@ -162,6 +162,33 @@ route_changes = Table(
     sqlite_autoincrement=True,  # never reuses a number, so readers miss nothing after old rows are deleted
 )
 
+bulk_changes = Table(  # of the dashboard; those of the API are not stored
+    "bulk_changes",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("account_id", Id, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("payload", Json, nullable=False),  # which links, and what to do with them
+    Column("state", Text, nullable=False),
+    Column("total", Integer, nullable=False),  # links that matched at the start
+    Column("done", Integer, nullable=False),
+    Column("changed", Integer, nullable=False),
+    Column("refused", Json, nullable=False),  # the first ones: [short URL, reason]
+    Column("refused_count", Integer, nullable=False),
+    Column("cursor", Json),  # the last link that is done
+    Column("step", Json),  # [link, new destination] of those in work: a repeated step must not replace twice
+    Column("created_at", Instant, nullable=False),
+    Column("finished_at", Instant),
+)
+Index("ix_bulk_changes_newest", *(bulk_changes.c[name] for name in ("account_id", "created_at", "id")))
+
+deleted_links = Table(  # those that can be restored
+    "deleted_links",
+    metadata,
+    Column("bulk_change_id", Id, primary_key=True),
+    Column("link_id", Id, primary_key=True),
+    sqlite_with_rowid=False,
+)
 
 ROUTE_CHANNEL = "waypost_routes"
 """PostgreSQL's notifications of route changes: each carries a slug, a `host_change` or a `pixel_change`."""

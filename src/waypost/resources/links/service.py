@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import datetime
 from uuid import UUID
 
 from waypost import auth
@@ -78,15 +79,23 @@ async def create_once(
         return existing
 
 
-async def change(deps: Deps, caller: auth.Caller, link_id: UUID, change: LinkChange, problems: Problems) -> Link:
-    """Change a link. Raises NotFound before Invalid."""
+async def change(
+    deps: Deps,
+    caller: auth.Caller,
+    link_id: UUID,
+    change: LinkChange,
+    problems: Problems,
+    *,
+    wait: TimeBudget | None = None,
+) -> Link:
+    """Change a link. Raises NotFound before Invalid. `wait`: as for `create`."""
     account, base_url = caller.account.id, deps.base_url
     link = await get(deps, caller, link_id)
     checks.check_combination(change, problems)
     url, domain = await checks.run_cheap_checks(deps, account, change, problems, link)
     changed = rules.apply_change(link, change, url, domain=domain, image=None, base_url=base_url)
     checks.check_length(changed.destination_url, problems)
-    _, checked_image = await checks.run_expensive_checks(deps, account, change, url, problems)
+    _, checked_image = await checks.run_expensive_checks(deps, account, change, url, problems, wait=wait)
     async with _stored_image(deps, checked_image) as image, deps.db.write() as tx:
         before = await store.lock(tx, account, link_id)  # it may have changed since the checks
         after = rules.apply_change(before, change, url, domain=domain, image=image, base_url=base_url)
@@ -123,6 +132,14 @@ async def delete_locked(deps: Deps, tx: Tx, account: UUID, links: Sequence[Link]
         await store.mark_deleted(tx, links, now)
         await _count_image(tx, account, -sum(link.og_image_bytes for link in links))
         await store.record_route_changes(tx, [link.slug for link in links], now)
+
+
+async def clean_up_deleted(tx: Tx, account: UUID, hidden: Sequence[Link], now: datetime) -> None:
+    """Delete pixels, aliases and images of links that were hidden. The caller deletes the files of images."""
+    if hidden:
+        await store.mark_all_deleted(tx, [link.id for link in hidden], [], now)
+        freed = sum(link.og_image_bytes for link in hidden)
+        await auth.adjust_image_bytes(tx, account, -freed, limit=rules.MAX_IMAGES_MB << 20)
 
 
 async def get(deps: Deps, caller: auth.Caller, link_id: UUID) -> Link:

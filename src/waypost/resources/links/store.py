@@ -157,6 +157,34 @@ async def mark_deleted(tx: Tx, deleted: Sequence[Link], at: datetime) -> None:
     await auth.adjust_links_count(tx, deleted[0].account_id, -len(deleted))
 
 
+async def hide(tx: Tx, hidden: Sequence[Link], at: datetime) -> None:
+    """Delete links of one account so that `unhide` can restore them: pixels, aliases and images stay."""
+    if not hidden:
+        return
+    await tx.execute(update(links).where(links.c.id.in_([link.id for link in hidden])).values(deleted_at=at))
+    await tx.execute(update(slugs).where(slugs.c.slug.in_([link.slug for link in hidden])).values(link_id=None))
+    for link in hidden:
+        await _delete_tags(tx, link)
+    await domains.change_links_counts(tx, [(link.domain_id, None) for link in hidden])
+    await auth.adjust_links_count(tx, hidden[0].account_id, -len(hidden))
+
+
+async def find_hidden(tx: Tx, account_id: UUID, ids: Collection[UUID]) -> list[Link]:
+    """Return deleted links in the order of their ids, and lock them."""
+    conditions = links.c.id.in_(ids), links.c.account_id == account_id, links.c.deleted_at.is_not(None)
+    await tx.execute(select(links.c.id).where(*conditions).order_by(links.c.id).with_for_update())
+    return [Link(*row) for row in await tx.execute(select(*COLUMNS).where(*conditions).order_by(links.c.id))]
+
+
+async def unhide(tx: Tx, link: Link) -> bool:
+    """Restore a hidden link. False if its slug is in use again. The caller changes the counters of links."""
+    if not await reserve_slug(tx, link):
+        return False
+    await tx.execute(update(links).where(links.c.id == link.id).values(deleted_at=None))
+    await _add_tags(tx, link)
+    return True
+
+
 async def mark_all_deleted(tx: Tx, ids: Sequence[UUID], their_slugs: Sequence[str], at: datetime) -> None:
     """Mark links as deleted, detach their slugs and pixels, and delete their aliases.
 

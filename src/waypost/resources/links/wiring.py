@@ -1,40 +1,15 @@
 """What web processes run of links."""
 
-from waypost.database import Database
-from waypost.kit.clock import Clock
-from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
-from waypost.outbound import Blocklist, DestinationChecker, Outbound, SafeBrowsing, UrlSafety
-from waypost.redirect import InvalidateRoutes
-from waypost.resources.links import api, media_api, pages
+from waypost.resources.links import api, bulk_pages, media_api, pages
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.images import ImageReencoder
-from waypost.resources.links.work import new_image_store
-from waypost.settings import Settings
 from waypost.web import Endpoints, Guard
 from waypost.web.dashboard import SessionAuth, Views
 
 
-def new_deps(
-    settings: Settings, db: Database, client: Outbound, invalidate_routes: InvalidateRoutes, clock: Clock
-) -> Deps:
-    key = settings.safe_browsing_key
-    safety = UrlSafety(
-        Blocklist(settings.blocklist) if settings.blocklist else None,
-        SafeBrowsing(client, key.get_secret_value(), str(settings.safe_browsing_url)) if key else None,
-    )
-    return Deps(
-        db=db,
-        destination_checker=DestinationChecker(client, safety),
-        image_store=new_image_store(settings, db, clock),
-        invalidate_routes=invalidate_routes,
-        shared_domain=settings.shared_domain,
-        base_url=settings.base_url,
-        clock=clock,
-        reserved=RESERVED if settings.base_host == settings.shared_domain else INFRASTRUCTURE,
-        images=ImageReencoder(),
-    )
-
-
 def endpoints(deps: Deps, guard: Guard, auth: SessionAuth, views: Views, *, sparklines: pages.Sparklines) -> Endpoints:
     api_routers = [api.endpoints(deps, guard), media_api.endpoints(deps.image_store)]
-    return Endpoints(api_routers, pages.LinkPages(deps, auth, views, sparklines).endpoints())
+    of_pages = [
+        *bulk_pages.BulkPages(deps, auth, views).endpoints(),  # first: its paths also match those of one link
+        *pages.LinkPages(deps, auth, views, sparklines).endpoints(),
+    ]
+    return Endpoints(api_routers, of_pages)

@@ -26,6 +26,49 @@ document.addEventListener("keydown", (event) => {
   menu.querySelector("summary").focus();
 });
 
+// The selection of the list: a range with shift, the whole page, and how many are selected.
+let lastPicked;
+const picks = () => [...document.querySelectorAll("input[form=bulk]")];
+const showSelection = () => {
+  const bulk = document.getElementById("bulk");
+  if (!bulk) return;
+  const boxes = picks();
+  const selected = boxes.filter((box) => box.checked).length;
+  const page = bulk.querySelector("#select-page");
+  page.closest("label").hidden = false;
+  page.checked = selected > 0 && selected === boxes.length;
+  page.indeterminate = selected > 0 && selected < boxes.length;
+  const isAny = selected > 0 || bulk.elements.namedItem("all").checked;
+  for (const button of bulk.querySelectorAll("button")) button.disabled = !isAny;
+  bulk.querySelector("#selected").textContent = bulk.elements.namedItem("all").checked || !selected ? "" : `${selected} selected`;
+};
+document.addEventListener("click", (event) => {
+  const box = event.target;
+  if (box.id === "select-page") for (const each of picks()) each.checked = box.checked;
+  else if (box.matches?.("input[form=bulk]")) {
+    const boxes = picks();
+    const [from, to] = [boxes.indexOf(lastPicked), boxes.indexOf(box)].sort((a, b) => a - b);
+    if (event.shiftKey && from >= 0) for (const each of boxes.slice(from, to + 1)) each.checked = box.checked;
+    lastPicked = box;
+  }
+  showSelection();
+});
+document.addEventListener("htmx:afterSwap", showSelection);
+addEventListener("pageshow", showSelection); // the browser restores checkboxes when it goes back
+showSelection();
+
+// The expiry of many links is entered in the browser's time zone, and sent with its offset at that time.
+const changeLinks = document.getElementById("change-links");
+if (changeLinks) {
+  const expiry = changeLinks.elements.namedItem("set[expires_at]");
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  changeLinks.querySelector("#set-expires_at-hint").textContent = `In your time zone (${zone.replaceAll("_", " ")}).`;
+  expiry.addEventListener("input", () => {
+    changeLinks.elements.namedItem("expires_offset").value = expiry.value ? new Date(expiry.value).getTimezoneOffset() : "";
+    if (expiry.value) changeLinks.elements.namedItem("expiry").value = "at";
+  });
+}
+
 const KEYS = ["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"];
 const encodeValue = (text) => encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 const decodeName = (name) => {

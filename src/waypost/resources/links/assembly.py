@@ -1,0 +1,32 @@
+"""Makes the dependencies of links, for web processes and for jobs that change links."""
+
+from waypost.database import Database
+from waypost.kit.clock import Clock
+from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
+from waypost.outbound import Blocklist, DestinationChecker, Outbound, SafeBrowsing, UrlSafety
+from waypost.redirect import InvalidateRoutes
+from waypost.resources.links.deps import Deps
+from waypost.resources.links.images import ImageReencoder
+from waypost.resources.links.work import new_image_store
+from waypost.settings import Settings
+
+
+def new_deps(
+    settings: Settings, db: Database, client: Outbound, invalidate_routes: InvalidateRoutes, clock: Clock
+) -> Deps:
+    key = settings.safe_browsing_key
+    safety = UrlSafety(
+        Blocklist(settings.blocklist) if settings.blocklist else None,
+        SafeBrowsing(client, key.get_secret_value(), str(settings.safe_browsing_url)) if key else None,
+    )
+    return Deps(
+        db=db,
+        destination_checker=DestinationChecker(client, safety),
+        image_store=new_image_store(settings, db, clock),
+        invalidate_routes=invalidate_routes,
+        shared_domain=settings.shared_domain,
+        base_url=settings.base_url,
+        clock=clock,
+        reserved=RESERVED if settings.base_host == settings.shared_domain else INFRASTRUCTURE,
+        images=ImageReencoder(),
+    )

@@ -1,0 +1,306 @@
+"""Pages that change many links: preview, change, deletion with undo, find and replace."""
+
+import re
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from html import unescape
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+import httpx
+import pytest
+from browsing import Browser, WebApp, open_place
+from resources.links.env import HOST, Env, Website
+from sqlalchemy import select
+
+from waypost.auth import find_account
+from waypost.kit.errors import Invalid, NotFound
+from waypost.kit.ids import new_id
+from waypost.resources.links import bulk_changes
+from waypost.resources.links.bulk_changes import Kind, Selection
+from waypost.resources.links.listing import LinkFilter
+from waypost.resources.links.model import deleted_links
+from waypost.resources.links.work import CHANGE_JOB, PURGE_JOB
+from waypost.worker.jobs import Job
+from waypost.worker.jobs import jobs as jobs_table
+
+ALL = Selection(None, LinkFilter())
+
+
+async def start(env: Env, kind: Kind, selection: Selection, **values: Any) -> bulk_changes.BulkChange:
+    return await bulk_changes.start(env.deps, env.alice.account_id, new_id(), kind, selection, values)
+
+
+async def run_job(env: Env, change: bulk_changes.BulkChange, attempt: int = 1) -> bulk_changes.BulkChange:
+    job = Job(new_id(), CHANGE_JOB, {"id": str(change.id)}, env.alice.account_id, attempt, 8, "w")
+    await bulk_changes.run(env.deps, job)
+    return await bulk_changes.get(env.deps, env.alice.account_id, change.id)
+
+
+async def undo(env: Env, change: bulk_changes.BulkChange) -> bulk_changes.BulkChange:
+    return await bulk_changes.undo(env.deps, env.alice.account_id, new_id(), change.id)
+
+
+async def total(env: Env, query: str = "") -> int:
+    return (await env.browse(query)).json()["meta"]["total"]
+
+
+async def test_a_filter_is_changed_by_a_job_in_steps(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk_changes, "STEP", 2)
+    monkeypatch.setattr(bulk_changes, "MAX_NOW", 0)
+    for number in range(5):
+        env.clock.move(timedelta(seconds=number % 2))  # some at the same time
+        await env.make(tags=["a"] if number else [])
+    await env.make(env.bob, tags=["a"])
+    change = await start(env, "set", Selection(None, LinkFilter(tag="a", status="active")), set={"status": "inactive"})
+    assert (change.state, change.total, change.done) == ("running", 4, 0)
+    env.clock.move(timedelta(seconds=1))
+    await env.make(tags=["a"], slug="later")
+    done = await run_job(env, change)
+    assert (done.state, done.done, done.changed, done.refused_count) == ("finished", 4, 4, 0)
+    assert await total(env, "?status=inactive") == 4
+    assert (await run_job(env, change)) == done  # a repeated job finds nothing to do
+
+
+async def test_one_job_at_a_time(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk_changes, "MAX_NOW", 0)
+    await env.make()
+    first = await start(env, "set", ALL, set={"add_tags": ["x"]})
+    with pytest.raises(Invalid, match="invalid"):
+        await start(env, "set", ALL, set={"add_tags": ["y"]})
+    await bulk_changes.cancel(env.deps, env.alice.account_id, first.id)
+    assert (await run_job(env, first)).state == "cancelled"
+    assert await total(env, "?tag=x") == 0
+    await start(env, "set", ALL, set={"add_tags": ["y"]})
+
+
+async def test_refused_links_are_listed(env: Env) -> None:
+    full = await env.make(tags=[str(n) for n in range(100)], slug="full")
+    free = await env.make()
+    both = Selection([UUID(link["id"]) for link in (full, free)], LinkFilter())
+    change = await start(env, "set", both, set={"add_tags": ["x"]})
+    assert (change.state, change.changed, change.refused_count) == ("finished", 1, 1)
+    [(address, reason)] = change.refused
+    assert (address, "100 tags" in reason) == ("go.test/full", True)
+
+
+async def test_a_deletion_can_be_undone(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk_changes, "STEP", 2)
+    pixel = await env.pixel()
+    made = [await env.make(tags=["a", f"{n}"], slug=f"s{n}", pixel_ids=[pixel]) for n in range(3)]
+    env.changed_slugs.clear()
+    deletion = await start(env, "delete", ALL)
+    assert (deletion.state, deletion.changed) == ("finished", 3)
+    assert set(env.changed_slugs) == {"s0", "s1", "s2"}
+    assert [(await env.find(link)).status_code for link in made] == [404] * 3
+    assert (await total(env), await total(env, "?tag=a")) == (0, 0)
+    again = await env.make(slug="s1")
+    env.changed_slugs.clear()
+    restored = await undo(env, deletion)
+    assert (restored.state, restored.changed) == ("finished", 2)
+    assert [address for address, _ in restored.refused] == ["go.test/s1"]
+    assert {"s0", "s2"} <= set(env.changed_slugs)
+    for link in (made[0], made[2]):
+        assert (await env.find(link)).json()["data"] == link
+    assert (await env.find(again)).status_code == 200
+    assert (await total(env), await total(env, "?tag=a"), await total(env, "?search=s2")) == (3, 2, 1)
+    with pytest.raises(NotFound):
+        await undo(env, deletion)
+
+
+async def test_after_a_day_deleted_links_are_gone(env: Env) -> None:
+    pixel = await env.pixel()
+    image = await env.send_form("POST", "", [("destination_url", env.site.url())], file=_png())
+    assert image.status_code == 201, image.text
+    link = await env.make(pixel_ids=[pixel])
+    deletion = await start(env, "delete", ALL)
+    assert len(await env.uploaded_images()) == 1
+    async with env.deps.db.read() as tx:
+        rows = (await tx.execute(select(jobs_table.c.name, jobs_table.c.run_at, jobs_table.c.payload))).all()
+    [purge] = [row for row in rows if row.name == PURGE_JOB]
+    assert purge.run_at > env.clock() + bulk_changes.UNDO_TIME
+    env.clock.move(bulk_changes.UNDO_TIME)
+    with pytest.raises(NotFound):
+        await undo(env, deletion)
+    job = Job(new_id(), PURGE_JOB, purge.payload, env.alice.account_id, 1, 8, "w")
+    for _ in range(2):
+        await bulk_changes.purge(env.deps, job)
+    assert await env.uploaded_images() == {}
+    with pytest.raises(NotFound):
+        await bulk_changes.get(env.deps, env.alice.account_id, deletion.id)
+    async with env.deps.db.read() as tx:
+        assert (await tx.execute(select(deleted_links))).all() == []
+        account = await find_account(tx, env.alice.account_id)
+    assert account is not None
+    assert (await env.find(link)).status_code == 404
+    await env.make(slug=link["slug"])
+
+
+def _png() -> bytes:
+    import io
+
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.new("RGB", (4, 4), "red").save(out, "PNG")
+    return out.getvalue()
+
+
+async def test_replaces_in_destinations(env: Env) -> None:
+    env.site.pages |= {f"/{name}": (200, "<title>x</title>") for name in ("old/1", "old/2", "new/1")}
+    env.site.pages["/new/2"] = (500, "")
+    first = await env.make(destination_url=env.site.url("/old/1"), utm_params={"utm_source": "a"}, slug="one")
+    second = await env.make(destination_url=env.site.url("/old/2"), slug="two")
+    other = await env.make()
+    change = await start(env, "replace", ALL, find="/old/", replacement="/new/")
+    assert (change.state, change.total) == ("running", 2)
+    change = await run_job(env, change)
+    assert (change.state, change.done, change.changed) == ("finished", 2, 1)
+    [(address, reason)] = change.refused
+    assert (address, "could not be reached" in reason) == ("go.test/two", True)
+    found = [(await env.find(link)).json()["data"]["destination_url"] for link in (first, second, other)]
+    assert found == [env.site.url("/new/1/?utm_source=a"), env.site.url("/old/2"), env.site.url()]
+
+
+async def test_an_interrupted_replacement_replaces_once(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The result contains what was searched for."""
+    links_ = [await env.make(destination_url=env.site.url(f"/page?n={n}")) for n in range(6)]
+    change = await start(env, "replace", ALL, find="/page", replacement="/page/page")
+    env.site.pages["/page/page"] = (200, "")
+    save = bulk_changes._save
+    calls = 0
+
+    async def failing(*args: Any, **rest: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 2:  # the links are changed, and this is not stored
+            raise ConnectionError
+        await save(*args, **rest)
+
+    monkeypatch.setattr(bulk_changes, "_save", failing)
+    with pytest.raises(ConnectionError):
+        await run_job(env, change)
+    change = await run_job(env, change, attempt=2)
+    assert (change.state, change.changed) == ("finished", 6)
+    found = {(await env.find(link)).json()["data"]["destination_url"] for link in links_}
+    assert found == {env.site.url(f"/page/page?n={n}") for n in range(6)}
+
+
+# ── pages ──
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Website]:
+    async with Website().open() as opened:
+        yield opened
+
+
+@pytest.fixture
+async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
+    async with open_place(database_url, tmp_path, outbound_allow=[ip_network(HOST)]) as opened:
+        yield opened
+
+
+async def make(who: Browser, site: Website, **fields: Any) -> str:
+    answer = await who.post("/links/new", {"destination_url": site.url()} | fields)
+    return answer.headers["location"].removeprefix("/links/").removesuffix("?done=created")
+
+
+def hidden(page: httpx.Response) -> dict[str, Any]:
+    """The fields of the form that applies a previewed change."""
+    form = page.text[page.text.index('method="post" action="/links/bulk"') :]
+    fields: dict[str, Any] = {}
+    pattern = r'<input type="hidden" name="([^"]+)" value="([^"]*)">'
+    for name, value in re.findall(pattern, form[: form.index("</form>")]):
+        fields.setdefault(unescape(name), []).append(unescape(value))
+    return fields
+
+
+async def test_change_preview_and_result(place: WebApp, site: Website) -> None:
+    ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
+    ids = [await make(ada, site, slug=slug, new_tags="old") for slug in ("one", "two")]
+    foreign = await make(bob, site)
+    listed = (await ada.get("/links")).text
+    assert all(f'value="{id_}" form="bulk"' in listed for id_ in ids)
+    chosen = urlencode([("ids[]", id_) for id_ in [*ids, foreign]])
+    page = await ada.get(f"/links/bulk?{chosen}")
+    assert "Change 2 links" in page.text
+    fields = {"action": "set", "set[status]": "inactive", "set[add_tags]": "new, <b>", "set[remove_tags]": "old"}
+    preview = await ada.get(f"/links/bulk?{chosen}&{urlencode(fields)}")
+    assert preview.status_code == 200
+    for text in (
+        "app.test/one",
+        "Add the tags: new, &lt;b&gt;.",
+        '<del class="muted">old</del>',
+        "<ins>new, &lt;b&gt;</ins>",
+    ):
+        assert text in preview.text, text
+    sent = hidden(preview)
+    answers = [await ada.post("/links/bulk", sent) for _ in range(2)]  # sent twice, done once
+    assert [answer.status_code for answer in answers] == [303, 303]
+    result = (await ada.get(answers[0].headers["location"])).text
+    assert "2 of 2 links changed." in result
+    assert (await bob.get(answers[0].headers["location"])).status_code == 404
+    assert (await ada.get("/links?tag=new&status=inactive")).text.count('form="bulk"') == 2
+    assert "Disabled" not in (await bob.get("/links")).text
+
+
+async def test_deletion_and_undo_on_pages(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    for slug in ("x1", "x2", "other"):
+        await make(ada, site, slug=slug)
+    preview = await ada.get("/links/bulk?all=1&search=x&action=delete")
+    assert ("Delete 2 links" in preview.text, "undo this for 24 hours" in preview.text) == (True, True)
+    answer = await ada.post("/links/bulk", hidden(preview))
+    result = await ada.get(answer.headers["location"])
+    assert "2 of 2 links deleted." in result.text
+    assert (await ada.get("/links")).text.count('form="bulk"') == 1
+    undone = await ada.post(f"{answer.headers['location']}/undo", {"change_id": str(new_id())})
+    assert "2 of 2 links restored." in (await ada.get(undone.headers["location"])).text
+    assert (await ada.get("/links")).text.count('form="bulk"') == 3
+    assert "Undo" not in (await ada.get(answer.headers["location"])).text
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("all=1&action=set", "Choose at least one change."),
+        ("all=1&action=set&expiry=at", "This must be a date and time"),
+        ("all=1&action=set&set%5Bstatus%5D=x", "This must be one of: active, inactive."),
+        ("all=1&action=replace&find=", "Enter the text to find."),
+        ("ids%5B%5D=x&action=delete", "No links selected"),
+    ],
+)
+async def test_shows_problems_beside_their_fields(place: WebApp, site: Website, query: str, text: str) -> None:
+    ada = await place.browser("ada@example.com")
+    await make(ada, site)
+    page = await ada.get(f"/links/bulk?{query}")
+    assert (page.status_code, text in page.text) == (422, True)
+
+
+async def test_replacement_runs_in_the_background(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    await make(ada, site)
+    preview = await ada.get(
+        "/links/bulk?" + urlencode({"all": 1, "action": "replace", "find": "/page", "replacement": "/<x>"})
+    )
+    assert f"<ins>{site.url('/%3Cx%3E')}</ins>" in preview.text
+    answer = await ada.post("/links/bulk", hidden(preview))
+    running = await ada.get(answer.headers["location"])
+    assert ("0 of 1 links done" in running.text, 'hx-trigger="every 1s"' in running.text) == (True, True)
+    await ada.post(f"{answer.headers['location']}/cancel")
+    assert "cancelled" in (await ada.get(answer.headers["location"])).text
+
+
+async def test_without_a_plan_links_are_disabled_and_deleted_only(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com", plan="past_due")
+    for query, status in (
+        ("set%5Bstatus%5D=inactive&action=set", 200),
+        ("action=delete", 200),
+        ("set%5Badd_tags%5D=x&action=set", 402),
+        ("action=replace&find=a", 402),
+    ):
+        assert (await ada.get(f"/links/bulk?all=1&{query}")).status_code == status
