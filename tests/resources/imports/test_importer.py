@@ -102,7 +102,7 @@ async def test_creates_a_link_again_that_was_deleted_here(db: Database, alice: P
     await run(deps, alice, Pages(source))
     gone = (await stored(db))["a"]
     async with db.write() as tx:
-        await link_store.mark_deleted(tx, gone, START)
+        await link_store.mark_deleted(tx, [gone], START)
     report = await run(deps, alice, Pages(source))
     assert report.counts.created == 1
     found = (await stored(db))["a"]
