@@ -16,14 +16,11 @@ from waypost.commands.database import get_account, open_database
 from waypost.commands.key_check import prepare_key
 from waypost.commands.output import progress
 from waypost.commands.runner import EXIT_FAILED, EXIT_OK, say
-from waypost.database import Database, KeyRing
-from waypost.kit import clock
+from waypost.database import KeyRing
 from waypost.kit.errors import Invalid
-from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
-from waypost.outbound import DestinationChecker, Outbound, UrlSafety
 from waypost.redirect import ChangeFeed
-from waypost.resources.imports import service
-from waypost.resources.imports.deps import Deps
+from waypost.resources.imports import lease, service
+from waypost.resources.imports.deps import new_deps
 from waypost.resources.imports.importer import Importer
 from waypost.resources.imports.report import Report
 from waypost.resources.imports.source import SourceError, SourceOptions
@@ -74,18 +71,21 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
     async with open_database(settings) as db:
         owner = await get_account(db, options.account)
         source = open_source(options.source, source_options, outbound, _wait)
+        is_dry_run = options.is_dry_run
+        if not is_dry_run:
+            await prepare_key(db, settings, "all")
+        own = with_existing_key(settings)
+        key_ring = KeyRing(["of a dry run"]) if is_dry_run else KeyRing.from_setting(secret_text(own))
         with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
-            if options.is_dry_run:
-                deps = _deps(settings, db, outbound, KeyRing(["of a dry run"]), feed)
-                import_ = service.new_import(deps, owner.id, options.source, stored)
-            else:
-                await prepare_key(db, settings, "all")
-                key_ring = KeyRing.from_setting(secret_text(with_existing_key(settings)))
-                deps = _deps(settings, db, outbound, key_ring, feed)
-                import_ = await service.create(deps, owner.id, options.source, stored)
-            importer = Importer(deps, source, import_, service.lease_holder(), is_dry_run=options.is_dry_run)
-            code = await _run(importer, options)
-            if options.is_dry_run:
+            deps = new_deps(own, db, outbound, key_ring, feed.publish)
+            new = service.new_import(deps, owner.id, options.source, stored)
+            import_ = new if is_dry_run else await service.create(deps, owner.id, options.source, stored)
+            importer = Importer(deps, source, import_, lease.holder(), is_dry_run=is_dry_run)
+            try:
+                code = await _run(importer, options)
+            finally:
+                await deps.click_writer.close()
+            if is_dry_run:
                 return importer.dry_report, code
             return await service.get_report(deps, await service.get(deps, owner.id, import_.id)), code
 
@@ -119,19 +119,6 @@ def show(report: Report, *, is_dry_run: bool) -> None:
         sys.stdout.write(f"Warning: {warning}.\n")
     for row in report.refused:
         sys.stdout.write(f"Refused: {row.source_id}: {row.reason}\n")
-
-
-def _deps(settings: Settings, db: Database, outbound: Outbound, key_ring: KeyRing, feed: ChangeFeed) -> Deps:
-    return Deps(
-        db=db,
-        key_ring=key_ring,
-        invalidate_routes=feed.publish,
-        check_ip=DestinationChecker(outbound, UrlSafety()).check_ip,
-        shared_domain=settings.shared_domain,
-        base_url=settings.base_url,
-        reserved=RESERVED if settings.base_host == settings.shared_domain else INFRASTRUCTURE,
-        clock=clock.now,
-    )
 
 
 async def _wait(seconds: float, reason: str) -> None:

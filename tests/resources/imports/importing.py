@@ -11,7 +11,9 @@ from people import BASE_URL, FakeClock, Person
 from waypost.database import Database, KeyRing
 from waypost.kit.reserved import RESERVED
 from waypost.outbound import DestinationChecker, Outbound, UrlSafety
-from waypost.resources.imports import service
+from waypost.resources.clicks.intake.steps import IntakeSettings
+from waypost.resources.imports import lease, service
+from waypost.resources.imports.clicks import ClickWriter, SqlClickWriter
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.importer import Importer
 from waypost.resources.imports.report import Report
@@ -19,6 +21,7 @@ from waypost.resources.imports.source import Address, LinkPage, Source, SourceLi
 from waypost.resources.imports.sources.csv import open_source
 
 SHARED = "go.test"
+INTAKE = IntakeSettings((), "full", lambda address: "DE" if address else "", b"key")
 KEYS = KeyRing(["a key"])
 THEN = datetime(2020, 2, 3, 4, 5, 6, tzinfo=UTC)
 
@@ -48,7 +51,12 @@ class Pages:
         return LinkPage(self.pages[number], None if is_last else str(number + 1))
 
 
-def new_deps(db: Database, clock: FakeClock | None = None, changes: list[str] | None = None) -> Deps:
+def new_deps(
+    db: Database,
+    clock: FakeClock | None = None,
+    changes: list[str] | None = None,
+    click_writer: ClickWriter | None = None,
+) -> Deps:
     return Deps(
         db=db,
         key_ring=KEYS,
@@ -58,6 +66,8 @@ def new_deps(db: Database, clock: FakeClock | None = None, changes: list[str] | 
         base_url=BASE_URL,
         reserved=RESERVED,
         clock=clock or FakeClock(),
+        intake=lambda: INTAKE,
+        click_writer=click_writer or SqlClickWriter(),
     )
 
 
@@ -67,7 +77,7 @@ async def run(deps: Deps, who: Person, source: Source, *, is_dry_run: bool = Fal
         import_ = service.new_import(deps, who.account_id, source.name, options)
     else:
         import_ = await service.create(deps, who.account_id, source.name, options)
-    importer = Importer(deps, source, import_, service.lease_holder(), is_dry_run=is_dry_run)
+    importer = Importer(deps, source, import_, lease.holder(), is_dry_run=is_dry_run)
     await importer.start()
     error = None
     try:

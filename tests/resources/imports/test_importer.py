@@ -13,10 +13,10 @@ from sqlalchemy import func, select
 
 from waypost.database import Database, metadata
 from waypost.resources import aliases, links
-from waypost.resources.imports import service
-from waypost.resources.imports.importer import Importer, LeaseLost
+from waypost.resources.imports import lease, service
+from waypost.resources.imports.importer import Importer
+from waypost.resources.imports.lease import ImportRunning, LeaseLost
 from waypost.resources.imports.model import imported_routing
-from waypost.resources.imports.service import ImportRunning
 from waypost.resources.imports.source import Address, SourceError
 from waypost.resources.links import Link
 from waypost.resources.links import store as link_store
@@ -265,7 +265,7 @@ async def test_continues_after_the_last_stored_page(db: Database, alice: Person)
 async def test_a_second_import_at_once_is_refused(db: Database, alice: Person) -> None:
     deps = new_deps(db)
     first = await service.create(deps, alice.account_id, "dub", {})
-    running = Importer(deps, Pages([[link("a")], [link("b")]]), first, service.lease_holder())
+    running = Importer(deps, Pages([[link("a")], [link("b")]]), first, lease.holder())
     await running.start()
     with pytest.raises(ImportRunning, match="An import from dub is running"):
         await service.create(deps, alice.account_id, "csv", {})
@@ -283,7 +283,7 @@ async def test_a_second_import_at_once_is_refused(db: Database, alice: Person) -
 async def test_a_killed_process_of_this_machine_gives_its_lease_back(db: Database, alice: Person) -> None:
     deps = new_deps(db)
     first = await service.create(deps, alice.account_id, "dub", {})
-    host, _, _ = service.lease_holder().rsplit(":", 2)
+    host, _, _ = lease.holder().rsplit(":", 2)
     await Importer(deps, Pages([[]]), first, f"{host}:4194305:1").start()  # no process has such an id
     assert (await service.create(deps, alice.account_id, "dub", {})).id == first.id
 

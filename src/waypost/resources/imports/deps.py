@@ -1,12 +1,20 @@
-"""Dependencies of imports, set once by the composition root."""
+"""Dependencies of imports, for the command and for the worker."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from waypost.database import Database, KeyRing
-from waypost.kit.clock import Clock
+from waypost.kit.clock import Clock, now
+from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
 from waypost.kit.urls import Url
+from waypost.outbound import DestinationChecker, Outbound, UrlSafety
 from waypost.redirect import InvalidateRoutes
+from waypost.resources.clicks.click_stores import new_clickhouse_store
+from waypost.resources.clicks.intake.steps import IntakeSettings
+from waypost.resources.clicks.work import intake_settings
+from waypost.resources.imports.clicks import ClickWriter, SqlClickWriter
+from waypost.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,3 +29,32 @@ class Deps:
     reserved: frozenset[str]
     """Slugs that no link may have, in lower case."""
     clock: Clock
+    intake: Callable[[], IntakeSettings]
+    """How clicks are built. Called when the first are imported, because the countries of addresses take memory."""
+    click_writer: ClickWriter
+
+
+def new_deps(
+    settings: Settings, db: Database, outbound: Outbound, key_ring: KeyRing, invalidate_routes: InvalidateRoutes
+) -> Deps:
+    """`settings`: with the secret key. Call `click_writer.close` at the end."""
+    return Deps(
+        db=db,
+        key_ring=key_ring,
+        invalidate_routes=invalidate_routes,
+        check_ip=DestinationChecker(outbound, UrlSafety()).check_ip,
+        shared_domain=settings.shared_domain,
+        base_url=settings.base_url,
+        reserved=RESERVED if settings.base_host == settings.shared_domain else INFRASTRUCTURE,
+        clock=now,
+        intake=partial(intake_settings, settings),
+        click_writer=_new_click_writer(settings),
+    )
+
+
+def _new_click_writer(settings: Settings) -> ClickWriter:
+    if not settings.clickhouse_url:
+        return SqlClickWriter()
+    from waypost.resources.imports.clickhouse_clicks import ClickHouseClickWriter  # noqa: PLC0415  # for few
+
+    return ClickHouseClickWriter(new_clickhouse_store(settings))

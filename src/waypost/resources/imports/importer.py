@@ -7,39 +7,59 @@ the source, so importing it again changes only what changed there.
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import TypeVar
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from waypost.database import Tx
+from waypost.kit.clock import DAY, EPOCH, from_microseconds
 from waypost.kit.errors import WaypostError
 from waypost.kit.ids import new_id
 from waypost.kit.urls import Url
 from waypost.outbound import NotPublic
 from waypost.resources import aliases, domains
 from waypost.resources.aliases import Alias
+from waypost.resources.clicks.days import find_kept_since
+from waypost.resources.clicks.intake.steps import IntakeSettings
+from waypost.resources.clicks.model import Click
 from waypost.resources.domains.names import canonical_or_lower
-from waypost.resources.imports import rules, store
+from waypost.resources.imports import lease, rules, store
+from waypost.resources.imports.clicks import EqualClicks, build, settings_of_imports
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.model import Import, ImportState, imported_routing
 from waypost.resources.imports.report import Counts, Report, to_warnings, warn
 from waypost.resources.imports.rules import Draft, Host, Refused
-from waypost.resources.imports.source import Address, LinkPage, RefusedRow, Source, SourceError, SourceLink
+from waypost.resources.imports.source import (
+    Address,
+    ClickPage,
+    HasClicks,
+    HasClicksOfLinks,
+    LinkPage,
+    NotThere,
+    RefusedRow,
+    Source,
+    SourceClick,
+    SourceError,
+    SourceLink,
+)
 from waypost.resources.links import Link, batch
 from waypost.resources.links import store as link_store
 from waypost.resources.links.rules import LOOP, NOT_PUBLIC
 
 T = TypeVar("T")
-Cursor = dict[str, str | None]
-"""`phase`: what is read, `links`, `clicks` or `end`; `at`: the source's cursor, null for the first page."""
+Cursor = dict[str, Any]
+"""What is read next. `phase`: `links`, `link_clicks`, `clicks` or `end`; `at`: the source's cursor, null at first.
 
+`link_clicks` are the clicks of the links of one page. It has also `page`, the cursor of that page, `next`, that of the
+next one, and `link`, the link whose clicks are read. `equal`: see `EqualClicks`.
+"""
+
+_CLICKS_PER_STEP = 2_000
+_MAX_REQUESTS = 50
+"""For clicks, per step."""
 _RENEWAL = store.LEASE.total_seconds() / 3
 _MAX_REPEATED_PAGES = 3
 """In a row, without any link that is new in this run: then the list has no end."""
-
-
-class LeaseLost(WaypostError):
-    """Another process has continued this import."""
 
 
 class _DryRun(Exception):
@@ -56,6 +76,8 @@ class _Page:
     changes: list[str] = field(default_factory=list)
     """Slugs, and hostnames with new aliases."""
     seen: set[int] = field(default_factory=set)
+    totals: dict[str, int] = field(default_factory=dict)
+    """Clicks of links at the source, which a dry run reports without reading them."""
 
     def refuse(self, source_id: str, reason: str) -> None:
         self.refused.append(RefusedRow(source_id, reason))
@@ -72,7 +94,7 @@ class Importer:
     """
 
     def __init__(self, deps: Deps, source: Source, import_: Import, holder: str, *, is_dry_run: bool = False) -> None:
-        """`holder`: see `service.lease_holder`."""
+        """`holder`: see `lease.holder`."""
         self._deps = deps
         self._source = source
         self._import = import_
@@ -86,6 +108,17 @@ class Importer:
         self._seen: set[int] = set()
         """Hashes of the ids of links in earlier pages."""
         self._repeated_pages = 0
+        with_clicks = bool(import_.options.get("clicks")) and not is_dry_run
+        self._clicks_of_links = (
+            cast(HasClicksOfLinks, source) if with_clicks and hasattr(source, "clicks_of_link") else None
+        )
+        self._all_clicks = cast(HasClicks, source) if with_clicks and hasattr(source, "click_page") else None
+        self._has_rows = bool(import_.options.get("clicks")) and (
+            hasattr(source, "clicks_of_link") or hasattr(source, "click_page")
+        )
+        self._page_links: list[str] | None = None
+        """In the phase `link_clicks`."""
+        self._intake: IntakeSettings | None = None
         self.counts = Counts(**import_.counts)
         self.warnings = {text: (count, example) for text, count, example in import_.warnings}
         self.total = import_.total
@@ -97,19 +130,26 @@ class Importer:
         return Report(self._import.source, self.counts, self.total, to_warnings(_rows(self.warnings)), self.refused)
 
     async def start(self) -> None:
-        """Check the token and take the lease. Raises SourceError, before anything is written."""
+        """Check the token and take the lease. Raises SourceError and ImportRunning, before anything is written."""
         await self._source.check()
         async with self._deps.db.read() as tx:
             await self._find_hosts(tx)
+        if self._import.options.get("clicks") and not self._has_rows:
+            warn(self.warnings, f"{self._import.source} has no clicks with their times: totals are kept apart")
         if not self._is_dry_run:
             async with self._deps.db.write() as tx:
-                await store.take_lease(tx, self._import.id, self._holder, self._deps.clock())
+                await lease.take(tx, self._account_id, self._import.id, self._holder, self._deps.clock())
 
     async def step(self) -> bool:
         """Import one page. Return False if the import has finished. Raises SourceError, LeaseLost, Unavailable."""
-        if self._cursor["phase"] == "links":
-            await self._import_links()
-        return self._cursor["phase"] != "end"
+        steps = {
+            "links": self._import_links,
+            "link_clicks": self._import_clicks_of_links,
+            "clicks": self._import_clicks,
+        }
+        if step := steps.get(self._cursor["phase"]):
+            await step()
+        return bool(self._cursor["phase"] != "end")
 
     async def stop(self, error: Exception | None = None) -> None:
         """Give the lease back. `error`: why the import does not continue now."""
@@ -126,10 +166,82 @@ class Importer:
         self._check_end(page)
         done = _Page()
         drafts = await self._read(page, done)
-        cursor: Cursor = {"phase": "links" if page.next_cursor else "end", "at": page.next_cursor}
+        cursor = self._after_links(page.next_cursor)
+        if self._clicks_of_links:
+            cursor = {"phase": "link_clicks", "page": self._cursor["at"], "next": page.next_cursor}
+            self._page_links = _with_clicks(page)
         async with self._write(done, cursor, page.total) as tx:
             await self._store(tx, drafts, done)
         self._deps.invalidate_routes(done.changes)
+
+    def _after_links(self, next_page: str | None) -> Cursor:
+        if next_page is not None:
+            return {"phase": "links", "at": next_page}
+        return {"phase": "clicks" if self._all_clicks else "end", "at": None}
+
+    async def _import_clicks_of_links(self) -> None:
+        """Import clicks of several links, until there are enough for a transaction."""
+        assert self._clicks_of_links  # noqa: S101  # only then there is this phase
+        cursor = self._cursor
+        if self._page_links is None:  # it was killed, and continues
+            self._page_links = _with_clicks(await self._keeping_lease(self._source.link_page(cursor["page"])))
+        ids, at = self._page_links, cursor.get("at")
+        index = ids.index(cursor["link"]) if cursor.get("link") in ids else 0
+        clicks: list[SourceClick] = []
+        for _ in range(_MAX_REQUESTS):
+            if index == len(ids) or len(clicks) >= _CLICKS_PER_STEP:
+                break
+            page = await self._keeping_lease(_or_none(self._clicks_of_links.clicks_of_link(ids[index], at)))
+            clicks += page.clicks
+            _check_moves(at, page)
+            at = page.next_cursor
+            index += at is None
+        if index == len(ids):
+            self._page_links = None
+            following = self._after_links(cursor["next"])
+        else:
+            following = {**cursor, "link": ids[index], "at": at}
+        await self._store_clicks(clicks, following)
+
+    async def _import_clicks(self) -> None:
+        assert self._all_clicks  # noqa: S101  # only then there is this phase
+        page = await self._keeping_lease(self._all_clicks.click_page(self._cursor["at"]))
+        _check_moves(self._cursor["at"], page)
+        phase = "clicks" if page.next_cursor else "end"
+        await self._store_clicks(page.clicks, {"phase": phase, "at": page.next_cursor})
+
+    async def _store_clicks(self, clicks: Sequence[SourceClick], following: Cursor) -> None:
+        done, equal = _Page(), EqualClicks.from_json(self._cursor.get("equal"))
+        built = await self._build_clicks(clicks, equal, done)
+        token = f"import {self._import.id} {rules.short_digest(self._cursor)}"
+        new = await self._keeping_lease(self._deps.click_writer.send(self._deps.db, built, token))
+        async with self._write(done, {**following, "equal": equal.to_json()}, None) as tx:
+            done.counts.clicks += await self._deps.click_writer.add(tx, new)
+
+    async def _build_clicks(self, clicks: Sequence[SourceClick], equal: EqualClicks, done: _Page) -> list[Click]:
+        """Leave out clicks of links that are not here, and those that are not kept."""
+        if self._intake is None:
+            self._intake = settings_of_imports(self._deps.intake())
+        source_ids = {click.link_source_id for click in clicks}
+        keys = {id_: rules.key_of(self._account_id, self._import.source, id_) for id_ in source_ids}
+        async with self._deps.db.read() as tx:
+            known = await store.find_links(tx, self._account_id, list(keys.values()))
+            existing = await batch.find_existing(tx, self._account_id, (link for link, _ in known.values()))
+            first = from_microseconds(await find_kept_since(tx) * DAY)
+        now, built = self._deps.clock(), {}
+        for click in clicks:
+            key = keys[click.link_source_id]
+            link_id, _ = known.get(key, (None, ""))
+            if link_id is None or link_id not in existing:
+                done.warn("Clicks of links that are not here are left out")
+            elif not EPOCH <= click.at <= now:
+                done.warn("Clicks of times before 1970 or in the future are left out")
+            elif click.at < first:
+                done.warn("Clicks that are older than clicks are kept here are left out")
+            else:
+                new = build(click, key, link_id, self._account_id, equal, self._intake)
+                built[new.id] = new
+        return list(built.values())
 
     def _check_end(self, page: LinkPage) -> None:
         keys = {hash(link.source_id) for link in page.links}
@@ -164,7 +276,7 @@ class Importer:
             async with self._deps.db.write() as tx:
                 now = self._deps.clock()
                 if not self._is_dry_run and not await store.renew_lease(tx, self._import.id, self._holder, now):
-                    raise LeaseLost
+                    raise lease.LeaseLost
                 yield tx
                 counts.add(done.counts)
                 for text, (count, example) in done.warnings.items():
@@ -192,7 +304,9 @@ class Importer:
         for link in self._distinct(page, done):
             done.counts.found += 1
             try:
-                accepted.append((link, await self._destination(link)))
+                url = await self._destination(link)
+                done.totals[link.source_id] = link.clicks or 0
+                accepted.append((replace(link, clicks=None) if self._has_rows else link, url))
             except Refused as error:
                 done.refuse(link.source_id, str(error))
         async with self._deps.db.read() as tx:
@@ -307,6 +421,8 @@ class Importer:
         await batch.add_all(tx, self._account_id, links, texts)
         await self._add_aliases(tx, new_aliases, done)
         done.counts.created += len(links)
+        if self._is_dry_run and self._has_rows:
+            done.counts.clicks += sum(done.totals[by_id[link.id].source.source_id] for link in links)
         done.changes += (link.slug for link in links)
         return {link.id for link in links}
 
@@ -390,13 +506,14 @@ class Importer:
         after = rules.apply_changes(before, draft.link, names, self._deps.clock())
         if before.domain_id != after.domain_id:
             await domains.change_links_count(tx, before.domain_id, after.domain_id)
-        await link_store.save(tx, before, after)
+        if replace(after, updated_at=before.updated_at) != before:
+            await link_store.save(tx, before, after)
+            done.changes.append(after.slug)
         if {"addresses", "domain_id"} & set(names):
             known = (await aliases.find_of_links(tx, [link_id])).get(link_id, [])
             await self._add_aliases(tx, await self._free_aliases(tx, [(after, draft)], done, known=known), done)
-            await batch.refresh_search_text(tx, after)
+            await link_store.save_search_text(tx, after)
         done.counts.updated += 1
-        done.changes.append(after.slug)
 
     async def _save_extras(self, tx: Tx, saved: Sequence[tuple[UUID, Draft, Collection[str]]], done: _Page) -> None:
         """Store what is no field of the link."""
@@ -416,6 +533,23 @@ class Importer:
         for _, draft, _ in saved:
             for text in rules.warnings_about(draft.source):
                 done.warn(text, draft.source.source_id)
+
+
+def _with_clicks(page: LinkPage) -> list[str]:
+    return list(dict.fromkeys(link.source_id for link in page.links if link.clicks != 0))
+
+
+async def _or_none(page: Awaitable[ClickPage]) -> ClickPage:
+    """A link may be deleted at the source while its clicks are read."""
+    try:
+        return await page
+    except NotThere:
+        return ClickPage((), None)
+
+
+def _check_moves(at: str | None, page: ClickPage) -> None:
+    if page.next_cursor is not None and page.next_cursor == at:
+        raise SourceError("The source sends the same clicks again and again. Its list has no end.")
 
 
 def _rows(warnings: Mapping[str, tuple[int, str]]) -> list[tuple[str, int, str]]:

@@ -25,7 +25,8 @@ _MAX_TAGS = 100
 _UNREADABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 """Control characters, line ends, and marks that change the direction of text."""
 
-FIELDS = ("domain_id", "destination_url", "title", "tags", "is_enabled", "expires_at", "addresses", "clicks", "routing")
+LINK_FIELDS = ("domain_id", "destination_url", "title", "tags", "is_enabled", "expires_at")
+FIELDS = (*LINK_FIELDS, "addresses", "clicks", "routing")
 """What is compared with the last import. Only what differs is changed, so that changes made here stay."""
 _DIGEST_SIZE = 8  # hexadecimal digits per field
 
@@ -121,6 +122,10 @@ def is_password_protected(source: SourceLink) -> bool:
     return source.has_unreadable_password or bool((source.routing or {}).get("password"))
 
 
+def short_digest(value: Any) -> str:
+    return blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
 def warnings_about(source: SourceLink) -> Iterator[str]:
     """Say what of the link does not come along."""
     if source.has_unreadable_password:
@@ -152,7 +157,7 @@ def changed_fields(before: str, after: str) -> list[str]:
 
 def apply_changes(link: Link, new: Link, names: Collection[str], now: datetime) -> Link:
     """Return the link with those fields of `new` that changed at the source."""
-    own: dict[str, Any] = {name: getattr(new, name) for name in names if name in Link.__dataclass_fields__}
+    own: dict[str, Any] = {name: getattr(new, name) for name in names if name in LINK_FIELDS}
     if "domain_id" in own:
         own["hostname"] = new.hostname
     return replace(link, **own, updated_at=now)
@@ -172,7 +177,7 @@ def other_addresses(source: SourceLink, *, ignores_case: bool) -> list[Address]:
 
 def _digest(link: Link, source: SourceLink) -> str:
     values: Mapping[str, Any] = {
-        **{name: getattr(link, name) for name in FIELDS[:6]},
+        **{name: getattr(link, name) for name in LINK_FIELDS},
         "addresses": sorted((address.hostname or "", address.path) for address in addresses_of(source)),
         "clicks": source.clicks,
         "routing": source.routing,

@@ -1,27 +1,14 @@
-"""Starts, continues and reads imports. `Importer` runs one.
+"""Creates and reads imports. `Importer` runs one."""
 
-A process holds the lease of the import that it runs, and there is one import per account at a time.
-"""
-
-import os
-import socket
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from waypost import auth
-from waypost.kit.clock import timestamp
-from waypost.kit.errors import WaypostError
 from waypost.kit.ids import new_id
-from waypost.resources.imports import store
+from waypost.resources.imports import lease, store
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.model import Import, imports
 from waypost.resources.imports.report import Counts, Report, to_warnings
-
-
-class ImportRunning(WaypostError):
-    """Another import of this account is running. Wait until it has finished."""
 
 
 async def create(
@@ -34,14 +21,7 @@ async def create(
     encrypted, for a job that runs the import later. Raises ImportRunning.
     """
     async with deps.db.write() as tx:
-        await auth.lock_account(tx, account_id)
-        unfinished = await store.find_unfinished(tx, account_id)
-        for other in unfinished:
-            if _is_running(deps, other):
-                raise ImportRunning(
-                    f"An import from {other.source} is running for this account since {timestamp(other.created_at)}."
-                    " Wait until it has finished."
-                )
+        unfinished = await lease.lock_unfinished(tx, account_id, deps.clock())
         same = (found for found in unfinished if found.source == source and found.options == dict(options))
         import_ = next(same, None)
         if import_ is None:
@@ -96,24 +76,3 @@ async def get_report(deps: Deps, import_: Import) -> Report:
     async with deps.db.read() as tx:
         refused = await store.list_refusals(tx, import_.id)
     return Report(import_.source, Counts(**import_.counts), import_.total, to_warnings(import_.warnings), refused)
-
-
-def lease_holder() -> str:
-    """Identify this process among all that ever run."""
-    return f"{socket.gethostname()}:{os.getpid()}:{_start_time(os.getpid())}"
-
-
-def _is_running(deps: Deps, import_: Import) -> bool:
-    """Whether another process has the lease. One that was killed on this machine counts as ended at once."""
-    if import_.leased_by is None or import_.lease_until is None or import_.lease_until <= deps.clock():
-        return False
-    host, pid, started = import_.leased_by.rsplit(":", 2)
-    return host != socket.gethostname() or _start_time(int(pid)) == started
-
-
-def _start_time(pid: int) -> str:
-    """Return when the process started, in clock ticks since boot; "" if there is none."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
-    except OSError:
-        return ""

@@ -9,13 +9,13 @@ from dataclasses import asdict, replace
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from waypost import auth
 from waypost.database import Tx, bulk
 from waypost.kit.clock import microseconds
 from waypost.kit.errors import NotFound
-from waypost.resources import aliases, domains
+from waypost.resources import domains
 from waypost.resources.links import rules
 from waypost.resources.links.model import (
     COLUMNS,
@@ -110,12 +110,6 @@ async def set_imported_clicks(tx: Tx, account_id: UUID, counts: Mapping[UUID, in
     await bulk.insert(
         tx, imported_clicks, rows, on_conflict="ON CONFLICT (link_id) DO UPDATE SET clicks = excluded.clicks"
     )
-
-
-async def refresh_search_text(tx: Tx, link: Link) -> None:
-    """Let searches find the aliases that the link has now."""
-    text = link.search_text + await aliases.find_search_text(tx, link.id)
-    await tx.execute(update(links).where(links.c.id == link.id).values(search_text=text))
 
 
 def _batches(ids: Iterable[UUID]) -> Iterable[Sequence[UUID]]:

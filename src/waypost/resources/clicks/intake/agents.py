@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Device = Literal["desktop", "mobile", "tablet", "other"]
 OTHER = "Other"
+OTHER_DEVICE: Device = "other"
 
 _GUESS = "?"  # prefix of a family that may be any word in the user agent
 _MAX_LENGTH = 512  # bytes of a user agent to examine: the relevant parts come earlier
@@ -106,6 +107,17 @@ def _parse_user_agent(user_agent: bytes) -> Agent:
     browser_name = _name(browser.family, _BROWSER_NAMES, patterns.words) if browser else OTHER
     platform_name = _name(platform.family, _PLATFORM_NAMES, patterns.words) if platform else OTHER
     return Agent(browser_name, platform_name, _device(text, platform_name))
+
+
+def parse_names(browser: str, platform: str, device: str) -> Agent:
+    """Return the agent that another service named. What it invents is "Other"."""
+    words = _patterns().words
+    kind: Device = next((known for known in ("desktop", "mobile", "tablet") if known == device.lower()), OTHER_DEVICE)
+    return Agent(_known_name(browser, _BROWSER_NAMES, words), _known_name(platform, _PLATFORM_NAMES, words), kind)
+
+
+def _known_name(name: str, names: dict[str, str], words: frozenset[str]) -> str:
+    return names.get(name, name if name in words or name in names.values() else OTHER)
 
 
 def _name(family: str, names: dict[str, str], words: frozenset[str]) -> str:

@@ -1,0 +1,167 @@
+"""Imported clicks: with their times, once, and with the statistics that visits would have."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from people import Person, new_person
+from resources.imports.importing import Pages, link, new_deps, run
+from sqlalchemy import select
+
+from waypost.database import Database
+from waypost.resources import links
+from waypost.resources.clicks.model import CRAWLER, HUMAN, clicks
+from waypost.resources.clicks.sql_store import SqlClickStore
+from waypost.resources.imports import importer, lease, service
+from waypost.resources.imports.importer import Importer
+from waypost.resources.imports.source import ClickPage, SourceClick, SourceError
+from waypost.resources.links.model import imported_clicks, link_clicks
+
+AT = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
+CHROME = (
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36"
+)
+
+
+def click(of: str, **fields: object) -> SourceClick:
+    return SourceClick(of, **({"at": AT, "user_agent": CHROME} | fields))  # type: ignore[arg-type]
+
+
+@dataclass
+class OfLinks(Pages):
+    clicks: Mapping[str, Sequence[Sequence[SourceClick]]] = field(default_factory=dict)
+
+    async def clicks_of_link(self, source_id: str, cursor: str | None) -> ClickPage:
+        pages = self.clicks.get(source_id, [[]])
+        number = int(cursor or 0)
+        return ClickPage(pages[number], str(number + 1) if number + 1 < len(pages) else None)
+
+
+@dataclass
+class Together(Pages):
+    clicks: Sequence[Sequence[SourceClick]] = ()
+
+    async def click_page(self, cursor: str | None) -> ClickPage:
+        number = int(cursor or 0)
+        return ClickPage(self.clicks[number], str(number + 1) if number + 1 < len(self.clicks) else None)
+
+
+@pytest.fixture
+async def alice(db: Database) -> Person:
+    return await new_person(db, "alice")
+
+
+async def counted(db: Database) -> dict[str, int]:
+    """Clicks of the counters, by slug."""
+    async with db.read() as tx:
+        rows = (await tx.execute(select(link_clicks.c.link_id, link_clicks.c.clicks))).all()
+        names = await links.find_names(tx, [row.link_id for row in rows], shared_domain="go.test")
+    return {names[row.link_id][0].partition("/")[2]: row.clicks for row in rows}
+
+
+async def is_exact(db: Database) -> bool:
+    store = SqlClickStore()
+    return [found async for found in store.check(db, from_day=None, on_progress=None)] == []
+
+
+async def test_imports_clicks_of_links_with_their_times(db: Database, alice: Person) -> None:
+    equal = [click("a")] * 3
+    source = OfLinks(
+        [[link("a", clicks=6), link("b", clicks=0)], [link("c")]],
+        clicks={
+            "a": [
+                [click("a", referrer="https://example.org/x?private"), *equal[:1]],
+                [*equal[1:], click("a", at=AT - timedelta(days=3))],
+            ],
+            "b": [[click("b")]],
+            "c": [
+                [
+                    click("c", is_bot=True),
+                    click("c", user_agent=None, browser="Firefox", platform="Ubuntu", device="Mobile", country="fr"),
+                ]
+            ],
+        },
+    )
+    report = await run(new_deps(db), alice, source, clicks=True)
+    assert (report.counts.created, report.counts.clicks, report.warnings[1:]) == (3, 7, [])
+    assert await counted(db) == {"a": 5, "b": 0, "c": 1}
+    assert await is_exact(db)
+    async with db.read() as tx:
+        rows = (await tx.execute(select(clicks).order_by(clicks.c.created_at))).all()
+        assert (await tx.execute(select(imported_clicks))).all() == []
+    assert [row.created_at for row in rows] == [AT - timedelta(days=3), *[AT] * 6]
+    assert sorted(row.kind for row in rows) == [CRAWLER, *[HUMAN] * 6]
+    named = next(row for row in rows if row.browser == "Firefox")
+    assert (named.platform, named.device, named.country) == ("Linux", "mobile", "FR")
+    assert {row.referrer for row in rows} == {"", "https://example.org/x"}
+    again = await run(new_deps(db), alice, source, clicks=True)
+    assert (again.counts.clicks, again.counts.unchanged) == (0, 3)
+    assert await counted(db) == {"a": 5, "b": 0, "c": 1}
+
+
+async def test_imports_clicks_of_all_links_and_leaves_out_impossible_ones(db: Database, alice: Person) -> None:
+    far = datetime(9999, 12, 31, tzinfo=UTC)
+    source = Together(
+        [[link("a"), link("bad", destination_url="x")]],
+        clicks=[
+            [click("a", source_id="1", ip="203.0.113.9"), click("a", source_id="2", ip="not an address")],
+            [click("bad"), click("a", source_id="3", at=far), click("a", source_id="2", ip="not an address")],
+        ],
+    )
+    report = await run(new_deps(db), alice, source, clicks=True)
+    assert report.counts.clicks == 2
+    assert report.warnings[1:] == [
+        "Clicks of links that are not here are left out",
+        "Clicks of times before 1970 or in the future are left out",
+    ]
+    async with db.read() as tx:
+        assert sorted(await tx.scalars(select(clicks.c.ip))) == ["", "203.0.113.9"]
+    assert await is_exact(db)
+
+
+async def test_continues_amid_the_clicks_of_a_page(
+    db: Database, alice: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importer, "_CLICKS_PER_STEP", 1)
+    pages = {name: [[click(name)] * 2, [click(name)]] for name in "ab"}
+    source = OfLinks([[link("a"), link("b")], [link("c")]], clicks=pages)
+    deps = new_deps(db)
+    import_ = await service.create(deps, alice.account_id, "dub", {"clicks": True})
+    steps = 0
+    while steps < 20:
+        steps += 1
+        one = Importer(deps, source, await service.get(deps, alice.account_id, import_.id), lease.holder())
+        await one.start()
+        if not await one.step():
+            break
+        await one.stop()
+    await one.stop()
+    assert steps > 5
+    report = await service.get_report(deps, await service.get(deps, alice.account_id, import_.id))
+    assert (report.counts.found, report.counts.created, report.counts.clicks) == (3, 3, 6)
+    assert await counted(db) == {"a": 3, "b": 3, "c": 0}
+    assert await is_exact(db)
+
+
+async def test_totals_give_way_to_clicks(db: Database, alice: Person) -> None:
+    source = OfLinks([[link("a", clicks=1)]], clicks={"a": [[click("a")]]})
+    await run(new_deps(db), alice, source)
+    async with db.read() as tx:
+        assert await tx.scalar(select(imported_clicks.c.clicks)) == 1
+    dry = await run(new_deps(db), alice, replace(source, pages=[[link("new", clicks=5)]]), is_dry_run=True, clicks=True)
+    assert dry.counts.clicks == 5
+    await run(new_deps(db), alice, source, clicks=True)
+    async with db.read() as tx:
+        assert await tx.scalar(select(imported_clicks.c.clicks)) == 0
+    report = await run(new_deps(db), alice, Pages([[link("a", clicks=1)]]), clicks=True)
+    assert "has no clicks with their times" in report.warnings[0]
+
+
+async def test_an_endless_list_of_clicks_is_an_error(db: Database, alice: Person) -> None:
+    class Endless(Together):
+        async def click_page(self, cursor: str | None) -> ClickPage:
+            return ClickPage([click("a")], "1")
+
+    with pytest.raises(SourceError, match="no end"):
+        await run(new_deps(db), alice, Endless([[link("a")]]), clicks=True)
