@@ -82,7 +82,7 @@ async def request(tx: Tx, hostname: str, now: datetime) -> None:
 
 
 async def retry(tx: Tx, hostname: str, now: datetime) -> None:
-    """After failures, try again at once: whoever asks may have just changed where the hostname points.
+    """After failures, try again at once: the owner may have just changed where the hostname points.
 
     12 minutes after the last attempt at the earliest, and not before the time that the authority has set.
     """

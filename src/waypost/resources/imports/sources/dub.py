@@ -87,7 +87,6 @@ class Dub:
     def _link(self, row: Row) -> SourceLink:
         key = required_text(row, "key")
         destination_url = required_text(row, "url")
-        password = text(row, "password")
         geo = nested(row, "geo")
         return SourceLink(
             required_text(row, "id"),
@@ -105,7 +104,7 @@ class Dub:
                     *(rule("country", [country.upper()], required_text(geo, country)) for country in geo),
                 ],
                 variants=self._variants(row, destination_url),
-                password=password,
+                password=text(row, "password"),
                 fallback_url=text(row, "expiredUrl"),
             ),
             left_out=[
