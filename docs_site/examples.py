@@ -156,9 +156,27 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
 }
 
+ANSWERS: dict[str, dict[str, Any]] = {
+    "CreatedRows": {
+        "data": [
+            {"index": 0, "status": "created", "link": EXAMPLES["Link"]},
+            {"index": 1, "status": "invalid", "errors": {"destination_url": ["This field is required."]}},
+        ],
+        "meta": {"created": 1, "invalid": 1},
+    },
+    "ChangedRows": {
+        "data": [{"id": _LINK, "status": "updated"}],
+        "meta": {"updated": 1, "unchanged": 0, "not_found": 0, "invalid": 0},
+    },
+    "DeletedRows": {"data": [{"id": _LINK, "status": "deleted"}], "meta": {"deleted": 1, "not_found": 0}},
+}
+"""Responses that contain other things than objects of the API."""
+
 
 def example(schema: str, path: str) -> dict[str, Any]:
     """Return an example of the response with a schema such as `Data_Link_` to a request of `path`."""
+    if answer := ANSWERS.get(schema):
+        return answer
     kind, _, name = schema.strip("_").partition("_")
     if kind == "Paginated":
         url = f"{BASE_URL}{path}".replace("{id}", _LINK)

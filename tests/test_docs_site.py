@@ -65,6 +65,11 @@ def test_examples_are_what_the_api_document_says(document: dict[str, Any], name:
     assert set(schema["required"]) == set(examples.EXAMPLES[name])
 
 
+@pytest.mark.parametrize("name", examples.ANSWERS)
+def test_examples_of_answers_are_what_the_api_document_says(document: dict[str, Any], name: str) -> None:
+    assert list(problems(document, document["components"]["schemas"][name], examples.ANSWERS[name])) == []
+
+
 def test_lists_every_endpoint(site: Path) -> None:
     page = (site / "reference" / "endpoints" / "links" / "index.html").read_text()
     assert 'id="links-create"' in page
