@@ -146,6 +146,25 @@ async def backup(
 
 
 @app.command
+@with_settings
+async def copy(settings: "Settings", *, to: str) -> None:
+    """Copy a stopped installation from SQLite to PostgreSQL or back, and compare both.
+
+    Parameters
+    ----------
+    to
+        URL of an empty database: postgresql://user:password@host:port/name, or sqlite:////directory/waypost.db.
+
+    """
+    from waypost.commands import database_copy, output
+
+    with output.progress("Copying rows") as on_progress:
+        result = await database_copy.copy(settings, to, on_progress)
+    for note in database_copy.notes(settings, to, result):
+        say(note)
+
+
+@app.command
 def qr(
     url: str,
     /,

@@ -20,6 +20,10 @@ A migration that removes or renames something sets it to the revision since whic
 """
 
 
+COPYING = "copying"
+"""Begins the revision of a database that `waypost copy` has not completed."""
+
+
 class SchemaUnknown(WaypostError):
     """The database's schema is of a version that this one cannot upgrade."""
 
@@ -41,7 +45,7 @@ async def is_usable(db: Database) -> bool:
             refuse_unknown(present)
             return present == newest()
         compatible_since = (await tx.execute(text("SELECT compatible_since FROM alembic_version"))).scalar_one()
-    if compatible_since is None or compatible_since > newest():
+    if compatible_since is None or compatible_since > newest() or present.startswith(COPYING):
         refuse_unknown(present)
     return True
 
@@ -59,6 +63,8 @@ def newest() -> str:
 def refuse_unknown(revision: str | None) -> None:
     if revision is None or revision in revisions():
         return
+    if revision.startswith(COPYING):
+        raise SchemaUnknown("The database is an incomplete copy: waypost copy was interrupted. Run it again.")
     if revision > newest():
         raise SchemaUnknown(
             f"The database has schema {revision} of a newer version of Waypost: run that version."
