@@ -16,6 +16,7 @@ from bench import (
     bulk_creates,
     clickhouse_store,
     cold_redirects,
+    copies,
     creates,
     domains,
     drain,
@@ -62,6 +63,7 @@ BENCHMARKS = {
     "stats": stats.measure,
     "drain": drain.measure,  # adds clicks to the stores that `stats` reads
     "clickhouse": clickhouse_store.measure,
+    "copies": copies.measure,
     "worker-memory": worker_memory.measure,
     "webhooks": webhooks.measure,
     "qrcodes": qrcodes.measure,
