@@ -89,7 +89,7 @@ def _database(directory: Path) -> Database:
 
 
 def test_every_guide_is_tried() -> None:
-    assert {page.stem for page in MOVE.glob("*.md")} == {"index", *SERVICES}
+    assert {page.stem for page in MOVE.glob("*.md")} == {"index", "csv", *SERVICES}
 
 
 def _commands(name: str) -> list[list[str]]:
@@ -113,6 +113,16 @@ async def test_the_commands_of_a_guide_work(name: str, waypost: Waypost) -> None
     assert done["links"] == {"found": count, "created": count, "updated": 0, "unchanged": 0, "refused": 0}
     assert again["links"] == {"found": count, "created": 0, "updated": 0, "unchanged": count, "refused": 0}
     assert [warning for warning in done["warnings"] if "go.brand.com" in warning] == []
+
+
+async def test_the_example_of_a_csv_file_works(waypost: Waypost) -> None:
+    [example] = re.findall(r"^```csv\n(.*?)^```", (MOVE / "csv.md").read_text(), re.MULTILINE | re.DOTALL)
+    (waypost.directory / "links.csv").write_text(example)
+    dry_run, run = _commands("csv")
+    planned, done = waypost.json(*dry_run), waypost.json(*run)
+    assert planned == done
+    assert (done["links"]["created"], done["warnings"]) == (3, [])
+    assert {"pricing", "jobs"} < await _slugs(waypost)
 
 
 async def test_the_command_for_a_dump_works(waypost: Waypost) -> None:

@@ -409,7 +409,7 @@ class Importer:
         links = [draft.link for draft in drafts if draft.link.slug and draft.link.id not in taken] + generated
         by_id = {draft.link.id: draft for draft in drafts}
         for draft in kept:
-            if draft.host.domain_id is None:
+            if draft.path and draft.host.domain_id is None:
                 done.warn(
                     "The slug is taken or has other characters: a link here has a generated one", draft.source.source_id
                 )
