@@ -291,6 +291,8 @@ async def test_replacement_runs_in_the_background(place: WebApp, site: Website) 
     answer = await ada.post("/links/bulk", hidden(preview))
     running = await ada.get(answer.headers["location"])
     assert ("0 of 1 links done" in running.text, 'hx-trigger="every 1s"' in running.text) == (True, True)
+    fragment = await ada.get(answer.headers["location"], headers={"HX-Request": "true", "HX-Target": "change"})
+    assert fragment.text.startswith('<section class="card" id="change"')
     await ada.post(f"{answer.headers['location']}/cancel")
     assert "cancelled" in (await ada.get(answer.headers["location"])).text
 

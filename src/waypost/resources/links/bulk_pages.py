@@ -14,6 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from waypost.auth.sessions import Session
+from waypost.kit.clock import parse_timestamp
 from waypost.kit.errors import Errors, Invalid, PaymentRequired, Problems
 from waypost.kit.fields import text_problem
 from waypost.kit.ids import new_id, parse_id
@@ -223,7 +224,7 @@ def _summary(asked: BulkRequest, choices: FormChoices) -> Iterator[str]:
         yield f"Remove the tags: {', '.join(set_['remove_tags'])}."
     if "expires_at" in set_:
         at = set_["expires_at"]
-        yield f"Expire at {at.removesuffix('Z').replace('T', ' ')} UTC." if at else "Remove the expiry."
+        yield f"Expire at {parse_timestamp(at):%Y-%m-%d %H:%M} UTC." if at else "Remove the expiry."
     if "hostname" in set_:
         yield f"Move the links to {set_['hostname']}. Printed QR codes of links on other domains stop working."
     if "pixel_ids" in set_:
