@@ -22,6 +22,8 @@ from waypost.resources.clicks.click_stores import new_click_store
 from waypost.resources.clicks.deps import Deps as ClicksDeps
 from waypost.resources.clicks.stats.read import find_sparklines
 from waypost.resources.domains import wiring as domains_wiring
+from waypost.resources.imports import wiring as imports_wiring
+from waypost.resources.imports.requests.deps import Deps as ImportsDeps
 from waypost.resources.links import wiring as links_wiring
 from waypost.resources.links.assembly import new_deps as new_links_deps
 from waypost.resources.links.deps import Deps as LinksDeps
@@ -43,7 +45,7 @@ from waypost.wiring import domain_deps, outbound_client, publisher
 
 TEMPLATES = {
     name: f"waypost.resources.{name}"
-    for name in ("account", "links", "clicks", "qrcodes", "domains", "pixels", "webhooks", "plan")
+    for name in ("account", "links", "clicks", "qrcodes", "domains", "pixels", "webhooks", "plan", "imports")
 }
 """The packages that have pages, by the prefix of their template names."""
 
@@ -60,6 +62,7 @@ class ResourceDeps:
     pixels: PixelsDeps
     qrcodes: QrCodesDeps
     plan: PlanDeps
+    imports: ImportsDeps
 
 
 def resource_deps(
@@ -70,15 +73,17 @@ def resource_deps(
     domains_deps = domain_deps(settings, db, feed, clock)
     links_deps = new_links_deps(settings, db, client, publish, clock)
     urls = Urls(base_url, derived_keys(settings, "qrcodes"))
+    domains_web_deps = _domain_web_deps(settings, domains_deps, publish, links_deps.destination_checker.check_url)
     return ResourceDeps(
         account=account_wiring.new_deps(settings, db, limiters, publish, click_store, links_deps.image_store, clock),
         links=links_deps,
         clicks=ClicksDeps(db, click_store, settings.shared_domain, base_url, clock),
-        domains=_domain_web_deps(settings, domains_deps, publish, links_deps.destination_checker.check_url),
+        domains=domains_web_deps,
         webhooks=WebhooksDeps(db, EndpointChecker(client), key_ring, base_url, clock),
         pixels=PixelsDeps(db, key_ring, partial(links.invalidate_pixel, publish, clock), base_url, clock),
         qrcodes=QrCodesDeps(db, urls, settings.shared_domain, base_url, clock),
         plan=plan_wiring.new_deps(settings, db, client, clock),
+        imports=imports_wiring.new_deps(settings, db, key_ring, domains_web_deps, clock),
     )
 
 
@@ -128,4 +133,5 @@ def endpoints(
         webhooks_wiring.endpoints(deps.webhooks, guard, auth, views),
         pixels_wiring.endpoints(deps.pixels, guard, auth, views),
         plan_wiring.endpoints(deps.plan, auth, views),
+        imports_wiring.endpoints(deps.imports, auth, views),
     ]

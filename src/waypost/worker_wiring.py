@@ -20,6 +20,8 @@ from waypost.resources.clicks import work as clicks_work
 from waypost.resources.clicks.click_store import ClickStore
 from waypost.resources.clicks.click_stores import new_click_store
 from waypost.resources.domains import work as domains_work
+from waypost.resources.imports import work as imports_work
+from waypost.resources.imports.requests.model import TURN_JOB
 from waypost.resources.links import domain_detach
 from waypost.resources.links import work as links_work
 from waypost.resources.pixels import work as pixels_work
@@ -29,7 +31,7 @@ from waypost.secret_key import secret_text
 from waypost.settings import Settings
 from waypost.wiring import domain_deps, outbound_client
 from waypost.worker import mail
-from waypost.worker.jobs import Handlers, JobRunner
+from waypost.worker.jobs import Handler, Handlers, JobRunner
 from waypost.worker.run import WorkerParts
 
 
@@ -39,7 +41,9 @@ def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: Asyn
     poster, click_store = Poster(client), new_click_store(settings)
     stack.push_async_callback(poster.close)
     stack.push_async_callback(click_store.close)
-    jobs = JobRunner(handlers(settings, db, client, deps, feed, click_store), clock=now)
+    import_turns = imports_work.TurnHandler(settings, db, client, feed.publish, key_ring)
+    stack.push_async_callback(import_turns.close)
+    jobs = JobRunner(handlers(settings, db, client, deps, feed, click_store, import_turns), clock=now)
     return [
         WorkerParts([jobs], [*rate_limit_steps(db), (60, partial(delete_expired, db, now))]),
         links_work.worker_parts(settings, db, now),
@@ -47,6 +51,7 @@ def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: Asyn
         pixels_work.worker_parts(settings, db, poster, key_ring),
         domains_work.worker_parts(settings, deps, client, key_ring),
         clicks_work.worker_parts(settings, db, stack),
+        imports_work.worker_parts(settings, db),
     ]
 
 
@@ -57,6 +62,7 @@ def handlers(
     deps: domains.Deps,
     feed: ChangeFeed,
     click_store: ClickStore,
+    import_turns: Handler,
 ) -> Handlers:
     """Return the handlers of the general queue by job name."""
     image_store = links_work.new_image_store(settings, db, now)
@@ -68,6 +74,7 @@ def handlers(
         sign_in.JOB: partial(sign_in.send_password_reset, new_auth_deps(settings, db, now)),
         mail.JOB: mail.handler(mail_sender(settings)),
         plan.JOB: partial(plan.cancel_subscriptions, plan_work.new_stripe(settings, client)),
+        TURN_JOB: import_turns,
         account_deletion.JOB: account_deletion.AccountDeletion(db, feed.publish, deps, image_store, click_store, now),
     }
 

@@ -21,6 +21,7 @@ from waypost.resources.account.deps import Deps
 from waypost.resources.clicks.click_store import ClickStore
 from waypost.resources.domains import Deps as DomainDeps
 from waypost.resources.domains import account_data as domains_of_account
+from waypost.resources.imports import account_data as imports_of_account
 from waypost.resources.links import account_data as links_of_account
 from waypost.resources.links.media import ImageStore
 from waypost.resources.pixels import account_data as pixels_of_account
@@ -96,7 +97,7 @@ class AccountDeletion:
                 pass
 
     async def _delete_public_data(self, account_id: UUID) -> AsyncGenerator[None, None]:
-        """Delete links, pixels, webhooks and domains."""
+        """Delete links, pixels, imports, webhooks and domains."""
         async for _ in links_of_account.delete_account_data(
             self.db,
             account_id,
@@ -107,6 +108,7 @@ class AccountDeletion:
         ):
             yield
         await pixels_of_account.delete_account_data(self.db, account_id)
+        await imports_of_account.delete_account_data(self.db, account_id)
         async for _ in webhooks_of_account.delete_account_data(self.db, account_id, batch_size=_BATCH_SIZE):
             yield
         async for _ in domains_of_account.delete_account_data(self.domains, account_id):

@@ -126,6 +126,11 @@ class Importer:
         """Of a dry run. Otherwise see `service.get_report`."""
 
     @property
+    def cursor(self) -> Cursor:
+        """Where a continued dry run starts. Otherwise it is stored with each page."""
+        return self._cursor
+
+    @property
     def dry_report(self) -> Report:
         return Report(self._import.source, self.counts, self.total, to_warnings(_rows(self.warnings)), self.refused)
 

@@ -4,6 +4,7 @@ import re
 
 PAGES = (
     (r"/links/[^/]+/qrcode", "guides/qr-codes/"),
+    (r"/links/imports?(/|$)", "guides/import/"),
     (r"/links(/new|/[^/]+/edit)?$", "guides/how-to/"),
     (r"/domains", "guides/domains/#dns-records"),
     (r"/pixels", "guides/pixels/#platform-ids-and-tokens"),

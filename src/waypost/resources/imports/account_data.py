@@ -1,0 +1,37 @@
+"""Deletes and exports the imports that one account requested. What they imported belongs to the links."""
+
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import delete
+
+from waypost.database import Database
+from waypost.kit.clock import timestamp
+from waypost.resources.imports.requests import store
+from waypost.resources.imports.requests.model import import_requests
+
+_MAX_EXPORTED = 1_000
+
+
+async def delete_account_data(db: Database, account_id: UUID) -> None:
+    """Delete the requests with their tokens and files in one transaction. Files on a disk follow, see `expiry`."""
+    async with db.write() as tx:
+        await tx.execute(delete(import_requests).where(import_requests.c.account_id == account_id))
+
+
+async def export_account_data(db: Database, account_id: UUID) -> list[dict[str, Any]]:
+    async with db.read() as tx:
+        requests = await store.list_newest(tx, account_id, _MAX_EXPORTED)
+    return [
+        {
+            "id": str(request.id),
+            "source": request.source,
+            "status": request.state,
+            "url": request.url,
+            "file_name": request.file_name,
+            "domains": dict(request.domains),
+            "created_at": timestamp(request.created_at),
+            "updated_at": timestamp(request.updated_at),
+        }
+        for request in requests
+    ]

@@ -1,0 +1,233 @@
+"""Dashboard pages of imports: choose a source, enter its token or upload a file, plan, import, report."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from waypost.auth.sessions import Session
+from waypost.kit.csv_cells import csv_text
+from waypost.kit.errors import Invalid, PaymentRequired, UnregistrableName, WaypostError, or_not_found
+from waypost.kit.fields import Upload, parse
+from waypost.kit.pagination import MAX_PER_PAGE, PageRequest
+from waypost.resources.domains import service as domain_service
+from waypost.resources.domains.schemas import NewDomain
+from waypost.resources.domains.schemas import to_json as domain_to_json
+from waypost.resources.imports import choices
+from waypost.resources.imports import store as import_store
+from waypost.resources.imports.report import Counts, Report, to_warnings
+from waypost.resources.imports.requests import service, store
+from waypost.resources.imports.requests.deps import Deps
+from waypost.resources.imports.requests.model import ImportRequest
+from waypost.resources.imports.requests.plans import Plan
+from waypost.resources.imports.requests.uploads import MAX_FILE, MAX_PIECE
+from waypost.web.body import read_body
+from waypost.web.dashboard import BLANK, Form, Pages, is_fragment_request, read_form
+
+_CHOOSE = "/links/import"
+_NEW = "/links/import/{source}"
+_ONE = "/links/imports/{id}"
+_MAX_FORM = 8 << 20
+"""Bytes of a form with a file, from browsers without scripts. Others send large files in pieces."""
+_LISTED = 20
+_SHOWN_REFUSED = 20
+_SHOWN_HOSTS = 100
+
+Proceed = Callable[[Deps, ImportRequest, Mapping[str, str]], Awaitable[None]]
+
+
+class ImportPages(Pages[Deps]):
+    def endpoints(self) -> list[Route]:
+        return [
+            Route(_CHOOSE, self.choose),
+            Route(_NEW, self.new),
+            Route(_NEW, self.create, methods=["POST"]),
+            Route(_ONE, self.show),
+            Route(f"{_ONE}/pieces", self.add_piece, methods=["POST"]),
+            Route(f"{_ONE}/domains", self.register_domain, methods=["POST"]),
+            Route(f"{_ONE}/plan", self.plan_again, methods=["POST"]),
+            Route(f"{_ONE}/start", self.start, methods=["POST"]),
+            Route(f"{_ONE}/resume", self.resume, methods=["POST"]),
+            Route(f"{_ONE}/give-up", self.confirm_give_up),
+            Route(f"{_ONE}/give-up", self.give_up, methods=["POST"]),
+            Route(f"{_ONE}/refused.csv", self.download_refused),
+        ]
+
+    async def choose(self, request: Request) -> Response:
+        session = await self._auth.require_session(request)
+        async with self._deps.db.read() as tx:
+            newest = await store.list_newest(tx, session.account.id, _LISTED)
+        context: dict[str, Any] = {"choices": choices.CHOICES, "by_name": choices.BY_NAME, "newest": newest}
+        return self._views.render_page(request, "imports/choose.html", **context)
+
+    async def new(self, request: Request) -> Response:
+        await self._auth.require_session(request)
+        return self._render_new(request, Form({"timezone": request.cookies.get("timezone"), "clicks": "1"}))
+
+    async def create(self, request: Request) -> Response:
+        """Create the import. A script that sends the file in pieces gets their URL as JSON."""
+        session = await self._auth.require_session(request)
+        choice, form = _choice(request), await read_form(request, _MAX_FORM)
+        upload = form.fields.get("file")
+        file = upload if isinstance(upload, Upload) else None
+        name = file.filename if file else form.text("file_name")
+        size = len(file.content) if file else _digits(form.text("file_size"))
+        try:
+            self._auth.require_active_plan(session)
+            new = service.parse_new(choice, form.fields, name, size)
+            created = await service.create(self._deps, session, choice, new)
+        except (Invalid, PaymentRequired) as error:
+            return self._render_new(request, form, error)
+        if created.state == "uploading" and file is None:
+            return JSONResponse({"url": _url(created), "piece_size": MAX_PIECE}, 201)
+        for start in range(0, created.file_size or 0, MAX_PIECE):
+            await service.add_piece(
+                self._deps, created, start, file.content[start : start + MAX_PIECE] if file else b""
+            )
+        return RedirectResponse(_url(created), 303)
+
+    async def add_piece(self, request: Request) -> Response:
+        """Store a piece of the file, and respond with the size of the file so far: where the next one begins."""
+        _, current = await self._get(request)
+        start = or_not_found(_digits(request.query_params.get("start", "")))
+        content = await read_body(request, MAX_PIECE)
+        try:
+            return JSONResponse({"size": await service.add_piece(self._deps, current, start, content)})
+        except Invalid as error:
+            return JSONResponse({"errors": error.errors}, 422)
+
+    async def show(self, request: Request) -> Response:
+        session, current = await self._get(request)
+        return await self._render(request, session, current)
+
+    async def register_domain(self, request: Request) -> Response:
+        """Register a hostname of the source. Its links keep their addresses once its DNS points here."""
+        session, current = await self._get(request)
+        form = await read_form(request)
+        hostname, mapped = form.text("register"), _mapping(current, form)
+        try:
+            self._auth.require_active_plan(session)
+            await domain_service.create(self._deps.domains, session, *parse(NewDomain, {"hostname": hostname}))
+        except (Invalid, UnregistrableName, PaymentRequired) as error:
+            message = f"{hostname}: {error.details.removeprefix('hostname: ')}"
+            return await self._render(request, session, replace(current, domains=mapped), Invalid({"body": [message]}))
+        await service.set_domains(self._deps, current, mapped | {hostname: hostname})
+        return RedirectResponse(f"{_url(current)}#domains", 303)
+
+    async def plan_again(self, request: Request) -> Response:
+        return await self._proceed(request, service.plan_again)
+
+    async def start(self, request: Request) -> Response:
+        return await self._proceed(request, service.start)
+
+    async def resume(self, request: Request) -> Response:
+        return await self._proceed(request, service.resume)
+
+    async def confirm_give_up(self, request: Request) -> Response:
+        _, current = await self._get(request)
+        return self._views.render_page(request, "imports/give_up.html", **_names(current))
+
+    async def give_up(self, request: Request) -> Response:
+        _, current = await self._get(request)
+        await service.give_up(self._deps, current)
+        return RedirectResponse(_url(current), 303)
+
+    async def download_refused(self, request: Request) -> Response:
+        _, current = await self._get(request)
+        name = f"refused-{current.source}-{current.created_at:%Y-%m-%d}.csv"
+        headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
+        refused = (await self._report(current)).refused
+        content = csv_text([("source_id", "reason"), *((row.source_id, row.reason) for row in refused)])
+        return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
+
+    async def _proceed(self, request: Request, proceed: Proceed) -> Response:
+        session, current = await self._get(request)
+        mapped = _mapping(current, await read_form(request))
+        try:
+            self._auth.require_active_plan(session)
+            await proceed(self._deps, current, mapped)
+        except (Invalid, PaymentRequired) as error:
+            return await self._render(request, session, replace(current, domains=mapped), error)
+        return RedirectResponse(_url(current), 303)
+
+    async def _get(self, request: Request) -> tuple[Session, ImportRequest]:
+        session = await self._auth.require_session(request)
+        async with self._deps.db.read() as tx:
+            return session, await store.get(tx, session.account.id, self._path_id(request))
+
+    async def _report(self, current: ImportRequest) -> Report:
+        """Return the report of the import, or of its plan before it has started."""
+        if current.import_id is None:
+            return Plan(**current.plan).report(current.source)
+        async with self._deps.db.read() as tx:
+            started = await import_store.find(tx, current.account_id, current.import_id)
+            refused = await import_store.list_refusals(tx, started.id)
+        counts, warnings = Counts(**started.counts), to_warnings(started.warnings)
+        return Report(current.source, counts, started.total, warnings, refused)
+
+    def _render_new(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
+        context = {"choice": _choice(request), "max_form": _MAX_FORM, "max_file": MAX_FILE}
+        return self._views.form(request, "imports/new.html", form, error, **context)
+
+    async def _render(
+        self, request: Request, session: Session, current: ImportRequest, error: WaypostError | None = None
+    ) -> Response:
+        report = await self._report(current)
+        registered = await domain_service.list_domains(self._deps.domains, session, PageRequest(1, MAX_PER_PAGE))
+        domains = {domain.hostname: domain for domain in registered.items}
+        hosts = hosts_of(current)
+        targets = {current.domains.get(host, "") for host in hosts}
+        context: dict[str, Any] = {
+            **_names(current),
+            "hosts": [(host, count, _target(current, host, domains)) for host, count in hosts.items()],
+            "hostnames": list(domains),
+            "unserved": [
+                (domain, domain_to_json(domain, self._deps.domains.cname_target)["dns_records"])
+                for name, domain in domains.items()
+                if name in targets and not domain.is_served
+            ],
+            "shared_domain": self._deps.shared_domain,
+            "is_vendors": choices.is_of_vendor,
+            "report": report,
+            "total": report.total,
+            "shown_refused": _SHOWN_REFUSED,
+        }
+        if is_fragment_request(request, "import"):
+            return self._views.render_fragment(request, "imports/one.html", "state", form=BLANK, **context)
+        return self._views.form(request, "imports/one.html", BLANK, error, **context)
+
+
+def hosts_of(current: ImportRequest) -> Mapping[str, int]:
+    """Return how many links each hostname of the source has, most frequent ones first."""
+    hosts: Mapping[str, int] = current.plan.get("hosts", {})
+    return dict(sorted(hosts.items(), key=lambda item: (-item[1], item[0]))[:_SHOWN_HOSTS])
+
+
+def _target(current: ImportRequest, host: str, registered: Mapping[str, Any]) -> str:
+    """Return the domain that links of the host get: as chosen, or of the same name. Empty: the shared domain."""
+    return current.domains.get(host, host if host in registered else "")
+
+
+def _mapping(current: ImportRequest, form: Form) -> dict[str, str]:
+    """Return the domains chosen in the form, whose fields are numbered as the hosts."""
+    chosen = {host: form.text(f"domain-{index}") for index, host in enumerate(hosts_of(current))}
+    return {**current.domains, **chosen} if "domain-0" in form.fields else dict(current.domains)
+
+
+def _choice(request: Request) -> choices.SourceChoice:
+    return or_not_found(choices.BY_NAME.get(request.path_params["source"]))
+
+
+def _names(current: ImportRequest) -> dict[str, Any]:
+    return {"current": current, "choice": choices.BY_NAME[current.source], "url": _url(current)}
+
+
+def _url(current: ImportRequest) -> str:
+    return f"/links/imports/{current.id}"
+
+
+def _digits(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None

@@ -1,0 +1,82 @@
+"""Requested imports: what to read, and how far it is.
+
+A request is planned first, which writes no link. The plan is shown, and the import runs once it is confirmed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, LargeBinary, Table, Text
+
+from waypost.database import Encrypted, Id, Instant, Json, metadata
+
+State = Literal["uploading", "planning", "plan_stopped", "planned", "running", "stopped", "done", "given_up"]
+ACTIVE: tuple[State, ...] = ("planning", "running")
+"""A job of the worker exists."""
+ENDED: tuple[State, ...] = ("done", "given_up")
+"""Token and file are deleted."""
+
+TURN_JOB = "imports.turn"
+
+import_requests = Table(
+    "import_requests",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False),
+    Column("source", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("url", Text),  # null: the vendor's
+    Column("token", Encrypted),  # null: a file, or ended
+    Column("has_clicks", Boolean, nullable=False),
+    Column("timezone", Text),
+    Column("domains", Json, nullable=False),  # hostname here by hostname of the source; "" is the shared domain
+    Column("file_name", Text),
+    Column("file_size", BigInteger),  # bytes, as announced
+    Column("plan", Json, nullable=False),  # see `plans.Plan`
+    Column("import_id", Id),  # once it has started; no foreign key, because the import may be deleted first
+    Column("message", Text),  # why it waits or has stopped
+    Column("failures", Integer, nullable=False),  # turns in a row that read nothing
+    Column("created_at", Instant, nullable=False),
+    Column("updated_at", Instant, nullable=False),
+)
+Index("ix_import_requests_account", import_requests.c.account_id, import_requests.c.id)
+
+import_file_pieces = Table(
+    "import_file_pieces",  # of uploaded files, on PostgreSQL, where all nodes need them
+    metadata,
+    Column("request_id", Id, ForeignKey("import_requests.id", ondelete="CASCADE"), primary_key=True),
+    Column("start", BigInteger, primary_key=True, autoincrement=False),  # in the file, in bytes
+    Column("content", LargeBinary, nullable=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRequest:
+    id: UUID
+    account_id: UUID
+    source: str
+    state: State
+    url: str | None
+    has_token: bool
+    has_clicks: bool
+    timezone: str | None
+    domains: Mapping[str, str]
+    file_name: str | None
+    file_size: int | None
+    plan: Mapping[str, Any]
+    import_id: UUID | None
+    message: str | None
+    failures: int
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def is_active(self) -> bool:
+        return self.state in ACTIVE
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in ENDED

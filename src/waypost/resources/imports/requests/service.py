@@ -1,0 +1,166 @@
+"""What people do with an import in the dashboard: request it, upload its file, confirm its plan, continue, give up."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+from zoneinfo import available_timezones
+
+from waypost.auth import lock_account
+from waypost.auth.sessions import Session
+from waypost.kit.errors import Conflict, Invalid, Problems
+from waypost.kit.ids import new_id
+from waypost.kit.urls import BadUrl, canonical
+from waypost.resources.imports.choices import SourceChoice
+from waypost.resources.imports.requests import store
+from waypost.resources.imports.requests.deps import Deps
+from waypost.resources.imports.requests.model import ImportRequest, State, import_requests
+from waypost.resources.imports.requests.uploads import MAX_FILE
+
+MAX_OPEN = 5
+"""Requests per account that have not ended."""
+_MAX_TOKEN = 1_000
+_STATE_CHANGED = "This import is in another state by now. Reload the page."
+
+
+@dataclass(frozen=True, slots=True)
+class NewImport:
+    """Input of the form, valid."""
+
+    url: str | None
+    token: str | None
+    has_clicks: bool
+    timezone: str | None
+    file_name: str | None
+    file_size: int | None
+
+
+def parse_new(choice: SourceChoice, fields: Mapping[str, Any], file_name: str, file_size: int | None) -> NewImport:
+    """`file_size`: in bytes; None without a file. Raises Invalid."""
+    problems = Problems()
+    url, token, timezone = (str(fields.get(name) or "").strip() for name in ("url", "token", "timezone"))
+    has_file = file_size is not None and choice.input != "token"
+    if has_file:
+        _check_size(file_size or 0, problems)
+    elif choice.input == "file":
+        problems.add("file", "Choose a file.")
+    elif not token:
+        either = " or choose a file" if choice.input == "either" else ""
+        problems.add("token", f"Enter the {choice.token_label}{either}.")
+    elif len(token) > _MAX_TOKEN or not token.isascii() or not token.isprintable():
+        problems.add("token", "This is not a token: it has too many or other characters. Copy it again.")
+    if url:
+        url = _origin(url if "://" in url else f"https://{url}", problems)
+    elif choice.needs_url and not has_file:
+        problems.add("url", "Enter the URL of your server.")
+    if timezone and timezone not in available_timezones():
+        problems.add("timezone", "Choose a time zone from the list, such as Europe/Berlin.")
+    problems.raise_if_any()
+    return NewImport(
+        url=url or None,
+        token=None if has_file else token,
+        has_clicks=bool(fields.get("clicks")),
+        timezone=timezone or None,
+        file_name=file_name[-255:] if has_file else None,
+        file_size=file_size if has_file else None,
+    )
+
+
+def _check_size(size: int, problems: Problems) -> None:
+    if size == 0:
+        problems.add("file", "This file is empty.")
+    elif size > MAX_FILE:
+        problems.add(
+            "file", f"This file has more than {MAX_FILE >> 20} MiB. Ask the administrator to run waypost import."
+        )
+
+
+def _origin(text: str, problems: Problems) -> str:
+    try:
+        return canonical(text, is_public=False).text.rstrip("/")
+    except BadUrl as error:
+        problems.add("url", str(error))
+        return ""
+
+
+async def create(deps: Deps, session: Session, choice: SourceChoice, new: NewImport) -> ImportRequest:
+    """Add the request. Its planning starts now, or with a file once that is complete. Raises Conflict."""
+    now = deps.clock()
+    request = ImportRequest(
+        id=new_id(),
+        account_id=session.account.id,
+        source=choice.name,
+        state="planning" if new.file_size is None else "uploading",
+        url=new.url,
+        has_token=new.token is not None,
+        has_clicks=new.has_clicks and choice.has_clicks,
+        timezone=new.timezone,
+        domains={},
+        file_name=new.file_name,
+        file_size=new.file_size,
+        plan={},
+        import_id=None,
+        message=None,
+        failures=0,
+        created_at=now,
+        updated_at=now,
+    )
+    token = deps.key_ring.encrypt(import_requests.c.token, request.id, new.token) if new.token else None
+    async with deps.db.write() as tx:
+        await lock_account(tx, request.account_id)
+        if await store.count_open(tx, request.account_id) >= MAX_OPEN:
+            raise Conflict({"body": [f"You have {MAX_OPEN} imports that have not ended. Finish or give up one first."]})
+        await store.add(tx, request, token)
+        if request.is_active:
+            await store.enqueue_turn(tx, request, deps.clock())
+    return request
+
+
+async def add_piece(deps: Deps, request: ImportRequest, start: int, content: bytes) -> int:
+    """Store a piece of the file, and return its size so far. Planning starts with the last piece. Raises Invalid."""
+    size = request.file_size or 0
+    if request.state != "uploading":
+        return size  # a repeated last piece
+    if start + len(content) > size:
+        raise Invalid({"file": ["The file is longer than announced. Choose it again."]})
+    stored = await deps.uploads.add(request.id, start, content)
+    if stored == size:
+        await _switch(deps, request, ["uploading"], "planning")
+    return stored
+
+
+async def plan_again(deps: Deps, request: ImportRequest, hostnames: Mapping[str, str]) -> None:
+    await _switch(deps, request, ("planned", "plan_stopped"), "planning", domains=hostnames, plan={})
+
+
+async def start(deps: Deps, request: ImportRequest, hostnames: Mapping[str, str]) -> None:
+    """Import the links. The plan may be skipped: sources with a small quota are then read only once."""
+    await _switch(deps, request, ("planning", "plan_stopped", "planned"), "running", domains=hostnames)
+
+
+async def resume(deps: Deps, request: ImportRequest, _hostnames: Mapping[str, str]) -> None:
+    """Continue where the import or its planning has stopped. An import that has begun keeps its domains."""
+    state: State = "running" if request.state == "stopped" else "planning"
+    await _switch(deps, request, ("stopped", "plan_stopped"), state)
+
+
+async def set_domains(deps: Deps, request: ImportRequest, hostnames: Mapping[str, str]) -> None:
+    async with deps.db.write() as tx:
+        await store.set_domains(tx, request.id, hostnames)
+
+
+async def give_up(deps: Deps, request: ImportRequest) -> None:
+    """Delete token and file. What is imported already stays."""
+    async with deps.db.write() as tx:
+        if not request.has_ended:
+            await store.change(tx, request.id, deps.clock(), state="given_up", message=None)
+    await deps.uploads.delete(request.id)
+
+
+async def _switch(deps: Deps, request: ImportRequest, allowed: Collection[State], state: State, **values: Any) -> None:
+    async with deps.db.write() as tx:
+        before = await store.lock(tx, request.id)
+        if before is None or before.state not in allowed:
+            raise Conflict({"body": [_STATE_CHANGED]})
+        await store.change(tx, request.id, deps.clock(), state=state, message=None, failures=0, **values)
+        if not before.is_active:  # otherwise its job exists
+            await store.enqueue_turn(tx, request, deps.clock())

@@ -1,0 +1,264 @@
+"""Imports in the dashboard, as a browser without scripts gets them, and the turns of the worker."""
+
+import csv
+import io
+import re
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from html import unescape
+from pathlib import Path
+from typing import Any
+from unittest import mock
+from uuid import UUID, uuid4
+
+import pytest
+from browsing import Browser, WebApp, open_place
+from resources.imports.servers.bitly import USED_UP, Bitly, bitlink
+from resources.imports.servers.scripted import TOKEN, TOO_MANY
+from sqlalchemy import func, select
+
+from waypost.database import KeyRing
+from waypost.redirect import ChangeFeed
+from waypost.resources.imports import deps, work
+from waypost.resources.imports.requests import turns
+from waypost.resources.imports.requests.expiry import give_up_unused
+from waypost.resources.imports.requests.model import TURN_JOB, import_requests
+from waypost.resources.imports.requests.uploads import new_uploads
+from waypost.resources.links.model import links
+from waypost.secret_key import secret_text
+from waypost.wiring import outbound_client
+from waypost.worker.jobs import JobRunner, jobs
+from waypost.worker.loop import WorkerLoop
+
+CSV = b"Destination URL,Short link,Title\r\nhttps://example.com/1,https://go.acme.test/one,One\r\n"
+
+
+@pytest.fixture
+async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
+    async with open_place(database_url, tmp_path, outbound_allow="127.0.0.0/8", shared_domain="go.test") as place:
+        yield place
+
+
+@pytest.fixture
+async def ada(place: WebApp) -> Browser:
+    return await place.browser("ada@example.com")
+
+
+async def work_off(place: WebApp) -> None:
+    """What the worker does until no job is due."""
+    with mock.patch.object(deps, "now", place.clock):
+        feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
+        ring = KeyRing.from_setting(secret_text(place.settings))
+        handler = work.TurnHandler(place.settings, place.db, outbound_client(place.settings), feed.publish, ring)
+        loop = WorkerLoop(place.db, JobRunner({TURN_JOB: handler}, clock=place.clock))
+        while await loop.step():
+            pass
+        feed.close()
+
+
+async def start_csv(ada: Browser, content: bytes = CSV, **fields: str) -> str:
+    files = {"file": ("links.csv", content, "text/csv")}
+    answer = await ada.post("/links/import/csv", fields, files=files)
+    assert answer.status_code == 303, answer.text
+    return str(answer.headers["location"])
+
+
+async def text_of(browser: Browser, path: str) -> str:
+    """The page's text, without markup."""
+    answer = await browser.get(path)
+    assert answer.status_code == 200, answer.text
+    main = answer.text.partition("<main")[2].partition("</main>")[0]
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", main)).split())
+
+
+async def row(place: WebApp) -> Any:
+    async with place.db.read() as tx:
+        return (await tx.execute(select(import_requests))).one()
+
+
+async def count_links(place: WebApp) -> int:
+    async with place.db.read() as tx:
+        return (await tx.execute(select(func.count()).select_from(links))).scalar_one()
+
+
+async def test_imports_a_file_after_its_plan_was_confirmed(place: WebApp, ada: Browser) -> None:
+    assert "CSV file" in await text_of(ada, "/links/import")
+    path = await start_csv(ada)
+    assert "Nothing is imported yet" in await text_of(ada, path)
+    await work_off(place)
+    plan = await text_of(ada, path)
+    assert "Plan Links found 1 To create 1" in plan
+    assert "go.acme.test" in plan
+    assert await count_links(place) == 0
+    answer = await ada.post(f"{path}/start", {"domain-0": ""})
+    assert answer.headers["location"] == path
+    assert "Importing" in await text_of(ada, path)
+    await work_off(place)
+    assert "Report Links found 1 Created 1" in await text_of(ada, path)
+    assert await count_links(place) == 1
+    assert "go.test/one" in (await ada.get("/links")).text
+    assert not await new_uploads(place.db, place.settings.data_dir).list_ids()
+
+
+async def test_registers_a_domain_of_the_source_with_its_records(place: WebApp, ada: Browser) -> None:
+    path = await start_csv(ada)
+    await work_off(place)
+    answer = await ada.post(f"{path}/domains", {"register": "go.acme.test", "domain-0": ""})
+    assert answer.headers["location"] == f"{path}#domains"
+    shown = await text_of(ada, path)
+    assert "Add the TXT record now" in shown
+    assert "_waypost.go.acme.test" in shown
+    assert "Add go.acme.test here" not in shown
+    answer = await ada.post(f"{path}/domains", {"register": "localhost", "domain-0": ""})
+    assert answer.status_code == 422
+    assert "localhost: " in answer.text
+    await ada.post(f"{path}/start", {"domain-0": "go.acme.test"})
+    await work_off(place)
+    assert "Change the DNS now" in await text_of(ada, path)
+    assert "go.acme.test/one" in (await ada.get("/links")).text
+
+
+async def test_encrypts_the_token_and_deletes_it_at_the_end(place: WebApp, ada: Browser) -> None:
+    with Bitly(bitlink(1), bitlink(2)).running() as url:
+        answer = await ada.post("/links/import/bitly", {"token": TOKEN, "url": url})
+        path = answer.headers["location"]
+        assert TOKEN.encode() not in (await row(place)).token
+        await work_off(place)
+        assert "bit.ly" in await text_of(ada, path)
+        assert "Add bit.ly here" not in await text_of(ada, path)
+        await ada.post(f"{path}/start", {"ok": "1"})
+        await work_off(place)
+    assert "The import is done." in await text_of(ada, path)
+    assert (await row(place)).token is None
+    assert await count_links(place) == 2
+
+
+async def test_a_wrong_token_is_said_before_anything_is_imported(place: WebApp, ada: Browser) -> None:
+    with Bitly(bitlink(1)).running() as url:
+        path = (await ada.post("/links/import/bitly", {"token": "wrong", "url": url})).headers["location"]
+        await work_off(place)
+    assert "refuses the token" in await text_of(ada, path)
+    assert (await row(place)).state == "plan_stopped"
+
+
+async def test_continues_after_a_quota_was_used_up(place: WebApp, ada: Browser) -> None:
+    server = Bitly(*map(bitlink, range(150)))
+    with server.running() as url:
+        path = (await ada.post("/links/import/bitly", {"token": TOKEN, "url": url})).headers["location"]
+        await ada.post(f"{path}/start", {"ok": "1"})  # without a plan
+        server.before = lambda _: server.faults.append(USED_UP) if len(server.requests) == 3 else None
+        await work_off(place)
+        stopped = await text_of(ada, path)
+        assert "The import has stopped" in stopped
+        assert "quota" in stopped
+        assert await count_links(place) == 100
+        await ada.post(f"{path}/resume", {"ok": "1"})
+        await work_off(place)
+    assert "The import is done." in await text_of(ada, path)
+    assert await count_links(place) == 150
+
+
+async def test_a_source_that_asks_to_wait_gives_the_turn_back(place: WebApp, ada: Browser) -> None:
+    server = Bitly(bitlink(1))
+    server.faults.extend([TOO_MANY])
+    with server.running() as url, mock.patch.object(turns, "LONGEST_SLEEP", 1.0):
+        path = (await ada.post("/links/import/bitly", {"token": TOKEN, "url": url})).headers["location"]
+        await work_off(place)
+        assert "Waiting:" in await text_of(ada, path)
+        place.clock.move(timedelta(seconds=10))
+        await work_off(place)
+        assert "Plan Links found 1" in await text_of(ada, path)
+
+
+async def test_long_imports_of_one_account_do_not_hold_back_another(place: WebApp, ada: Browser) -> None:
+    """Each page is a turn: both are done after as many turns as the shorter one needs, twice."""
+    server, bob = Bitly(*map(bitlink, range(500))), await place.browser("bob@example.com")
+    with server.running() as url, mock.patch.object(turns, "TURN", 0.0):
+        paths = []
+        for browser in (ada, bob):
+            paths.append((await browser.post("/links/import/bitly", {"token": TOKEN, "url": url})).headers["location"])
+            await browser.post(f"{paths[-1]}/start", {"ok": "1"})
+        await work_off(place)
+    async with place.db.read() as tx:
+        assert (await tx.execute(select(func.count()).select_from(jobs))).scalar_one() == 0
+    assert "The import is done." in await text_of(bob, paths[1])
+
+
+async def test_gives_up_and_deletes_token_and_file(place: WebApp, ada: Browser) -> None:
+    path = await start_csv(ada)
+    assert "Give up this import?" in (await ada.get(f"{path}/give-up")).text
+    await ada.post(f"{path}/give-up")
+    assert "You gave up this import" in await text_of(ada, path)
+    await work_off(place)
+    assert not await new_uploads(place.db, place.settings.data_dir).list_ids()
+    assert (await row(place)).state == "given_up"
+
+
+async def test_lists_refused_rows_and_escapes_formulas(place: WebApp, ada: Browser) -> None:
+    content = CSV + b'ftp://example.com,"https://go.acme.test/=cmd|x",Two\r\n'
+    path = await start_csv(ada, content)
+    await work_off(place)
+    assert "Refused 1" in await text_of(ada, path)
+    answer = await ada.get(f"{path}/refused.csv")
+    rows = list(csv.reader(io.StringIO(answer.text)))
+    assert rows[0] == ["source_id", "reason"]
+    assert len(rows) == 2
+    assert not rows[1][0].startswith("=")
+
+
+async def test_a_large_file_arrives_in_pieces(place: WebApp, ada: Browser) -> None:
+    content = CSV + b"".join(b"https://example.com/%d,https://go.acme.test/n%d,N\r\n" % (n, n) for n in range(30_000))
+    answer = await ada.post("/links/import/csv", {"file_name": "links.csv", "file_size": str(len(content))})
+    assert answer.status_code == 201
+    path, size = answer.json()["url"], answer.json()["piece_size"]
+    pieces = {start: content[start : start + size] for start in range(0, len(content), size)}
+    assert len(pieces) > 1
+    late = max(pieces)
+    for start in (late, 0, 0, *pieces):  # too early, in time, repeated, and in order
+        answer = await ada.client.post(
+            f"{path}/pieces?start={start}", content=pieces[start], headers={"Sec-Fetch-Site": "same-origin"}
+        )
+        assert answer.status_code == 200, answer.text
+    assert answer.json()["size"] == len(content)
+    uploads = new_uploads(place.db, place.settings.data_dir)
+    assert (await uploads.find(UUID(path.rpartition("/")[2]))).read_bytes() == content
+    assert "Reading links" in await text_of(ada, path)
+
+
+async def test_refuses_what_cannot_be_imported(ada: Browser) -> None:
+    post = ada.post
+    assert "Enter the Access token" in (await post("/links/import/bitly", {"token": ""})).text
+    assert "Choose a file" in (await post("/links/import/csv", {"url": ""})).text
+    assert "Enter the URL of your server" in (await post("/links/import/shlink", {"token": "x"})).text
+    too_large = await post("/links/import/csv", {"file_name": "x.csv", "file_size": str(1 << 40)})
+    assert "has more than 256 MiB" in too_large.text
+    assert "Choose a time zone" in (await post("/links/import/csv", {"timezone": "Mars"})).text
+    assert (await ada.get("/links/import/unknown")).status_code == 404
+    assert (await ada.get(f"/links/imports/{uuid4()}")).status_code == 404
+    for _ in range(5):
+        await start_csv(ada)
+    assert "have not ended" in (await post("/links/import/bitly", {"token": "x"})).text
+
+
+async def test_nobody_else_sees_an_import(place: WebApp, ada: Browser) -> None:
+    path, eve = await start_csv(ada), await place.browser("eve@example.com")
+    for answer in (
+        await eve.get(path),
+        await eve.get(f"{path}/refused.csv"),
+        await eve.post(f"{path}/start", {"ok": "1"}),
+        await eve.post(f"{path}/give-up"),
+        await eve.post(f"{path}/pieces?start=0"),
+    ):
+        assert answer.status_code == 404
+
+
+async def test_gives_up_what_nobody_continues(place: WebApp, ada: Browser) -> None:
+    await start_csv(ada)
+    await work_off(place)
+    uploads = new_uploads(place.db, place.settings.data_dir)
+    await give_up_unused(place.db, uploads, clock=place.clock)
+    assert (await row(place)).state == "planned"
+    place.clock.move(timedelta(days=8))
+    await give_up_unused(place.db, uploads, clock=place.clock)
+    assert (await row(place)).state == "given_up"
+    assert not await uploads.list_ids()
