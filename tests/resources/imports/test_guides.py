@@ -122,7 +122,7 @@ async def test_the_example_of_a_csv_file_works(waypost: Waypost) -> None:
     planned, done = waypost.json(*dry_run), waypost.json(*run)
     assert planned == done
     assert (done["links"]["created"], done["warnings"]) == (3, [])
-    assert {"pricing", "jobs"} < await _slugs(waypost)
+    assert {"sale", "jobs"} < await _slugs(waypost)
 
 
 async def test_the_command_for_a_dump_works(waypost: Waypost) -> None:
