@@ -13,6 +13,7 @@ import traceback
 from pathlib import Path
 
 from bench import (
+    aliases,
     bulk_creates,
     clickhouse_store,
     cold_redirects,
@@ -47,6 +48,7 @@ from bench.servers import LOAD_CORE
 BENCHMARKS = {
     "redirects": redirects.measure,
     "domains": domains.measure,
+    "aliases": aliases.measure,
     "tls": tls.measure,
     "pixel-pages": pixel_pages.measure,
     "cold-redirects": cold_redirects.measure,

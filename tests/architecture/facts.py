@@ -58,6 +58,9 @@ ENDPOINTS = (
     Endpoint("POST", "/v1/links/bulk", LINKS_WRITE, 200),
     Endpoint("PATCH", "/v1/links/bulk", LINKS_WRITE, 200),
     Endpoint("DELETE", "/v1/links/bulk", LINKS_WRITE, 200),
+    Endpoint("GET", "/v1/links/{id}/aliases", LINKS_READ, 200),
+    Endpoint("POST", "/v1/links/{id}/aliases", LINKS_WRITE, 201),
+    Endpoint("DELETE", "/v1/links/{id}/aliases/{alias_id}", LINKS_WRITE, 204),
 )
 """Those the application has, for any key."""
 

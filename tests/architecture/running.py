@@ -31,6 +31,7 @@ class RunningApp:
     website: Website
     pages: Sequence[str]
     """Paths of the dashboard."""
+    latest_hostname: str = ""
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     async def account(self, plan: PlanChoice = "lifetime") -> UUID:
@@ -57,10 +58,12 @@ class RunningApp:
         return text
 
     async def ask(
-        self, key: str | None, endpoint: Endpoint, id_: str = "", delivery_id: str = "", **rest: Any
+        self, key: str | None, endpoint: Endpoint, id_: str = "", inner_id: str = "", **rest: Any
     ) -> httpx.Response:
         headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
-        path = PREFIX + endpoint.path.replace("{id}", id_).replace("{delivery_id}", delivery_id or id_)
+        path = PREFIX + endpoint.path.replace("{id}", id_)
+        for name in ("{delivery_id}", "{alias_id}"):
+            path = path.replace(name, inner_id or id_)
         return await self.client.request(endpoint.method, path, headers=headers, **rest)
 
     async def link(self, key: str, **fields: Any) -> dict[str, Any]:
@@ -77,7 +80,8 @@ class RunningApp:
 
     def hostname(self) -> str:
         """One that nobody has registered yet."""
-        return f"go{next(self._numbers)}.brand.test"
+        self.latest_hostname = f"go{next(self._numbers)}.brand.test"
+        return self.latest_hostname
 
     async def domain(self, key: str) -> dict[str, Any]:
         headers = {"Authorization": f"Bearer {key}"}
@@ -85,6 +89,14 @@ class RunningApp:
         answer = await self.client.post("/api/v1/domains", headers=headers, json=sent)
         assert answer.status_code == 201, answer.text
         return answer.json()["data"]
+
+    async def alias(self, key: str, link: str) -> str:
+        """The id of an alias on the latest domain."""
+        body = {"hostname": self.latest_hostname, "path": "alias"}
+        headers = {"Authorization": f"Bearer {key}"}
+        answer = await self.client.post(f"/api/v1/links/{link}/aliases", headers=headers, json=body)
+        assert answer.status_code == 201, answer.text
+        return answer.json()["data"]["id"]
 
     async def webhook(self, key: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """A subscription with its secret, and a delivery of it."""

@@ -51,8 +51,9 @@ from waypost.web import envelope
 ME, TOKENS, BROWSE, CREATE, FIND, CHANGE, DELETE, CLICKS, CLICKS_OF_LINK, STATS_OF_LINK, STATS, *REST = ENDPOINTS
 QR, SET_LOOK, PIXELS, MAKE_PIXEL, ONE_PIXEL, CHANGE_PIXEL, DELETE_PIXEL, PIXEL_RESULTS, *WEBHOOKS = REST
 HOOKS, SUBSCRIBE, UNSUBSCRIBE, HOOK, DELIVERIES, REDELIVER, ASK_FOR_TEST, *OF_DOMAINS = WEBHOOKS
-DOMAINS, CLAIM, ONE_DOMAIN, CHANGE_DOMAIN, VERIFY, DELETE_DOMAIN, *BULK = OF_DOMAINS
-CREATE_MANY, CHANGE_MANY, DELETE_MANY = BULK
+DOMAINS, CLAIM, ONE_DOMAIN, CHANGE_DOMAIN, VERIFY, DELETE_DOMAIN, *OF_LINKS = OF_DOMAINS
+CREATE_MANY, CHANGE_MANY, DELETE_MANY, ALIASES, ADD_ALIAS, DELETE_ALIAS = OF_LINKS
+BULK = CREATE_MANY, CHANGE_MANY, DELETE_MANY
 COUNTED = (CLICKS, CLICKS_OF_LINK, STATS_OF_LINK, STATS)
 UTM_KEYS = [name.removeprefix("utm_params.") for name in LINK_LIMITS if name.startswith("utm_params.")]
 JSON, FORM = "application/json", "multipart/form-data"
@@ -81,7 +82,8 @@ _OPERATIONS = {
     "clicks": "browse browse_link",
     "stats": "of_account of_link",
     "domains": "browse create find change delete verify",
-    "links": "browse create find change delete create_many change_many delete_many",
+    "links": "browse create find change delete create_many change_many delete_many "
+    "browse_aliases add_alias delete_alias",
     "pixels": "browse create find change delete results",
     "qrcodes": "find set_style image",
     "webhooks": "browse create find delete browse_deliveries redeliver send_test",
@@ -150,6 +152,18 @@ async def test_documents_the_life_of_a_link(document: Document, key: str) -> Non
     changed = (await document.ask(key, CHANGE, made["id"], json={"title": None, "status": "inactive"})).json()["data"]
     assert changed["status"] == "inactive"
     assert (await document.ask(key, DELETE, made["id"])).status_code == 204
+
+
+async def test_documents_aliases(document: Document, key: str) -> None:
+    link, domain = await document.running.link(key), await document.running.domain(key)
+    sent = {"hostname": domain["hostname"], "path": "summer/sale"}
+    assert list(problems(document.content, document.body(ADD_ALIAS), sent)) == []
+    made = (await document.ask(key, ADD_ALIAS, link["id"], json=sent)).json()["data"]
+    assert (await document.ask(key, ALIASES, link["id"])).json()["data"] == [made]
+    for path in ("/a", "", "a\tb", "a\x9fb", "a" * 1025):
+        assert list(problems(document.content, document.body(ADD_ALIAS), sent | {"path": path})) != []
+        assert (await document.ask(key, ADD_ALIAS, link["id"], json=sent | {"path": path})).status_code == 422
+    assert (await document.ask(key, DELETE_ALIAS, link["id"], made["id"])).status_code == 204
 
 
 async def test_documents_many_links(document: Document, key: str) -> None:

@@ -1,6 +1,6 @@
 """R16, the scope matrix: every endpoint with no, each one and all scopes, on own, foreign, missing and misspelt ids."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -25,21 +25,22 @@ def named(value: Any) -> str:
 
 def body(running: RunningApp, endpoint: Endpoint) -> dict[str, Any]:
     """What makes the endpoint succeed."""
-    if (endpoint.method, endpoint.path) == ("POST", "/v1/links"):
-        return {"json": {"destination_url": running.website.url}}
-    if (endpoint.method, endpoint.path) == ("POST", "/v1/webhooks"):
-        return {"json": {"url": RECEIVER, "event_types": ["link.created"]}}
-    if (endpoint.method, endpoint.path) == ("POST", "/v1/pixels"):
-        return {"json": PIXEL}
-    if (endpoint.method, endpoint.path) == ("POST", "/v1/domains"):
-        return {"json": {"hostname": running.hostname()}}
+    bodies: dict[tuple[str, str], Callable[[], Any]] = {
+        ("POST", "/v1/links"): lambda: {"destination_url": running.website.url},
+        ("POST", "/v1/webhooks"): lambda: {"url": RECEIVER, "event_types": ["link.created"]},
+        ("POST", "/v1/pixels"): lambda: PIXEL,
+        ("POST", "/v1/domains"): lambda: {"hostname": running.hostname()},
+        ("POST", "/v1/links/{id}/aliases"): lambda: {"hostname": running.latest_hostname, "path": "sale"},
+    }
     if endpoint.path == "/v1/links/bulk":
         return {"json": {"links": [{}], "ids": [str(uuid4())], "set": {}}}
+    if make := bodies.get((endpoint.method, endpoint.path)):
+        return {"json": make()}
     return {"json": {}} if endpoint.method in {"POST", "PATCH"} else {}
 
 
 async def owned(running: RunningApp, key: str, endpoint: Endpoint) -> tuple[str, str]:
-    """What the endpoint is to find: a link, a pixel, a domain, or a webhook and a delivery of it."""
+    """What the endpoint is to find: a link and an alias of it, a pixel, a domain, or a webhook and a delivery of it."""
     if endpoint.path.startswith("/v1/pixels"):
         return (await running.pixel(key))["id"], ""
     if endpoint.path.startswith("/v1/domains"):
@@ -47,7 +48,10 @@ async def owned(running: RunningApp, key: str, endpoint: Endpoint) -> tuple[str,
     if endpoint.path.startswith("/v1/webhooks"):
         webhook, delivery = await running.webhook(key)
         return webhook["id"], delivery["id"]
-    return (await running.link(key))["id"], ""
+    link = (await running.link(key))["id"]
+    if "/aliases" in endpoint.path:
+        await running.domain(key)
+    return link, await running.alias(key, link) if endpoint.path.endswith("{alias_id}") else ""
 
 
 def is_allowed(endpoint: Endpoint, scopes: Sequence[str]) -> bool:

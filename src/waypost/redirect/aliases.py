@@ -56,22 +56,23 @@ class Aliases:
         self._hosts = hosts
         self._routes = table
 
-    def find(self, host: bytes, raw_path: bytes) -> Route | None:
+    def find(self, host: bytes, path: bytes) -> Route | None:
         """Return the route if memory has it, or None. Hot path: never waits or raises.
 
-        `raw_path`: as sent, without the leading slash and known not to be a slug on this host.
+        `path`: as sent, without the leading slash and known not to be a slug on this host.
         """
         host_route = self._hosts.find(host)
-        if host_route is None or not host_route[HAS_ALIASES] or len(raw_path) > _MAX_PATH:
+        if host_route is None or not host_route[HAS_ALIASES] or len(path) > _MAX_PATH:
             return None
-        if b"%" in raw_path:
-            raw_path = unquote_to_bytes(raw_path)
-            route = self._routes.find(raw_path)
+        if b"%" in path:
+            path = unquote_to_bytes(path)
+            route = self._routes.find(path)
             if route is None or route[HOST] == host:
                 return None  # it may be a slug
-        alias = self.table.find(_key(host, raw_path))
+        alias = self.table.find(_key(host, path))
         if alias is None or alias is MISSING:
             return None
+        self._routes.keep_missing(path)
         route = self._routes.find(alias[TARGET][LOCATION])
         return route if route and route[TARGET][LINK_ID] == alias[TARGET][LINK_ID] else None
 

@@ -21,7 +21,7 @@ from waypost.kit.errors import Unavailable
 from waypost.metrics import Gauge
 from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.metrics import CACHE_MISSES
-from waypost.redirect.route import DISABLED_PREFIX, HOST, HOSTNAME, MISSING, NEVER, PIXELS, SLUG, Route
+from waypost.redirect.route import DISABLED_PREFIX, HOST, HOSTNAME, MISSING, PIXELS, SLUG, Route
 
 _HOST_PREFIX, _PIXEL_PREFIX = b"@", b"*"
 """Prefixes of messages that are not slugs."""
@@ -81,7 +81,7 @@ class RouteTable:
         self._changes = 0
         self._changed: dict[bytes, int] = {}
         self._all_changed = 0
-        self._missing: dict[bytes, float] = {}  # until when each is known to be missing
+        self._missing: dict[bytes, float] = {}
         self._loading: dict[bytes, asyncio.Task[Route]] = {}
         self._is_feed_complete = True
         self._source_failed_at = float("-inf")
@@ -164,9 +164,10 @@ class RouteTable:
         self._loading.clear()
 
     def keep_missing(self, slug: bytes) -> None:
-        """Keep in memory that the slug is missing, until it is created: its path is an alias, which has visits."""
-        if slug in self._missing:
-            self._missing[slug] = NEVER
+        """Keep in memory like a route that the slug is missing: its path is an alias, which has visits."""
+        if slug in self._missing:  # not created since it was looked up
+            del self._missing[slug]
+            self._cache(slug, MISSING)
 
     def share_capacity(self, other: "RouteTable") -> "list[RouteTable]":
         """Let `other` count towards the capacity of this table. Return the tables that share it."""
@@ -244,8 +245,7 @@ class RouteTable:
     def _find_without_refresh(self, slug: bytes) -> Route | None:
         shard = hash(slug) & 255
         young = self._young[shard].get(slug) or self._current(self._young_dependent[shard].get(slug))
-        cached = young or self._old[shard].get(slug) or self._current(self._old_dependent[shard].get(slug))
-        return cached or (MISSING if self._missing.get(slug) == NEVER else None)
+        return young or self._old[shard].get(slug) or self._current(self._old_dependent[shard].get(slug))
 
     async def _load_in_time(self, slug: bytes) -> Route:
         try:
@@ -290,7 +290,7 @@ class RouteTable:
         if sum(table.count_young(shard) for table in self._sharing) >= self._half_shard:
             for table in self._sharing:
                 table.start_generation(shard)
-        if route[PIXELS] or route[HOST] != self._shared_host:
+        if route[PIXELS] or route[HOST] not in {self._shared_host, MISSING[HOST]}:
             self._young_dependent[shard][slug] = route, self._changes
             self._young[shard].pop(slug, None)  # it would be found first
         else:

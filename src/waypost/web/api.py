@@ -164,13 +164,14 @@ def _describe(document: Schema, routes: Sequence[BaseRoute]) -> Schema:
     ]
     for context in iter_route_contexts(routes):
         route = context.original_route
-        if isinstance(route, APIRoute) and context.path_format in document["paths"]:
+        path = context.path_format or ""
+        if isinstance(route, APIRoute) and path in document["paths"]:
             for method in route.methods or ():
-                operation = document["paths"][context.path_format][method.lower()]
+                operation = document["paths"][path][method.lower()]
                 _complete(operation, route)
                 for each in operation.get("parameters", ()):
                     if each["in"] == "path":
-                        resource = route.path_format.removeprefix(f"{PREFIX}/").partition("/")[0]
+                        resource = path.removeprefix(f"{PREFIX}/").partition("/")[0]
                         each["description"] = PATH_PARAMETERS[each["name"]].format(RESOURCES[resource])
     # generated clients name their types after the schemas: Link, not LinkJson
     described: Schema = json.loads(json.dumps(document).replace('Json"', '"').replace("Json_", "_"))

@@ -84,6 +84,9 @@ FIELDS = {
     "og_image_file": "Image for link previews: JPEG, PNG, WebP or GIF of at most 2 MB. It replaces `og_image`.",
     "og_title": "Title in link previews",
     "path": "URL of the list, without parameters",
+    "Alias.path": "Path without its leading slash, percent-decoded",
+    "NewAlias.path": "Path without a leading slash, not percent-encoded; upper and lower case differ",
+    "NewAlias.hostname": "A custom domain of the account",
     "per_page": "Items per page",
     "pixel_id": "ID of the pixel on its platform. It is never returned.",
     "pixel_ids": "IDs of the pixels that fire on the link",
@@ -165,6 +168,7 @@ FIELDS = {
 
 PATH_PARAMETERS = {
     "id": "ID of the {}",
+    "alias_id": "ID of the alias",
     "delivery_id": "ID of the delivery",
     "format": "png or svg",
 }

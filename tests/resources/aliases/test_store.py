@@ -43,6 +43,7 @@ async def test_hides_and_deletes_aliases_of_a_deleted_domain(db: Database) -> No
         await domain_store.delete_row(tx, domain.id)
         assert await aliases.find_of_links(tx, [link]) == {}
         assert (await aliases.count(tx, link), await aliases.find_search_text(tx, link)) == (0, "")
-        assert await aliases.delete_of_domain(tx, domain.id, 2) == {link}
-        assert await aliases.delete_of_domain(tx, domain.id, 2) == {link}
-        assert await aliases.delete_of_domain(tx, domain.id, 2) == set()
+        found = await aliases.find_of_domain(tx, domain.id, 2)
+        assert list(found.values()) == [link, link]
+        await aliases.delete(tx, found)
+        assert len(await aliases.find_of_domain(tx, domain.id, 2)) == 1

@@ -4,17 +4,18 @@ Another package writes aliases in bulk with `add_many`, and calls `links.invalid
 """
 
 from waypost.resources.aliases.model import Alias
-from waypost.resources.aliases.rules import MAX_ALIASES, digest, find_path_problem, to_search_text
+from waypost.resources.aliases.rules import MAX_ALIASES, PATH_TAKEN, TOO_MANY, find_path_problem, to_search_text
 from waypost.resources.aliases.store import (
     add,
     add_many,
     count,
     delete,
-    delete_of_domain,
     delete_of_links,
     find_links,
+    find_of_domain,
     find_of_links,
     find_search_text,
+    get,
     has_aliases,
     list_page,
     select_target,
@@ -22,18 +23,20 @@ from waypost.resources.aliases.store import (
 
 __all__ = [
     "MAX_ALIASES",
+    "PATH_TAKEN",
+    "TOO_MANY",
     "Alias",
     "add",
     "add_many",
     "count",
     "delete",
-    "delete_of_domain",
     "delete_of_links",
-    "digest",
     "find_links",
+    "find_of_domain",
     "find_of_links",
     "find_path_problem",
     "find_search_text",
+    "get",
     "has_aliases",
     "list_page",
     "select_target",

@@ -3,7 +3,7 @@
 A query ignores aliases of deleted domains and, where it finds redirects, those of deleted links.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 from uuid import UUID
@@ -102,14 +102,19 @@ async def list_page(tx: Tx, link_id: UUID, request: PageRequest) -> tuple[list[A
     return [Alias(*row) for row in rows], await count(tx, link_id)
 
 
-async def delete(tx: Tx, link_id: UUID, alias_id: UUID) -> Alias:
-    """Delete and return the alias. Raises NotFound."""
+async def get(tx: Tx, link_id: UUID, alias_id: UUID) -> Alias:
+    """Raises NotFound."""
     query = select(*_COLUMNS).where(link_aliases.c.id == alias_id, link_aliases.c.link_id == link_id, _HAS_DOMAIN)
     row = (await tx.execute(query)).one_or_none()
     if row is None:
         raise NotFound
-    await tx.execute(delete_from(link_aliases).where(link_aliases.c.id == alias_id))
     return Alias(*row)
+
+
+async def delete(tx: Tx, ids: Collection[UUID]) -> None:
+    """Delete aliases whose links the transaction has locked, and whose `search_text` the caller updates."""
+    for batch in _batches(list(ids)):
+        await tx.execute(delete_from(link_aliases).where(link_aliases.c.id.in_(batch)))
 
 
 async def delete_of_links(tx: Tx, link_ids: Sequence[UUID]) -> None:
@@ -117,13 +122,10 @@ async def delete_of_links(tx: Tx, link_ids: Sequence[UUID]) -> None:
     await tx.execute(delete_from(link_aliases).where(link_aliases.c.link_id.in_(link_ids)))
 
 
-async def delete_of_domain(tx: Tx, domain_id: UUID, limit: int) -> set[UUID]:
-    """Delete up to `limit` aliases of a deleted domain and return their links, whose `search_text` changes."""
+async def find_of_domain(tx: Tx, domain_id: UUID, limit: int) -> dict[UUID, UUID]:
+    """Return up to `limit` aliases of a deleted domain, as the id of each with the id of its link."""
     query = select(link_aliases.c.id, link_aliases.c.link_id).where(link_aliases.c.domain_id == domain_id).limit(limit)
-    rows = (await tx.execute(query)).all()
-    for batch in _batches([row.id for row in rows]):
-        await tx.execute(delete_from(link_aliases).where(link_aliases.c.id.in_(batch)))
-    return {row.link_id for row in rows}
+    return {row.id: row.link_id for row in await tx.execute(query)}
 
 
 def has_aliases(domain_id: Column[Any]) -> ColumnElement[bool]:

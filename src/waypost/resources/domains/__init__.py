@@ -18,6 +18,7 @@ from waypost.resources.domains.lookups import (
     is_custom_domain,
     is_on_shared_domain,
     join_host,
+    lock_id,
     served_id_subquery,
 )
 from waypost.resources.domains.names import readable
@@ -39,6 +40,7 @@ __all__ = [
     "is_custom_domain",
     "is_on_shared_domain",
     "join_host",
+    "lock_id",
     "readable",
     "served_id_subquery",
 ]

@@ -59,6 +59,12 @@ async def find_unserved(tx: Tx, ids: Iterable[UUID | None]) -> set[UUID]:
     return set(await tx.scalars(query)) if custom else set()
 
 
+async def lock_id(tx: Tx, account_id: UUID, hostname: str) -> UUID | None:
+    """Return the id of the account's domain, which is not deleted until the transaction ends. None: there is none."""
+    query = select(domains.c.id).where(domains.c.hostname == hostname, domains.c.account_id == account_id)
+    return (await tx.execute(query.with_for_update(read=True, key_share=True))).scalar_one_or_none()
+
+
 async def find_id(tx: Tx, account_id: UUID, hostname: str) -> UUID | None:
     return (await tx.execute(select(id_subquery(account_id, hostname)))).scalar_one()
 

@@ -191,4 +191,5 @@ async def find_ids_after(tx: Tx, account_id: UUID, link_id: UUID, *, limit: int)
 async def delete_rows(tx: Tx, ids: Sequence[UUID]) -> None:
     await tx.execute(delete(link_clicks).where(link_clicks.c.link_id.in_(ids)))
     await tx.execute(delete(imported_clicks).where(imported_clicks.c.link_id.in_(ids)))
+    await aliases.delete_of_links(tx, ids)  # those that an older version left
     await tx.execute(delete(links).where(links.c.id.in_(ids)))

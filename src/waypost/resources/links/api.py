@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from waypost.auth import Caller
 from waypost.kit.errors import Problems
 from waypost.kit.fields import ONE_LINE
-from waypost.resources.links import bulk_api, listing, service
+from waypost.resources.links import alias_api, bulk_api, listing, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.listing import MAX_SEARCH, read_filter
 from waypost.resources.links.model import Link, LinkStatus
@@ -32,7 +32,7 @@ from waypost.web import (
 _PATH = "/{id}"
 _LINE = {"type": "string", "pattern": ONE_LINE}
 _FILTERS = (
-    parameter("search", {**_LINE, "maxLength": MAX_SEARCH}, "Text in title, slug or destination"),
+    parameter("search", {**_LINE, "maxLength": MAX_SEARCH}, "Text in title, slug, aliases or destination"),
     parameter("tag", _LINE, "Links with exactly this tag"),
     parameter("hostname", _LINE, "A domain of the account, or the shared domain"),
     parameter("status", {"type": "string", "enum": list(get_args(LinkStatus))}, "Status of the link"),
@@ -47,6 +47,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
     Reader = Annotated[Caller, Depends(guard.allow("links:read"))]  # noqa: N806  # a type
     Writer = Annotated[Caller, Depends(guard.allow("links:write"))]  # noqa: N806  # a type
 
+    router.include_router(alias_api.endpoints(deps, guard))
     router.include_router(bulk_api.endpoints(deps, guard))  # first: its path also matches that of one link
 
     def link_json(link: Link) -> LinkJson:

@@ -1,5 +1,6 @@
-"""Moves the links of a deleted domain to the shared one. They redirect from there already; a job updates the rows.
+"""Moves the links of a deleted domain to the shared one, and deletes its aliases.
 
+Redirects work like this already; a job updates the rows.
 It uses short transactions, so that other writers do not wait for it.
 """
 
@@ -9,12 +10,15 @@ from sqlalchemy import select, update
 
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
+from waypost.resources import aliases
+from waypost.resources.links import store
 from waypost.resources.links.model import links
 from waypost.worker import jobs
 from waypost.worker.jobs import Job
 
 JOB = "links.detach_domain"
 _BATCH_SIZE = 2_000
+_ALIAS_BATCH = 200  # each is of another link, whose searchable text changes
 
 
 async def detach_domain(tx: Tx, account_id: UUID, domain_id: UUID, *, clock: Clock) -> None:
@@ -32,3 +36,16 @@ async def detach_links(db: Database, job: Job) -> None:
     while not is_done:
         async with db.write() as tx:
             is_done = (await tx.execute(detach)).rowcount == 0
+    while await _delete_aliases(db, domain):
+        pass
+
+
+async def _delete_aliases(db: Database, domain: UUID) -> bool:
+    """Delete some aliases of the domain, and what searches found by them. Return False if there are none."""
+    async with db.write() as tx:
+        found = await aliases.find_of_domain(tx, domain, _ALIAS_BATCH)
+        locked = await store.lock_any(tx, set(found.values()))  # first, as everywhere: that avoids deadlocks
+        await aliases.delete(tx, found)
+        for link in locked:
+            await store.save_search_text(tx, link)
+    return bool(found)

@@ -15,7 +15,7 @@ from waypost.database import Tx
 from waypost.kit.errors import Problems
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources import domains
-from waypost.resources.links import form_pages, listing, service
+from waypost.resources.links import alias_pages, form_pages, listing, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange
@@ -58,6 +58,7 @@ class LinkPages(Pages[Deps]):
         return [
             Route("/links", self.list_links),
             *form_pages.LinkFormPages(self._deps, self._auth, self._views).endpoints(),
+            *alias_pages.AliasPages(self._deps, self._auth, self._views).endpoints(),
             Route("/links/{id}/switch", self.change_status, methods=["POST"]),
             Route("/links/{id}/delete", self.confirm_delete),
             Route("/links/{id}/delete", self.delete, methods=["POST"]),

@@ -128,6 +128,13 @@ async def lock_all(tx: Tx, account_id: UUID, ids: Collection[UUID]) -> dict[UUID
     return {row.id: Link(*row) for row in rows}
 
 
+async def lock_any(tx: Tx, ids: Collection[UUID]) -> list[Link]:
+    """Lock and return those of the links that exist, of any account, in the order of ids."""
+    await tx.execute(select(links.c.id).where(links.c.id.in_(ids)).order_by(links.c.id).with_for_update())
+    rows = await tx.execute(select(*COLUMNS).where(links.c.id.in_(ids), NOT_DELETED))
+    return [Link(*row) for row in rows]
+
+
 async def save(tx: Tx, before: Link, after: Link) -> None:
     """Write the fields that differ."""
     old, new = asdict(before), asdict(after)
@@ -143,7 +150,6 @@ async def save(tx: Tx, before: Link, after: Link) -> None:
 
 
 async def save_search_text(tx: Tx, link: Link) -> None:
-    """Update what searches find, after the link's aliases changed."""
     text_ = link.search_text + await aliases.find_search_text(tx, link.id)
     await tx.execute(update(links).where(links.c.id == link.id).values(search_text=text_))
 

@@ -5,6 +5,7 @@ import re
 PAGES = (
     (r"/links/[^/]+/qrcode", "guides/qr-codes/"),
     (r"/links/imports?(/|$)", "guides/import/"),
+    (r"/links/[^/]+/addresses", "guides/aliases/"),
     (r"/links(/new|/[^/]+/edit)?$", "guides/how-to/"),
     (r"/domains", "guides/domains/#dns-records"),
     (r"/pixels", "guides/pixels/#platform-ids-and-tokens"),
