@@ -13,6 +13,8 @@ from waypost.kit.clock import Clock, timestamp
 from waypost.kit.fields import IdText, TimestampText
 from waypost.redirect import InvalidateRoutes
 from waypost.resources import aliases
+from waypost.resources.aliases.schemas import AliasJson
+from waypost.resources.aliases.schemas import to_json as alias_to_json
 from waypost.resources.links import store
 from waypost.resources.links.media import ImageStore
 from waypost.resources.links.model import COLUMNS, NOT_DELETED, Link, imported_clicks, link_clicks, link_tags, links
@@ -69,30 +71,12 @@ async def _find_imported_clicks(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, int]:
     return {row.link_id: row.clicks for row in await tx.execute(query)}
 
 
-class ExportedAlias(TypedDict):
-    id: IdText
-    link_id: IdText
-    hostname: str
-    path: str
-    created_at: TimestampText
-
-
-async def export_aliases(db: Database, account_id: UUID) -> AsyncIterator[list[ExportedAlias]]:
+async def export_aliases(db: Database, account_id: UUID) -> AsyncIterator[list[AliasJson]]:
     """Yield the aliases as the API shows them, by link."""
     async for rows in _by_id(db, select(links.c.id).where(links.c.account_id == account_id, NOT_DELETED)):
         async with db.read_long() as tx:
             found = await aliases.find_of_links(tx, [row.id for row in rows])
-        yield [
-            {
-                "id": str(alias.id),
-                "link_id": str(alias.link_id),
-                "hostname": alias.hostname,
-                "path": alias.path,
-                "created_at": timestamp(alias.created_at),
-            }
-            for of_link in found.values()
-            for alias in of_link
-        ]
+        yield [alias_to_json(alias) for of_link in found.values() for alias in of_link]
 
 
 class DeletedLinkJson(TypedDict):
