@@ -2,10 +2,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
+from people import new_person
+from resources.imports.importing import new_deps, run
 from resources.imports.servers.scripted import SERVER_ERROR
 from resources.imports.servers.shlink import HOST, Shlink, short_url, visit
 from resources.imports.sources.reading import Waits, read_links, source_of
+from sqlalchemy import select
 
+from waypost.database import Database
+from waypost.resources.imports import importer as framework
+from waypost.resources.imports import lease, service
+from waypost.resources.imports.importer import Importer
 from waypost.resources.imports.source import (
     Address,
     HasClicksOfLinks,
@@ -16,6 +23,7 @@ from waypost.resources.imports.source import (
     WrongToken,
 )
 from waypost.resources.imports.sources import shlink as importer
+from waypost.resources.links.model import link_clicks
 
 
 async def test_reads_all_fields() -> None:
@@ -202,6 +210,34 @@ async def test_reads_each_visit_once_although_others_are_made_meanwhile(
     with source_of("shlink", shlink) as source:
         clicks = await _read_clicks(source, f"{HOST}//page1")
     assert sorted(click.at for click in clicks) == [START + timedelta(seconds=number) for number in range(95)]
+
+
+async def test_imports_each_visit_once_although_it_is_killed_and_more_are_made(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importer, "VISITS", 10)
+    monkeypatch.setattr(framework, "_CLICKS_PER_STEP", 1)
+    alice, deps = await new_person(db, "alice"), new_deps(db)
+    shlink = Shlink(*(short_url(number, visitsSummary={"total": 25}) for number in range(3)))
+    for number in range(3):
+        shlink.visits[None, f"page{number}"] = _visits(20) + _visits(1, first=20) * 5
+    with source_of("shlink", shlink) as source:
+        import_ = await service.create(deps, alice.account_id, "shlink", {"clicks": True})
+        for steps in (3, 2, 4):
+            killed = Importer(deps, source, await service.get(deps, alice.account_id, import_.id), lease.holder())
+            await killed.start()
+            for _ in range(steps):
+                assert await killed.step()
+            await killed.stop()
+            for visits in shlink.visits.values():
+                visits.extend(_visits(3, first=len(visits)))
+        reports = [await run(deps, alice, source, clicks=True) for _ in range(3)]
+    assert [report.counts.unchanged for report in reports] == [0, 3, 3]
+    assert sum(report.counts.clicks for report in reports) == 3 * 34
+    assert reports[-1].counts.clicks == 0
+    async with db.read() as tx:
+        stored = (await tx.execute(select(link_clicks.c.clicks))).scalars().all()
+    assert stored == [len(visits) for visits in shlink.visits.values()] == [34] * 3
 
 
 async def test_stops_an_endless_list_of_visits() -> None:
