@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from waypost import logs
@@ -25,6 +26,7 @@ from waypost.resources.imports.importer import Importer
 from waypost.resources.imports.report import Report
 from waypost.resources.imports.source import SourceError, SourceOptions
 from waypost.resources.imports.sources import open_source
+from waypost.resources.links.work import new_image_store
 from waypost.secret_key import secret_text, with_existing_key
 from waypost.settings import Settings
 from waypost.wiring import outbound_client
@@ -51,6 +53,8 @@ class ImportOptions:
 async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
     """Return the report, and the exit code: 1 if the source could not be read to its end."""
     domains = _read_mapping(options.domains)
+    if options.source == "waypost":
+        return await _restore(settings, options, domains), EXIT_OK
     source_options = SourceOptions(
         url=options.url,
         token=_read_token(options.token_file) if options.token_file else None,
@@ -88,6 +92,40 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
             if is_dry_run:
                 return importer.dry_report, code
             return await service.get_report(deps, await service.get(deps, owner.id, import_.id)), code
+
+
+async def _restore(settings: Settings, options: ImportOptions, mapping: dict[str, str]) -> Report:
+    """Import an archive of `waypost export all`. Raises SourceError."""
+    from waypost.resources.account.archive.reader import Archive
+    from waypost.resources.account.archive.restore import Restore, RestoreDeps
+
+    if options.file is None:
+        raise Invalid({"--file": ["Name the ZIP file that `waypost export all` or the dashboard has written."]})
+    os.nice(_NICENESS)
+    logs.configure()
+    outbound = outbound_client(settings)
+    async with open_database(settings) as db:
+        owner = await get_account(db, options.account)
+        if not options.is_dry_run:
+            await prepare_key(db, settings, "all")
+        own = with_existing_key(settings)
+        with (
+            closing(Archive.open(options.file)) as archive,
+            closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed,
+        ):
+            deps = new_deps(own, db, outbound, KeyRing(["not used"]), feed.publish)
+            restore_deps = RestoreDeps(deps, new_image_store(settings, db, deps.clock), _own_names(settings))
+            restore = Restore(restore_deps, archive, owner.id, mapping, is_dry_run=options.is_dry_run)
+            try:
+                with progress("Importing the archive") as on_progress:
+                    restore.on_progress = on_progress
+                    return await restore.run()
+            finally:
+                await deps.click_writer.close()
+
+
+def _own_names(settings: Settings) -> list[str]:
+    return sorted({urlsplit(f"//{netloc}").hostname or "" for netloc in settings.own_hosts} | {settings.cname_host})
 
 
 async def _run(importer: Importer, options: ImportOptions) -> int:

@@ -17,7 +17,7 @@ from waypost.resources.clicks.days import find_kept_since, slice_between
 from waypost.resources.clicks.model import DIMENSIONS, click_totals
 
 TOTALS = ("clicks", "visitors", "scans", "crawlers", "previews", "prefetches")
-_QUARTER_COLUMNS = tuple(click_totals.c.keys())[2:]
+QUARTER_COLUMNS = tuple(click_totals.c.keys())[2:]
 
 
 class DayTotalsJson(TypedDict):
@@ -80,7 +80,7 @@ def _totals(statistics: DayStatistics) -> DayTotalsJson:
 
 def _quarters(statistics: DayStatistics) -> Iterator[dict[str, int | TimestampText | None]]:
     for row in statistics.quarters:
-        named = zip(_QUARTER_COLUMNS, row, strict=True)
+        named = zip(QUARTER_COLUMNS, row, strict=True)
         yield {name: timestamp(value) if isinstance(value, datetime) else value for name, value in named}
 
 

@@ -1,14 +1,15 @@
 """Creates, changes, deletes and lists domains. The worker checks their DNS."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from datetime import datetime
+from typing import Any, Literal
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from waypost.auth import Caller, lock_account
-from waypost.database import Tx
+from waypost.database import Database, Tx
 from waypost.kit.errors import Conflict, Invalid, NotFound, Problems, UnregistrableName
 from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
@@ -46,7 +47,8 @@ LOOP_ON_DOMAIN = "This URL is on a custom domain, which could cause a redirect l
 NOT_PUBLIC = "This URL is not on the public internet. Use a URL that is reachable from the internet."
 UNSAFE = "This URL is listed as unsafe. Use another one."
 
-_TARGET_URLS = ("root_url", "not_found_url")
+TargetUrl = Literal["root_url", "not_found_url"]
+TARGET_URLS: tuple[TargetUrl, ...] = ("root_url", "not_found_url")
 
 
 async def create(deps: WebDeps, caller: Caller, new: NewDomain, problems: Problems) -> Domain:
@@ -54,8 +56,14 @@ async def create(deps: WebDeps, caller: Caller, new: NewDomain, problems: Proble
     new.check_required(problems)
     if problems or new.hostname is None:
         raise Invalid(problems.errors)
-    domain = Domain.new(caller.account.id, await _check_hostname(deps, new.hostname), deps.clock())
-    async with deps.db.write() as tx:
+    now = deps.clock()
+    return await register(deps.db, caller.account.id, new.hostname, own_hosts=deps.own_hosts, now=now)
+
+
+async def register(db: Database, account_id: UUID, hostname: str, *, own_hosts: Sequence[str], now: datetime) -> Domain:
+    """Raises Invalid and UnregistrableName."""
+    domain = Domain.new(account_id, await _check_hostname(hostname, own_hosts), now)
+    async with db.write() as tx:
         # the hostname before the account: creating a link locks the domain's row before it counts the link
         if not await store.add(tx, domain):
             is_own = await lookups.find_id(tx, domain.account_id, domain.hostname)
@@ -67,6 +75,11 @@ async def create(deps: WebDeps, caller: Caller, new: NewDomain, problems: Proble
         if unserved > MAX_UNVERIFIED_DOMAINS:
             raise Invalid({"hostname": [TOO_MANY_UNVERIFIED_DOMAINS]})
         return await _continue_registration(tx, domain)
+
+
+async def set_target_url(tx: Tx, domain_id: UUID, name: TargetUrl, url: str) -> None:
+    """Set a URL, which is checked already, of a domain that is not served yet."""
+    await store.save(tx, domain_id, {name: url})
 
 
 async def change(deps: WebDeps, caller: Caller, domain_id: UUID, change: DomainChange, problems: Problems) -> Domain:
@@ -183,12 +196,12 @@ def _canonical(hostname: str, *, field: str) -> str:
         raise Invalid({field: [str(error)]}) from None
 
 
-async def _check_hostname(deps: WebDeps, text: str) -> str:
+async def _check_hostname(text: str, own_hosts: Sequence[str]) -> str:
     """Return the canonical hostname. Raises Invalid and UnregistrableName."""
     name = _canonical(text, field="hostname")
     if not await asyncio.to_thread(names.is_registrable, name):  # the list is read at the first call
         raise UnregistrableName(names.UNREGISTRABLE)
-    if any(name == own or name.endswith(f".{own}") for own in deps.own_hosts):
+    if any(name == own or name.endswith(f".{own}") for own in own_hosts):
         # subdomains too: with a wildcard record of ours, any account could verify them
         raise Invalid({"hostname": [OWN_HOST]})
     return name
@@ -226,7 +239,7 @@ async def _check_target_urls(
     The check against lists of unsafe URLs, which can be another service, runs only if nothing else is wrong.
     """
     urls: dict[str, Url | None] = {}
-    for name in change.model_fields_set.intersection(_TARGET_URLS):
+    for name in change.model_fields_set.intersection(TARGET_URLS):
         text = getattr(change, name)
         try:
             urls[name] = None if text is None else await _check_no_loop(deps, caller, text)

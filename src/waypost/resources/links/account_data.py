@@ -8,8 +8,8 @@ from uuid import UUID
 from sqlalchemy import Row, Select, delete, literal, select, tuple_
 from typing_extensions import TypedDict
 
-from waypost.database import Database, Id, Instant, Tx
-from waypost.kit.clock import Clock, timestamp
+from waypost.database import Database, Id, Instant, Tx, bulk
+from waypost.kit.clock import Clock, microseconds, timestamp
 from waypost.kit.fields import IdText, TimestampText
 from waypost.redirect import InvalidateRoutes
 from waypost.resources import aliases
@@ -17,7 +17,16 @@ from waypost.resources.aliases.schemas import AliasJson
 from waypost.resources.aliases.schemas import to_json as alias_to_json
 from waypost.resources.links import store
 from waypost.resources.links.media import ImageStore
-from waypost.resources.links.model import COLUMNS, NOT_DELETED, Link, imported_clicks, link_clicks, link_tags, links
+from waypost.resources.links.model import (
+    COLUMNS,
+    NOT_DELETED,
+    Link,
+    imported_clicks,
+    link_clicks,
+    link_tags,
+    links,
+    slugs,
+)
 from waypost.resources.links.schemas import LinkJson, to_json
 
 _EXPORT_BATCH = 1_000
@@ -120,6 +129,28 @@ async def _by_id(db: Database, query: Select[Any]) -> AsyncIterator[Sequence[Row
         if not rows:
             return
         yield rows
+
+
+async def add_deleted_links(tx: Tx, account_id: UUID, rows: Sequence[tuple[UUID, str, datetime, datetime]]) -> None:
+    """`rows`: id, slug, created_at, deleted_at. Their slugs stay reserved, except those that others have."""
+    values: dict[str, Any] = dict.fromkeys(links.c.keys()) | {
+        "account_id": account_id.bytes,
+        "destination_url": "",
+        "title": "",
+        "og_image_bytes": 0,
+        "utm_params": "{}",
+        "tags": "[]",
+        "search_text": "",
+        "is_enabled": False,
+    }
+    inserted = []
+    for id_, slug, created_at, deleted_at in rows:
+        times = {"created_at": created_at, "updated_at": deleted_at, "deleted_at": deleted_at}
+        own = {"id": id_.bytes, "slug": slug, **{name: microseconds(at) for name, at in times.items()}}
+        inserted.append(tuple((values | own).values()))
+    await bulk.insert(tx, links, inserted, on_conflict="ON CONFLICT (id) DO NOTHING")
+    reserved = sorted({(slug, account_id.bytes, None) for _, slug, _, _ in rows}, key=lambda row: row[0])
+    await bulk.insert(tx, slugs, reserved, on_conflict="ON CONFLICT (slug) DO NOTHING")
 
 
 async def delete_account_data(

@@ -1,17 +1,20 @@
-"""Exports the styles of the QR codes of one account."""
+"""The styles of the QR codes of one account: exported and imported."""
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import astuple
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Row, select
 from typing_extensions import TypedDict
 
-from waypost.database import Database
-from waypost.kit.clock import timestamp
+from waypost.database import Database, Tx, bulk
+from waypost.kit.clock import microseconds, timestamp
 from waypost.kit.fields import IdText, TimestampText
 from waypost.resources.links import SHORT_LINKS
 from waypost.resources.qrcodes.model import qr_styles
+from waypost.resources.qrcodes.style import CodeStyle
 
 _BATCH = 1_000
 
@@ -53,3 +56,9 @@ def _to_json(row: Row[Any]) -> StyleJson:
         "margin": row.margin,
         "updated_at": timestamp(row.updated_at),
     }
+
+
+async def add_styles(tx: Tx, styles: Sequence[tuple[UUID, CodeStyle, datetime]]) -> None:
+    """Set the styles of links whose codes have the default style."""
+    rows = sorted((link_id.bytes, *astuple(style), microseconds(at)) for link_id, style, at in styles)
+    await bulk.insert(tx, qr_styles, rows, on_conflict="ON CONFLICT (link_id) DO NOTHING")

@@ -7,18 +7,19 @@ deleted meanwhile may be either way. Keys, secrets and tokens are not in it.
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from waypost.auth import Account, list_keys, passkeys, sessions
-from waypost.kit.clock import timestamp
+from waypost.kit.clock import EPOCH, timestamp
 from waypost.kit.csv_cells import csv_text
 from waypost.resources.account import schemas
 from waypost.resources.account.archive.zip_stream import Part, write_zip
 from waypost.resources.account.deps import ExportDeps
 from waypost.resources.clicks.click_store import ExportQuery
+from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.export import json_lines, read_batches
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.statistics_export import TOTALS, read_old_statistics, read_totals
@@ -65,6 +66,8 @@ Row = Mapping[str, Any]
 async def write_archive(deps: ExportDeps, account: Account) -> AsyncGenerator[bytes, None]:
     """Yield the ZIP file."""
     now = deps.auth.clock()
+    async with deps.auth.db.read() as tx:
+        kept_since = await find_kept_since(tx)
     manifest = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
@@ -73,6 +76,7 @@ async def write_archive(deps: ExportDeps, account: Account) -> AsyncGenerator[by
         "account": {"id": str(account.id), "email": account.email},
         "base_url": deps.auth.base_url,
         "shared_domain": deps.shared_domain,
+        "clicks_since": f"{EPOCH + timedelta(days=kept_since):%Y-%m-%d}" if kept_since else None,
     }
     async for chunk in write_zip(_files(deps, account, now), manifest):
         yield chunk

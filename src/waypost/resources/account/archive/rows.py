@@ -1,0 +1,107 @@
+"""The rows of an archive, checked: an archive is input like any other."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import AwareDatetime, BaseModel, Field
+
+from waypost.kit.clock import DAY, QUARTER, microseconds
+from waypost.kit.fields import LongText, Text, max_characters
+from waypost.kit.urls import UtmKey
+from waypost.resources.clicks.model import KINDS, Click
+from waypost.resources.links.schemas import NullIfBlank, ShortText, TagList, UrlText
+
+_TEXTS = ("ip", "country", "referrer", "device", "browser", "platform")
+_MAX_TEXT = 2_048
+_SIGN = 1 << 63
+_LAST = microseconds(datetime(2100, 1, 1, tzinfo=UTC))
+
+
+class LinkRow(BaseModel):
+    id: UUID
+    slug: Text
+    hostname: Text
+    destination_url: UrlText
+    title: ShortText
+    og_title: ShortText | None = None
+    og_description: Annotated[LongText, max_characters(5000), NullIfBlank] | None = None
+    og_image: UrlText | None = None
+    uploaded_image: Text | None = None
+    utm_params: dict[UtmKey, ShortText] = {}
+    tags: TagList = []
+    expires_at: AwareDatetime | None = None
+    pixel_ids: Annotated[list[UUID], Field(max_length=20)] = []
+    is_enabled: bool = True
+    imported_clicks: Annotated[int, Field(ge=0, lt=_SIGN)] = 0
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+
+
+class DeletedLinkRow(BaseModel):
+    id: UUID
+    slug: ShortText
+    created_at: AwareDatetime
+    deleted_at: AwareDatetime
+
+
+class AliasRow(BaseModel):
+    link_id: UUID
+    hostname: Text
+    path: Text
+    created_at: AwareDatetime
+
+
+class DomainRow(BaseModel):
+    hostname: ShortText
+    root_url: UrlText | None = None
+    not_found_url: UrlText | None = None
+
+
+class PixelRow(BaseModel):
+    id: UUID
+    platform: ShortText
+    name: ShortText
+
+
+@dataclass(frozen=True, slots=True)
+class ClickRow:
+    id: UUID
+    link_id: UUID
+    row: Mapping[str, Any]
+    at: int
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "ClickRow | None":
+        """Return None for a row that cannot be a click."""
+        try:
+            at = microseconds(datetime.fromisoformat(row["created_at"]))
+            texts = [row[name] for name in _TEXTS] + [row["bot"] or ""]
+            is_valid = row["kind"] in KINDS and 0 <= at < _LAST and isinstance(row["is_scan"], bool)
+            if not is_valid or not all(_is_text(text) for text in texts) or not 0 <= int(row["visitor_id"], 16) < 2**64:
+                return None
+            return cls(UUID(row["id"]), UUID(row["link_id"]), row, at)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return None
+
+    def to_click(self, id_: UUID, link_id: UUID, account_id: UUID) -> Click:
+        visitor = int(self.row["visitor_id"], 16)
+        return Click(
+            id=id_.bytes,
+            account_id=account_id.bytes,
+            link_id=link_id.bytes,
+            at=self.at,
+            day=self.at // DAY,
+            quarter=self.at // QUARTER % 96,
+            visitor_id=visitor - 2**64 if visitor >= _SIGN else visitor,
+            kind=self.row["kind"],
+            bot=self.row["bot"],
+            is_scan=self.row["is_scan"],
+            **{name: self.row[name] for name in _TEXTS},
+        )
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= _MAX_TEXT and "\0" not in value
