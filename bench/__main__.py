@@ -22,6 +22,7 @@ from bench import (
     domains,
     drain,
     enrichment,
+    imported_visits,
     limiter,
     link_by_id,
     link_count,
@@ -62,6 +63,7 @@ BENCHMARKS = {
     "creates": creates.measure,
     "bulk-creates": bulk_creates.measure,
     "enrichment": enrichment.measure,
+    "imported-visits": imported_visits.measure,
     "stats": stats.measure,
     "drain": drain.measure,  # adds clicks to the stores that `stats` reads
     "clickhouse": clickhouse_store.measure,
