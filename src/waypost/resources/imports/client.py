@@ -87,6 +87,8 @@ class SourceClient:
     def _refusal(self, response: OutboundResponse) -> tuple[str, float | None]:
         """Return why the source refuses for now, and for how many seconds if it says so. Raises for any other error."""
         host, status = response.url.host, response.status
+        if status == 403 and "X-Ratelimit-Reason" in response.headers:  # Bitly
+            status = 429
         if status in {401, 403}:
             raise WrongToken(f"{host} refuses the token ({status}). Check that it may read links, and its workspace.")
         if status == 404:

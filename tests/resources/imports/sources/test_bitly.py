@@ -144,6 +144,7 @@ async def test_a_token_without_groups_is_refused() -> None:
         ([TOO_FAST] * 6, [5, 10, 20, 40, 60, 60]),
         ([TOO_MANY, always(429, retry_after="7"), SERVER_ERROR], [5, 7, 20]),
         ([always(503, retry_after="1"), cut_off], [1, 10]),
+        ([always(403, x_ratelimit_reason="minute")], [5]),
         ([always(502, retry_after="Fri, 01 Jan 2027 00:00:00 GMT")], [5]),
     ],
 )
