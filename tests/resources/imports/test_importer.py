@@ -170,12 +170,13 @@ async def test_refuses_what_cannot_become_a_link(db: Database, alice: Person) ->
         "own": {"destination_url": "https://go.acme.example/a"},
         "slug": {"path": "x" * 2000},
         "control": {"path": "a\x00b"},
+        "surrogate\ud800": {"path": "a\ud800b"},
     }
     source = Pages([[link(name, **fields) for name, fields in bad.items()] + [link("good")]])
     report = await run(new_deps(db), alice, source)
-    assert {row.source_id for row in report.refused} == bad.keys()
+    assert {row.source_id for row in report.refused} == {name.replace("\ud800", "?") for name in bad}
     assert all(row.reason.endswith(".") for row in report.refused)
-    assert (report.counts.found, report.counts.created, report.counts.refused) == (11, 1, 10)
+    assert (report.counts.found, report.counts.created, report.counts.refused) == (12, 1, 11)
     assert await stored(db) != {}
 
 

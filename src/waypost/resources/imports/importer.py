@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
@@ -62,6 +63,9 @@ _MAX_REPEATED_PAGES = 3
 """In a row, without any link that is new in this run: then the list has no end."""
 
 
+_canonical = lru_cache(256)(canonical_or_lower)
+
+
 class _DryRun(Exception):
     """Rolls back the transaction."""
 
@@ -80,11 +84,11 @@ class _Page:
     """Clicks of links at the source, which a dry run reports without reading them."""
 
     def refuse(self, source_id: str, reason: str) -> None:
-        self.refused.append(RefusedRow(source_id, reason))
+        self.refused.append(RefusedRow(rules.printable(source_id), reason))
         self.counts.refused += 1
 
     def warn(self, text: str, source_id: str = "") -> None:
-        warn(self.warnings, text, source_id)
+        warn(self.warnings, text, rules.printable(source_id))
 
 
 class Importer:
@@ -300,9 +304,9 @@ class Importer:
 
     async def _read(self, page: LinkPage, done: _Page) -> list[Draft]:
         """Check the links of a page, and leave out what cannot be imported."""
-        done.refused += page.refused
         done.counts.found += len(page.refused)
-        done.counts.refused += len(page.refused)
+        for row in page.refused:
+            done.refuse(row.source_id, row.reason)
         for warning in page.warnings:
             done.warn(warning)
         accepted: list[tuple[SourceLink, Url]] = []
@@ -354,8 +358,7 @@ class Importer:
     async def _find_hosts(self, tx: Tx) -> None:
         """Find the domains that hostnames of the source are mapped to."""
         mapping = {
-            canonical_or_lower(theirs): canonical_or_lower(ours)
-            for theirs, ours in self._import.options.get("domains", {}).items()
+            _canonical(theirs): _canonical(ours) for theirs, ours in self._import.options.get("domains", {}).items()
         }
         own = await domains.find_by_hostname(tx, self._account_id, set(mapping.values()))
         for theirs, ours in mapping.items():
@@ -368,8 +371,7 @@ class Importer:
                 warn(self.warnings, f"{ours} is not verified yet: its links work once its DNS records are set")
 
     def _host(self, address: Address, done: _Page) -> Host:
-        hostname = address.hostname
-        theirs = None if hostname is None else canonical_or_lower(hostname)
+        theirs = None if address.hostname is None else _canonical(address.hostname)
         if host := self._hosts.get(theirs):
             return host
         links = f"Links of {theirs}" if theirs else "Links without a hostname"

@@ -22,6 +22,7 @@ NEVER_ADDRESSES = (PATH_TOO_LONG, CONTROL_CHARACTERS)
 
 _MAX_TEXT = 255
 _MAX_TAGS = 100
+_MAX_ID = 500
 _UNREADABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 """Control characters, line ends, and marks that change the direction of text."""
 
@@ -122,6 +123,11 @@ def is_password_protected(source: SourceLink) -> bool:
     return source.has_unreadable_password or bool((source.routing or {}).get("password"))
 
 
+def printable(source_id: str) -> str:
+    """Return an id for the report: some contain what no database stores."""
+    return _UNREADABLE.sub("?", source_id[:_MAX_ID])
+
+
 def short_digest(value: Any) -> str:
     return blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=8).hexdigest()
 
@@ -176,14 +182,18 @@ def other_addresses(source: SourceLink, *, ignores_case: bool) -> list[Address]:
 
 
 def _digest(link: Link, source: SourceLink) -> str:
-    values: Mapping[str, Any] = {
-        **{name: getattr(link, name) for name in LINK_FIELDS},
-        "addresses": sorted((address.hostname or "", address.path) for address in addresses_of(source)),
-        "clicks": source.clicks,
-        "routing": source.routing,
-    }
-    texts = (json.dumps(values[name], default=str, sort_keys=True).encode() for name in FIELDS)
-    return "".join(blake2b(text, digest_size=_DIGEST_SIZE // 2).hexdigest() for text in texts)
+    addresses = sorted(f"{address.hostname or ''}/{address.path}" for address in addresses_of(source))
+    texts = (
+        *(str(getattr(link, name)) for name in ("domain_id", "destination_url", "title")),
+        "\n".join(link.tags),
+        *(str(getattr(link, name)) for name in ("is_enabled", "expires_at")),
+        "\n".join(addresses),
+        str(source.clicks),
+        to_text(source.routing) if source.routing else "",
+    )
+    return "".join(
+        blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_SIZE // 2).hexdigest() for text in texts
+    )
 
 
 def _utc(at: datetime) -> datetime:

@@ -22,8 +22,6 @@ from waypost.resources.imports.model import (
 from waypost.resources.imports.source import RefusedRow
 
 LEASE = timedelta(seconds=60)
-_MAX_TEXT = 2_000
-"""Characters of a source id in the report."""
 
 
 async def add(tx: Tx, new: Import) -> None:
@@ -86,13 +84,8 @@ async def add_refusals(tx: Tx, import_id: UUID, first: int, rows: Sequence[Refus
     """`first`: how many there were before."""
     if rows:
         values = [
-            {
-                "import_id": import_id,
-                "number": first + number,
-                "source_id": row.source_id[:_MAX_TEXT].replace("\0", " "),  # PostgreSQL has no text with NUL
-                "reason": row.reason,
-            }
-            for number, row in enumerate(rows)
+            {"import_id": import_id, "number": number, "source_id": row.source_id, "reason": row.reason}
+            for number, row in enumerate(rows, first)
         ]
         await tx.execute(insert(import_refusals), values)
 

@@ -5,7 +5,7 @@ The caller checks the fields, and publishes the slugs.
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -36,6 +36,7 @@ _TAKE_OWN = (
     "ON CONFLICT (slug) DO UPDATE SET link_id = excluded.link_id"
     " WHERE slugs.account_id = excluded.account_id AND slugs.link_id IS NULL"
 )
+_COPIED = [name for name in Link.__dataclass_fields__ if name in links.c]
 _TAKE_UNUSED = "ON CONFLICT (slug) DO NOTHING"
 
 
@@ -118,7 +119,7 @@ def _batches(ids: Iterable[UUID]) -> Iterable[Sequence[UUID]]:
 
 
 def _row(link: Link, alias_text: str) -> bulk.BulkRow:
-    values: dict[str, Any] = asdict(link) | {
+    values: dict[str, Any] = {name: getattr(link, name) for name in _COPIED} | {
         "id": link.id.bytes,
         "account_id": link.account_id.bytes,
         "domain_id": link.domain_id.bytes if link.domain_id else None,
