@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 from resources.imports.servers.rebrandly import Rebrandly, rebrandly_link
-from resources.imports.servers.scripted import Answer, always
+from resources.imports.servers.scripted import TOKEN, Answer, always
 from resources.imports.sources.reading import read_links, read_pages, source_of
 
 from waypost.resources.imports.source import Address, SourceLink, UnexpectedAnswer, WrongToken
@@ -40,6 +40,16 @@ async def test_reads_all_workspaces_to_the_empty_page() -> None:
     assert {link.destination_url for link in found} == {
         f"https://www.example.com/{number}" for number in (*range(60), *range(100, 125))
     }
+
+
+async def test_reads_one_workspace() -> None:
+    rebrandly = Rebrandly(rebrandly_link(1))
+    rebrandly.workspaces["f0"] = [rebrandly_link(2)]
+    with source_of("rebrandly", rebrandly, token=f"{TOKEN} f0") as source:
+        await source.check()
+        assert [link.destination_url for link in await read_links(source)] == ["https://www.example.com/2"]
+    with pytest.raises(WrongToken), source_of("rebrandly", rebrandly, token=f"{TOKEN} f1") as source:
+        await source.check()
 
 
 async def test_links_made_meanwhile_do_not_move_the_pages() -> None:

@@ -25,16 +25,19 @@ KEYS_OWN = ""
 
 
 def open_source(options: SourceOptions, outbound: Outbound, wait: Wait) -> "Rebrandly":
-    return Rebrandly(outbound, options.required_token(), wait, options.url or ORIGIN)
+    """The token is an API key, or a key and the id of a workspace, separated by a space."""
+    key, *workspace = options.required_token().split(maxsplit=1)
+    return Rebrandly(outbound, key, wait, options.url or ORIGIN, workspace)
 
 
 class Rebrandly:
     name = "rebrandly"
     ignores_case = False
 
-    def __init__(self, outbound: Outbound, token: str, wait: Wait, origin: str) -> None:
-        self._outbound, self._token, self._wait, self._origin = outbound, token, wait, origin
-        self._workspaces: list[str] | None = None
+    def __init__(self, outbound: Outbound, key: str, wait: Wait, origin: str, workspaces: list[str]) -> None:
+        """`workspaces`: ids of those to read. Empty: all that the key sees."""
+        self._outbound, self._key, self._wait, self._origin = outbound, key, wait, origin
+        self._workspaces = workspaces
 
     async def check(self) -> None:
         workspaces = await self._read_workspaces()
@@ -54,7 +57,7 @@ class Rebrandly:
         return rows(await self._client(workspace).get("/v1/links", query))
 
     async def _read_workspaces(self) -> list[str]:
-        if self._workspaces is None:
+        if not self._workspaces:
             query = {**ORDER, "limit": MAX_WORKSPACES}
             try:
                 found = rows(await self._client(KEYS_OWN).get("/v1/workspaces", query))
@@ -64,7 +67,7 @@ class Rebrandly:
         return self._workspaces
 
     def _client(self, workspace: str) -> SourceClient:
-        headers = {"apikey": self._token} | ({"workspace": workspace} if workspace else {})
+        headers = {"apikey": self._key} | ({"workspace": workspace} if workspace else {})
         return SourceClient(self._outbound, self._origin, headers=headers, wait=self._wait)
 
 
