@@ -228,11 +228,16 @@ async def test_disables_copies_and_deletes_a_link(place: WebApp, site: Website) 
     assert re.search(r'name="slug" value=""', copy)
     assert re.search(r'name="utm_params\[utm_source\]"[^>]*value="x"', copy)
     question = await ada.get(f"/links/{id_}/delete", headers=HTMX)
-    assert ("cannot be undone" in question.text, "<html" in question.text) == (True, False)
+    assert ("undo this for 24 hours" in question.text, "<html" in question.text) == (True, False)
     assert "<html" in (await ada.get(f"/links/{id_}/delete")).text
-    assert (await ada.post(f"/links/{id_}/delete?tag=t")).headers["location"] == "/links?tag=t&done=deleted"
+    deleted = (await ada.post(f"/links/{id_}/delete?tag=t")).headers["location"]
+    assert deleted.startswith("/links?tag=t&done=deleted&change=")
+    assert (await ada.post(f"/links/{id_}/delete")).status_code == 404
     assert (await ada.get("/a")).status_code == 404
     assert "No links yet" in (await ada.get("/links")).text
+    [undo] = re.findall(r'action="(/links/bulk/[^"]+/undo)"', (await ada.get(deleted)).text)
+    assert (await ada.post(undo, {"change_id": str(new_id())})).status_code == 303
+    assert (await ada.get("/a")).status_code == 302
 
 
 async def test_keeps_an_uploaded_image_until_it_is_replaced(place: WebApp, site: Website) -> None:

@@ -12,10 +12,11 @@ from starlette.routing import Route
 
 from waypost.auth.sessions import Session
 from waypost.database import Tx
-from waypost.kit.errors import Problems
+from waypost.kit.errors import NotFound, Problems
+from waypost.kit.ids import new_id, parse_id
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources import domains
-from waypost.resources.links import alias_pages, form_pages, listing, service
+from waypost.resources.links import alias_pages, bulk_changes, form_pages, listing, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange
@@ -90,6 +91,7 @@ class LinkPages(Pages[Deps]):
             return response
         context |= {"choices": choices, "shared_domain": self._deps.shared_domain}
         context["notice"] = _NOTICES.get(request.query_params.get("done", ""))
+        context["undo"] = (new_id(), parse_id(request.query_params.get("change", "")))
         return self._views.render_page(request, "links/list.html", status=status, **context)
 
     async def change_status(self, request: Request) -> Response:
@@ -99,7 +101,7 @@ class LinkPages(Pages[Deps]):
             self._auth.require_active_plan(session)
         link = await service.change(self._deps, session, id_, LinkChange(status=status), Problems())
         if not is_fragment_request(request):
-            return _redirect_to_list(request, "enabled" if link.is_enabled else "disabled", link.id)
+            return _redirect_to_list(request, "enabled" if link.is_enabled else "disabled", link=str(link.id))
         links = Page([link], 1, PageRequest())
         async with self._deps.db.read() as tx:
             unserved = await _find_unserved(tx, links)
@@ -118,8 +120,11 @@ class LinkPages(Pages[Deps]):
 
     async def delete(self, request: Request) -> Response:
         session, id_ = await self._auth.require_session(request), self._path_id(request)
-        await service.delete(self._deps, session, id_)
-        return _redirect_to_list(request, "deleted", None)
+        one = bulk_changes.Selection([id_], listing.LinkFilter())
+        change = await bulk_changes.start(self._deps, session.account.id, new_id(), "delete", one, {})
+        if not change.changed:
+            raise NotFound
+        return _redirect_to_list(request, "deleted", change=str(change.id))
 
     async def _rows(self, session: Session, links: Page[Link], unserved: Collection[UUID]) -> Page[LinkRow]:
         """Call it without a transaction: clicks can be on another server."""
@@ -164,6 +169,7 @@ def _query(request: Request) -> str:
     return urlencode([(name, text) for name, text in params if text and (name, text) != ("sort", "newest")])
 
 
-def _redirect_to_list(request: Request, done: str, link_id: UUID | None) -> Response:
-    params = {"done": done} | ({"link": str(link_id)} if link_id else {})
-    return RedirectResponse("/links?" + "&".join(filter(None, (_query(request), urlencode(params)))), 303)
+def _redirect_to_list(request: Request, done: str, **params: str) -> Response:
+    """`params`: `link`, or `change` that can be undone."""
+    query = urlencode({"done": done, **params})
+    return RedirectResponse("/links?" + "&".join(filter(None, (_query(request), query))), 303)
