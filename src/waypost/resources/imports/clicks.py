@@ -1,7 +1,7 @@
 """Turns the clicks of a source into clicks, by the steps of visits, and stores them with their statistics.
 
-A click's id follows from what it is at the source, so it is stored once, however often it is imported. No webhooks or
-platforms are told about it.
+A click's id follows from what it is at the source, so it is stored once, however often it is imported. Neither webhooks
+nor platforms are notified of it.
 """
 
 from collections import Counter

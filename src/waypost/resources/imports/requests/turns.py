@@ -193,11 +193,11 @@ class Turns:
         try:
             async with asyncio.timeout(STEP_LIMIT):
                 await importer.start()
-                has_more = is_wanted = True
-                while has_more and is_wanted and (not pages or self.monotonic() - began < TURN):
+                has_more = is_active = True
+                while has_more and is_active and (not pages or self.monotonic() - began < TURN):
                     has_more = await importer.step()
                     pages += 1
-                    is_wanted = await save()  # otherwise it was given up, or is imported without a plan
+                    is_active = await save()  # otherwise it was given up, or is imported without a plan
         except (_Pause, TimeoutError):
             if not pages:
                 raise
