@@ -113,8 +113,9 @@ async def test_registers_a_domain_of_the_source_with_its_records(place: WebApp, 
     assert answer.status_code == 422
     assert "localhost: " in answer.text
     await ada.post(f"{path}/start", {"domain-0": "go.acme.test"})
+    assert "0 of 1 link imported" in await text_of(ada, path)
     await work_off(place)
-    assert "Change the DNS now" in await text_of(ada, path)
+    assert "CNAME now" in await text_of(ada, path)
     assert "go.acme.test/one" in (await ada.get("/links")).text
 
 
@@ -232,7 +233,7 @@ async def test_refuses_what_cannot_be_imported(ada: Browser) -> None:
     assert "Enter the URL of your server" in (await post("/links/import/shlink", {"token": "x"})).text
     too_large = await post("/links/import/csv", {"file_name": "x.csv", "file_size": str(1 << 40)})
     assert "has more than 256 MiB" in too_large.text
-    assert "Choose a time zone" in (await post("/links/import/csv", {"timezone": "Mars"})).text
+    assert "This is not a time zone" in (await post("/links/import/csv", {"timezone": "Mars"})).text
     assert (await ada.get("/links/import/unknown")).status_code == 404
     assert (await ada.get(f"/links/imports/{uuid4()}")).status_code == 404
     for _ in range(5):

@@ -159,9 +159,11 @@ class ImportPages(Pages[Deps]):
             return session, await store.get(tx, session.account.id, self._path_id(request))
 
     async def _report(self, current: ImportRequest) -> Report:
-        """Return the report of the import, or of its plan before it has started."""
-        if current.import_id is None:
+        """Return the report of the import, or of its plan before it is confirmed."""
+        if current.is_planned_only:
             return Plan(**current.plan).report(current.source)
+        if current.import_id is None:
+            return Report(current.source)
         async with self._deps.db.read() as tx:
             started = await import_store.find(tx, current.account_id, current.import_id)
             refused = await import_store.list_refusals(tx, started.id)
@@ -184,11 +186,12 @@ class ImportPages(Pages[Deps]):
             **_names(current),
             "hosts": [(host, count, _target(current, host, domains)) for host, count in hosts.items()],
             "hostnames": list(domains),
-            "unserved": [
+            "moving": [
                 (domain, domain_to_json(domain, self._deps.domains.cname_target)["dns_records"])
                 for name, domain in domains.items()
-                if name in targets and not domain.is_served
+                if name in targets and (name in hosts or not domain.is_served)
             ],
+            "cname_target": self._deps.domains.cname_target,
             "shared_domain": self._deps.shared_domain,
             "is_vendors": choices.is_of_vendor,
             "report": report,

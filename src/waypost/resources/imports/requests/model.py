@@ -78,5 +78,9 @@ class ImportRequest:
         return self.state in ACTIVE
 
     @property
+    def is_planned_only(self) -> bool:
+        return self.state in ("uploading", "planning", "plan_stopped", "planned")
+
+    @property
     def has_ended(self) -> bool:
         return self.state in ENDED

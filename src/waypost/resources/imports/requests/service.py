@@ -53,7 +53,7 @@ def parse_new(choice: SourceChoice, fields: Mapping[str, Any], file_name: str, f
     elif choice.needs_url and not has_file:
         problems.add("url", "Enter the URL of your server.")
     if timezone and timezone not in available_timezones():
-        problems.add("timezone", "Choose a time zone from the list, such as Europe/Berlin.")
+        problems.add("timezone", "This is not a time zone. Enter one such as Europe/Berlin.")
     problems.raise_if_any()
     return NewImport(
         url=url or None,

@@ -150,7 +150,7 @@ class Turns:
 
     async def _plan(self, request: ImportRequest, source: Source) -> _Outcome:
         plan = Plan(**request.plan)
-        new = import_service.new_import(self.deps, request.account_id, request.source, _options(request))
+        new = import_service.new_import(self.deps, request.account_id, request.source, self._options(request))
         importer = Importer(
             self.deps, cast(Source, PlannedSource(source, plan)), plan.as_import(new), "", is_dry_run=True
         )
@@ -181,7 +181,8 @@ class Turns:
             import_ = await import_service.get(self.deps, request.account_id, request.import_id)
             if import_.state == "finished":
                 return import_
-        import_ = await import_service.create(self.deps, request.account_id, request.source, _options(request))
+        options = self._options(request)
+        import_ = await import_service.create(self.deps, request.account_id, request.source, options)
         if import_.id != request.import_id:
             async with self.deps.db.write() as tx:
                 await store.save(tx, request, self.deps.clock(), import_id=import_.id)
@@ -226,13 +227,13 @@ class Turns:
         if state in ("done", "given_up"):
             await self.uploads.delete(request.id)
 
-
-def _options(request: ImportRequest) -> dict[str, Any]:
-    """What decides what is imported: an import with other options is another one."""
-    return {
-        "url": request.url,
-        "file": str(request.id) if request.file_name else None,
-        "domains": dict(request.domains),
-        "clicks": request.has_clicks,
-        "timezone": request.timezone,
-    }
+    def _options(self, request: ImportRequest) -> dict[str, Any]:
+        """What decides what is imported: an import with other options is another one."""
+        shared = self.deps.shared_domain
+        return {
+            "url": request.url,
+            "file": str(request.id) if request.file_name else None,
+            "domains": {theirs: ours or shared for theirs, ours in request.domains.items()},
+            "clicks": request.has_clicks,
+            "timezone": request.timezone,
+        }
