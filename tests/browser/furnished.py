@@ -24,6 +24,8 @@ from waypost.resources import webhooks
 from waypost.resources.domains import service as domain_service
 from waypost.resources.domains.model import domains
 from waypost.resources.domains.schemas import NewDomain
+from waypost.resources.imports.requests import store as import_store
+from waypost.resources.imports.requests.model import ImportRequest
 from waypost.resources.links import Link, store
 from waypost.resources.pixels import service as pixel_service
 from waypost.resources.pixels.events import model
@@ -82,6 +84,7 @@ class SeededService:
     pixels: list[str]
     webhook: str
     deliveries: list[str]
+    imports: list[str]
     key: str
     passkey: str
     tokens: dict[str, str]
@@ -115,6 +118,7 @@ async def furnish(data: Path, base_url: str) -> SeededService:
         pixel_ids,
         webhook,
         deliveries,
+        await _imports(db, ada.account),
         key,
         passkey,
         texts,
@@ -216,6 +220,23 @@ async def _webhook(db: Database, deps: Any, caller: Caller) -> tuple[str, list[s
         waiting = later | {"next_attempt_at": at + timedelta(hours=3)}
         await tx.execute(update(webhook_deliveries).where(of.id == ids[2]).values(waiting))
     return str(webhook.id), [str(each) for each in ids[:3]]
+
+
+async def _imports(db: Database, account: Account) -> list[str]:
+    """One that is planned, with all that a plan shows, and one that has stopped."""
+    hosts = dict.fromkeys((*HOSTS, "shop.example.com"), 1234)
+    counts = {"found": 6_170, "created": 6_000, "updated": 9, "unchanged": 9, "refused": 2, "aliases": 3, "clicks": 4}
+    refused = [[TEXTS["script"], "The destination URL is not on the public internet."], ["x" * 300, TEXTS["is long"]]]
+    plan = {"hosts": hosts, "counts": counts, "refused": refused, "warnings": [[TEXTS["is long"], 12, "abc"]]}
+    shared = {"account_id": account.id, "has_token": True, "has_clicks": True, "failures": 0, "timezone": None}
+    shared |= {"file_name": None, "file_size": None, "url": None, "import_id": None, "created_at": now()}
+    made = []
+    for state, values in (("planned", {"plan": plan}), ("stopped", {"plan": {}, "message": TEXTS["script"]})):
+        own = {"id": new_id(), "source": "bitly", "state": state, "domains": {}, "message": None, "updated_at": now()}
+        async with db.write() as tx:
+            await import_store.add(tx, ImportRequest(**{**shared, **own, **values}), None)
+        made.append(str(own["id"]))
+    return made
 
 
 async def _ways_in(db: Database, account: Account) -> tuple[str, str, dict[str, str]]:

@@ -63,6 +63,7 @@ def of_owner(seeded: SeededService) -> Iterator[Visit]:
     yield from of_everybody()
     yield from _of_links(seeded)
     yield from _of_resources(seeded)
+    yield from _of_imports(seeded)
     key, passkey = f"/integrations/api/{seeded.key}", f"/account/passkeys/{seeded.passkey}"
     yield from (Visit(f"{key}/revoke"), Visit(f"{passkey}/remove"))
     yield Visit("/integrations/api", click="[data-dialog]", shows="dialog[open]")
@@ -112,3 +113,9 @@ def _of_resources(seeded: SeededService) -> Iterator[Visit]:
     yield Visit("/pixels/new", form="#new-pixel")
     yield Visit(pixels[0], form="#pixel", fields={"#name": " ", "#pixel_id": "x"})
     yield Visit("/webhooks/new", form="#new-webhook", fields={"#url": "http://127.0.0.1/"})
+
+
+def _of_imports(seeded: SeededService) -> Iterator[Visit]:
+    yield Visit("/links", click="summary[title='All links']", shows="details.drop[open] .card")
+    yield from (Visit("/links/import"), *(Visit(f"/links/imports/{each}") for each in seeded.imports))
+    yield Visit("/links/import/yourls", form="#new-import", fields={"#url": "x"})
