@@ -1,13 +1,15 @@
 """Reads rows of a dump of MySQL or MariaDB, as mysqldump, mariadb-dump and phpMyAdmin write it.
 
-A dump is read from front to back, in memory that does not grow with it.
+A dump is mapped into memory, and reading goes on at any row.
 """
 
 import mmap
 import re
-from collections.abc import Iterator, Mapping
+from binascii import unhexlify
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from waypost.resources.imports.source import NotThere, SourceError, UnexpectedAnswer
 
@@ -33,53 +35,78 @@ _REST = re.compile(
 """Up to the semicolon that ends a statement."""
 _ESCAPE = re.compile(rb"\\(.)|''", re.DOTALL)
 _ESCAPED = {b"0": b"\0", b"b": b"\b", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"Z": b"\x1a"}
-_RELEASED = 16 << 20
-"""Bytes of the file that stay in memory after they were read."""
+_HEX = re.compile(rb"0x(?:[0-9A-Fa-f]{2})*")
 _COMPRESSED = {b"\x1f\x8b", b"PK"}
 _UTF_16 = {b"\xff\xfe", b"\xfe\xff"}
 
 
-def table_rows(path: Path, columns: frozenset[str]) -> Iterator[DumpRow]:
-    """Yield the rows of each table that has all these columns, whatever its name. Text is read as UTF-8.
+class Position(NamedTuple):
+    """After a row: where it ends, and what the rows after it belong to."""
 
-    Raises NotThere if there is no such table, UnexpectedAnswer for a dump that ends in the middle, SourceError for a
-    file that cannot be read.
+    at: int
+    """In bytes."""
+    table: str
+    columns: list[str]
+
+
+def table_rows(path: Path, wanted: frozenset[str], start: Position | None) -> Iterator[tuple[DumpRow, Position]]:
+    """Yield the rows of each table that has all columns in `wanted`, whatever its name. Text is read as UTF-8.
+
+    `start`: the position of the last row that was read. Raises NotThere if there is no such table, UnexpectedAnswer
+    for a dump that ends in the middle, SourceError for a file that cannot be read.
     """
     with _mapped(path) as dump:
-        known: dict[bytes, list[str]] = {}
-        has_table, at, released = False, 0, 0
+        known = {start.table: start.columns} if start else {}
+        is_found, at = start is not None, 0
+        if start:
+            at = yield from _rows(dump, start)
         while (at := _after(_SPACE, dump, at)) < len(dump):
             if create := _CREATE.match(dump, at):
                 at = _after(_REST, dump, at)
-                names = [name.decode() for name in _COLUMN.findall(dump, create.end(), at)]
-                known[create["table"].strip(b"`")] = names
-                has_table |= columns <= set(names)
+                names = [name.decode(errors="replace") for name in _COLUMN.findall(dump, create.end(), at)]
+                known[_name(create)] = names
+                is_found |= wanted <= set(names)
                 continue
             insert = _INSERT.match(dump, at)
-            names = _columns(insert["columns"]) or known.get(insert["table"].strip(b"`"), []) if insert else []
-            if not insert or not columns <= set(names):
+            names = _columns(insert["columns"]) or known.get(_name(insert), []) if insert else []
+            if insert and wanted <= set(names):
+                is_found = True
+                at = yield from _rows(dump, Position(insert.end(), _name(insert), names), is_first=True)
+            else:
                 at = _after(_REST, dump, at)
-                continue
-            has_table, at, is_open = True, insert.end(), True
-            row_of = re.compile(rb"\s*+\(%b\)" % b",".join([_VALUE] * len(names)), re.DOTALL)
-            while is_open:
-                row = row_of.match(dump, at)
-                if not row:
-                    raise _broken(at)
-                at, found = row.end(), row.groups()
-                yield dict(zip(names, map(_text, found[::2], found[1::2]), strict=True))
-                between = _BETWEEN.match(dump, at)
-                is_open, at = bool(between), between.end() if between else _after(_REST, dump, at)
-                if at - released > _RELEASED:
-                    released = at - at % mmap.PAGESIZE
-                    dump.madvise(mmap.MADV_DONTNEED, 0, released)
-        if not has_table:
-            raise NotThere(f"{path.name} has no table with the columns {', '.join(sorted(columns))}.")
+        if not is_found:
+            raise NotThere(f"{path.name} has no table with the columns {', '.join(sorted(wanted))}.")
+
+
+def _rows(
+    dump: mmap.mmap, position: Position, *, is_first: bool = False
+) -> Generator[tuple[DumpRow, Position], None, int]:
+    """Yield the rows of a statement from this position on. Return where the statement ends."""
+    at, table, names = position
+    row_of = re.compile(rb"\s*+\(%b\)" % b",".join([_VALUE] * len(names)), re.DOTALL)
+    while True:
+        if not is_first:
+            between = _BETWEEN.match(dump, at)
+            if not between:
+                break
+            at = between.end()
+        row = row_of.match(dump, at)
+        if not row:
+            raise _broken(at)
+        is_first, at, found = False, row.end(), row.groups()
+        values = map(_text, found[::2], found[1::2])
+        yield dict(zip(names, values, strict=True)), Position(at, table, names)
+    end = _after(_REST, dump, at)
+    if dump[end - 1] != ord(";"):
+        raise _broken(end)
+    return end
 
 
 @contextmanager
 def _mapped(path: Path) -> Iterator[mmap.mmap]:
     try:
+        if path.stat().st_size == 0:
+            raise SourceError(f"{path.name} is empty.")
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as dump:
             if dump[:2] in _COMPRESSED:
                 raise SourceError(f"{path.name} is compressed. Unpack it first.")
@@ -88,8 +115,6 @@ def _mapped(path: Path) -> Iterator[mmap.mmap]:
             yield dump
     except OSError as error:
         raise SourceError(f"{path.name} cannot be read: {error.strerror}.") from None
-    except ValueError:
-        raise SourceError(f"{path.name} is empty.") from None
 
 
 def _after(pattern: re.Pattern[bytes], dump: mmap.mmap, at: int) -> int:
@@ -97,8 +122,12 @@ def _after(pattern: re.Pattern[bytes], dump: mmap.mmap, at: int) -> int:
     return match.end() if match else at
 
 
+def _name(statement: re.Match[bytes]) -> str:
+    return statement["table"].strip(b"`").decode(errors="replace")
+
+
 def _columns(text: bytes | None) -> list[str]:
-    return [name.strip().strip(b"`").decode() for name in text.split(b",")] if text else []
+    return [name.strip().strip(b"`").decode(errors="replace") for name in text.split(b",")] if text else []
 
 
 def _text(quoted: bytes | None, word: bytes | None) -> str | None:
@@ -107,7 +136,7 @@ def _text(quoted: bytes | None, word: bytes | None) -> str | None:
     elif word is None or word.upper() == b"NULL":
         return None
     else:
-        found = bytes.fromhex(word[2:].decode()) if word.startswith(b"0x") else word
+        found = unhexlify(word[2:]) if _HEX.fullmatch(word) else word
     return found.decode(errors="replace")
 
 

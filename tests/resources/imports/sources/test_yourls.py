@@ -176,11 +176,15 @@ async def test_reads_all_fields_of_a_dump(tmp_path: Path) -> None:
 
 async def test_continues_a_dump_at_a_cursor_in_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importer, "PAGE", 10)
-    rows = ",".join(f"('k{number}','https://www.example.com/{number}','2020-01-01 00:00:00')" for number in range(35))
-    dump = f"INSERT INTO yourls_url (keyword, url, timestamp) VALUES {rows};"
+    rows = [f"('k{number}','https://www.example.com/{number}','2020-01-01 00:00:00')" for number in range(35)]
+    create = "CREATE TABLE `url` (\n `keyword` int,\n `url` text,\n `timestamp` timestamp\n);"
+    inserts = (f"INSERT INTO `url` VALUES {','.join(some)};" for some in (rows[:10], rows[10:15], rows[15:]))
+    dump = f"{create}{''.join(inserts)}INSERT INTO `other` VALUES (1);"
     first = await dump_of(tmp_path, dump).link_page(None)
-    others = await read_pages(dump_of(tmp_path, dump), first.next_cursor)
-    assert [link.address.path for page in [first, *others] for link in page.links] == [f"k{n}" for n in range(35)]
+    pages = [first]
+    while (cursor := pages[-1].next_cursor) is not None:
+        pages.append(await dump_of(tmp_path, dump).link_page(cursor))
+    assert [link.address.path for page in pages for link in page.links] == [f"k{number}" for number in range(35)]
 
 
 async def test_says_that_a_dump_of_the_links_alone_has_no_clicks(tmp_path: Path) -> None:
@@ -202,6 +206,7 @@ async def test_says_that_a_dump_of_the_links_alone_has_no_clicks(tmp_path: Path)
         ("INSERT INTO url (keyword, url, timestamp) VALUES (1, 2);", "breaks off"),
         ("INSERT INTO url (keyword, url, timestamp) VALUES (1, 2, 'x", "breaks off"),
         ("INSERT INTO url (keyword, url, timestamp) VALUES ", "breaks off"),
+        ("INSERT INTO url (keyword, url, timestamp) VALUES (1, 2, NULL)", "breaks off"),
         ("/* '", "no table"),
     ],
 )

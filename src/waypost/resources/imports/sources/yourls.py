@@ -1,7 +1,7 @@
 """YOURLS: all links of an installation, by its API, or from a dump of its database, which has the clicks too."""
 
 import asyncio
-from collections.abc import Iterator
+import json
 from datetime import UTC, tzinfo
 from itertools import islice
 from pathlib import Path
@@ -33,7 +33,7 @@ from waypost.resources.imports.source import (
     UnexpectedAnswer,
     WrongToken,
 )
-from waypost.resources.imports.sql_dump import DumpRow, table_rows
+from waypost.resources.imports.sql_dump import Position, table_rows
 
 PAGE, CLICK_PAGE = 500, 2_000
 LINK_COLUMNS = frozenset({"keyword", "url", "timestamp"})
@@ -96,7 +96,7 @@ class Yourls:
 
 
 class YourlsDump:
-    """The cursor is the number of rows read."""
+    """The cursor is the position of the last row that was read, as JSON."""
 
     name = "yourls"
     ignores_case = False
@@ -105,11 +105,9 @@ class YourlsDump:
         self._file = file
         self._site = site
         self._timezone = timezone
-        self._open: dict[frozenset[str], tuple[int, Iterator[DumpRow]]] = {}
-        """By the columns of a table: how many rows were read, and the others."""
 
     async def check(self) -> None:
-        await asyncio.to_thread(next, table_rows(self._file, LINK_COLUMNS), None)
+        await asyncio.to_thread(self._page, LINK_COLUMNS, 1, None)
 
     async def link_page(self, cursor: str | None) -> LinkPage:
         found, next_cursor = await asyncio.to_thread(self._page, LINK_COLUMNS, PAGE, cursor)
@@ -123,14 +121,10 @@ class YourlsDump:
             raise SourceError(f"{self._file.name} has no clicks: dump yourls_log too, or leave them out.") from None
         return ClickPage([click for row in found if (click := self._click(row))], next_cursor)
 
-    def _page(self, columns: frozenset[str], size: int, cursor: str | None) -> tuple[list[DumpRow], str | None]:
-        start = int(cursor or 0)
-        at, others = self._open.pop(columns, (-1, iter(())))
-        if at != start:
-            others = islice(table_rows(self._file, columns), start, None)
-        found = list(islice(others, size))
-        self._open[columns] = start + len(found), others
-        return found, str(start + len(found)) if len(found) == size else None
+    def _page(self, columns: frozenset[str], size: int, cursor: str | None) -> tuple[list[Row], str | None]:
+        start = Position(*json.loads(cursor)) if cursor else None
+        found = list(islice(table_rows(self._file, columns, start), size))
+        return [row for row, _ in found], json.dumps(found[-1][1]) if len(found) == size else None
 
     def _link(self, row: Row) -> SourceLink:
         keyword = required_text(row, "keyword")
