@@ -153,9 +153,9 @@ class _Progress:
         self._total = total
         self._done = 0
 
-    def add(self) -> None:
-        self._done += 1
-        if self._report and self._done % _REPORT_EVERY == 0:
+    def add(self, count: int) -> None:
+        self._done += count
+        if self._report:
             self._report(self._done, self._total)
 
 
@@ -170,17 +170,18 @@ class _Sum:
     def watch(self, rows: Iterator[Row]) -> Iterator[Row]:
         count = checksum = 0
         for row in rows:
-            digest = blake2b(marshal.dumps(self._canonical(row), 2), digest_size=16).digest()
+            canonical = self._canonical(row) if self._json else row
+            digest = blake2b(marshal.dumps(canonical, 2), digest_size=16).digest()  # version 2 depends on values only
             checksum = (checksum + int.from_bytes(digest)) & _MASK
             count += 1
-            self._progress.add()
+            if count % _REPORT_EVERY == 0:
+                self._progress.add(_REPORT_EVERY)
             yield row
+        self._progress.add(count % _REPORT_EVERY)
         self.fingerprint = Fingerprint(count, checksum)
 
     def _canonical(self, row: Row) -> Row:
         """Write JSON alike: PostgreSQL stores values, not their text."""
-        if not self._json:
-            return row
         values = list(row)
         for number in self._json:
             if values[number] is not None:
