@@ -13,6 +13,8 @@ from uuid import UUID
 import httpx
 import pytest
 from browsing import Browser, WebApp, open_place
+from domains import domain
+from resources.links import test_aliases
 from resources.links.env import HOST, Env, Website
 from sqlalchemy import select
 
@@ -109,6 +111,17 @@ async def test_a_deletion_can_be_undone(env: Env, monkeypatch: pytest.MonkeyPatc
     assert (await total(env), await total(env, "?tag=a"), await total(env, "?search=s2")) == (3, 2, 1)
     with pytest.raises(NotFound):
         await undo(env, deletion)
+
+
+async def test_aliases_come_back_with_their_link(env: Env) -> None:
+    await domain(env.deps.db, env.alice.account_id, test_aliases.NAME)
+    await test_aliases.added(env, await env.make(slug="one"), "old/path")
+    deletion = await start(env, "delete", ALL)
+    assert await test_aliases.target(env, "old/path") is None
+    env.changed_slugs.clear()
+    await undo(env, deletion)
+    assert await test_aliases.target(env, "old/path") is not None
+    assert set(env.changed_slugs) == {"one", test_aliases.NAME}
 
 
 async def test_after_a_day_deleted_links_are_gone(env: Env) -> None:
