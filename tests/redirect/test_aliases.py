@@ -1,10 +1,11 @@
 """Redirects by alias: after the slug, only on hosts that have some, for any path, and as current as those by slug."""
 
+import asyncio
 from urllib.parse import quote
 from uuid import UUID
 
 import pytest
-from wire import HOST, LINK, Routes, Wire, route
+from wire import HOST, LINK, AliasRoutes, Routes, Wire, route
 
 from waypost.kit.errors import Unavailable
 from waypost.redirect import Aliases, ChangeFeed, HostTable, RouteTable, alias_change, new_alias, new_host, new_route
@@ -61,8 +62,8 @@ def source() -> Routes:
 
 
 @pytest.fixture
-def alias_source() -> Routes:
-    return Routes({key(path): new_alias(CUSTOM, "hello", ID) for path in PATHS})
+def alias_source() -> AliasRoutes:
+    return AliasRoutes({key(path): new_alias(CUSTOM, "hello", ID) for path in PATHS})
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -206,3 +207,47 @@ async def test_routes_and_aliases_share_a_capacity(
     assert capacity / 4 < len(table) + len(of_aliases) <= capacity
     assert next(iter(table.gauges())).value == len(table) + len(of_aliases)
     assert source.asked.count(b"hello") == 1, "routes in use stay"
+
+
+async def test_many_unknown_paths_cost_no_read_each(
+    aliases: Aliases, alias_source: AliasRoutes, feed: ChangeFeed
+) -> None:
+    for n in range(100):
+        assert await aliases.load(CUSTOM, b"a/%d" % n) is MISSING
+    assert alias_source.asked[100:] == [CUSTOM] * (len(PATHS) + 1), "all aliases of the host are read"
+    alias_source.asked.clear()
+    for n in range(1_000):
+        assert await aliases.load(CUSTOM, b"b/%d" % n) is MISSING
+        assert aliases.find(CUSTOM, b"c/%d" % n) is None
+    assert not alias_source.asked
+    for path in PATHS:
+        assert await aliases.load(CUSTOM, path.encode()) == route("https://example.com/hello")
+    alias_source.routes[key("new")] = new_alias(CUSTOM, "hello", ID)
+    feed.publish([CUSTOM.decode()])
+    assert await aliases.load(CUSTOM, b"new") == route("https://example.com/hello")
+
+
+async def test_an_alias_added_while_all_are_read_is_found(
+    aliases: Aliases, alias_source: AliasRoutes, feed: ChangeFeed
+) -> None:
+    for n in range(99):
+        await aliases.load(CUSTOM, b"a/%d" % n)
+    alias_source.asked.clear()
+    alias_source.gate = asyncio.Event()
+    reading = asyncio.create_task(aliases.load(CUSTOM, b"a/99"))
+    while CUSTOM not in alias_source.asked:
+        await asyncio.sleep(0)
+    alias_source.routes[key("new")] = new_alias(CUSTOM, "hello", ID)
+    feed.publish([CUSTOM.decode()])
+    alias_source.gate.set()
+    assert await reading is MISSING
+    assert await aliases.load(CUSTOM, b"new") == route("https://example.com/hello")
+
+
+async def test_a_failure_to_read_all_aliases_is_no_failure(aliases: Aliases, alias_source: AliasRoutes) -> None:
+    for n in range(99):
+        await aliases.load(CUSTOM, b"a/%d" % n)
+    alias_source.is_gone = True
+    assert await aliases.load(CUSTOM, b"a/1") is MISSING
+    alias_source.is_gone = False
+    assert await aliases.load(CUSTOM, b"sale") == route("https://example.com/hello")

@@ -6,11 +6,13 @@ slug makes one outdated, which the id of the link shows: then the alias is read 
 
 import re
 from hashlib import blake2b
+from typing import Protocol
 from urllib.parse import unquote_to_bytes
 
 from waypost.redirect.feed import ChangeFeed
+from waypost.redirect.known_aliases import DigestSource, KnownAliases
 from waypost.redirect.route import HAS_ALIASES, HOST, LINK_ID, LOCATION, MISSING, TARGET, Route
-from waypost.redirect.table import HostTable, RouteTable, Source
+from waypost.redirect.table import HOST_PREFIX, HostTable, RouteTable, Source
 
 _MAX_PATH = 4 * 1024  # bytes of the longest path
 
@@ -29,13 +31,18 @@ def _key(host: bytes, path: bytes) -> bytes:
     return b"%b/%b" % (host, path_digest(path).hex().encode())
 
 
+class AliasSource(Source, DigestSource, Protocol):
+    """Finds the routes of aliases by key, and which aliases a host has."""
+
+
 class AliasTable(RouteTable):
     """Slugs of links, by alias. `new_alias` makes their routes."""
 
     key_pattern = re.compile(rb"[^/]+/[0-9a-f]{32}")
 
-    def __init__(self, source: Source, feed: ChangeFeed, routes: RouteTable) -> None:
+    def __init__(self, source: AliasSource, feed: ChangeFeed, routes: RouteTable) -> None:
         """Counts towards the capacity of `routes`."""
+        self.known = KnownAliases(source)
         super().__init__(source, feed, capacity=routes.capacity, shared_host=b"")
         self._sharing = routes.share_capacity(self)
 
@@ -46,6 +53,15 @@ class AliasTable(RouteTable):
         super().invalidate(change)
         if b"/" not in change:
             self.forget_missing()
+            self.known.forget(change.removeprefix(HOST_PREFIX))
+
+    def clear(self) -> None:
+        super().clear()
+        self.known.clear()
+
+    def _find_old_or_source(self, shard: int, slug: bytes) -> Route | None:
+        host, _, digest = slug.partition(b"/")
+        return MISSING if self.known.excludes(host, digest) else super()._find_old_or_source(shard, slug)
 
 
 class Aliases:
@@ -86,7 +102,9 @@ class Aliases:
         if route is None:
             self.table.forget(key)
             route = await self._load_link(key) or MISSING
-        if route is not MISSING:
+        if route is MISSING:
+            await self.table.known.count_unknown(host)
+        else:
             self._routes.keep_missing(path)
         return route
 

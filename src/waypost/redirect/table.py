@@ -23,7 +23,7 @@ from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.metrics import CACHE_MISSES
 from waypost.redirect.route import DISABLED_PREFIX, HOST, HOSTNAME, MISSING, PIXELS, SLUG, Route
 
-_HOST_PREFIX, _PIXEL_PREFIX = b"@", b"*"
+HOST_PREFIX, _PIXEL_PREFIX = b"@", b"*"
 """Prefixes of messages that are not slugs."""
 
 _SHARDS = 256
@@ -37,7 +37,7 @@ _MAX_CHANGES = 20_000  # hosts and pixels whose last change is kept
 
 def host_change(hostname: str) -> str:
     """Return a message for the feed: the host's route and every route on it may have changed."""
-    return f"{_HOST_PREFIX.decode()}{hostname}"
+    return f"{HOST_PREFIX.decode()}{hostname}"
 
 
 def pixel_change(pixel_id: UUID) -> str:
@@ -134,7 +134,7 @@ class RouteTable:
 
     def invalidate(self, change: bytes) -> None:
         """Forgets a slug, or all that a `host_change` or `pixel_change` affects. A read in progress is not kept."""
-        if change.startswith((_HOST_PREFIX, _PIXEL_PREFIX)):
+        if change.startswith((HOST_PREFIX, _PIXEL_PREFIX)):
             self._record_change(change[1:])
         else:
             self._evict(change)
@@ -317,4 +317,4 @@ class HostTable(RouteTable):
 
     def invalidate(self, change: bytes) -> None:
         """`change`: a host name or a `host_change`."""
-        self._evict(change.removeprefix(_HOST_PREFIX))
+        self._evict(change.removeprefix(HOST_PREFIX))

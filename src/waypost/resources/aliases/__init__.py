@@ -18,6 +18,7 @@ from waypost.resources.aliases.store import (
     get,
     has_aliases,
     list_page,
+    select_digests,
     select_target,
 )
 
@@ -39,6 +40,7 @@ __all__ = [
     "get",
     "has_aliases",
     "list_page",
+    "select_digests",
     "select_target",
     "to_search_text",
 ]
