@@ -21,6 +21,7 @@ from waypost.resources.clicks.click_store import ClickStore
 from waypost.resources.clicks.click_stores import new_click_store
 from waypost.resources.domains import work as domains_work
 from waypost.resources.imports import work as imports_work
+from waypost.resources.imports.model import CHECK_JOB
 from waypost.resources.imports.requests.model import TURN_JOB
 from waypost.resources.links import domain_detach
 from waypost.resources.links import work as links_work
@@ -75,6 +76,7 @@ def handlers(
         mail.JOB: mail.handler(mail_sender(settings)),
         plan.JOB: partial(plan.cancel_subscriptions, plan_work.new_stripe(settings, client)),
         TURN_JOB: import_turns,
+        CHECK_JOB: imports_work.CheckHandler(settings, db, client),
         account_deletion.JOB: account_deletion.AccountDeletion(db, feed.publish, deps, image_store, click_store, now),
     }
 

@@ -1,6 +1,6 @@
 """Runs imports for tests: from links in memory, or from a file."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +10,7 @@ from people import BASE_URL, FakeClock, Person
 
 from waypost.database import Database, KeyRing
 from waypost.kit.reserved import RESERVED
+from waypost.kit.urls import Url
 from waypost.outbound import DestinationChecker, Outbound, UrlSafety
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.imports import lease, service
@@ -56,12 +57,13 @@ def new_deps(
     clock: FakeClock | None = None,
     changes: list[str] | None = None,
     click_writer: ClickWriter | None = None,
+    check_ip: Callable[[Url], Awaitable[None]] | None = None,
 ) -> Deps:
     return Deps(
         db=db,
         key_ring=KEYS,
         invalidate_routes=([] if changes is None else changes).extend,
-        check_ip=DestinationChecker(Outbound(), UrlSafety()).check_ip,
+        check_ip=check_ip or DestinationChecker(Outbound(), UrlSafety()).check_ip,
         shared_domain=SHARED,
         base_url=BASE_URL,
         reserved=RESERVED,

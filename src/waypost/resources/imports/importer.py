@@ -27,7 +27,7 @@ from waypost.resources.domains.names import canonical_or_lower
 from waypost.resources.imports import lease, rules, store
 from waypost.resources.imports.clicks import EqualClicks, build, settings_of_imports
 from waypost.resources.imports.deps import Deps
-from waypost.resources.imports.model import Import, ImportState, imported_routing
+from waypost.resources.imports.model import CHECK_JOB, Import, ImportState, imported_routing
 from waypost.resources.imports.report import Counts, Report, to_warnings, warn
 from waypost.resources.imports.rules import Draft, Host, Refused
 from waypost.resources.imports.source import (
@@ -46,6 +46,7 @@ from waypost.resources.imports.source import (
 from waypost.resources.links import Link, batch
 from waypost.resources.links import store as link_store
 from waypost.resources.links.rules import LOOP, NOT_PUBLIC
+from waypost.worker import jobs
 
 T = TypeVar("T")
 Cursor = dict[str, Any]
@@ -169,6 +170,8 @@ class Importer:
         async with self._deps.db.write() as tx:
             state: ImportState = "finished" if is_finished else "stopped" if error else "waiting"
             await store.release(tx, self._import.id, self._holder, self._deps.clock(), state, message)
+            if is_finished and await store.find_unchecked(tx, self._account_id, limit=1):
+                await jobs.enqueue(tx, CHECK_JOB, {}, now=self._deps.clock(), account_id=self._account_id)
 
     async def _import_links(self) -> None:
         page = await self._keeping_lease(self._source.link_page(self._cursor["at"]))
@@ -398,6 +401,7 @@ class Importer:
         for draft, link_id, names in changed.values():
             await self._change(tx, draft, link_id, names, done)
         await store.save_links(tx, self._account_id, rows)
+        await store.add_checks(tx, self._account_id, [link_id for link_id, _ in rows.values()])
         extras = [(draft.link.id, draft, rules.FIELDS) for draft in new.values() if draft.link.id in added]
         await self._save_extras(tx, [*extras, *((id_, draft, names) for draft, id_, names in changed.values())], done)
         await link_store.record_route_changes(tx, done.changes, self._deps.clock())

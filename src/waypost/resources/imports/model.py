@@ -12,6 +12,9 @@ from waypost.database import Encrypted, Id, Instant, Json, metadata
 ImportState = Literal["waiting", "running", "stopped", "finished"]
 """`running`: some process has the lease, or died and left it. `stopped`: see `error`; it can be continued."""
 
+CHECK_JOB = "imports.check_destinations"
+"""The job of `destination_checks`."""
+
 imports = Table(
     "imports",
     metadata,
@@ -61,6 +64,17 @@ imported_routing = Table(  # contains passwords
     Column("routing", Encrypted, nullable=False),  # JSON, see `SourceLink.routing`
     sqlite_with_rowid=False,
 )
+
+import_checks = Table(  # links whose destinations are still to be checked, or had a problem
+    "import_checks",
+    metadata,
+    Column("link_id", Id, primary_key=True),
+    Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False),
+    Column("problem", Text),
+    Column("checked_at", Instant),  # null: not yet
+    sqlite_with_rowid=False,
+)
+Index("ix_import_checks_account", *(import_checks.c[name] for name in ("account_id", "checked_at", "link_id")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,3 +76,9 @@ async def get_report(deps: Deps, import_: Import) -> Report:
     async with deps.db.read() as tx:
         refused = await store.list_refusals(tx, import_.id)
     return Report(import_.source, Counts(**import_.counts), import_.total, to_warnings(import_.warnings), refused)
+
+
+async def list_unreachable(deps: Deps, account_id: UUID, *, limit: int = 100) -> list[tuple[UUID, str]]:
+    """Return (link, what is wrong with its destination) of imported links, as checks found them after the import."""
+    async with deps.db.read() as tx:
+        return await store.list_problems(tx, account_id, limit=limit)

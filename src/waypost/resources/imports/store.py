@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import delete, insert, select, update
 
 from waypost.database import Ciphertext, Tx, bulk, upsert
 from waypost.kit.errors import NotFound
@@ -14,6 +14,7 @@ from waypost.resources.imports.model import (
     COLUMNS,
     Import,
     ImportState,
+    import_checks,
     import_refusals,
     imported_links,
     imported_routing,
@@ -116,3 +117,34 @@ async def save_routing(tx: Tx, account_id: UUID, routing: Mapping[UUID, Cipherte
         await tx.execute(
             statement.on_conflict_do_update(index_elements=["link_id"], set_={"routing": statement.excluded.routing})
         )
+
+
+async def add_checks(tx: Tx, account_id: UUID, link_ids: Sequence[UUID]) -> None:
+    """Let the destinations of the links be checked."""
+    rows = [(link_id.bytes, account_id.bytes, None, None) for link_id in sorted(link_ids)]
+    again = "ON CONFLICT (link_id) DO UPDATE SET checked_at = NULL, problem = NULL"
+    await bulk.insert(tx, import_checks, rows, on_conflict=again)
+
+
+async def find_unchecked(tx: Tx, account_id: UUID, *, limit: int) -> Sequence[UUID]:
+    own = import_checks.c
+    query = select(own.link_id).where(own.account_id == account_id, own.checked_at.is_(None))
+    return (await tx.scalars(query.order_by(own.link_id).limit(limit))).all()
+
+
+async def save_checks(tx: Tx, problems: Mapping[UUID, str | None], now: datetime) -> None:
+    """Keep the links with a problem, and forget the others."""
+    own = import_checks.c
+    await tx.execute(
+        delete(import_checks).where(own.link_id.in_([id_ for id_, problem in problems.items() if not problem]))
+    )
+    for link_id, problem in problems.items():
+        if problem:
+            statement = update(import_checks).where(own.link_id == link_id)
+            await tx.execute(statement.values(problem=problem, checked_at=now))
+
+
+async def list_problems(tx: Tx, account_id: UUID, *, limit: int) -> list[tuple[UUID, str]]:
+    own = import_checks.c
+    query = select(own.link_id, own.problem).where(own.account_id == account_id, own.checked_at.is_not(None))
+    return [(row.link_id, row.problem) for row in await tx.execute(query.order_by(own.checked_at.desc()).limit(limit))]

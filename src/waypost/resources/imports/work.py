@@ -50,3 +50,18 @@ class TurnHandler:
 
         deps = new_deps(self.settings, self.db, self.outbound, self.key_ring, self.invalidate_routes)
         return Turns(deps, new_uploads(self.db, self.settings.data_dir), self.outbound, time.monotonic)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckHandler:
+    """Handles the job of `destination_checks`."""
+
+    settings: Settings
+    db: Database
+    outbound: Outbound
+
+    async def __call__(self, job: Job) -> None:
+        from waypost.resources.imports.destination_checks import DestinationChecks  # noqa: PLC0415  # as above
+        from waypost.resources.links.assembly import new_checker  # noqa: PLC0415
+
+        await DestinationChecks(self.db, new_checker(self.settings, self.outbound), now)(job)

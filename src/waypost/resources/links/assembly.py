@@ -11,17 +11,21 @@ from waypost.resources.links.work import new_image_store
 from waypost.settings import Settings
 
 
-def new_deps(
-    settings: Settings, db: Database, client: Outbound, invalidate_routes: InvalidateRoutes, clock: Clock
-) -> Deps:
+def new_checker(settings: Settings, client: Outbound) -> DestinationChecker:
     key = settings.safe_browsing_key
     safety = UrlSafety(
         Blocklist(settings.blocklist) if settings.blocklist else None,
         SafeBrowsing(client, key.get_secret_value(), str(settings.safe_browsing_url)) if key else None,
     )
+    return DestinationChecker(client, safety)
+
+
+def new_deps(
+    settings: Settings, db: Database, client: Outbound, invalidate_routes: InvalidateRoutes, clock: Clock
+) -> Deps:
     return Deps(
         db=db,
-        destination_checker=DestinationChecker(client, safety),
+        destination_checker=new_checker(settings, client),
         image_store=new_image_store(settings, db, clock),
         invalidate_routes=invalidate_routes,
         shared_domain=settings.shared_domain,

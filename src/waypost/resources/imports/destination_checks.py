@@ -1,0 +1,70 @@
+"""Visits the destinations of imported links, slowly. It switches nothing off, and lists what has a problem.
+
+The job runs for some seconds, then adds itself again behind the jobs of others.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+from waypost.database import Database
+from waypost.kit.clock import Clock
+from waypost.kit.urls import BadUrl, canonical
+from waypost.outbound import DestinationChecker, NotPublic, OutboundError, Unsafe
+from waypost.resources.imports import store
+from waypost.resources.imports.model import CHECK_JOB
+from waypost.resources.links import batch
+from waypost.resources.links.rules import NOT_PUBLIC
+from waypost.worker import jobs
+from waypost.worker.jobs import Job
+
+AT_ONCE = 4
+TURN = 15.0
+"""Seconds until nothing further is begun. A job may run for 50, and a check takes up to 30."""
+UNSAFE = "The destination URL was flagged as unsafe."
+
+
+@dataclass(frozen=True, slots=True)
+class DestinationChecks:
+    """Handles the job."""
+
+    db: Database
+    checker: DestinationChecker
+    clock: Clock
+    monotonic: Callable[[], float] = time.monotonic
+
+    async def __call__(self, job: Job) -> None:
+        if job.account_id is None:
+            return
+        began, is_more_left = self.monotonic(), True
+        while is_more_left and self.monotonic() - began < TURN:
+            is_more_left = await self._check_some(job.account_id)
+        if is_more_left:
+            async with self.db.write() as tx:
+                await jobs.enqueue(tx, CHECK_JOB, {}, now=self.clock(), account_id=job.account_id)
+
+    async def _check_some(self, account_id: UUID) -> bool:
+        async with self.db.read() as tx:
+            ids = await store.find_unchecked(tx, account_id, limit=AT_ONCE)
+            links = await batch.find_all(tx, account_id, ids)
+        if not ids:
+            return False
+        checks = (self._find_problem(account_id, link.destination_url) for link in links.values())
+        problems = dict(zip(links, await asyncio.gather(*checks), strict=True))
+        async with self.db.write() as tx:
+            await store.save_checks(tx, {id_: problems.get(id_) for id_ in ids}, self.clock())
+        return True
+
+    async def _find_problem(self, account_id: UUID, destination: str) -> str | None:
+        """Raises Unavailable: the job is then retried."""
+        try:
+            await self.checker.fetch_metadata(canonical(destination), account=account_id)
+        except NotPublic:
+            return NOT_PUBLIC
+        except Unsafe:
+            return UNSAFE
+        except (OutboundError, BadUrl) as error:
+            return f"The destination URL could not be reached: {error}."
+        return None

@@ -1,0 +1,53 @@
+"""Destinations of imported links are checked later. Nothing is switched off; what is unreachable is listed."""
+
+from ipaddress import ip_network
+
+import pytest
+from people import FakeClock, Person, new_person
+from resources.imports.importing import Pages, link, new_deps, run
+from resources.links.env import HOST, Website
+from sqlalchemy import select
+
+from waypost.database import Database
+from waypost.outbound import DestinationChecker, Outbound, UrlSafety
+from waypost.resources.imports import service, store
+from waypost.resources.imports.destination_checks import DestinationChecks
+from waypost.resources.imports.model import CHECK_JOB
+from waypost.resources.links.model import links
+from waypost.worker.jobs import Job, jobs
+
+
+@pytest.fixture
+async def alice(db: Database) -> Person:
+    return await new_person(db, "alice")
+
+
+async def check(db: Database, outbound: Outbound) -> bool:
+    """Run the job that is waiting. Return False if there is none."""
+    async with db.write() as tx:
+        row = (await tx.execute(select(jobs).where(jobs.c.name == CHECK_JOB).limit(1))).one_or_none()
+        if row is None:
+            return False
+        await tx.execute(jobs.delete().where(jobs.c.id == row.id))
+    handler = DestinationChecks(db, DestinationChecker(outbound, UrlSafety()), FakeClock(), lambda: 0.0)
+    await handler(Job(row.id, row.name, row.payload, row.account_id, 1, 8, "me"))
+    return True
+
+
+async def test_lists_unreachable_destinations_and_switches_nothing_off(db: Database, alice: Person) -> None:
+    async with Website().open() as site:
+        site.pages["/broken"] = (500, "")
+        outbound = Outbound(allow=[ip_network(HOST)])
+        deps = new_deps(db, check_ip=DestinationChecker(outbound, UrlSafety()).check_ip)
+        urls = {name: site.url(f"/{name}") for name in ("page", "broken", "missing")}
+        source = Pages([[link(name, destination_url=url) for name, url in urls.items()]])
+        await run(deps, alice, source)
+        assert await check(db, outbound)
+        found = await service.list_unreachable(deps, alice.account_id)
+        async with db.read() as tx:
+            broken = await tx.scalar(select(links.c.id).where(links.c.slug == "broken"))
+            assert set(await tx.scalars(select(links.c.is_enabled))) == {True}
+            assert await store.find_unchecked(tx, alice.account_id, limit=1) == []
+        assert found == [(broken, "The destination URL could not be reached: the server responded 500.")]
+        await run(deps, alice, source)
+        assert not await check(db, outbound)
