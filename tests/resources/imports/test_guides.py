@@ -5,7 +5,6 @@ import re
 import shlex
 import subprocess
 import threading
-from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,14 +14,8 @@ from forked import WAYPOST
 from people import new_person
 from resources.domains.certificates.conftest import domain
 from resources.imports.servers.bitly import USED_UP, Bitly, bitlink
-from resources.imports.servers.dub import Dub, dub_click, dub_link
-from resources.imports.servers.kutt import Kutt, kutt_link
-from resources.imports.servers.rebrandly import Rebrandly, rebrandly_link
-from resources.imports.servers.scripted import TOKEN, Request, ScriptedService
-from resources.imports.servers.shlink import Shlink, short_url
-from resources.imports.servers.short_io import ShortIo, short_io_link
-from resources.imports.servers.spoo_me import SpooMe, spoo_me_link
-from resources.imports.servers.yourls import SIGNATURE, Yourls, yourls_link
+from resources.imports.servers.every import SERVICES, TOKENS
+from resources.imports.servers.scripted import Request, ScriptedService
 from resources.imports.sources.test_yourls import DUMP
 from sqlalchemy import insert, select
 from test_cli import Waypost
@@ -34,37 +27,6 @@ from waypost.resources.links.model import links
 OPEN = {"WAYPOST_OUTBOUND_ALLOW": "127.0.0.2/32"}
 
 
-def bitly() -> Bitly:
-    return Bitly(bitlink(1, custom_bitlinks=["https://go.brand.com/sale"]), bitlink(2, id="go.brand.com/3kXyZ"))
-
-
-def rebrandly() -> Rebrandly:
-    return Rebrandly(*(rebrandly_link(number, domain={"fullName": "go.brand.com"}) for number in range(60)))
-
-
-def short_io() -> ShortIo:
-    service = ShortIo(*map(short_io_link, range(160)))
-    service.hostnames = dict.fromkeys(service.hostnames, "go.brand.com")
-    return service
-
-
-def dub() -> Dub:
-    service = Dub(*(dub_link(number, domain="go.brand.com", clicks=10 * (number == 1)) for number in range(110)))
-    service.clicks = [dub_click(number, "link_1", f"2024-01-01T00:00:{number:02}.000Z") for number in range(10)]
-    return service
-
-
-SERVICES: Mapping[str, Callable[[], ScriptedService]] = {
-    "bitly": bitly,
-    "rebrandly": rebrandly,
-    "short-io": short_io,
-    "dub": dub,
-    "yourls": lambda: Yourls(*map(yourls_link, range(20))),
-    "kutt": lambda: Kutt(*map(kutt_link, range(60))),
-    "shlink": lambda: Shlink(*map(short_url, range(20))),
-    "spoo-me": lambda: SpooMe(*map(spoo_me_link, range(20))),
-}
-TOKENS = dict.fromkeys(SERVICES, TOKEN) | {"yourls": SIGNATURE}
 MOVE = ROOT / "docs" / "guides" / "move"
 
 
@@ -161,7 +123,7 @@ def _killed_at(number: int, service: ScriptedService, command: list[str], waypos
 
 
 async def test_an_import_that_is_killed_continues(waypost: Waypost) -> None:
-    service = rebrandly()
+    service = SERVICES["rebrandly"]()
     with service.running() as url:
         command = ["import", "rebrandly", "--account", "you@example.com", "--token-file", "rebrandly.token"]
         command += ["--domain", "go.brand.com=go.brand.com", "--url", url, "--json"]
@@ -181,7 +143,7 @@ async def test_an_import_that_is_killed_continues(waypost: Waypost) -> None:
 def test_a_wrong_token_is_one_sentence(waypost: Waypost) -> None:
     (waypost.directory / "bitly.token").write_text("wrong")
     _, run, *_ = _commands("bitly")
-    with bitly().running() as url:
+    with SERVICES["bitly"]().running() as url:
         failed = waypost(*_at(url, run), code=1, **OPEN)
     [said] = [line for line in failed.stderr.splitlines() if "not public" not in line]
     assert said == "127.0.0.2 refuses the token (403). Check that it may read links, and its workspace."

@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 import pytest
 from browsing import Browser, WebApp, open_place
 from resources.imports.servers.bitly import USED_UP, Bitly, bitlink
+from resources.imports.servers.every import SERVICES, TOKENS
 from resources.imports.servers.scripted import TOKEN, TOO_MANY
 from sqlalchemy import func, select
 
@@ -132,6 +133,22 @@ async def test_encrypts_the_token_and_deletes_it_at_the_end(place: WebApp, ada: 
     assert "The import is done." in await text_of(ada, path)
     assert (await row(place)).token is None
     assert await count_links(place) == 2
+
+
+async def test_imports_from_each_service(place: WebApp, ada: Browser) -> None:
+    for name, service in SERVICES.items():
+        before = await count_links(place)
+        with service().running() as url:
+            fields = {"token": TOKENS[name], "url": url, "timezone": "UTC"}
+            path = (await ada.post(f"/links/import/{name}", fields)).headers["location"]
+            await work_off(place)
+            assert "Links of" in await text_of(ada, path), name
+            await ada.post(f"{path}/start", {"ok": "1"})
+            await work_off(place)
+        report = await text_of(ada, path)
+        assert "The import is done." in report, name
+        created = int(re.search(r"Created ([0-9]+)", report)[1])
+        assert (await count_links(place) - before, created > 0) == (created, True), name
 
 
 async def test_a_wrong_token_is_said_before_anything_is_imported(place: WebApp, ada: Browser) -> None:
