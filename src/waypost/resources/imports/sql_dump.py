@@ -49,8 +49,8 @@ class Position(NamedTuple):
     columns: list[str]
 
 
-def table_rows(path: Path, wanted: frozenset[str], start: Position | None) -> Iterator[tuple[DumpRow, Position]]:
-    """Yield the rows of each table that has all columns in `wanted`, whatever its name. Text is read as UTF-8.
+def table_rows(path: Path, required: frozenset[str], start: Position | None) -> Iterator[tuple[DumpRow, Position]]:
+    """Yield the rows of each table that has all columns in `required`, whatever its name. Text is read as UTF-8.
 
     `start`: the position of the last row that was read. Raises NotThere if there is no such table, UnexpectedAnswer
     for a dump that ends in the middle, SourceError for a file that cannot be read.
@@ -65,17 +65,17 @@ def table_rows(path: Path, wanted: frozenset[str], start: Position | None) -> It
                 at = _after(_REST, dump, at)
                 names = [name.decode(errors="replace") for name in _COLUMN.findall(dump, create.end(), at)]
                 known[_name(create)] = names
-                is_found |= wanted <= set(names)
+                is_found |= required <= set(names)
                 continue
             insert = _INSERT.match(dump, at)
             names = _columns(insert["columns"]) or known.get(_name(insert), []) if insert else []
-            if insert and wanted <= set(names):
+            if insert and required <= set(names):
                 is_found = True
                 at = yield from _rows(dump, Position(insert.end(), _name(insert), names), is_first=True)
             else:
                 at = _after(_REST, dump, at)
         if not is_found:
-            raise NotThere(f"{path.name} has no table with the columns {', '.join(sorted(wanted))}.")
+            raise NotThere(f"{path.name} has no table with the columns {', '.join(sorted(required))}.")
 
 
 def _rows(

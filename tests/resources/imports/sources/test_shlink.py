@@ -4,7 +4,7 @@ from typing import Any, cast
 import pytest
 from people import new_person
 from resources.imports.importing import new_deps, run
-from resources.imports.servers.scripted import SERVER_ERROR
+from resources.imports.servers.scripted import SERVER_ERROR, always
 from resources.imports.servers.shlink import HOST, Shlink, short_url, visit
 from resources.imports.sources.reading import Waits, read_links, source_of
 from sqlalchemy import select
@@ -125,6 +125,16 @@ async def test_asks_a_version_without_rules_for_those_of_one_page(monkeypatch: p
     with source_of("shlink", shlink) as source:
         assert len(await read_links(source)) == 20
     assert sum(request.path.endswith("/redirect-rules") for request in shlink.requests) == 5
+
+
+async def test_reads_rules_although_a_link_was_deleted_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importer, "LINKS", 1)
+    shlink = Shlink(*(short_url(number, hasRedirectRules=True) for number in range(2)))
+    assert shlink.rules is not None
+    shlink.rules[None, "page1"] = [_shlink_rule("https://www.example.com/fr", ("language", None, "fr"))]
+    shlink.faults.extend([lambda answer: answer, always(404)])
+    with source_of("shlink", shlink) as source:
+        assert [bool(link.routing) for link in await read_links(source)] == [False, True]
 
 
 async def test_waits_when_the_rules_of_a_link_fail(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,7 +96,7 @@ class Shlink:
         except NotThere:  # deleted meanwhile
             return ClickPage([], None)
         found = rows(answer, "visits", "data")
-        self._check_end(found)
+        self._check_end(found, is_first=cursor is None)
         pagination = _pagination(answer, "visits")
         count = total(pagination, "totalItems") or 0
         newer += max(0, count - known) if cursor else 0
@@ -105,8 +105,8 @@ class Shlink:
         following = f"{page + 1} {max(0, newer - len(found))} {count}"
         return ClickPage(clicks, None if is_last else following)
 
-    def _check_end(self, found: list[Row]) -> None:
-        self._repeated = self._repeated + 1 if found and found == self._visits else 0
+    def _check_end(self, found: list[Row], *, is_first: bool) -> None:
+        self._repeated = self._repeated + 1 if found == self._visits and not is_first else 0
         self._visits = found
         if self._repeated == MAX_REPEATED:
             raise UnexpectedAnswer("Shlink sends the same visits again and again. Their list has no end.")
@@ -122,6 +122,7 @@ class Shlink:
             return found
         places = asyncio.Semaphore(AT_ONCE)
         answers: list[bool] = []
+        """Of versions before 4.3."""
 
         async def with_rules(row: Row) -> Row:
             code = row.get("shortCode")
@@ -132,17 +133,17 @@ class Shlink:
                 try:
                     answer = await self._client.get(f"{_path(code)}/redirect-rules", query)
                 except NotThere:  # the version has no rules, or the link was deleted meanwhile
-                    answers.append(False)
-                    return row
-            answers.append(True)
-            return {**row, "redirectRules": rows(answer, "redirectRules")}
+                    answer = None
+            if "hasRedirectRules" not in row:
+                answers.append(answer is not None)
+            return row if answer is None else {**row, "redirectRules": rows(answer, "redirectRules")}
 
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(with_rules(row)) for row in found]
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
-        self._has_rules = not answers or any(answers)
+        self._has_rules = not answers or any(answers)  # some were deleted, but not all of a page
         return [task.result() for task in tasks]
 
     def _link(self, row: Row) -> SourceLink:
