@@ -4,8 +4,9 @@ Those of days whose clicks are kept are counted from the clicks that the same ex
 all there is.
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from typing_extensions import TypedDict
 
@@ -16,11 +17,11 @@ from waypost.resources.clicks.click_store import ClickStore, DayStatistics, Expo
 from waypost.resources.clicks.days import find_kept_since, slice_between
 from waypost.resources.clicks.model import DIMENSIONS, click_totals
 
-TOTALS = ("clicks", "visitors", "scans", "crawlers", "previews", "prefetches")
+CSV_COLUMNS = ("date", "link_id", "clicks", "visitors", "scans", "crawlers", "previews", "prefetches")
 QUARTER_COLUMNS = tuple(click_totals.c.keys())[2:]
 
 
-class DayTotalsJson(TypedDict):
+class DayStatisticsJson(TypedDict):
     date: str
     """In UTC."""
     link_id: IdText | None
@@ -31,24 +32,26 @@ class DayTotalsJson(TypedDict):
     crawlers: int
     previews: int
     prefetches: int
-
-
-class DayStatisticsJson(DayTotalsJson):
     quarters: list[Mapping[str, int | TimestampText | None]]
     """Of an hour; -1 is the whole day."""
     values: Mapping[str, Mapping[str, int]]
     """Clicks by value of each dimension."""
 
 
-async def read_totals(store: ClickStore, db: Database, query: ExportQuery) -> AsyncIterator[list[DayTotalsJson]]:
+async def read_totals(store: ClickStore, db: Database, query: ExportQuery) -> AsyncIterator[list[DayStatistics]]:
     """Yield the totals of each day: those of the account, then of each link with visits."""
     exporter = store.exporter(db, query, "")
     kept_since = await _find_kept_since(db)
     async for batch in exporter.read_expired(kept_since):
-        yield [_totals(each) for each in batch]
+        yield batch
     days = [day for day in await exporter.find_days() if day >= kept_since]
     for day in slice_between(query.start, query.end, days):
-        yield [_totals(each) for each in await exporter.count_by_link(day)]
+        yield await exporter.count_by_link(day)
+
+
+def csv_lines(batch: Sequence[DayStatistics]) -> str:
+    """Nothing in them needs quotes."""
+    return "".join(f"{_date(each.day)},{each.link_id or ''},{','.join(map(str, each.totals))}\r\n" for each in batch)
 
 
 async def read_old_statistics(
@@ -56,7 +59,7 @@ async def read_old_statistics(
 ) -> AsyncIterator[list[DayStatisticsJson]]:
     """Yield all statistics of the days whose clicks were deleted by retention."""
     async for batch in store.exporter(db, query, "").read_expired(await _find_kept_since(db)):
-        yield [{**_totals(each), "quarters": [*_quarters(each)], "values": _clicks_by_value(each)} for each in batch]
+        yield [_to_json(each) for each in batch]
 
 
 async def _find_kept_since(db: Database) -> int:
@@ -64,10 +67,10 @@ async def _find_kept_since(db: Database) -> int:
         return await find_kept_since(tx)
 
 
-def _totals(statistics: DayStatistics) -> DayTotalsJson:
+def _to_json(statistics: DayStatistics) -> DayStatisticsJson:
     clicks, visitors, scans, crawlers, previews, prefetches = statistics.totals
     return {
-        "date": f"{EPOCH + timedelta(days=statistics.day):%Y-%m-%d}",
+        "date": _date(statistics.day),
         "link_id": str(statistics.link_id) if statistics.link_id else None,
         "clicks": clicks,
         "visitors": visitors,
@@ -75,7 +78,14 @@ def _totals(statistics: DayStatistics) -> DayTotalsJson:
         "crawlers": crawlers,
         "previews": previews,
         "prefetches": prefetches,
+        "quarters": [*_quarters(statistics)],
+        "values": _clicks_by_value(statistics),
     }
+
+
+@lru_cache(8)  # all rows of a day follow one another
+def _date(day: int) -> str:
+    return f"{EPOCH + timedelta(days=day):%Y-%m-%d}"
 
 
 def _quarters(statistics: DayStatistics) -> Iterator[dict[str, int | TimestampText | None]]:

@@ -22,7 +22,7 @@ from waypost.resources.clicks.click_store import ExportQuery
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.export import json_lines, read_batches
 from waypost.resources.clicks.model import Subject
-from waypost.resources.clicks.statistics_export import TOTALS, read_old_statistics, read_totals
+from waypost.resources.clicks.statistics_export import CSV_COLUMNS, csv_lines, read_old_statistics, read_totals
 from waypost.resources.domains import account_data as domains_of_account
 from waypost.resources.links import account_data as links_of_account
 from waypost.resources.links.schemas import LinkJson
@@ -55,7 +55,6 @@ manifest.json          version of the format; rows, bytes and SHA-256 of each fi
 """
 
 _LINK_COLUMNS = tuple(LinkJson.__annotations__)
-_STATISTICS_COLUMNS = "date", "link_id", *TOTALS
 _TAR_BLOCK = 512
 
 encode_json = json.JSONEncoder(ensure_ascii=False).encode
@@ -101,13 +100,13 @@ def _files(deps: ExportDeps, account: Account, now: datetime) -> Mapping[str, As
         "pixels.ndjson": _ndjson(pixels_of_account.export_account_data(db, id_)),
         "webhooks.ndjson": _ndjson(webhooks_of_account.export_account_data(db, id_)),
         "links.ndjson": _ndjson(links()),
-        "links.csv": _csv(_LINK_COLUMNS, links()),
+        "links.csv": _csv(_LINK_COLUMNS, links(), _link_lines),
         "aliases.ndjson": _ndjson(links_of_account.export_aliases(db, id_)),
         "deleted_links.ndjson": _ndjson(links_of_account.export_deleted_links(db, id_)),
         "qr_styles.ndjson": _ndjson(qrcodes_of_account.export_account_data(db, id_)),
         "images.tar": _images(deps, account),
         "clicks.ndjson": _parts(clicks, json_lines),
-        "statistics.csv": _csv(_STATISTICS_COLUMNS, read_totals(deps.click_store, db, query)),
+        "statistics.csv": _csv(CSV_COLUMNS, read_totals(deps.click_store, db, query), csv_lines),
         "old_statistics.ndjson": _ndjson(read_old_statistics(deps.click_store, db, query)),
     }
 
@@ -120,15 +119,21 @@ def _ndjson(batches: AsyncIterator[Sequence[Row]]) -> AsyncIterator[Part]:
     return _parts(batches, lambda batch: "".join(f"{encode_json(row)}\n" for row in batch))
 
 
-async def _csv(columns: Sequence[str], batches: AsyncIterator[Sequence[Row]]) -> AsyncIterator[Part]:
+async def _csv(
+    columns: Sequence[str], batches: AsyncIterator[Sequence[T]], encode: Callable[[Sequence[T]], str]
+) -> AsyncIterator[Part]:
     yield Part(csv_text([columns]).encode())
-    async for part in _parts(batches, lambda batch: csv_text(_cells(row, columns) for row in batch)):
+    async for part in _parts(batches, encode):
         yield part
 
 
-def _cells(row: Row, columns: Sequence[str]) -> Iterable[Any]:
+def _link_lines(batch: Sequence[Row]) -> str:
+    return csv_text(map(_link_cells, batch))
+
+
+def _link_cells(row: Row) -> Iterable[Any]:
     """Lists are separated by commas, UTM parameters written as a query."""
-    for column in columns:
+    for column in _LINK_COLUMNS:
         value = row[column]
         if isinstance(value, list):
             yield ",".join(value)

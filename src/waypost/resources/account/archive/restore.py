@@ -203,7 +203,7 @@ class Restore:
                 else:
                     self._warn(
                         f"The pixel {row.name} ({row.platform}) is not here, and an export has no pixel IDs. Create it"
-                        " with the same name in an empty account before the import, to attach it to its links"
+                        " with the same name and import again, to attach it to its links"
                     )
 
     async def _destination(self, text: str) -> Url:
