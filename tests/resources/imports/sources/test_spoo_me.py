@@ -66,6 +66,11 @@ def _rule(*countries: str, url: str) -> dict[str, Any]:
     }
 
 
+async def test_links_without_a_domain_are_on_spoo_me() -> None:
+    with source_of("spoo-me", SpooMe(spoo_me_link(1, domain=None))) as source:
+        assert [link.address.hostname for link in await read_links(source) if link.address] == ["spoo.me"]
+
+
 @pytest.mark.parametrize(
     ("fields", "is_enabled"),
     [

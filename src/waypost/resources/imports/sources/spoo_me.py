@@ -19,10 +19,11 @@ from waypost.resources.imports.json_fields import (
     time,
 )
 from waypost.resources.imports.offset import Offset, total
-from waypost.resources.imports.short_urls import hostname_of
 from waypost.resources.imports.source import Address, LinkPage, SourceLink, SourceOptions
 
-ORIGIN = "https://spoo.me"
+HOSTNAME = "spoo.me"
+"""Of links without a custom domain, also where `domain` is null."""
+ORIGIN = f"https://{HOSTNAME}"
 PAGE = 100  # the most that spoo.me sends
 
 
@@ -38,7 +39,6 @@ class SpooMe:
 
     def __init__(self, outbound: Outbound, token: str, wait: Wait, origin: str = ORIGIN) -> None:
         self._client = SourceClient(outbound, origin, headers={"Authorization": f"Bearer {token}"}, wait=wait)
-        self._hostname = hostname_of(origin)
 
     async def check(self) -> None:
         rows(await self._list(1, 1), "items")
@@ -51,7 +51,7 @@ class SpooMe:
             at = Offset(max(1, at.start - -(-deleted // PAGE)), count)
             answer = await self._list(at.start, PAGE)
         found = rows(answer, "items")
-        links, refused = read_links(found, "id", self._link)
+        links, refused = read_links(found, "id", _link)
         has_next = bool(answer.get("hasNext")) and bool(found)
         return LinkPage(links, str(Offset(at.start + 1, count)) if has_next else None, refused, total=count)
 
@@ -59,42 +59,45 @@ class SpooMe:
         order = {"sortBy": "created_at", "sortOrder": "ascending"}
         return await self._client.get("/api/v1/urls", {"page": page, "pageSize": size, **order})
 
-    def _link(self, row: Row) -> SourceLink:
-        expires_at, limit, clicks = time(row, "expire_after"), integer(row, "max_clicks"), integer(row, "total_clicks")
-        fallback_url, url_before_start = text(row, "expired_redirect_url"), text(row, "pre_start_url")
-        is_used_up = limit is not None and (clicks or 0) >= limit
-        return SourceLink(
-            required_text(row, "id"),
-            Address((text(row, "domain") or self._hostname or "").lower() or None, required_text(row, "alias")),
-            required_text(row, "long_url"),
-            tags=names(row, "tags", "name"),
-            created_at=time(row, "created_at"),
-            is_enabled=_is_enabled(text(row, "status"), has_expired=expires_at is not None and not is_used_up),
-            expires_at=expires_at,
-            clicks=clicks,
-            has_unreadable_password=bool(row.get("password_set")),
-            routing=routing_data.routing(
-                rules=_country_rules(row),
-                variants=_variants(row),
-                starts_at=time(row, "starts_at"),
-                click_limit=limit,
-                fallback_url=fallback_url,
-            ),
-            left_out=[
-                what
-                for what, is_there in (
-                    ("the URL before the start", url_before_start not in {None, fallback_url}),
-                    ("the link preview", row.get("meta_tags")),
-                    ("the blocking of bots", row.get("block_bots")),
-                )
-                if is_there
-            ],
-        )
+
+def _link(row: Row) -> SourceLink:
+    expires_at, limit, clicks = time(row, "expire_after"), integer(row, "max_clicks"), integer(row, "total_clicks")
+    fallback_url, url_before_start = text(row, "expired_redirect_url"), text(row, "pre_start_url")
+    is_used_up = limit is not None and (clicks or 0) >= limit
+    return SourceLink(
+        required_text(row, "id"),
+        Address((text(row, "domain") or HOSTNAME).lower(), required_text(row, "alias")),
+        required_text(row, "long_url"),
+        tags=names(row, "tags", "name"),
+        created_at=time(row, "created_at"),
+        is_enabled=_is_enabled(
+            (text(row, "status") or "ACTIVE").upper(), has_expired=expires_at is not None and not is_used_up
+        ),
+        expires_at=expires_at,
+        clicks=clicks,
+        has_unreadable_password=bool(row.get("password_set")),
+        routing=routing_data.routing(
+            rules=_country_rules(row),
+            variants=_variants(row),
+            starts_at=time(row, "starts_at"),
+            click_limit=limit,
+            fallback_url=fallback_url,
+        ),
+        left_out=[
+            what
+            for what, is_there in (
+                ("the URL before the start", url_before_start not in {None, fallback_url}),
+                ("the link preview", row.get("meta_tags")),
+                ("the blocking of bots", row.get("block_bots")),
+            )
+            if is_there
+        ],
+    )
 
 
-def _is_enabled(status: str | None, *, has_expired: bool) -> bool:
+def _is_enabled(status: str, *, has_expired: bool) -> bool:
     """EXPIRED means a past date, which stays, or a click limit that is used up, which would count from 0 here."""
-    return status in {None, "ACTIVE", "SCHEDULED"} or (status == "EXPIRED" and has_expired)
+    return status.upper() in {"ACTIVE", "SCHEDULED", *(["EXPIRED"] if has_expired else [])}
 
 
 def _country_rules(row: Row) -> list[dict[str, Any]]:
