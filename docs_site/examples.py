@@ -117,6 +117,13 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "tls": {"status": "active", "expires_at": "2027-02-18T02:03:05.000000Z", "error": None},
         **_CHANGED,
     },
+    "Alias": {
+        "id": "01a1fbb2-5e07-7c7a-9d1b-6b0b7a3c9e20",
+        "link_id": _LINK,
+        "hostname": "go.brand.com",
+        "path": "2026/Spring sale",
+        **_CREATED,
+    },
     "Pixel": {
         "id": "01a1fbb2-5e07-7c7a-9d1b-6b0b7a3c9e10",
         "platform": "facebook",
