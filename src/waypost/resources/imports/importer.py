@@ -466,25 +466,25 @@ class Importer:
             paths.setdefault(domain_id, set()).add(path)
         return {
             (domain_id, path)
-            for domain_id, wanted in paths.items()
-            for path in await aliases.find_links(tx, domain_id, wanted)
+            for domain_id, on_domain in paths.items()
+            for path in await aliases.find_links(tx, domain_id, on_domain)
         }
 
     async def _free_aliases(
         self, tx: Tx, links: Sequence[tuple[Link, Draft]], done: _Page, *, known: Collection[Alias] = ()
     ) -> list[Alias]:
         """Return the aliases that the links get besides their slugs: those that are free. `known`: what they have."""
-        wanted = [
+        candidates = [
             (link, draft, domain_id, host.hostname, path)
             for link, draft in links
             for domain_id, host, path in self._addresses(draft, done)
             if (domain_id, path) != (link.domain_id, link.slug)
         ]
-        taken = await self._find_aliases(tx, ((domain_id, path) for _, _, domain_id, _, path in wanted))
+        taken = await self._find_aliases(tx, ((domain_id, path) for _, _, domain_id, _, path in candidates))
         own = {(alias.domain_id, alias.path) for alias in known}
         now = self._deps.clock()
         free = []
-        for link, draft, domain_id, hostname, path in wanted:
+        for link, draft, domain_id, hostname, path in candidates:
             if (domain_id, path) in own:
                 continue
             if (domain_id, path) in taken:
