@@ -3,17 +3,22 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from people import Person, new_person
 from resources.imports.importing import Pages, link, new_deps, run
 from sqlalchemy import select
 
-from waypost.database import Database
+from waypost.database import Database, Tx
 from waypost.resources import links
-from waypost.resources.clicks.model import CRAWLER, HUMAN, clicks
+from waypost.resources.clicks.clickhouse import schema
+from waypost.resources.clicks.clickhouse.client import ClickHouse
+from waypost.resources.clicks.clickhouse.store import ClickHouseStore
+from waypost.resources.clicks.model import CRAWLER, HUMAN, Click, clicks
 from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.imports import importer, lease, service
+from waypost.resources.imports.clickhouse_clicks import ClickHouseClickWriter
 from waypost.resources.imports.importer import Importer
 from waypost.resources.imports.source import ClickPage, SourceClick, SourceError
 from waypost.resources.links.model import imported_clicks, link_clicks
@@ -165,3 +170,30 @@ async def test_an_endless_list_of_clicks_is_an_error(db: Database, alice: Person
 
     with pytest.raises(SourceError, match="no end"):
         await run(new_deps(db), alice, Endless([[link("a")]]), clicks=True)
+
+
+async def test_stores_clicks_in_clickhouse_once(postgres_url: str, clickhouse: Any) -> None:
+    db = Database(postgres_url)
+    alice = await new_person(db, "alice")
+    store = ClickHouseStore(ClickHouse(clickhouse.url))
+    await schema.migrate(store.client)
+    writer = ClickHouseClickWriter(store)
+    source = Together(
+        [[link("a"), link("b")]], clicks=[[click("a"), click("b")], [click("a"), click("b", is_bot=True)]]
+    )
+
+    class Killed(ClickHouseClickWriter):
+        async def add(self, tx: Tx, new: Sequence[Click]) -> int:
+            await super().add(tx, new)
+            raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        await run(new_deps(db, click_writer=Killed(store)), alice, source, clicks=True)
+    report = await run(new_deps(db, click_writer=writer), alice, source, clicks=True)
+    assert report.counts.clicks == 4
+    assert (await run(new_deps(db, click_writer=writer), alice, source, clicks=True)).counts.clicks == 0
+    assert await counted(db) == {"a": 2, "b": 1}
+    assert [found async for found in store.check(db, from_day=None, on_progress=None)] == []
+    assert await store.client.query("SELECT count() FROM clicks") == [(4,)]
+    await store.close()
+    await db.close()
