@@ -22,6 +22,7 @@ from bench import (
     domains,
     drain,
     enrichment,
+    imported_links,
     imported_visits,
     limiter,
     link_by_id,
@@ -63,6 +64,7 @@ BENCHMARKS = {
     "creates": creates.measure,
     "bulk-creates": bulk_creates.measure,
     "enrichment": enrichment.measure,
+    "imported-links": imported_links.measure,
     "imported-visits": imported_visits.measure,
     "stats": stats.measure,
     "drain": drain.measure,  # adds clicks to the stores that `stats` reads

@@ -17,7 +17,7 @@ from waypost.commands.database import get_account, open_database
 from waypost.commands.key_check import prepare_key
 from waypost.commands.output import progress
 from waypost.commands.runner import EXIT_FAILED, EXIT_OK, say
-from waypost.database import KeyRing
+from waypost.database import Database, KeyRing
 from waypost.kit.errors import Invalid
 from waypost.redirect import ChangeFeed
 from waypost.resources.imports import lease, service
@@ -31,6 +31,8 @@ from waypost.secret_key import secret_text, with_existing_key
 from waypost.settings import Settings
 from waypost.wiring import outbound_client
 
+_CACHE = 16_000
+"""KiB of SQLite's pages."""
 _NICENESS = 10
 """Redirects on this machine come first."""
 
@@ -73,6 +75,7 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
     logs.configure()  # stdout is for the report
     outbound = outbound_client(settings)
     async with open_database(settings) as db:
+        await _limit_cache(db)
         owner = await get_account(db, options.account)
         source = open_source(options.source, source_options, outbound, _wait)
         is_dry_run = options.is_dry_run
@@ -157,6 +160,13 @@ def show(report: Report, *, is_dry_run: bool) -> None:
         sys.stdout.write(f"Warning: {warning}.\n")
     for row in report.refused:
         sys.stdout.write(f"Refused: {row.source_id}: {row.reason}\n")
+
+
+async def _limit_cache(db: Database) -> None:
+    """SQLite may cache more for the service, which this process should not take from it."""
+    if db.dialect == "sqlite":
+        async with db.write() as tx:
+            await tx.exec_driver_sql(f"PRAGMA cache_size = -{_CACHE}")
 
 
 async def _wait(seconds: float, reason: str) -> None:

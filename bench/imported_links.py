@@ -1,0 +1,127 @@
+"""Import of links from a CSV file by `waypost import csv`, and redirects while it runs.
+
+The command is measured to its end, with each commit on the disk. Memory is its peak compared with that of an import of
+a hundredth of the links. Redirects are under full load on the core that the command shares, so the import takes longer.
+"""
+
+import asyncio
+import contextlib
+import json
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import wrk
+from bench.postgres import postgres
+from bench.report import Failed, Row, at_most
+from bench.run import Run
+from bench.seed import new_account
+from bench.servers import ALL_CORES, SECRET_KEY, SERVER_CORE, WAYPOST, clean_environment, waypost
+from bench.wrk import Contender
+from waypost.database import Database
+from waypost.database.migrations import migrate
+
+_BOUND = 120
+"""Seconds for a hundred thousand links."""
+_MOVER = "mover@example.com"
+
+
+@dataclass(frozen=True)
+class _Done:
+    seconds: float
+    mb: float
+    """Peak of resident memory."""
+
+
+def measure(run: Run) -> list[Row]:
+    rows = _rows(run, "SQLite", f"sqlite:///{run.new_directory() / 'waypost.db'}")
+    with postgres() as url:
+        rows += _rows(run, "PostgreSQL", url)
+    return [*rows, _redirects(run)]
+
+
+def _rows(run: Run, database: str, url: str) -> list[Row]:
+    directory = run.new_directory()
+    asyncio.run(_prepare(url))
+    small = _finish(_started(url, directory, _write(directory / "small.csv", "s", run.few // 100)))
+    done = _finish(_started(url, directory, _write(directory / "large.csv", "l", run.few)))
+    what = f"import of {run.few:,} links from CSV on {database}"
+    detail = f"{run.few / done.seconds:,.0f} links/s"
+    return [
+        at_most(what, done.seconds, _BOUND, detail, " s"),
+        at_most(f"memory growth, {what}", done.mb - small.mb, 50, f"peak {done.mb:.0f} MB", " MB"),
+    ]
+
+
+def _redirects(run: Run) -> Row:
+    store = run.store(run.few)
+    asyncio.run(_add_mover(store.url))
+    directory = run.new_directory()
+    with waypost(store, directory, routes_in_memory=run.few * 2 + 1_000) as server:
+        wrk.warm_up(server.port, run.few)
+        contender = Contender(server, "slugs.lua", [str(run.few), "browser"])
+        [before] = wrk.alternate(run, [contender])
+        importing = _started(store.url, directory, _write(directory / "l.csv", "r", run.few), SERVER_CORE)
+        [during] = wrk.alternate(run, [contender])
+        importing.process.kill()
+        importing.process.wait()
+    what = "p99 of redirects during an import, relative to before"
+    ratio = wrk.p99(during) / wrk.p99(before)
+    return at_most(what, ratio, 2, f"{wrk.p99(during):.2f} ms, before {wrk.p99(before):.2f} ms", " times")
+
+
+@dataclass(frozen=True)
+class _Import:
+    process: "subprocess.Popen[str]"
+    count: int
+    began: float
+
+
+def _write(file: Path, prefix: str, count: int) -> tuple[Path, int]:
+    with file.open("w") as out:
+        out.write("Destination URL,Short link,Title,Tags,Created at\n")
+        for number in range(count):
+            out.write(
+                f"https://example.com/articles/{prefix}/{number}?ref=mail,https://s.example/{prefix}{number},"
+                f"Article {number} of the spring campaign,mail|spring {number % 50},"
+                f"2024-01-{number % 28 + 1:02}T10:00:00Z\n"
+            )
+    return file, count
+
+
+def _started(url: str, directory: Path, file: tuple[Path, int], cores: str = ALL_CORES) -> _Import:
+    command = [WAYPOST, "import", "csv", "--account", _MOVER, "--file", str(file[0]), "--json"]
+    settings = {"database_url": url, "secret_key": SECRET_KEY, "data_dir": str(directory / "data")}
+    environment = clean_environment() | {f"WAYPOST_{name.upper()}": value for name, value in settings.items()}
+    environment["WAYPOST_BASE_URL"] = "http://127.0.0.1:8000"
+    process = subprocess.Popen(
+        ["taskset", "-c", cores, *command], stdout=subprocess.PIPE, text=True, env=environment, cwd=directory
+    )
+    return _Import(process, file[1], time.perf_counter())
+
+
+def _finish(started: _Import) -> _Done:
+    process, peak = started.process, 0
+    while process.poll() is None:
+        with contextlib.suppress(OSError, IndexError):
+            peak = int(Path(f"/proc/{process.pid}/status").read_text().partition("VmHWM:")[2].split()[0])
+        time.sleep(0.05)
+    seconds = time.perf_counter() - started.began
+    output, _ = process.communicate()
+    if process.returncode or json.loads(output)["links"]["created"] != started.count:
+        raise Failed(output[-1000:])
+    return _Done(seconds, peak / 1024)
+
+
+async def _prepare(url: str) -> None:
+    db = Database(url)
+    await migrate(db)
+    await db.close()
+    await _add_mover(url)
+
+
+async def _add_mover(url: str) -> None:
+    db = Database(url)
+    await new_account(db, "mover")
+    await db.close()
