@@ -13,6 +13,7 @@ import traceback
 from pathlib import Path
 
 from bench import (
+    account_export,
     aliases,
     bulk_creates,
     clickhouse_store,
@@ -67,6 +68,7 @@ BENCHMARKS = {
     "imported-links": imported_links.measure,
     "imported-visits": imported_visits.measure,
     "stats": stats.measure,
+    "account-export": account_export.measure,
     "drain": drain.measure,  # adds clicks to the stores that `stats` reads
     "clickhouse": clickhouse_store.measure,
     "copies": copies.measure,

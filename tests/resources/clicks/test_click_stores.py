@@ -23,15 +23,16 @@ from starlette.datastructures import QueryParams
 
 from waypost.auth import Caller
 from waypost.database import Database
-from waypost.kit.clock import microseconds, timestamp
+from waypost.kit.clock import DAY, microseconds, timestamp
 from waypost.kit.errors import Problems
 from waypost.kit.pagination import PageRequest
 from waypost.resources.clicks import listing
-from waypost.resources.clicks.click_store import ClickStore
+from waypost.resources.clicks.click_store import ClickStore, ExportQuery
 from waypost.resources.clicks.clickhouse import schema
 from waypost.resources.clicks.clickhouse.client import ClickHouse
 from waypost.resources.clicks.clickhouse.store import ClickHouseStore
 from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.days import slice_between
 from waypost.resources.clicks.filters import read_filter
 from waypost.resources.clicks.model import Click, Subject
 from waypost.resources.clicks.schemas import to_json as click_to_json
@@ -212,3 +213,29 @@ async def test_sparklines_are_equal(stores: list[Filled]) -> None:
     lines = [await find_sparklines(place.db, place.store, FakeClock(), place.account, LINKS) for place in stores]
     assert lines[0] == lines[1] == lines[2]
     assert Counter(map(bool, map(sum, lines[0].values())))[True] == len(LINKS)
+
+
+async def test_all_stores_export_the_same_statistics(stores: list[Filled]) -> None:
+    """Also of days whose clicks are about to be deleted, when ClickHouse has counted their visitors."""
+    boundary = microseconds(START) // DAY - DAYS // 2
+    exported: dict[str, list[Any]] = {}
+    for filled in stores:
+        exporter = filled.store.exporter(filled.db, ExportQuery(Subject(filled.account), kind=None), SHARED)
+        if isinstance(filled.store, ClickHouseStore):
+            counter = VisitorCounter(filled.db, filled.store.client, clock=FakeClock())
+            while await counter.count_next(0, boundary):
+                pass
+        old = [each async for batch in exporter.read_expired(boundary) for each in batch]
+        kept = [
+            each
+            for day in slice_between(None, None, [day for day in await exporter.find_days() if day >= boundary])
+            for each in await exporter.count_by_link(day)
+        ]
+        exported[filled.name] = sorted(
+            (each.day, str(each.link_id), list(each.totals), [*map(list, each.quarters)], sorted(each.values))
+            for each in (*old, *kept)
+        )
+    first, *others = exported.values()
+    assert len(first) > DAYS
+    for other in others:
+        assert other == first
