@@ -176,6 +176,14 @@ async def test_refuses_a_source_that_is_missing_or_outdated(source: Settings, em
         await copy(source, empty_url)
 
 
+async def test_refuses_a_source_with_unknown_tables(source: Settings, empty_url: str) -> None:
+    """Also one of Waypost that nothing imported: its rows would be missing."""
+    with closing(sqlite3.connect(source.data_dir / "waypost.db")) as connection:
+        connection.execute("CREATE TABLE theirs (id INTEGER)")
+    with pytest.raises(CopyFailed, match="not of Waypost: theirs"):
+        await copy(source, empty_url)
+
+
 def test_an_interrupted_copy_is_marked_and_can_be_repeated(source: Settings, empty_url: str) -> None:
     process = os.fork()
     if not process:

@@ -6,6 +6,7 @@ marked, so that no service starts on it.
 
 import json
 import marshal
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ from waypost.settings import Settings
 
 _MASK = (1 << 128) - 1
 _REPORT_EVERY = 1_000  # rows
+_DERIVED = re.compile(r"(alembic_version|rate_limits|link_numbers|link_trigrams(_\w+)?|sqlite_\w+)$")
+"""Tables that migrations and triggers fill, and those of the last minute."""
 _BLOCK = 1 << 16  # bytes; more than a line of the spool
 _FORM = "Name postgresql://user:password@host:port/name, or a file as in sqlite:////srv/waypost/waypost.db."
 
@@ -89,6 +92,11 @@ def _open_source(settings: Settings) -> CopyEnd:
     if source.startswith("sqlite") and not Path(make_url(source).database or "").exists():
         raise CopyFailed(f"There is no database {location_of(source)}.")
     end = _open_end(source, settings.data_dir / "media")
+    if unknown := sorted(name for name in end.tables() - metadata.tables.keys() if not _DERIVED.match(name)):
+        end.close()
+        raise CopyFailed(
+            f"The database {location_of(source)} has tables that are not of Waypost: {', '.join(unknown)}."
+        )
     present = end.revision()
     if present != newest():
         end.close()
