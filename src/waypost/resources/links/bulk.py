@@ -144,8 +144,7 @@ async def change_in(
         after[id_] = link
     changed = [(before[id_], link) for id_, link in after.items() if link != before[id_]]
     await _lock_references(tx, account, checked.change, [(old.domain_id, new.domain_id) for old, new in changed])
-    for old, new in changed:
-        await store.save(tx, old, replace(new, updated_at=now))
+    await store.save_all(tx, [(old, replace(new, updated_at=now)) for old, new in changed])
     slugs = [new.slug for old, new in changed if new != replace(old, tags=new.tags)]  # routes have no tags
     await store.record_route_changes(tx, slugs, now)
     return results, slugs

@@ -53,6 +53,18 @@ _ADD = {
     for name, dialect in (("sqlite", sqlite), ("postgresql", postgresql))
 }
 
+_DELETE_TAG = delete(link_tags).where(  # all columns of the key: an account can have very many tags
+    link_tags.c.account_id == bindparam("account_id", type_=Id),
+    link_tags.c.tag == bindparam("tag"),
+    link_tags.c.link_id == bindparam("link_id", type_=Id),
+)
+_CHANGED_IN_BULK = ("domain_id", "tags", "expires_at", "is_enabled", "updated_at")
+_SAVE_ALL = (
+    update(links)
+    .where(links.c.id == bindparam("link_id", type_=Id))
+    .values({name: bindparam(f"new_{name}", type_=links.c[name].type) for name in _CHANGED_IN_BULK})
+)
+
 _ADD_CLICKS = "ON CONFLICT (link_id) DO UPDATE SET clicks = link_clicks.clicks + excluded.clicks"
 _SET_CLICKS = "ON CONFLICT (link_id) DO UPDATE SET clicks = excluded.clicks"
 _BATCH = 500  # parameters of one statement
@@ -149,6 +161,22 @@ async def save(tx: Tx, before: Link, after: Link) -> None:
         await pixels.attach(tx, after.id, after.pixel_ids)
 
 
+async def save_all(tx: Tx, changes: Sequence[tuple[Link, Link]]) -> None:
+    """Write what changes of many links can change, in few statements. `changes`: each link before and after."""
+    if not changes:
+        return
+    rows = [
+        {"link_id": new.id, **{f"new_{name}": getattr(new, name) for name in _CHANGED_IN_BULK}} for _, new in changes
+    ]
+    await tx.execute(_SAVE_ALL, rows)
+    retagged = [(old, new) for old, new in changes if old.tags != new.tags]
+    await _delete_tags(tx, *(old for old, _ in retagged))
+    await _add_tags(tx, *(new for _, new in retagged))
+    for old, new in changes:
+        if old.pixel_ids != new.pixel_ids:
+            await pixels.attach(tx, new.id, new.pixel_ids)
+
+
 async def save_search_text(tx: Tx, link: Link) -> None:
     text_ = link.search_text + await aliases.find_search_text(tx, link.id)
     await tx.execute(update(links).where(links.c.id == link.id).values(search_text=text_))
@@ -157,8 +185,7 @@ async def save_search_text(tx: Tx, link: Link) -> None:
 async def mark_deleted(tx: Tx, deleted: Sequence[Link], at: datetime) -> None:
     """Mark links of one account as deleted."""
     await mark_all_deleted(tx, [link.id for link in deleted], [link.slug for link in deleted], at)
-    for link in deleted:
-        await _delete_tags(tx, link)
+    await _delete_tags(tx, *deleted)
     await domains.change_links_counts(tx, [(link.domain_id, None) for link in deleted])
     await auth.adjust_links_count(tx, deleted[0].account_id, -len(deleted))
 
@@ -169,8 +196,7 @@ async def hide(tx: Tx, hidden: Sequence[Link], at: datetime) -> None:
         return
     await tx.execute(update(links).where(links.c.id.in_([link.id for link in hidden])).values(deleted_at=at))
     await tx.execute(update(slugs).where(slugs.c.slug.in_([link.slug for link in hidden])).values(link_id=None))
-    for link in hidden:
-        await _delete_tags(tx, link)
+    await _delete_tags(tx, *hidden)
     await domains.change_links_counts(tx, [(link.domain_id, None) for link in hidden])
     await auth.adjust_links_count(tx, hidden[0].account_id, -len(hidden))
 
@@ -285,17 +311,18 @@ async def set_clicks(tx: Tx, clicks: Mapping[UUID, int]) -> None:
     await bulk.insert(tx, link_clicks, rows, on_conflict=_SET_CLICKS)
 
 
-async def _add_tags(tx: Tx, link: Link) -> None:
-    if link.tags:
-        rows = [{"account_id": link.account_id, "tag": tag, "link_id": link.id} for tag in link.tags]
+async def _add_tags(tx: Tx, *tagged: Link) -> None:
+    if rows := _tag_rows(tagged):
         await tx.execute(insert(link_tags), rows)
 
 
-async def _delete_tags(tx: Tx, link: Link) -> None:
-    if link.tags:
-        tags = link_tags.c  # all columns of the key: an account can have very many tags
-        conditions = (tags.account_id == link.account_id, tags.tag.in_(link.tags), tags.link_id == link.id)
-        await tx.execute(delete(link_tags).where(*conditions))
+async def _delete_tags(tx: Tx, *tagged: Link) -> None:
+    if rows := _tag_rows(tagged):
+        await tx.execute(_DELETE_TAG, rows)
+
+
+def _tag_rows(tagged: Sequence[Link]) -> list[dict[str, Any]]:
+    return [{"account_id": link.account_id, "tag": tag, "link_id": link.id} for link in tagged for tag in link.tags]
 
 
 def _slug_row(link: Link) -> dict[str, Any]:
