@@ -32,7 +32,7 @@ from waypost.secret_key import secret_text
 from waypost.settings import Settings
 from waypost.wiring import domain_deps, outbound_client
 from waypost.worker import mail
-from waypost.worker.jobs import Handler, Handlers, JobRunner
+from waypost.worker.jobs import Handlers, JobRunner
 from waypost.worker.run import WorkerParts
 
 
@@ -44,7 +44,8 @@ def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: Asyn
     stack.push_async_callback(click_store.close)
     import_turns = imports_work.TurnHandler(settings, db, client, feed.publish, key_ring)
     stack.push_async_callback(import_turns.close)
-    jobs = JobRunner(handlers(settings, db, client, deps, feed, click_store, import_turns), clock=now)
+    all_handlers: Handlers = {**handlers(settings, db, client, deps, feed, click_store), TURN_JOB: import_turns}
+    jobs = JobRunner(all_handlers, clock=now)
     return [
         WorkerParts([jobs], [*rate_limit_steps(db), (60, partial(delete_expired, db, now))]),
         links_work.worker_parts(settings, db, now),
@@ -63,7 +64,6 @@ def handlers(
     deps: domains.Deps,
     feed: ChangeFeed,
     click_store: ClickStore,
-    import_turns: Handler,
 ) -> Handlers:
     """Return the handlers of the general queue by job name."""
     image_store = links_work.new_image_store(settings, db, now)
@@ -75,7 +75,6 @@ def handlers(
         sign_in.JOB: partial(sign_in.send_password_reset, new_auth_deps(settings, db, now)),
         mail.JOB: mail.handler(mail_sender(settings)),
         plan.JOB: partial(plan.cancel_subscriptions, plan_work.new_stripe(settings, client)),
-        TURN_JOB: import_turns,
         CHECK_JOB: imports_work.CheckHandler(settings, db, client),
         account_deletion.JOB: account_deletion.AccountDeletion(db, feed.publish, deps, image_store, click_store, now),
     }

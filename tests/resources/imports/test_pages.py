@@ -19,11 +19,12 @@ from resources.imports.servers.scripted import TOKEN, TOO_MANY
 from sqlalchemy import func, select
 
 from waypost.database import KeyRing
+from waypost.kit.errors import Unavailable
 from waypost.redirect import ChangeFeed
-from waypost.resources.imports import deps, work
+from waypost.resources.imports import account_data, deps, work
 from waypost.resources.imports.requests import turns
 from waypost.resources.imports.requests.expiry import give_up_unused
-from waypost.resources.imports.requests.model import TURN_JOB, import_requests
+from waypost.resources.imports.requests.model import TURN_JOB, import_file_pieces, import_requests
 from waypost.resources.imports.requests.uploads import new_uploads
 from waypost.resources.links.model import links
 from waypost.secret_key import secret_text
@@ -280,3 +281,33 @@ async def test_gives_up_what_nobody_continues(place: WebApp, ada: Browser) -> No
     await give_up_unused(place.db, uploads, clock=place.clock)
     assert (await row(place)).state == "given_up"
     assert not await uploads.list_ids()
+
+
+async def test_deletes_and_exports_the_imports_of_an_account(place: WebApp, ada: Browser) -> None:
+    assert ada.account
+    await start_csv(ada)
+    [[exported]] = [batch async for batch in account_data.export_account_data(place.db, ada.account.id)]
+    assert exported["file_name"] == "links.csv"
+    await account_data.delete_account_data(place.db, ada.account.id)
+    uploads = new_uploads(place.db, place.settings.data_dir)
+    await give_up_unused(place.db, uploads, clock=place.clock)
+    assert not await uploads.list_ids()
+    async with place.db.read() as tx:
+        for table in (import_requests, import_file_pieces):
+            assert not (await tx.execute(select(func.count()).select_from(table))).scalar_one()
+
+
+async def test_continues_after_the_worker_was_killed(place: WebApp, ada: Browser) -> None:
+    """A killed turn leaves its job claimed, its pages stored and its outcome unsaved."""
+    server = Bitly(*map(bitlink, range(250)))
+    with server.running() as url:
+        path = (await ada.post("/links/import/bitly", {"token": TOKEN, "url": url})).headers["location"]
+        await ada.post(f"{path}/start", {"ok": "1"})
+        with mock.patch.object(turns.Turns, "_settle", side_effect=Unavailable), mock.patch.object(turns, "TURN", 0.0):
+            await work_off(place)
+        assert await count_links(place) == 100
+        assert (await row(place)).state == "running"
+        place.clock.move(timedelta(minutes=2))
+        await work_off(place)
+    assert await count_links(place) == 250
+    assert "Report Links found 250 Created 250" in await text_of(ada, path)

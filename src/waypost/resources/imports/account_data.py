@@ -1,5 +1,6 @@
 """Deletes and exports the imports that one account requested. What they imported belongs to the links."""
 
+from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
 
@@ -19,10 +20,11 @@ async def delete_account_data(db: Database, account_id: UUID) -> None:
         await tx.execute(delete(import_requests).where(import_requests.c.account_id == account_id))
 
 
-async def export_account_data(db: Database, account_id: UUID) -> list[dict[str, Any]]:
+async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[list[dict[str, Any]]]:
+    """Yield the newest requests, without tokens and files."""
     async with db.read() as tx:
         requests = await store.list_newest(tx, account_id, _MAX_EXPORTED)
-    return [
+    yield [
         {
             "id": str(request.id),
             "source": request.source,

@@ -47,7 +47,7 @@ CHOICES = (
         "Links with titles, tags and total clicks.",
         "token",
         "API key",
-        "In Rebrandly: Account → API → New API key.",
+        "In Rebrandly: Account → API → New API key. To import one workspace only, add a space and its id.",
     ),
     SourceChoice(
         "short-io",

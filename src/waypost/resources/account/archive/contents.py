@@ -24,6 +24,7 @@ from waypost.resources.clicks.export import json_lines, read_batches
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.statistics_export import CSV_COLUMNS, csv_lines, read_old_statistics, read_totals
 from waypost.resources.domains import account_data as domains_of_account
+from waypost.resources.imports import account_data as imports_of_account
 from waypost.resources.links import account_data as links_of_account
 from waypost.resources.links.schemas import LinkJson
 from waypost.resources.pixels import account_data as pixels_of_account
@@ -45,6 +46,7 @@ links.csv              the same for spreadsheets
 aliases.ndjson         further addresses of links
 deleted_links.ndjson   what is left of deleted links
 qr_styles.ndjson       styles of QR codes that differ from the default
+imports.ndjson         imports of links that were requested in the dashboard (without tokens and files)
 images.tar             uploaded preview images
 clicks.ndjson          every visit, oldest first, as the API shows them; bots and previews included
 statistics.csv         totals of each day, of the account and of each link, for spreadsheets
@@ -104,6 +106,7 @@ def _files(deps: ExportDeps, account: Account, now: datetime) -> Mapping[str, As
         "aliases.ndjson": _ndjson(links_of_account.export_aliases(db, id_)),
         "deleted_links.ndjson": _ndjson(links_of_account.export_deleted_links(db, id_)),
         "qr_styles.ndjson": _ndjson(qrcodes_of_account.export_account_data(db, id_)),
+        "imports.ndjson": _ndjson(imports_of_account.export_account_data(db, id_)),
         "images.tar": _images(deps, account),
         "clicks.ndjson": _parts(clicks, json_lines),
         "statistics.csv": _csv(CSV_COLUMNS, read_totals(deps.click_store, db, query), csv_lines),
