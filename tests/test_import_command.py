@@ -1,5 +1,6 @@
 """`waypost import`: options, report and exit codes, as an operator or a script runs it."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,9 @@ def file(tmp_path: Path, waypost: Waypost) -> str:
 def test_imports_a_csv_file_and_reports_it(waypost: Waypost, file: str) -> None:
     arguments = "import", "csv", "--account", "alice@example.com", "--file", file
     dry = waypost.json(*arguments, "--dry-run")
-    report = waypost.json(*arguments)
+    done = waypost(*arguments, "--json")
+    assert "Plan, by the first 2 of 2 links: 1 new, 0 changed, 1 refused.\n" in done.stderr
+    report = json.loads(done.stdout)
     assert dry == report
     assert report["links"] == {"found": 2, "created": 1, "updated": 0, "unchanged": 0, "refused": 1}
     assert (report["source"], report["aliases"], report["clicks"]) == ("csv", 0, 0)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -24,7 +24,7 @@ from waypost.resources.imports import lease, service
 from waypost.resources.imports.deps import new_deps
 from waypost.resources.imports.importer import Importer
 from waypost.resources.imports.report import Report
-from waypost.resources.imports.source import SourceError, SourceOptions
+from waypost.resources.imports.source import LinkPage, Source, SourceError, SourceOptions
 from waypost.resources.imports.sources import open_source
 from waypost.resources.links.work import new_image_store
 from waypost.secret_key import secret_text, with_existing_key
@@ -77,7 +77,8 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
     async with open_database(settings) as db:
         await _limit_cache(db)
         owner = await get_account(db, options.account)
-        source = open_source(options.source, source_options, outbound, _wait)
+        source = cast(Source, _ReadOnce(open_source(options.source, source_options, outbound, _wait)))
+        await source.check()  # before anything is written
         is_dry_run = options.is_dry_run
         if not is_dry_run:
             await prepare_key(db, settings, "all")
@@ -89,6 +90,8 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
             import_ = new if is_dry_run else await service.create(deps, owner.id, options.source, stored)
             importer = Importer(deps, source, import_, lease.holder(), is_dry_run=is_dry_run)
             try:
+                if not is_dry_run and import_.cursor is None:
+                    await _say_plan(Importer(deps, source, new, lease.holder(), is_dry_run=True))
                 code = await _run(importer, options)
             finally:
                 await deps.click_writer.close()
@@ -129,6 +132,41 @@ async def _restore(settings: Settings, options: ImportOptions, mapping: dict[str
 
 def _own_names(settings: Settings) -> list[str]:
     return sorted({urlsplit(f"//{netloc}").hostname or "" for netloc in settings.own_hosts} | {settings.cname_host})
+
+
+class _ReadOnce:
+    """A source that sends the requests of its check and first page once: the plan needs no others."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._is_checked = False
+        self._first: LinkPage | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._source, name)
+
+    async def check(self) -> None:
+        if not self._is_checked:
+            await self._source.check()
+            self._is_checked = True
+
+    async def link_page(self, cursor: str | None) -> LinkPage:
+        if cursor is not None:
+            return await self._source.link_page(cursor)
+        if self._first is None:
+            self._first = await self._source.link_page(None)
+        return self._first
+
+
+async def _say_plan(planned: Importer) -> None:
+    """Say what would become of the first links, before anything is written. Raises SourceError."""
+    await planned.start()
+    await planned.step()
+    counts, total = planned.counts, planned.total
+    which = f"the first {counts.found:,} links" if total is None else f"the first {counts.found:,} of {total:,} links"
+    say(f"Plan, by {which}: {counts.created:,} new, {counts.updated:,} changed, {counts.refused:,} refused.")
+    for warning in planned.dry_report.to_json()["warnings"]:
+        say(f"Warning: {warning}.")
 
 
 async def _run(importer: Importer, options: ImportOptions) -> int:
