@@ -1,5 +1,6 @@
 """An archive moved into an empty installation is the same there, row by row; a damaged one changes nothing."""
 
+import contextlib
 import io
 import json
 import shutil
@@ -22,7 +23,7 @@ from waypost.auth.deps import Deps as AuthDeps
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.resources import aliases
-from waypost.resources.account.archive import contents
+from waypost.resources.account.archive import contents, restore
 from waypost.resources.account.archive.reader import Archive, BadArchive
 from waypost.resources.account.archive.restore import Restore, RestoreDeps
 from waypost.resources.account.deps import ExportDeps
@@ -177,6 +178,47 @@ async def test_copies_links_into_another_account_of_the_same_installation(db: Da
     assert len(after["clicks.ndjson"]) == len(before["clicks.ndjson"])
     assert rows(await exported(db, tmp_path, "ada@example.com")) == before
     assert (await restored(db, tmp_path, bea, archive)).counts.unchanged == 6
+
+
+async def test_continues_after_an_interruption_at_every_step(
+    source: Database, db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await furnish(source, tmp_path / "old", await new_person(source, "Ada"))
+    archive = await exported(source, tmp_path / "old", "ada@example.com")
+    bea = await new_person(db, "Bea")
+    monkeypatch.setattr(restore, "_CLICKS_AT_ONCE", 50)
+    monkeypatch.setattr(restore, "_LINKS_AT_ONCE", 2)
+    begin, left = Restore._write, 0
+
+    def interrupted(self: Restore) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise KeyboardInterrupt
+        return begin(self)
+
+    monkeypatch.setattr(Restore, "_write", interrupted)
+    for left in range(0, 40, 3):  # noqa: B007  # read by `interrupted`
+        with contextlib.suppress(KeyboardInterrupt):
+            await restored(db, tmp_path, bea, archive)
+            break
+    else:
+        raise AssertionError
+    assert rows(await exported(db, tmp_path, "bea@example.com")) == rows(archive)
+    assert [difference async for difference in check(db)] == []
+
+
+async def test_a_slug_that_another_account_has_becomes_an_alias(source: Database, db: Database, tmp_path: Path) -> None:
+    await furnish(source, tmp_path / "old", await new_person(source, "Ada"))
+    archive = await exported(source, tmp_path / "old", "ada@example.com")
+    other = new_link((await new_person(db, "Carl")).account_id, slug="slug-1")
+    async with db.write() as tx:
+        await store.reserve_slug(tx, other)
+        await store.add(tx, other)
+    report = await restored(db, tmp_path, await new_person(db, "Bea"), archive)
+    assert any("its address as an alias" in warning for warning in report.warnings)
+    moved = rows(await exported(db, tmp_path, "bea@example.com"))
+    assert {alias["path"] for alias in moved["aliases.ndjson"]} == {"slug-1", "Über/uns"}
 
 
 async def test_a_dry_run_changes_nothing(source: Database, db: Database, tmp_path: Path) -> None:

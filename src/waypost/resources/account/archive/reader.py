@@ -96,6 +96,9 @@ class Archive:
 
     @contextmanager
     def open_file(self, name: str) -> Iterator[IO[bytes]]:
+        """Raises BadArchive."""
+        if name not in self._listed():
+            raise BadArchive(f"The export has no {name}. It is incomplete.")
         with _translating_errors(name), self._zip.open(name) as file:
             yield file
 

@@ -20,7 +20,7 @@ from waypost import auth
 from waypost.database import Tx, take_advisory_lock
 from waypost.kit.clock import EPOCH
 from waypost.kit.errors import Invalid, UnregistrableName
-from waypost.kit.ids import new_id
+from waypost.kit.ids import new_id, parse_id
 from waypost.kit.urls import Url
 from waypost.outbound import NotPublic
 from waypost.resources import aliases, domains, links, pixels
@@ -418,6 +418,7 @@ class Restore:
             await import_store.save_links(tx, self.account_id, keys)
 
     async def _add_styles(self, rows: list[dict[str, Any]]) -> None:
+        rows = [row for row in rows if parse_id(str(row.get("link_id")))]
         async with self._write() as tx:
             own = await self._own_ids(tx, (UUID(row["link_id"]) for row in rows))
             here = await batch.find_existing(tx, self.account_id, own.values())
@@ -435,6 +436,8 @@ class Restore:
 
     async def _add_images(self) -> None:
         """Images are encoded again, like every upload."""
+        if not self._images:
+            return
         import tarfile  # noqa: PLC0415  # for archives only
 
         reencoder = ImageReencoder()
@@ -448,6 +451,8 @@ class Restore:
                     content = images.extractfile(member) if member.isfile() and member.size <= MAX_BYTES else None
                     if link_id and content and NAME.fullmatch(member.name):
                         await self._add_image(link_id, await asyncio.to_thread(content.read), reencoder)
+        except tarfile.TarError:
+            self._warn("images.tar cannot be read: images are left out")
         finally:
             reencoder.close()
 
