@@ -287,12 +287,8 @@ async def _restore_next(deps: Deps, change: BulkChange) -> bool:
     async with _progress(deps, change) as tx:
         ids = await _hidden_ids(tx, deletion, change.cursor, STEP)
         hidden = await store.find_hidden(tx, change.account_id, ids)
-        restored, refused, now = [], [], deps.clock()
-        for link in sorted(hidden, key=lambda link: link.slug):  # the order in which others lock slugs
-            if await store.unhide(tx, link):
-                restored.append(link)
-            else:
-                refused.append((_address(deps, link), SLUG_USED_AGAIN))
+        restored, now = await store.unhide(tx, hidden), deps.clock()
+        refused = [(_address(deps, link), SLUG_USED_AGAIN) for link in hidden if link not in restored]
         if restored:
             own = _of_change(deletion), deleted_links.c.link_id.in_([link.id for link in restored])
             await tx.execute(delete(deleted_links).where(*own))

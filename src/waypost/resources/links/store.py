@@ -58,6 +58,9 @@ _DELETE_TAG = delete(link_tags).where(  # all columns of the key: an account can
     link_tags.c.tag == bindparam("tag"),
     link_tags.c.link_id == bindparam("link_id", type_=Id),
 )
+_USE_SLUG = (
+    update(slugs).where(slugs.c.slug == bindparam("used_slug")).values(link_id=bindparam("new_link_id", type_=Id))
+)
 _CHANGED_IN_BULK = ("domain_id", "tags", "expires_at", "is_enabled", "updated_at")
 _SAVE_ALL = (
     update(links)
@@ -208,13 +211,16 @@ async def find_hidden(tx: Tx, account_id: UUID, ids: Collection[UUID]) -> list[L
     return [Link(*row) for row in await tx.execute(select(*COLUMNS).where(*conditions).order_by(links.c.id))]
 
 
-async def unhide(tx: Tx, link: Link) -> bool:
-    """Restore a hidden link. False if its slug is in use again. The caller changes the counters of links."""
-    if not await reserve_slug(tx, link):
-        return False
-    await tx.execute(update(links).where(links.c.id == link.id).values(deleted_at=None))
-    await _add_tags(tx, link)
-    return True
+async def unhide(tx: Tx, hidden: Sequence[Link]) -> list[Link]:
+    """Restore those of the hidden links whose slugs are not in use again. The caller changes the counters of links."""
+    unused = select(slugs.c.slug).where(slugs.c.slug.in_([link.slug for link in hidden]), slugs.c.link_id.is_(None))
+    free = set(await tx.scalars(unused.order_by(slugs.c.slug).with_for_update()))
+    restored = [link for link in hidden if link.slug in free]
+    if restored:
+        await tx.execute(_USE_SLUG, [{"used_slug": link.slug, "new_link_id": link.id} for link in restored])
+        await tx.execute(update(links).where(links.c.id.in_([link.id for link in restored])).values(deleted_at=None))
+        await _add_tags(tx, *restored)
+    return restored
 
 
 async def mark_all_deleted(tx: Tx, ids: Sequence[UUID], their_slugs: Sequence[str], at: datetime) -> None:
