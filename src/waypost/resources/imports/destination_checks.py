@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
-from waypost.database import Database
+from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.urls import BadUrl, canonical
 from waypost.outbound import DestinationChecker, NotPublic, OutboundError, Unsafe
@@ -24,6 +24,16 @@ AT_ONCE = 4
 TURN = 15.0
 """Seconds until nothing further is begun. A job may run for 50, and a check takes up to 30."""
 UNSAFE = "The destination URL was flagged as unsafe."
+
+
+_MAX_LISTED = 100
+
+
+async def warnings_about_destinations(tx: Tx, account_id: UUID) -> list[str]:
+    """Return what the checks of the account's imported links found so far, the newest first."""
+    problems = await store.list_problems(tx, account_id, limit=_MAX_LISTED)
+    links = await batch.find_all(tx, account_id, [id_ for id_, _ in problems])
+    return [f"{links[id_].destination_url}: {problem.rstrip('.')}" for id_, problem in problems if id_ in links]
 
 
 @dataclass(frozen=True, slots=True)

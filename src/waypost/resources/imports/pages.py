@@ -18,6 +18,7 @@ from waypost.resources.domains.schemas import NewDomain
 from waypost.resources.domains.schemas import to_json as domain_to_json
 from waypost.resources.imports import choices
 from waypost.resources.imports import store as import_store
+from waypost.resources.imports.destination_checks import warnings_about_destinations
 from waypost.resources.imports.report import Counts, Report, to_warnings
 from waypost.resources.imports.requests import service, store
 from waypost.resources.imports.requests.deps import Deps
@@ -167,8 +168,8 @@ class ImportPages(Pages[Deps]):
         async with self._deps.db.read() as tx:
             started = await import_store.find(tx, current.account_id, current.import_id)
             refused = await import_store.list_refusals(tx, started.id)
-        counts, warnings = Counts(**started.counts), to_warnings(started.warnings)
-        return Report(current.source, counts, started.total, warnings, refused)
+            warnings = [*to_warnings(started.warnings), *await warnings_about_destinations(tx, current.account_id)]
+        return Report(current.source, Counts(**started.counts), started.total, warnings, refused)
 
     def _render_new(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
         context = {"choice": _choice(request), "max_form": _MAX_FORM, "max_file": MAX_FILE}

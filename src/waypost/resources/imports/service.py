@@ -7,6 +7,7 @@ from uuid import UUID
 from waypost.kit.ids import new_id
 from waypost.resources.imports import lease, store
 from waypost.resources.imports.deps import Deps
+from waypost.resources.imports.destination_checks import warnings_about_destinations
 from waypost.resources.imports.model import Import, imports
 from waypost.resources.imports.report import Counts, Report, to_warnings
 
@@ -72,13 +73,8 @@ async def get_token(deps: Deps, import_id: UUID) -> str | None:
 
 
 async def get_report(deps: Deps, import_: Import) -> Report:
-    """Return the report of the import so far, with all refused rows."""
+    """Return the report of the import so far, with all refused rows and what is known of destinations."""
     async with deps.db.read() as tx:
         refused = await store.list_refusals(tx, import_.id)
-    return Report(import_.source, Counts(**import_.counts), import_.total, to_warnings(import_.warnings), refused)
-
-
-async def list_unreachable(deps: Deps, account_id: UUID, *, limit: int = 100) -> list[tuple[UUID, str]]:
-    """Return (link, what is wrong with its destination) of imported links, as checks found them after the import."""
-    async with deps.db.read() as tx:
-        return await store.list_problems(tx, account_id, limit=limit)
+        warnings = [*to_warnings(import_.warnings), *await warnings_about_destinations(tx, import_.account_id)]
+    return Report(import_.source, Counts(**import_.counts), import_.total, warnings, refused)
