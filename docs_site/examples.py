@@ -138,13 +138,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "reason": "400: Invalid parameter",
         "reason_at": "2026-11-21T17:40:12.501837Z",
     },
-    "Alias": {
-        "id": "01a1fbb2-2855-72ee-8e77-c161c4205e89",
-        "link_id": _LINK,
-        "hostname": "go.example.com",
-        "path": "summer/sale",
-        "created_at": "2026-11-23T07:00:00.000000Z",
-    },
     "Webhook": _WEBHOOK,
     "CreatedWebhook": {**_WEBHOOK, "secret": "whsec_…"},
     "Delivery": {
