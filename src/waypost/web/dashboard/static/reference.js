@@ -35,6 +35,10 @@ function fixAccessibility() {
   set(element, "button[class*=copy-button]", (button) => { button.ariaLabel = "Copy"; });
   set(element, ".client-libraries-list", (list) => list.removeAttribute("aria-orientation"));
   set(element, "button.client-libraries", name("More languages"));
+  set(element, ".scalar-card[role=region]", (card) => {  // one for each endpoint, all with the same name
+    card.removeAttribute("role");
+    card.removeAttribute("aria-label");
+  });
   set(element, "ul.endpoints", (list) => { list.tabIndex = 0; });
 }
 let isDue = false;
