@@ -15,6 +15,8 @@ from wire import (
     LINK,
     Previews,
     Wire,
+    alias_source,
+    aliases,
     connections,
     feed,
     hosts,
@@ -29,7 +31,7 @@ from wire import (
 from bench.platforms import DESTINATION, SCRIPT_HOSTS, Platforms
 from waypost.redirect import Connections, RedirectState, new_route
 
-__all__ = ["connections", "feed", "hosts", "previews", "source", "state", "table", "visits"]
+__all__ = ["alias_source", "aliases", "connections", "feed", "hosts", "previews", "source", "state", "table", "visits"]
 
 PIXELS = [
     ("facebook", "1234567890"),
