@@ -19,6 +19,7 @@ SPECIFIED = [
     (errors.NotFound(), 404, "not_found"),
     (errors.MethodNotAllowed(["GET"]), 405, "method_not_allowed"),
     (errors.UnregistrableName(), 406, None),
+    (errors.InProgress(), 409, "http_error"),
     (errors.TooLarge(1 << 20), 413, "http_error"),
     (errors.Invalid({"slug": ["Taken."]}), 422, "validation_error"),
     (errors.RateLimited(7), 429, "rate_limited"),

@@ -14,6 +14,10 @@ from waypost.settings import Settings, SettingsError
 ENCRYPTED = (
     ("acme_accounts", "key"),
     ("certificates", "key"),
+    ("idempotency_keys", "answer"),
+    ("import_requests", "token"),
+    ("imported_routing", "routing"),
+    ("imports", "token"),
     ("pixels", "access_token"),
     ("pixels", "pixel_id"),
     ("webhooks", "secret"),

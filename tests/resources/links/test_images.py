@@ -14,7 +14,7 @@ from PIL import Image
 from resources.links.env import Env, faults
 from structlog.testing import capture_logs
 
-from waypost.kit.errors import Unavailable
+from waypost.kit.fair_queue import Busy
 from waypost.kit.ids import new_id
 from waypost.resources.links import image_codec, images
 from waypost.resources.links.image_codec import reencode
@@ -180,7 +180,7 @@ async def test_the_queue_of_images_is_short() -> None:
     three = await asyncio.gather(
         *[reencoder.reencode(image_bytes(), account=account) for _ in range(3)], return_exceptions=True
     )
-    assert [type(result) for result in three] == [ReencodedImage, ReencodedImage, Unavailable]
+    assert [type(result) for result in three] == [ReencodedImage, ReencodedImage, Busy]
     assert (await reencoder.reencode(image_bytes(), account=account)).extension == "png"
     reencoder.close()
 
@@ -200,7 +200,7 @@ async def test_one_accounts_images_do_not_block_anothers(monkeypatch: pytest.Mon
     assert (await reencoder.reencode(b"quick", account=new_id())).content == b"quick"
     blocked.set()
     results = await asyncio.gather(*twelve, return_exceptions=True)
-    assert {type(result) for result in results} == {ReencodedImage, Unavailable}
+    assert {type(result) for result in results} == {ReencodedImage, Busy}
     reencoder.close()
 
 

@@ -156,7 +156,8 @@ async def save(tx: Tx, before: Link, after: Link) -> None:
     values = {name: value for name, value in new.items() if value != old[name] and name not in _IN_OTHER_TABLES}
     if after.search_text != before.search_text:
         values["search_text"] = after.search_text + await aliases.find_search_text(tx, after.id)
-    await tx.execute(update(links).where(links.c.id == after.id).values(**values))
+    if values:
+        await tx.execute(update(links).where(links.c.id == after.id).values(**values))
     if before.tags != after.tags:
         await _delete_tags(tx, before)
         await _add_tags(tx, after)
