@@ -19,25 +19,30 @@ _NAME = rb"(?:`[^`]+`|[\w$]+)"
 _TABLE = rb"(?:%b\s*\.\s*)?(?P<table>%b)" % (_NAME, _NAME)
 _SPACE = re.compile(rb"(?:\s++|--[^\n]*+|#[^\n]*+|/\*.*?\*/;?)*+", re.DOTALL)
 _CREATE = re.compile(rb"CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?%b\s*\(" % _TABLE, re.IGNORECASE)
-_COLUMN = re.compile(rb"^\s*+`([^`]+)`\s", re.MULTILINE)
+_COLUMN = re.compile(rb"^[ \t]*+`([^`\n]++)`\s", re.MULTILINE)
 _INSERT = re.compile(
     rb"(?:INSERT|REPLACE)\s+(?:(?:LOW_PRIORITY|DELAYED|HIGH_PRIORITY|IGNORE)\s+)*(?:INTO\s+)?"
-    rb"%b\s*(?:\((?P<columns>[^)]*)\)\s*)?VALUES?\s*" % _TABLE,
+    rb"%b\s*(?:\((?P<columns>[^);]*)\)\s*)?VALUES?\s*" % _TABLE,
     re.IGNORECASE,
 )
 _VALUE = rb"\s*+(?:_\w+\s++)?(?:'((?:[^'\\]++|\\.|'')*+)'|([-+.\w]++))\s*+"
 """A string as it is quoted, or a number, NULL or 0x…."""
 _BETWEEN = re.compile(rb"\s*+,")
 _REST = re.compile(
-    rb"""(?:[^;'"`/#-]++|'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+"|`[^`]*+`|--[^\n]*+|\#[^\n]*+|/\*.*?\*/|[^;])*+;?""",
+    rb"""(?:[^;'"`/#-]++|'(?:[^'\\]++|\\.)*+(?:'|\\?\Z)|"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|`[^`]*+(?:`|\Z)"""
+    rb"""|--[^\n]*+|\#[^\n]*+|/\*.*?(?:\*/|\Z)|[^;])*+;?""",
     re.DOTALL,
 )
-"""Up to the semicolon that ends a statement."""
+"""Up to the semicolon that ends a statement. What is never closed ends with the file: so each byte is read once."""
 _ESCAPE = re.compile(rb"\\(.)|''", re.DOTALL)
 _ESCAPED = {b"0": b"\0", b"b": b"\b", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"Z": b"\x1a"}
 _HEX = re.compile(rb"0x(?:[0-9A-Fa-f]{2})*")
 _COMPRESSED = {b"\x1f\x8b", b"PK"}
 _UTF_16 = {b"\xff\xfe", b"\xfe\xff"}
+_MAX_TABLES = 100
+_MAX_COLUMNS = 100
+_MAX_ROW = 256 << 10
+"""Bytes. A page of rows is in memory."""
 
 
 class Position(NamedTuple):
@@ -64,12 +69,13 @@ def table_rows(path: Path, required: frozenset[str], start: Position | None) -> 
             if create := _CREATE.match(dump, at):
                 at = _after(_REST, dump, at)
                 names = [name.decode(errors="replace") for name in _COLUMN.findall(dump, create.end(), at)]
-                known[_name(create)] = names
-                is_found |= required <= set(names)
+                if _has(required, names) and len(known) < _MAX_TABLES:
+                    known[_name(create)] = names
+                    is_found = True
                 continue
             insert = _INSERT.match(dump, at)
             names = _columns(insert["columns"]) or known.get(_name(insert), []) if insert else []
-            if insert and required <= set(names):
+            if insert and _has(required, names):
                 is_found = True
                 at = yield from _rows(dump, Position(insert.end(), _name(insert), names), is_first=True)
             else:
@@ -91,7 +97,7 @@ def _rows(
                 break
             at = between.end()
         row = row_of.match(dump, at)
-        if not row:
+        if not row or row.end() - at > _MAX_ROW:
             raise _broken(at)
         is_first, at, found = False, row.end(), row.groups()
         values = map(_text, found[::2], found[1::2])
@@ -115,6 +121,10 @@ def _mapped(path: Path) -> Iterator[mmap.mmap]:
             yield dump
     except OSError as error:
         raise SourceError(f"{path.name} cannot be read: {error.strerror}.") from None
+
+
+def _has(required: frozenset[str], names: list[str]) -> bool:
+    return len(names) <= _MAX_COLUMNS and required <= set(names)
 
 
 def _after(pattern: re.Pattern[bytes], dump: mmap.mmap, at: int) -> int:

@@ -93,6 +93,18 @@ async def test_lists_unknown_columns_and_refuses_rows(tmp_path: Path) -> None:
     assert berlin.links[0].created_at == datetime(2020, 2, 3, 3, 5, 6, tzinfo=UTC)
 
 
+async def test_reads_a_separator_of_several_characters_as_one(tmp_path: Path) -> None:
+    [found] = (await read(tmp_path, "sep=;;\nurl;slug\nhttps://example.com/1;a\n")).links
+    assert found.source_id == "/a"
+
+
+async def test_names_few_of_many_unknown_columns(tmp_path: Path) -> None:
+    columns = ",".join(f"column{number}" for number in range(1000))
+    [warning] = (await read(tmp_path, f"url,{columns}\nhttps://example.com/1\n")).warnings
+    assert len(warning) < 1000
+    assert warning.endswith("column19, …")
+
+
 async def test_rows_without_a_hostname_belong_to_the_site(tmp_path: Path) -> None:
     [found] = (await read(tmp_path, "url,slug\nhttps://example.com/1,abc\n", site="s.example")).links
     assert (found.address, found.source_id) == (Address("s.example", "abc"), "s.example/abc")
@@ -116,6 +128,11 @@ async def test_continues_at_a_row(tmp_path: Path) -> None:
         ("", "no column with destinations"),
         (b"url\n\xff\xfe\x00\x01\x81".replace(b"url", codecs.BOM_UTF8 + b"url"), "encoding"),
         ('url\n"https://example.com' + "x" * 200_000, "never closed"),
+        ('url,"' + "x" * 200_000, "never closed"),
+        ("url\n" + "," * 300_000, "row is too long"),
+        ('url\n"' + '\n","' * 100_000, "row is too long"),
+        ("url," * 100_000, "row is too long"),
+        ('sep="\nurl,slug\nhttps://example.com/1,a\n', "no column with destinations"),
     ],
 )
 async def test_says_what_is_wrong_with_a_file(tmp_path: Path, content: str | bytes, message: str) -> None:

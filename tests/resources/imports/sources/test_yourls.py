@@ -215,6 +215,36 @@ async def test_refuses_what_is_no_dump(tmp_path: Path, content: str | bytes, mes
         await read_links(dump_of(tmp_path, content))
 
 
+TABLE = "CREATE TABLE `url` (\n `keyword` int,\n `url` text,\n `timestamp` timestamp\n);\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "x /*" * 250_000,
+        "x '" + r"\'" * 500_000 + "\\",
+        'x "' + r"\"" * 500_000 + "\\",
+        "CREATE TABLE `a` (\n" + "\n" * 1_000_000 + ");",
+        "INSERT INTO x (;" * 60_000,
+    ],
+)
+async def test_reads_each_byte_of_a_hostile_dump_once(tmp_path: Path, content: str) -> None:
+    """A search for the end that begins again at each byte would take hours, in which the worker does nothing else."""
+    assert await read_links(dump_of(tmp_path, TABLE + content)) == []
+
+
+async def test_refuses_a_row_that_fills_the_memory(tmp_path: Path) -> None:
+    row = f"INSERT INTO `url` VALUES ('a', '{'x' * 300_000}', NULL);"
+    with pytest.raises(SourceError, match="breaks off"):
+        await read_links(dump_of(tmp_path, TABLE + row))
+
+
+async def test_ignores_tables_with_too_many_columns(tmp_path: Path) -> None:
+    columns = "".join(f"\n `c{number}` int," for number in range(200))
+    with pytest.raises(SourceError, match="no table with the columns"):
+        await read_links(dump_of(tmp_path, TABLE.replace("(", f"({columns}")))
+
+
 async def test_refuses_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="cannot be read: No such file"):
         await YourlsDump(tmp_path / "missing.sql", None, None).check()

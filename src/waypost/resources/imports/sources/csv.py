@@ -3,13 +3,14 @@
 The file is read as a stream, so its size does not matter. The cursor is the number of rows that were read.
 """
 
+import asyncio
 import codecs
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import unquote, urlsplit
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 PAGE = 500
 _SAMPLE = 1 << 16  # bytes
+_MAX_ROW = 256 << 10
+"""Characters. A page of rows is in memory."""
+_LISTED_NAMES = 20
+_LISTED_NAME = 40  # characters
 _DELIMITERS = ",;\t|"
 _MAX_SECONDS = 1e11  # numbers beyond are milliseconds
 _NAMES: Mapping[str, Sequence[str]] = {
@@ -52,6 +57,7 @@ _NAMES: Mapping[str, Sequence[str]] = {
 }
 """Names of columns in lower case, without spaces and punctuation."""
 _FIELDS = {name: field for field, names in _NAMES.items() for name in names}
+_TOO_LONG = "A row is too long. A quotation mark that is never closed may be the cause."
 _DISABLED = {"inactive", "disabled", "banned", "blocked", "paused"}
 
 
@@ -73,10 +79,16 @@ class Csv:
         self._warnings: list[str] = []
 
     async def check(self) -> None:
-        with closing(_open(self._path)) as file:
-            _read_header(self._path, file)
+        await asyncio.to_thread(self._check)
 
     async def link_page(self, cursor: str | None) -> LinkPage:
+        return await asyncio.to_thread(self._link_page, cursor)
+
+    def _check(self) -> None:
+        with closing(_open(self._path)) as file:
+            _read_header(self._path, _Lines(self._path, file))
+
+    def _link_page(self, cursor: str | None) -> LinkPage:
         position = int(cursor or 0)
         if self._rows is None or position != self._position:
             self._rows = islice(_read(self._path, self._warnings), position, None)
@@ -147,13 +159,16 @@ class Csv:
 def _read(path: Path, warnings: list[str]) -> Iterator[Mapping[str, str]]:
     """Yield the fields of each row that is not empty, and add what the file has besides. Raises UnexpectedAnswer."""
     with closing(_open(path)) as file:
-        reader, header = _read_header(path, file)
+        lines = _Lines(path, file)
+        reader, header = _read_header(path, lines)
         fields = [_FIELDS.get(_plain(name)) for name in header]
         unknown = [name for name, field in zip(header, fields, strict=True) if field is None and name.strip()]
         if unknown:
-            warnings.append(f"Columns that are not imported: {', '.join(unknown)}")
+            listed = ", ".join(name[:_LISTED_NAME] for name in unknown[:_LISTED_NAMES])
+            warnings.append(f"Columns that are not imported: {listed}{', …' if len(unknown) > _LISTED_NAMES else ''}")
         try:
             for cells in reader:
+                lines.row_size = 0
                 row: dict[str, str] = {}
                 for field, cell in zip(fields, cells, strict=False):
                     if field and cell.strip():
@@ -168,22 +183,42 @@ def _open(path: Path) -> TextIO:
     try:
         return path.open(encoding=_encoding(path), newline="")
     except OSError as error:
-        raise SourceError(f"{path} cannot be read: {error.strerror}") from None
+        raise SourceError(f"{path.name} cannot be read: {error.strerror}") from None
 
 
-def _read_header(path: Path, file: TextIO) -> "tuple[Reader, list[str]]":
+class _Lines:
+    """The lines of a file, none of them long. The reader of rows sets `row_size` to 0 after each row."""
+
+    def __init__(self, path: Path, file: TextIO) -> None:
+        self._path = path
+        self._file = file
+        self.row_size = 0
+
+    def __iter__(self) -> "_Lines":
+        return self
+
+    def __next__(self) -> str:
+        line = self._file.readline(_MAX_ROW + 1)
+        self.row_size += len(line)
+        if self.row_size > _MAX_ROW:
+            raise UnexpectedAnswer(f"{self._path.name}: {_TOO_LONG}")
+        if not line:
+            raise StopIteration
+        return line
+
+
+def _read_header(path: Path, lines: _Lines) -> "tuple[Reader, list[str]]":
+    """Raises UnexpectedAnswer."""
     try:
-        first = file.readline(_SAMPLE)
-        delimiter = first.strip()[4:] if first.lower().startswith("sep=") else None  # as Excel writes it
+        first = next(lines, "")
+        delimiter = first.strip()[4:5] if first.lower().startswith("sep=") else ""  # as Excel writes it
         if delimiter:
-            first = file.readline(_SAMPLE)
-        file.seek(0)
-    except UnicodeError as error:
+            first = next(lines, "")
+        reader = csv.reader(chain([first], lines), delimiter=delimiter or _delimiter(first))
+        header = next(reader, [])
+    except (csv.Error, UnicodeError) as error:
         raise UnexpectedAnswer(f"{path.name}: {_reason(error)}") from None
-    reader = csv.reader(file, delimiter=delimiter or _delimiter(first))
-    if delimiter:
-        next(reader, None)
-    header = next(reader, [])
+    lines.row_size = 0
     if "destination" not in {_FIELDS.get(_plain(name)) for name in header}:
         raise UnexpectedAnswer(
             f"{path.name} has no column with destinations. Name it “Destination URL” in the first row,"
@@ -229,5 +264,5 @@ def _reason(error: Exception) -> str:
     if isinstance(error, UnicodeError):
         return "The file is not text, or its encoding is broken. Save it as CSV in UTF-8."
     if "field larger" in str(error):
-        return "A cell is too long. A quotation mark that is never closed may be the cause."
+        return _TOO_LONG
     return f"This is not CSV: {error}."
