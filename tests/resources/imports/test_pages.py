@@ -92,7 +92,7 @@ async def test_imports_a_file_after_its_plan_was_confirmed(place: WebApp, ada: B
     assert "Plan Links found 1 To create 1" in plan
     assert "go.acme.test" in plan
     assert await count_links(place) == 0
-    answer = await ada.post(f"{path}/start", {"domain-0": ""})
+    answer = await ada.post(f"{path}/start", {"host-0": "go.acme.test", "domain-0": ""})
     assert answer.headers["location"] == path
     assert "Importing" in await text_of(ada, path)
     await work_off(place)
@@ -105,16 +105,16 @@ async def test_imports_a_file_after_its_plan_was_confirmed(place: WebApp, ada: B
 async def test_registers_a_domain_of_the_source_with_its_records(place: WebApp, ada: Browser) -> None:
     path = await start_csv(ada)
     await work_off(place)
-    answer = await ada.post(f"{path}/domains", {"register": "go.acme.test", "domain-0": ""})
+    answer = await ada.post(f"{path}/domains", {"register": "go.acme.test", "host-0": "go.acme.test", "domain-0": ""})
     assert answer.headers["location"] == f"{path}#domains"
     shown = await text_of(ada, path)
     assert "Add the TXT record now" in shown
     assert "_waypost.go.acme.test" in shown
     assert "Add go.acme.test here" not in shown
-    answer = await ada.post(f"{path}/domains", {"register": "localhost", "domain-0": ""})
+    answer = await ada.post(f"{path}/domains", {"register": "localhost", "host-0": "go.acme.test", "domain-0": ""})
     assert answer.status_code == 422
     assert "localhost: " in answer.text
-    await ada.post(f"{path}/start", {"domain-0": "go.acme.test"})
+    await ada.post(f"{path}/start", {"host-0": "go.acme.test", "domain-0": "go.acme.test"})
     assert "0 of 1 link imported" in await text_of(ada, path)
     await work_off(place)
     assert "CNAME now" in await text_of(ada, path)
@@ -259,6 +259,41 @@ async def test_refuses_what_cannot_be_imported(ada: Browser) -> None:
     for _ in range(5):
         await start_csv(ada)
     assert "have not ended" in (await post("/links/import/bitly", {"token": "x"})).text
+
+
+async def test_a_form_of_an_earlier_plan_maps_the_domains_it_showed(place: WebApp, ada: Browser) -> None:
+    path = await start_csv(ada, CSV + b"https://example.com/2,https://a.acme.test/two,Two\r\n")
+    await work_off(place)
+    late = {"host-0": "gone.acme.test", "domain-0": "x.test", "host-1": "go.acme.test", "domain-1": "go.test"}
+    await ada.post(f"{path}/start", late)
+    assert (await row(place)).domains == {"go.acme.test": "go.test"}
+
+
+async def test_a_file_with_hostile_texts_is_planned_and_imported(place: WebApp, ada: Browser) -> None:
+    hosts = "\0", "x" * 3_000, "a\nb", "\u202ego.acme.test"
+    rows = "".join(f'https://example.com/1,"{host}",slug{number}\n' for number, host in enumerate(hosts))
+    content = f"url,domain,slug,\0,{'y' * 3_000}\n{rows}".encode()
+    answer = await ada.post("/links/import/csv", files={"file": ("\0\u202e.csv", content, "text/csv")})
+    path = answer.headers["location"]
+    await work_off(place)
+    assert "To create 4" in await text_of(ada, path)
+    await ada.post(f"{path}/start", {"host-0": "\0", "domain-0": "\0"})
+    await work_off(place)
+    assert "Created 4" in await text_of(ada, path)
+    assert len((await ada.get(path)).text) < 30_000
+
+
+async def test_names_the_file_that_cannot_be_read(place: WebApp, ada: Browser) -> None:
+    path = await start_csv(ada, b"a,b\n1,2\n")
+    await work_off(place)
+    assert "links.csv has no column with destinations" in await text_of(ada, path)
+
+
+async def test_says_that_a_file_is_gone_after_a_restore(place: WebApp, ada: Browser) -> None:
+    path = await start_csv(ada)
+    await new_uploads(place.db, place.settings.data_dir).delete(UUID(path.rpartition("/")[2]))
+    await work_off(place)
+    assert "The file is not on the server any more. Give up this import" in await text_of(ada, path)
 
 
 async def test_nobody_else_sees_an_import(place: WebApp, ada: Browser) -> None:

@@ -89,7 +89,7 @@ class _Page:
         self.counts.refused += 1
 
     def warn(self, text: str, source_id: str = "") -> None:
-        warn(self.warnings, text, rules.printable(source_id))
+        warn(self.warnings, rules.printable(text), rules.printable(source_id))
 
 
 class Importer:

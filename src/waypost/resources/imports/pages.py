@@ -216,9 +216,10 @@ def _target(current: ImportRequest, host: str, registered: Mapping[str, Any]) ->
 
 
 def _mapping(current: ImportRequest, form: Form) -> dict[str, str]:
-    """Return the domains chosen in the form, whose fields are numbered as the hosts."""
-    chosen = {host: form.text(f"domain-{index}") for index, host in enumerate(hosts_of(current))}
-    return {**current.domains, **chosen} if "domain-0" in form.fields else dict(current.domains)
+    """Return the domains chosen in the form. It names each host: another plan may have others by now."""
+    hosts = current.plan.get("hosts", {})
+    chosen = {form.text(f"host-{index}"): form.text(f"domain-{index}") for index in range(_SHOWN_HOSTS)}
+    return {**current.domains, **{host: name for host, name in chosen.items() if host in hosts and name.isprintable()}}
 
 
 def _choice(request: Request) -> choices.SourceChoice:

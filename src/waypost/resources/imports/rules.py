@@ -22,7 +22,7 @@ NEVER_ADDRESSES = (PATH_TOO_LONG, CONTROL_CHARACTERS)
 
 _MAX_TEXT = 255
 _MAX_TAGS = 100
-_MAX_ID = 500
+_MAX_PRINTED = 500
 _UNREADABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 """Control characters, line ends, and marks that change the direction of text."""
 
@@ -123,9 +123,9 @@ def is_password_protected(source: SourceLink) -> bool:
     return source.has_unreadable_password or bool((source.routing or {}).get("password"))
 
 
-def printable(source_id: str) -> str:
-    """Return an id for the report: some contain what no database stores."""
-    return _UNREADABLE.sub("?", source_id[:_MAX_ID])
+def printable(text: str) -> str:
+    """Return a text of the source for the report: some contain what no database stores."""
+    return _UNREADABLE.sub("?", text[:_MAX_PRINTED])
 
 
 def short_digest(value: Any) -> str:

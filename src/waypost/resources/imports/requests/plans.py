@@ -12,6 +12,7 @@ from waypost.resources.imports.source import LinkPage, RefusedRow, Source
 _MAX_REFUSED = 1_000
 """Rows that a plan lists. The report of the import has all."""
 _MAX_HOSTS = 1_000
+_MAX_HOSTNAME = 253
 
 
 @dataclass(slots=True)
@@ -56,6 +57,8 @@ class PlannedSource:
         page = await self._source.link_page(cursor)
         found = Counter(link.address.hostname for link in page.links if link.address)
         for hostname, count in found.items():
-            if hostname and (hostname in self._plan.hosts or len(self._plan.hosts) < _MAX_HOSTS):
+            if not hostname or len(hostname) > _MAX_HOSTNAME or not hostname.isprintable():
+                continue  # a row of a file may have any text there
+            if hostname in self._plan.hosts or len(self._plan.hosts) < _MAX_HOSTS:
                 self._plan.hosts[hostname] = self._plan.hosts.get(hostname, 0) + count
         return page

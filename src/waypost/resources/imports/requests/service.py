@@ -15,6 +15,7 @@ from waypost.resources.imports.requests import store
 from waypost.resources.imports.requests.deps import Deps
 from waypost.resources.imports.requests.model import ImportRequest, State, import_requests
 from waypost.resources.imports.requests.uploads import MAX_FILE
+from waypost.resources.imports.rules import printable
 
 MAX_OPEN = 5
 """Requests per account that have not ended."""
@@ -60,7 +61,7 @@ def parse_new(choice: SourceChoice, fields: Mapping[str, Any], file_name: str, f
         token=None if has_file else token,
         has_clicks=bool(fields.get("clicks")),
         timezone=timezone or None,
-        file_name=file_name[-255:] if has_file else None,
+        file_name=printable(file_name[-255:]) if has_file else None,
         file_size=file_size if has_file else None,
     )
 

@@ -5,7 +5,7 @@ nobody. A turn that is killed is claimed again after its lease, and continues af
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from typing import Any, cast
@@ -46,6 +46,13 @@ _RETRY = timedelta(seconds=10)
 _SLOW = "The source takes too long for one page."
 _BROKEN = "Something went wrong on our side. The administrator finds the reason in the log. Continue to try again."
 _NO_TOKEN = "The token cannot be decrypted any more. Give up this import, and start a new one with the token."  # noqa: S105
+
+_LOGGED: Mapping[State, str] = {
+    "plan_stopped": "import stopped",
+    "stopped": "import stopped",
+    "done": "import finished",
+}
+"""States that end a turn. Why an import stopped is on its page only: some sources echo what they were sent."""
 
 log = structlog.get_logger(__name__)
 
@@ -112,7 +119,7 @@ class Turns:
             case lease.ImportRunning() | lease.LeaseLost():
                 outcome = _Outcome(request.state, error.message, _RETRY)
             case SourceError():
-                outcome = _Outcome(stopped, error.message)
+                outcome = _Outcome(stopped, error.message.replace(str(request.id), request.file_name or "The file"))
             case DecryptionFailed():
                 outcome = _Outcome(stopped, _NO_TOKEN)
             case NotFound():  # the account is being deleted
@@ -224,6 +231,8 @@ class Turns:
             if state in ("planning", "running"):
                 delay = outcome.delay if state == request.state else timedelta(0)
                 await store.enqueue_turn(tx, request, self.deps.clock(), delay)
+        if state != request.state and state in _LOGGED:
+            log.info(_LOGGED[state], id=str(request.id), source=request.source)
         if state in ("done", "given_up"):
             await self.uploads.delete(request.id)
 

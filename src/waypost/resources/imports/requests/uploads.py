@@ -19,12 +19,14 @@ from waypost.kit.errors import Unavailable
 from waypost.kit.ids import parse_id
 from waypost.private_files import make_directory, replacing
 from waypost.resources.imports.requests.model import import_file_pieces
+from waypost.resources.imports.source import SourceError
 
 MAX_PIECE = 1 << 20
 """Bytes. The incomplete requests of a process share 12 MiB, and a body may take 30 seconds."""
 MAX_FILE = 256 << 20
 """Bytes."""
 _NOT_STORED = "The file could not be stored. Try again in a moment, or ask the administrator to free disk space."
+_GONE = "The file is not on the server any more. Give up this import, and start a new one with the file."
 
 T = TypeVar("T")
 _piece = import_file_pieces.c
@@ -38,7 +40,7 @@ class Uploads(Protocol):
         """
 
     async def find(self, request_id: UUID) -> Path:
-        """Return the complete file. Raises Unavailable."""
+        """Return the complete file, whose name is the id. Raises Unavailable, SourceError if it is gone."""
 
     async def delete(self, request_id: UUID) -> None:
         """Delete the file, if there is one."""
@@ -55,6 +57,8 @@ class UploadedFiles:
         return await _on_disk(lambda: _write_at(self.path(request_id), start, content))
 
     async def find(self, request_id: UUID) -> Path:
+        if not await asyncio.to_thread(self.path(request_id).exists):
+            raise SourceError(_GONE)
         return self.path(request_id)
 
     async def delete(self, request_id: UUID) -> None:
@@ -86,6 +90,8 @@ class UploadedRows(UploadedFiles):
         path = self.path(request_id)
         async with self._db.read() as tx:
             size = await _read_size(tx, request_id)
+        if not size:
+            raise SourceError(_GONE)
         if not path.exists() or path.stat().st_size != size:
             await self._copy(request_id, path)
         return path
