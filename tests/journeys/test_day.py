@@ -25,7 +25,7 @@ from journeys.traffic import DIMENSIONS, QUARTERS, Target, Traffic
 from people import new_key, new_person
 
 from waypost.database import Database
-from waypost.resources.clicks.intake.countries import data_date
+from waypost.visitors.countries import data_date
 from waypost.worker.parent import parent_command
 
 VISITS = int(os.environ.get("DAY_VISITS", "4000"))

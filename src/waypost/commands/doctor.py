@@ -28,9 +28,9 @@ from waypost.kit.errors import SettingsError, Unavailable, WaypostError
 from waypost.outbound import Unreachable
 from waypost.outbound.own_url import status_of
 from waypost.resources.clicks.days import find_kept_since
-from waypost.resources.clicks.intake import countries
 from waypost.secret_key import with_existing_key
 from waypost.settings import PREFIX, SettingProblem, Settings
+from waypost.visitors import countries
 from waypost.worker import jobs
 
 if TYPE_CHECKING:

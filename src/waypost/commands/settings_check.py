@@ -58,6 +58,6 @@ def _checks(settings: Settings) -> Iterator[tuple[str, Callable[[], object]]]:
 
         yield "blocklist", partial(read_blocklist, settings.blocklist)
     if settings.geoip_database:
-        from waypost.resources.clicks.intake import countries
+        from waypost.visitors import countries
 
         yield "geoip_database", partial(countries.data_date, settings.geoip_database)

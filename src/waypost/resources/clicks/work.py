@@ -7,13 +7,13 @@ from urllib.parse import urlsplit
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.resources.clicks.click_stores import new_clickhouse_store
-from waypost.resources.clicks.intake import countries
 from waypost.resources.clicks.intake.drain import Drainer
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.retention import Retention
 from waypost.resources.clicks.stats.top_values_refresher import TopValuesRefresher
 from waypost.secret_key import derived_key
 from waypost.settings import Settings
+from waypost.visitors import countries
 from waypost.worker.loop import POLL_INTERVAL
 from waypost.worker.run import WorkerParts
 

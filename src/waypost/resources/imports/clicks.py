@@ -17,12 +17,12 @@ from waypost.kit.clock import microseconds
 from waypost.redirect.spool import Visit
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks import store
-from waypost.resources.clicks.intake.agents import OTHER, Agent, parse_names
 from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
 from waypost.resources.clicks.model import CRAWLER, HUMAN, Click
 from waypost.resources.clicks.stats import aggregate
 from waypost.resources.clicks.stats import store as stats_store
 from waypost.resources.imports.source import SourceClick
+from waypost.visitors.agents import OTHER, Agent, parse_names
 
 _MAX_FIELD = 1_024
 

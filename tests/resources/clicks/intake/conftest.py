@@ -13,8 +13,3 @@ from bench.user_agents import Agent, agents
 @pytest.fixture(scope="session")
 def mix() -> list[Agent]:
     return agents()
-
-
-@pytest.fixture(scope="session")
-def people(mix: list[Agent]) -> list[Agent]:
-    return [agent for agent in mix if agent.kind == "human"]

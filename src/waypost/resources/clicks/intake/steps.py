@@ -14,9 +14,9 @@ from waypost.kit.clock import DAY, QUARTER
 from waypost.kit.proxies import ForwardingHeaders, storable_address, visitor_address
 from waypost.redirect.pixel_pages import PLATFORM_LETTERS
 from waypost.redirect.spool import Visit
-from waypost.resources.clicks.intake.agents import parse_user_agent
 from waypost.resources.clicks.intake.bots import detect_bot
 from waypost.resources.clicks.model import HUMAN, PREFETCH, Click
+from waypost.visitors.agents import parse_user_agent
 
 _MAX_TIME = 4_102_444_800_000_000  # the year 2100: a later time is a wrong clock
 _CACHE_SIZE = 8_192

@@ -3,7 +3,7 @@
 import pytest
 from ua_parser_builtins.lazy import MATCHERS
 
-from waypost.resources.clicks.intake.agents import accepts_any_word, known_words
+from waypost.visitors.agents import accepts_any_word, known_words
 
 ROWS = [(row.regex, row.family) for row in (*MATCHERS[0], *MATCHERS[1])]
 

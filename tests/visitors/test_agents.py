@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from ua_parser_builtins.lazy import MATCHERS
 
 from bench.user_agents import Agent as Labelled
-from waypost.resources.clicks.intake.agents import BROWSERS, PLATFORMS, Agent, parse_user_agent
+from bench.user_agents import agents
+from waypost.visitors.agents import BROWSERS, PLATFORMS, Agent, parse_user_agent
 
 IPHONE = b"Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko)"
 
@@ -17,7 +18,8 @@ def test_recognizes_browser_platform_and_device() -> None:
     assert parse_user_agent(IPHONE + b" Version/18.5 Mobile/15E148 Safari/604.1") == Agent("Safari", "iOS", "mobile")
 
 
-def test_classifies_the_sample_mix(people: list[Labelled]) -> None:
+def test_classifies_the_sample_mix() -> None:
+    people: list[Labelled] = [agent for agent in agents() if agent.kind == "human"]
     reported = {agent.raw: parse_user_agent(agent.raw) for agent in people}
     expected = {agent.raw: Agent(agent.browser, agent.platform, agent.device) for agent in people}  # type: ignore[arg-type]
     assert {raw: (reported[raw], expected[raw]) for raw in reported if reported[raw] != expected[raw]} == {}

@@ -57,7 +57,7 @@ def open_countries(path: Path | None) -> Countries:
 
 
 def _maxmind(path: Path) -> Countries:
-    from waypost.resources.clicks.intake.maxmind import open_maxmind  # noqa: PLC0415  # few have such a file
+    from waypost.visitors.maxmind import open_maxmind  # noqa: PLC0415  # few have such a file
 
     return open_maxmind(path)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import maxminddb
 
 from waypost.kit.errors import SettingsError
-from waypost.resources.clicks.intake.countries import CACHE_SIZE, COUNTRIES, Countries
+from waypost.visitors.countries import CACHE_SIZE, COUNTRIES, Countries
 
 _SETTING = "WAYPOST_GEOIP_DATABASE"
 _SAMPLE_SIZE = 10_000  # networks of a file to search for a country

@@ -153,7 +153,7 @@ class _Patterns:
 @cache
 def _patterns() -> _Patterns:
     """Leave out ua-parser's device patterns, which would take three times the memory of the others."""
-    import ua_parser_rs  # noqa: PLC0415  # see bots.py
+    import ua_parser_rs  # noqa: PLC0415  # 1 MB, which an idle worker does without
     from ua_parser_builtins.lazy import MATCHERS  # noqa: PLC0415  # 6 MB that only workers need
 
     browsers, platforms = ([(row.regex, row.family) for row in rows] for rows in MATCHERS[:2])

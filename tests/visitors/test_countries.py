@@ -11,7 +11,7 @@ import maxmind
 import pytest
 
 from waypost.kit.errors import SettingsError
-from waypost.resources.clicks.intake.countries import (
+from waypost.visitors.countries import (
     BUNDLED,
     COUNTRIES,
     Countries,
