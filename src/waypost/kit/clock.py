@@ -23,7 +23,8 @@ def now() -> datetime:
 
 def timestamp(at: datetime) -> str:
     """Format a time for the API: `2026-11-20T02:56:16.123456Z`."""
-    return f"{at.astimezone(UTC).isoformat(timespec='microseconds')[:-6]}Z"
+    utc = at if at.tzinfo is UTC else at.astimezone(UTC)  # which takes as long as the rest
+    return f"{utc.isoformat(timespec='microseconds')[:-6]}Z"
 
 
 def parse_timestamp(text: str) -> datetime:
