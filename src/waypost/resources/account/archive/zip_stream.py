@@ -5,7 +5,6 @@ import hashlib
 import json
 import zipfile
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing
 from typing import Any, BinaryIO, NamedTuple
 
 MANIFEST = "manifest.json"
@@ -31,27 +30,14 @@ async def write_zip(
         for name, parts in files.items():
             rows, size, digest = 0, 0, hashlib.sha256()
             with zip_file.open(name, "w", force_zip64=True) as file:
-                async with aclosing(_read_ahead(parts)) as parts_ahead:
-                    async for part in parts_ahead:
-                        await asyncio.to_thread(_write, file, digest, part.content)
-                        rows, size = rows + part.rows, size + len(part.content)
-                        yield buffer.take()
+                async for part in parts:
+                    await asyncio.to_thread(_write, file, digest, part.content)
+                    rows, size = rows + part.rows, size + len(part.content)
+                    yield buffer.take()
             listed[name] = {"rows": rows, "bytes": size, "sha256": digest.hexdigest()}
         content = json.dumps({**manifest, "files": listed}, ensure_ascii=False, indent=2) + "\n"
         zip_file.writestr(MANIFEST, content)
     yield buffer.take()
-
-
-async def _read_ahead(parts: AsyncIterator[Part]) -> AsyncGenerator[Part, None]:
-    """Yield the parts. The next one is read while a part is compressed, which uses another core."""
-    following = asyncio.ensure_future(anext(parts, None))
-    try:
-        while part := await following:
-            following = asyncio.ensure_future(anext(parts, None))
-            yield part
-    finally:
-        following.cancel()
-        await asyncio.wait([following])
 
 
 def _write(file: BinaryIO, digest: "hashlib._Hash", content: bytes) -> None:
