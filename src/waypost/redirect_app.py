@@ -15,7 +15,7 @@ from waypost.kit.clock import Clock, now
 from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
 from waypost.metrics import ReadGauges
 from waypost.probes import probe_routes
-from waypost.redirect import Aliases, AliasTable, ChangeFeed, HostTable, RedirectState, RouteTable, Spool
+from waypost.redirect import AliasTable, ChangeFeed, HostTable, RedirectState, RouteTable, Spool
 from waypost.redirect.asgi import RedirectApp
 from waypost.resources import aliases, domains
 from waypost.resources.clicks.intake.bots import detect_bot
@@ -93,10 +93,10 @@ async def open_redirect_parts(settings: Settings, time_ns: Callable[[], int]) ->
         spool = Spool(settings.data_dir / "spool", limit=settings.spool_limit_mb << 20)
         stack.callback(spool.close)
         hosts = HostTable(domains.HostSource(db, aliases.has_aliases), feed, capacity=_HOSTS_IN_MEMORY)
-        alias_table = AliasTable(source.aliases, feed, table)
+        alias_table = AliasTable(source.aliases, feed, hosts, table)
         task = asyncio.create_task(source.follow([table, alias_table, hosts]))
         stack.push_async_callback(cancel, [task])
-        state = _redirect_state(settings, table, hosts, Aliases(alias_table, hosts, table), spool, time_ns)
+        state = _redirect_state(settings, table, hosts, alias_table, spool, time_ns)
         yield RedirectParts(state, db, feed, hosts, task, [db.gauges, source.gauges, table.gauges])
 
 
@@ -108,14 +108,14 @@ def _redirect_state(
     settings: Settings,
     table: RouteTable,
     hosts: HostTable,
-    aliases_: Aliases,
+    alias_table: AliasTable,
     spool: Spool,
     time_ns: Callable[[], int],
 ) -> RedirectState:
     return RedirectState(
         table,
         hosts,
-        aliases_,
+        alias_table,
         spool,
         is_bot=_is_bot,
         shared_host=settings.shared_domain,

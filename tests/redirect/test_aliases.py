@@ -8,7 +8,7 @@ import pytest
 from wire import HOST, LINK, AliasRoutes, Routes, Wire, route
 
 from waypost.kit.errors import Unavailable
-from waypost.redirect import Aliases, ChangeFeed, HostTable, RouteTable, alias_change, new_alias, new_host, new_route
+from waypost.redirect import AliasTable, ChangeFeed, HostTable, RouteTable, alias_change, new_alias, new_host, new_route
 from waypost.redirect.route import MISSING
 
 CUSTOM, BARE = b"go.brand.test", b"bare.test"
@@ -166,26 +166,26 @@ async def test_a_new_slug_wins_over_an_alias_in_memory(
 
 
 async def test_an_alias_in_memory_redirects_without_the_database(
-    aliases: Aliases, table: RouteTable, hosts: HostTable, source: Routes, alias_source: Routes, known: Routes
+    aliases: AliasTable, table: RouteTable, hosts: HostTable, source: Routes, alias_source: Routes, known: Routes
 ) -> None:
     source.is_embedded = alias_source.is_embedded = False
     assert await table.load(b"sale") is MISSING
-    found = await aliases.load(CUSTOM, b"sale")
-    assert aliases.find(CUSTOM, b"sale") == found == route("https://example.com/hello")
+    found = await aliases.load_link(CUSTOM, b"sale")
+    assert aliases.find_link(CUSTOM, b"sale") == found == route("https://example.com/hello")
     source.is_gone = alias_source.is_gone = known.is_gone = True
-    for each in (table, aliases.table, hosts):
+    for each in (table, aliases, hosts):
         each.mark_feed_lost()
     assert await table.load(b"sale") is MISSING
-    assert await aliases.load(CUSTOM, b"sale") == found
+    assert await aliases.load_link(CUSTOM, b"sale") == found
     with pytest.raises(Unavailable):
         await table.load(b"another")
 
 
-async def test_a_path_without_alias_is_looked_up_once(aliases: Aliases, alias_source: Routes) -> None:
+async def test_a_path_without_alias_is_looked_up_once(aliases: AliasTable, alias_source: Routes) -> None:
     for _ in range(3):
-        assert await aliases.load(CUSTOM, b"nothing/here") is MISSING
-        assert await aliases.load(CUSTOM, b"") is MISSING
-        assert await aliases.load(CUSTOM, b"x" * 5_000) is MISSING
+        assert await aliases.load_link(CUSTOM, b"nothing/here") is MISSING
+        assert await aliases.load_link(CUSTOM, b"") is MISSING
+        assert await aliases.load_link(CUSTOM, b"x" * 5_000) is MISSING
     assert len(alias_source.asked) == 1
 
 
@@ -193,10 +193,8 @@ async def test_a_path_without_alias_is_looked_up_once(aliases: Aliases, alias_so
 async def test_routes_and_aliases_share_a_capacity(
     capacity: int, source: Routes, alias_source: Routes, hosts: HostTable, feed: ChangeFeed
 ) -> None:
-    from waypost.redirect import AliasTable
-
     table = RouteTable(source, feed, capacity=capacity, shared_host=HOST)
-    of_aliases = AliasTable(alias_source, feed, table)
+    of_aliases = AliasTable(alias_source, feed, hosts, table)
     source.asked.clear()
     for n in range(capacity * 2):
         source.routes[b"s%d" % n] = route()
@@ -210,44 +208,44 @@ async def test_routes_and_aliases_share_a_capacity(
 
 
 async def test_many_unknown_paths_cost_no_read_each(
-    aliases: Aliases, alias_source: AliasRoutes, feed: ChangeFeed
+    aliases: AliasTable, alias_source: AliasRoutes, feed: ChangeFeed
 ) -> None:
     for n in range(100):
-        assert await aliases.load(CUSTOM, b"a/%d" % n) is MISSING
+        assert await aliases.load_link(CUSTOM, b"a/%d" % n) is MISSING
     assert alias_source.asked[100:] == [CUSTOM] * (len(PATHS) + 1), "all aliases of the host are read"
     alias_source.asked.clear()
     for n in range(1_000):
-        assert await aliases.load(CUSTOM, b"b/%d" % n) is MISSING
-        assert aliases.find(CUSTOM, b"c/%d" % n) is None
+        assert await aliases.load_link(CUSTOM, b"b/%d" % n) is MISSING
+        assert aliases.find_link(CUSTOM, b"c/%d" % n) is None
     assert not alias_source.asked
     for path in PATHS:
-        assert await aliases.load(CUSTOM, path.encode()) == route("https://example.com/hello")
+        assert await aliases.load_link(CUSTOM, path.encode()) == route("https://example.com/hello")
     alias_source.routes[key("new")] = new_alias(CUSTOM, "hello", ID)
     feed.publish([CUSTOM.decode()])
-    assert await aliases.load(CUSTOM, b"new") == route("https://example.com/hello")
+    assert await aliases.load_link(CUSTOM, b"new") == route("https://example.com/hello")
 
 
 async def test_an_alias_added_while_all_are_read_is_found(
-    aliases: Aliases, alias_source: AliasRoutes, feed: ChangeFeed
+    aliases: AliasTable, alias_source: AliasRoutes, feed: ChangeFeed
 ) -> None:
     for n in range(99):
-        await aliases.load(CUSTOM, b"a/%d" % n)
+        await aliases.load_link(CUSTOM, b"a/%d" % n)
     alias_source.asked.clear()
     alias_source.gate = asyncio.Event()
-    reading = asyncio.create_task(aliases.load(CUSTOM, b"a/99"))
+    reading = asyncio.create_task(aliases.load_link(CUSTOM, b"a/99"))
     while CUSTOM not in alias_source.asked:
         await asyncio.sleep(0)
     alias_source.routes[key("new")] = new_alias(CUSTOM, "hello", ID)
     feed.publish([CUSTOM.decode()])
     alias_source.gate.set()
     assert await reading is MISSING
-    assert await aliases.load(CUSTOM, b"new") == route("https://example.com/hello")
+    assert await aliases.load_link(CUSTOM, b"new") == route("https://example.com/hello")
 
 
-async def test_a_failure_to_read_all_aliases_is_no_failure(aliases: Aliases, alias_source: AliasRoutes) -> None:
+async def test_a_failure_to_read_all_aliases_is_no_failure(aliases: AliasTable, alias_source: AliasRoutes) -> None:
     for n in range(99):
-        await aliases.load(CUSTOM, b"a/%d" % n)
+        await aliases.load_link(CUSTOM, b"a/%d" % n)
     alias_source.is_gone = True
-    assert await aliases.load(CUSTOM, b"a/1") is MISSING
+    assert await aliases.load_link(CUSTOM, b"a/1") is MISSING
     alias_source.is_gone = False
-    assert await aliases.load(CUSTOM, b"sale") == route("https://example.com/hello")
+    assert await aliases.load_link(CUSTOM, b"sale") == route("https://example.com/hello")

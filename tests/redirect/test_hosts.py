@@ -17,7 +17,7 @@ from wire import HOST, Routes, Wire, is_bot, route, serve
 
 from waypost.database import Database
 from waypost.redirect import (
-    Aliases,
+    AliasTable,
     Connections,
     HostTable,
     RedirectState,
@@ -204,7 +204,7 @@ HOSTS += ["localhost:8000", "127.0.0.1", "[::1]:8000"]
 @pytest.mark.parametrize("app_host", ["app.test", "go.test", "app.test:8000"])
 @pytest.mark.parametrize("host", HOSTS)
 async def test_the_application_has_one_host(
-    app_host: str, host: str, table: RouteTable, hosts: HostTable, aliases: Aliases, tmp_path: Path
+    app_host: str, host: str, table: RouteTable, hosts: HostTable, aliases: AliasTable, tmp_path: Path
 ) -> None:
     spool = Spool(tmp_path / "spool-of-its-own", limit=1 << 20)
     state = RedirectState(

@@ -13,7 +13,6 @@ import uvicorn
 from waypost.kit.errors import Unavailable
 from waypost.redirect import (
     NEVER,
-    Aliases,
     AliasTable,
     ChangeFeed,
     Connections,
@@ -107,12 +106,12 @@ def alias_source() -> AliasRoutes:
 
 
 @pytest.fixture
-def aliases(alias_source: Routes, feed: ChangeFeed, table: RouteTable, hosts: HostTable) -> Aliases:
-    return Aliases(AliasTable(alias_source, feed, table), hosts, table)
+def aliases(alias_source: Routes, feed: ChangeFeed, table: RouteTable, hosts: HostTable) -> AliasTable:
+    return AliasTable(alias_source, feed, hosts, table)
 
 
 @pytest.fixture
-def state(table: RouteTable, hosts: HostTable, aliases: Aliases, tmp_path: Path) -> AsyncIterator[RedirectState]:
+def state(table: RouteTable, hosts: HostTable, aliases: AliasTable, tmp_path: Path) -> AsyncIterator[RedirectState]:
     spool, host = Spool(tmp_path / "spool", limit=1 << 30), HOST.decode()
     yield RedirectState(
         table, hosts, aliases, spool, is_bot=is_bot, shared_host=host, app_host=host, app_segments={"", "api"}

@@ -3,7 +3,7 @@
 Knows routes and visits, but no accounts, links or database: the source of routes is passed in.
 """
 
-from waypost.redirect.aliases import Aliases, AliasTable, alias_change, path_digest
+from waypost.redirect.aliases import AliasTable, alias_change, path_digest
 from waypost.redirect.connections import Connections
 from waypost.redirect.feed import ChangeFeed, InvalidateRoutes
 from waypost.redirect.route import NEVER, Route, disabled_host, new_alias, new_host, new_route
@@ -14,7 +14,6 @@ from waypost.redirect.table import HostTable, RouteTable, Source, host_change, p
 __all__ = [
     "NEVER",
     "AliasTable",
-    "Aliases",
     "ChangeFeed",
     "Connections",
     "HostTable",

@@ -2,6 +2,10 @@
 
 An alias leads to a slug, and the slug to its route. So a change of a link needs no message for its aliases. Only a new
 slug makes one outdated, which the id of the link shows: then the alias is read again.
+
+This takes several look-ups and a digest, together half as long as a redirect. So its result is kept by host and path
+as sent, with the number of changes before the look-ups. It is valid until a later change may affect it: of any host,
+alias or pixel, or of a slug in the same one of 256 groups as that of the link.
 """
 
 import re
@@ -11,10 +15,12 @@ from urllib.parse import unquote_to_bytes
 
 from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.known_aliases import DigestSource, KnownAliases
-from waypost.redirect.route import HAS_ALIASES, HOST, LINK_ID, LOCATION, MISSING, TARGET, Route
+from waypost.redirect.route import HAS_ALIASES, HOST, LINK_ID, LOCATION, MISSING, SLUG, TARGET, Route
 from waypost.redirect.table import HOST_PREFIX, HostTable, RouteTable, Source
 
 _MAX_PATH = 4 * 1024  # bytes of the longest path
+_MAX_KEPT_PATH = 255  # bytes, as many as a slug has
+_GROUPS = 256
 
 
 def path_digest(path: bytes) -> bytes:
@@ -36,47 +42,77 @@ class AliasSource(Source, DigestSource, Protocol):
 
 
 class AliasTable(RouteTable):
-    """Slugs of links, by alias. `new_alias` makes their routes."""
+    """Slugs of links, by alias; `new_alias` makes their routes. Also the routes of links, by host and path."""
 
     key_pattern = re.compile(rb"[^/]+/[0-9a-f]{32}")
 
-    def __init__(self, source: AliasSource, feed: ChangeFeed, routes: RouteTable) -> None:
+    def __init__(self, source: AliasSource, feed: ChangeFeed, hosts: HostTable, routes: RouteTable) -> None:
         """Counts towards the capacity of `routes`."""
-        self.known = KnownAliases(source)
+        self._hosts = hosts
+        self._routes = routes
+        self._known = KnownAliases(source)
+        self._last_changes = [0] * _GROUPS
         super().__init__(source, feed, capacity=routes.capacity, shared_host=b"")
         self._sharing = routes.share_capacity(self)
 
+    def find_link(self, host: bytes, path: bytes) -> Route | None:
+        """Return the route of a link if memory has it, or None. Hot path: never waits or raises.
+
+        `path`: as sent, without the leading slash and known not to be a slug on this host. HOST of the route is that of
+        the link's own address.
+        """
+        if self._published_bytes[0] != self._seen:
+            self._catch_up()
+            if not self._is_feed_complete:
+                return None
+        address = host + b" " + path  # differs from every alias: they have no space
+        kept = self._young_dependent[hash(address) & 255].get(address)
+        if kept is None or kept[1] < self._last_changes[kept[1] % _GROUPS]:
+            return self._find_and_keep(host, path, address)
+        return kept[0]
+
+    async def load_link(self, host: bytes, path: bytes) -> Route:
+        """Return the route or MISSING. Raises Unavailable. `path`: decoded; `load` of the routes has no such slug."""
+        host_route = await self._hosts.load(host)
+        if not host_route[HAS_ALIASES] or not 0 < len(path) <= _MAX_PATH:
+            return MISSING
+        key = _key(host, path)
+        route = await self._load_target(key)
+        if route is None:
+            self._evict(key)
+            route = await self._load_target(key) or MISSING
+        if route is MISSING:
+            await self._known.count_unknown(host)
+        else:
+            self._routes.keep_missing(path)
+        return route
+
     def invalidate(self, change: bytes) -> None:
-        """`change`: an `alias_change`, a host name or a `host_change`."""
+        if SLUG.fullmatch(change):
+            self._changes += 1
+            self._last_changes[hash(change) % _GROUPS] = self._changes * _GROUPS
+            return
+        self._forget_kept()
         if b"." not in change:
-            return  # a slug or a pixel
+            return  # a pixel
         super().invalidate(change)
-        if b"/" not in change:
-            self.forget_missing()
-            self.known.forget(change.removeprefix(HOST_PREFIX))
+        if b"/" not in change:  # a host, which may have a new alias
+            self._missing.clear()
+            self._loading.clear()
+            self._known.forget(change.removeprefix(HOST_PREFIX))
 
     def clear(self) -> None:
         super().clear()
-        self.known.clear()
+        self._known.clear()
+        self._forget_kept()
 
-    def _find_old_or_source(self, shard: int, slug: bytes) -> Route | None:
-        host, _, digest = slug.partition(b"/")
-        return MISSING if self.known.excludes(host, digest) else super()._find_old_or_source(shard, slug)
+    def _forget_kept(self) -> None:
+        self._changes += 1
+        self._last_changes = [self._changes * _GROUPS] * _GROUPS
 
-
-class Aliases:
-    """Finds the route of the link that has an alias. Its HOST is that of the link's own address."""
-
-    def __init__(self, aliases: AliasTable, hosts: HostTable, table: RouteTable) -> None:
-        self.table = aliases
-        self._hosts = hosts
-        self._routes = table
-
-    def find(self, host: bytes, path: bytes) -> Route | None:
-        """Return the route if memory has it, or None. Hot path: never waits or raises.
-
-        `path`: as sent, without the leading slash and known not to be a slug on this host.
-        """
+    def _find_and_keep(self, host: bytes, path: bytes, address: bytes) -> Route | None:
+        changes = self._changes  # before the look-ups: a change between two of them counts as a later one
+        may_keep = len(path) <= _MAX_KEPT_PATH
         host_route = self._hosts.find(host)
         if host_route is None or not host_route[HAS_ALIASES] or len(path) > _MAX_PATH:
             return None
@@ -85,32 +121,28 @@ class Aliases:
             route = self._routes.find(path)
             if route is None or route[HOST] == host:
                 return None  # it may be a slug
-        alias = self.table.find(_key(host, path))
+            may_keep = may_keep and not SLUG.fullmatch(path)  # or a later slug would not win
+        alias = self.find(_key(host, path))
         if alias is None or alias is MISSING:
             return None
         self._routes.keep_missing(path)
-        route = self._routes.find(alias[TARGET][LOCATION])
-        return route if route and route[TARGET][LINK_ID] == alias[TARGET][LINK_ID] else None
-
-    async def load(self, host: bytes, path: bytes) -> Route:
-        """Return the route or MISSING. Raises Unavailable. `path`: decoded; `load` of the routes has no such slug."""
-        host_route = await self._hosts.load(host)
-        if not host_route[HAS_ALIASES] or not 0 < len(path) <= _MAX_PATH:
-            return MISSING
-        key = _key(host, path)
-        route = await self._load_link(key)
-        if route is None:
-            self.table.forget(key)
-            route = await self._load_link(key) or MISSING
-        if route is MISSING:
-            await self.table.known.count_unknown(host)
-        else:
-            self._routes.keep_missing(path)
+        slug = alias[TARGET][LOCATION]
+        route = self._routes.find(slug)
+        if route is None or route[TARGET][LINK_ID] != alias[TARGET][LINK_ID]:
+            return None
+        if may_keep:
+            self._evict(address)
+            shard = self._make_room(address)
+            self._young_dependent[shard][address] = route, changes * _GROUPS + hash(slug) % _GROUPS
         return route
 
-    async def _load_link(self, key: bytes) -> Route | None:
-        """Return the route, MISSING if there is no such alias, or None if the link has another slug now."""
-        alias = await self.table.load(key)
+    def _find_old_or_source(self, shard: int, slug: bytes) -> Route | None:
+        host, _, digest = slug.partition(b"/")
+        return MISSING if self._known.excludes(host, digest) else super()._find_old_or_source(shard, slug)
+
+    async def _load_target(self, key: bytes) -> Route | None:
+        """Return the route of the link, MISSING if there is no such alias, or None if the link has another slug now."""
+        alias = await self.load(key)
         if alias is MISSING:
             return MISSING
         route = await self._routes.load(alias[TARGET][LOCATION])

@@ -115,7 +115,7 @@ class RedirectApp:
         route = await self.state.table.load(path)
         if route[HOST] == host:
             return route
-        return MISSING if host in self.state.own_hosts else await self.state.aliases.load(host, path)
+        return MISSING if host in self.state.own_hosts else await self.state.aliases.load_link(host, path)
 
     def _may_fire(self, visit_headers: VisitHeaders) -> bool:
         """Return False for a bot, too, which is redirected if no page for it is available."""

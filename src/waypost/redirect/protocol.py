@@ -70,8 +70,9 @@ class _VisitProtocol(BoundedProtocol):
         if not state.waiting_connections:
             state.begin_batch()
         if state.is_missing(route, headers[0]):
-            alias = self._find_alias(route, headers[0], slug)
-            if alias is None:
+            is_slug = headers[0] == state.shared_host or route[HOST] == headers[0]
+            alias = None if is_slug else state.aliases.find_link(headers[0], slug)
+            if alias is None or state.now >= alias[EXPIRES_AT]:
                 return self._respond_missing(slug, headers[0])
             route = alias
         if state.bots[headers[USER_AGENT]]:
@@ -84,14 +85,6 @@ class _VisitProtocol(BoundedProtocol):
         prefix = state.shared_redirect_prefix if headers[0] == state.shared_host else state.redirect_prefix
         self._respond_later(prefix + route[1][LOCATION] + b"\r\n\r\n")
         return True
-
-    def _find_alias(self, route: Route, host: bytes, path: bytes) -> Route | None:
-        """`route`: what was found by slug, which has no aliases beside it."""
-        state = self.state
-        if host == state.shared_host or route[HOST] == host:
-            return None
-        alias = state.aliases.find(host, path)
-        return alias if alias and state.now < alias[EXPIRES_AT] else None
 
     def _respond_with_pixels(self, route: Route, pixel_page: PixelPage, query: bytes, headers: VisitHeaders) -> None:
         state = self.state

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from uuid_utils import uuid7
 
 from waypost.redirect import pages, pixel_pages
-from waypost.redirect.aliases import Aliases
+from waypost.redirect.aliases import AliasTable
 from waypost.redirect.connections import Connections
 from waypost.redirect.metrics import BUCKETS_NS, FAST_LATENCY, REDIRECTED
 from waypost.redirect.route import LINK_ID, MISSING, Route
@@ -86,7 +86,7 @@ class RedirectState:
         self,
         table: RouteTable,
         hosts: HostTable,
-        aliases: Aliases,
+        aliases: AliasTable,
         spool: Spool,
         *,
         is_bot: Callable[[bytes], bool],

@@ -155,14 +155,6 @@ class RouteTable:
         self._changed[key] = self._changes
         self._loading.clear()  # any of these may load a route that has just changed
 
-    def forget(self, key: bytes) -> None:
-        """Read the route again at its next visit."""
-        self._evict(key)
-
-    def forget_missing(self) -> None:
-        self._missing.clear()
-        self._loading.clear()
-
     def keep_missing(self, slug: bytes) -> None:
         """Keep in memory like a route that the slug is missing: its path is an alias, which has visits."""
         if slug in self._missing:  # not created since it was looked up
@@ -286,15 +278,20 @@ class RouteTable:
 
     def _cache(self, slug: bytes, route: Route) -> None:
         """Cache a current route."""
-        shard = hash(slug) & 255
-        if sum(table.count_young(shard) for table in self._sharing) >= self._half_shard:
-            for table in self._sharing:
-                table.start_generation(shard)
+        shard = self._make_room(slug)
         if route[PIXELS] or route[HOST] not in {self._shared_host, MISSING[HOST]}:
             self._young_dependent[shard][slug] = route, self._changes
             self._young[shard].pop(slug, None)  # it would be found first
         else:
             self._young[shard][slug] = route
+
+    def _make_room(self, slug: bytes) -> int:
+        """Return the shard of the slug. If it is full, start a generation there."""
+        shard = hash(slug) & 255
+        if sum(table.count_young(shard) for table in self._sharing) >= self._half_shard:
+            for table in self._sharing:
+                table.start_generation(shard)
+        return shard
 
     def _current(self, dependent: _Dependent | None) -> Route | None:
         return dependent[0] if dependent and self._is_current(*dependent) else None
