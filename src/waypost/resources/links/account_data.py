@@ -12,7 +12,7 @@ from waypost.database import Database, Id, Instant, Tx, bulk
 from waypost.kit.clock import Clock, microseconds, timestamp
 from waypost.kit.fields import IdText, TimestampText
 from waypost.redirect import InvalidateRoutes
-from waypost.resources import aliases
+from waypost.resources import aliases, routing
 from waypost.resources.aliases.schemas import AliasJson
 from waypost.resources.aliases.schemas import to_json as alias_to_json
 from waypost.resources.links import store
@@ -207,4 +207,5 @@ async def delete_rows(tx: Tx, ids: Sequence[UUID]) -> None:
     await tx.execute(delete(link_clicks).where(link_clicks.c.link_id.in_(ids)))
     await tx.execute(delete(imported_clicks).where(imported_clicks.c.link_id.in_(ids)))
     await aliases.delete_of_links(tx, ids)  # those that an older version left
+    await routing.delete_of_links(tx, ids)
     await tx.execute(delete(links).where(links.c.id.in_(ids)))

@@ -127,6 +127,7 @@ def _row(link: Link, alias_text: str) -> bulk.BulkRow:
         "tags": json.dumps(link.tags, ensure_ascii=False),
         "search_text": link.search_text + alias_text,
         "expires_at": microseconds(link.expires_at) if link.expires_at else None,
+        "starts_at": microseconds(link.starts_at) if link.starts_at else None,
         "created_at": microseconds(link.created_at),
         "updated_at": microseconds(link.updated_at),
     }

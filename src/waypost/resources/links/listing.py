@@ -255,10 +255,12 @@ class _ListQuery:
             yield domains.is_on_shared_domain(links.c.domain_id)
         if filter_.hostname is not None:
             yield links.c.domain_id == domains.id_subquery(self.account_id, filter_.hostname)
+        limited = _early_or_used_up(self.account_id, self.now)
         if filter_.status == "active":
             yield links.c.is_enabled & or_(links.c.expires_at.is_(None), links.c.expires_at > self.now)
+            yield links.c.id.not_in(limited)
         if filter_.status == "inactive":
-            yield ~links.c.is_enabled | (links.c.expires_at <= self.now)
+            yield or_(~links.c.is_enabled, links.c.expires_at <= self.now, links.c.id.in_(limited))
 
 
 async def _plan_query(
@@ -297,6 +299,15 @@ async def _count(tx: Tx, ids: Select[UUID]) -> int:
 
 def _tagged_ids(account_id: UUID, tag: str) -> Select[UUID]:
     return select(link_tags.c.link_id).where(link_tags.c.account_id == account_id, link_tags.c.tag == tag)
+
+
+def _early_or_used_up(account_id: UUID, now: datetime) -> Select[UUID]:
+    """Select the links before their start and those whose click limit is reached: one look into a small index."""
+    limited, counters = links.alias("limited"), link_clicks.alias("clicks_of_limited")
+    is_limited = limited.c.starts_at.is_not(None) | limited.c.click_limit.is_not(None)
+    query = select(limited.c.id).outerjoin(counters, counters.c.link_id == limited.c.id)
+    query = query.where(limited.c.account_id == account_id, limited.c.deleted_at.is_(None), is_limited)
+    return query.where((limited.c.starts_at > now) | (counters.c.clicks >= limited.c.click_limit))
 
 
 def _match_text(text: str, trigrams_: Sequence[str], dialect: str) -> Iterator[ColumnElement[bool]]:

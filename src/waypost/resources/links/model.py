@@ -60,6 +60,8 @@ links = Table(
     Column("created_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False),
     Column("deleted_at", Instant),  # the row stays, so that clicks still in the spool find their account
+    Column("starts_at", Instant),  # this and the next belong to the routing; here the status needs no join
+    Column("click_limit", Integer),
 )
 NOT_DELETED = links.c.deleted_at.is_(None)
 _WHERE_NOT_DELETED: dict[str, Any] = {"sqlite_where": NOT_DELETED, "postgresql_where": NOT_DELETED}
@@ -93,6 +95,14 @@ Index(  # needs pg_trgm. fastupdate is off: one write would have to flush what a
     postgresql_with={"fastupdate": "off"},
     postgresql_where=NOT_DELETED,
     info={"only": "postgresql"},
+)
+
+_IS_LIMITED = NOT_DELETED & (links.c.starts_at.is_not(None) | links.c.click_limit.is_not(None))
+Index(
+    "ix_links_limited",
+    *(links.c[name] for name in ("account_id", "id")),
+    sqlite_where=_IS_LIMITED,
+    postgresql_where=_IS_LIMITED,
 )
 
 _ON_DOMAIN = NOT_DELETED & links.c.domain_id.is_not(None)
@@ -217,9 +227,14 @@ class Link:
     clicks: int
     created_at: datetime
     updated_at: datetime
+    starts_at: datetime | None = None
+    click_limit: int | None = None
 
     def status_at(self, now: datetime) -> LinkStatus:
-        return "active" if self.is_enabled and (self.expires_at is None or self.expires_at > now) else "inactive"
+        is_over = self.expires_at is not None and self.expires_at <= now
+        is_early = self.starts_at is not None and self.starts_at > now
+        is_used_up = self.click_limit is not None and self.clicks >= self.click_limit
+        return "active" if self.is_enabled and not (is_over or is_early or is_used_up) else "inactive"
 
     @property
     def search_text(self) -> str:

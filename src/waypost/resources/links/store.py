@@ -15,7 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from waypost import auth
 from waypost.database import Id, PointRead, Tx, bulk
 from waypost.kit.errors import NotFound
-from waypost.resources import aliases, domains, pixels
+from waypost.resources import aliases, domains, pixels, routing
 from waypost.resources.links.model import (
     COLUMNS,
     HOSTNAME,
@@ -225,7 +225,7 @@ async def unhide(tx: Tx, hidden: Sequence[Link]) -> list[Link]:
 
 
 async def mark_all_deleted(tx: Tx, ids: Sequence[UUID], their_slugs: Sequence[str], at: datetime) -> None:
-    """Mark links as deleted, detach their slugs and pixels, and delete their aliases.
+    """Mark links as deleted, detach their slugs and pixels, and delete their aliases and routing.
 
     Tags and counters are left to the caller.
     """
@@ -234,6 +234,7 @@ async def mark_all_deleted(tx: Tx, ids: Sequence[UUID], their_slugs: Sequence[st
     await tx.execute(update(slugs).where(slugs.c.slug.in_(their_slugs)).values(link_id=None))
     await pixels.detach_from_links(tx, ids)
     await aliases.delete_of_links(tx, ids)
+    await routing.delete_of_links(tx, ids)
 
 
 async def record_route_changes(tx: Tx, changes: Iterable[str], at: datetime) -> None:

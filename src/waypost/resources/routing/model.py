@@ -1,0 +1,63 @@
+"""Table of the routing of links, and what is stored of one. Start and click limit are columns of the link."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from sqlalchemy import BigInteger, Column, Table, Text
+from typing_extensions import TypedDict
+
+from waypost.database import Id, Instant, metadata
+
+Operator = Literal["in", "not_in"]
+
+link_routing = Table(  # no row: the link has no routing
+    "link_routing",
+    metadata,
+    Column("link_id", Id, primary_key=True),
+    Column("account_id", Id, nullable=False),
+    Column("rules", Text),  # JSON; null if there are none. Text, because JSONB has another order of keys
+    Column("variants", Text),  # the same
+    Column("fallback_url", Text),
+    Column("password_hash", Text),
+    Column("password_version", BigInteger),  # grows with each password; null without one
+    Column("unsafe_urls", Text),  # JSON; null if none of the destinations is unsafe
+    Column("checked_at", Instant, nullable=False, index=True),  # when its destinations were last looked up
+    Column("updated_at", Instant, nullable=False),
+)
+
+
+class RuleJson(TypedDict):
+    name: str
+    conditions: list[dict[str, Any]]
+    """Each as in the API, with all fields of its type and canonical values."""
+    destination_url: str
+
+
+class VariantJson(TypedDict):
+    name: str
+    destination_url: str
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRouting:
+    link_id: UUID
+    account_id: UUID
+    updated_at: datetime
+    checked_at: datetime
+    rules: Sequence[RuleJson] = ()
+    variants: Sequence[VariantJson] = ()
+    fallback_url: str | None = None
+    password_hash: str | None = field(default=None, repr=False)
+    password_version: int | None = None
+    unsafe_urls: Sequence[str] = ()
+    """Those of its destinations that became unsafe: visitors are not sent there."""
+
+    @property
+    def destinations(self) -> set[str]:
+        """The URLs that it can send visitors to."""
+        urls = {entry["destination_url"] for entry in (*self.rules, *self.variants)}
+        return urls | {self.fallback_url} if self.fallback_url else urls
