@@ -1,14 +1,19 @@
 """R41: no limit depends on the node. Two services with their own data directories on one database."""
 
+import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from uuid import UUID
 
 import httpx
 import pytest
-from journeys.service import Service
+from domains import domain
+from journeys.service import Service, Website, eventually
+
+from waypost.database import Database
 
 
 class SecondNode(Service):
@@ -30,6 +35,12 @@ def nodes(tmp_path: Path, postgres_url: str) -> Iterator[list[Service]]:
         yield made
 
 
+async def add_domain(url: str, account: UUID, hostname: str) -> None:
+    db = Database(url)
+    await domain(db, account, hostname)
+    await db.close()
+
+
 def spend(nodes: list[Service], method: str, path: str, **options: dict[str, str]) -> Counter[int]:
     """Statuses of 140 requests, eight at a time, in turn to each node."""
 
@@ -47,3 +58,34 @@ def test_a_key_has_one_limit_on_both(nodes: list[Service]) -> None:
 def test_an_address_has_one_limit_of_sign_in_on_both(nodes: list[Service]) -> None:
     headers = {"Sec-Fetch-Site": "same-origin"}
     assert spend(nodes, "POST", "/login/passkey/options", headers=headers) == {200: 60, 429: 80}
+
+
+def test_an_alias_of_one_redirects_on_both_until_it_is_deleted(nodes: list[Service], postgres_url: str) -> None:
+    """Each node answers from memory and hears of changes through the database."""
+    first, second = nodes
+
+    def answers(*expected: str) -> None:
+        for node in nodes:
+            eventually(lambda node=node: visit(node) in expected)
+
+    def visit(node: Service) -> str:
+        answer = node.client.get("/summer/sale", headers={"Host": "go.brand.test"})
+        return answer.headers.get("location", str(answer.status_code))
+
+    with Website() as site:
+        account = UUID(first.client.get("/api/v1/me").json()["data"]["id"])
+        asyncio.run(add_domain(postgres_url, account, "go.brand.test"))
+        links = [first.client.post("/api/v1/links", json={"destination_url": f"{site.url}/{n}"}) for n in range(2)]
+        urls = [f"/api/v1/links/{link.json()['data']['id']}" for link in links]
+        new = {"hostname": "go.brand.test", "path": "summer/sale"}
+        answers("404")
+        alias = second.client.post(f"{urls[0]}/aliases", json=new).json()["data"]
+        for _ in range(3):
+            answers(f"{site.url}/0")
+        assert first.client.patch(urls[0], json={"slug": "renamed"}).status_code == 200
+        assert second.client.patch(urls[0], json={"destination_url": f"{site.url}/2"}).status_code == 200
+        answers(f"{site.url}/2")
+        assert first.client.delete(f"{urls[0]}/aliases/{alias['id']}").status_code == 204
+        answers("404")
+        assert first.client.post(f"{urls[1]}/aliases", json=new).status_code == 201
+        answers(f"{site.url}/1")

@@ -4,8 +4,8 @@ An alias leads to a slug, and the slug to its route. So a change of a link needs
 slug makes one outdated, which the id of the link shows: then the alias is read again.
 
 This takes several look-ups and a digest, together half as long as a redirect. So its result is kept by host and path
-as sent, with the number of changes before the look-ups. It is valid until a later change may affect it: of any host,
-alias or pixel, or of a slug in the same one of 256 groups as that of the link.
+as sent, with the number of changes when the alias was found. It is valid until a later change may affect it: of any
+host, alias or pixel, or of a slug in the same one of 256 groups as that of the link.
 """
 
 import re
@@ -88,11 +88,11 @@ class AliasTable(RouteTable):
         return route
 
     def invalidate(self, change: bytes) -> None:
+        self._changes += 1
         if SLUG.fullmatch(change):
-            self._changes += 1
             self._last_changes[hash(change) % _GROUPS] = self._changes * _GROUPS
             return
-        self._forget_kept()
+        self._last_changes = [self._changes * _GROUPS] * _GROUPS
         if b"." not in change:
             return  # a pixel
         super().invalidate(change)
@@ -104,14 +104,8 @@ class AliasTable(RouteTable):
     def clear(self) -> None:
         super().clear()
         self._known.clear()
-        self._forget_kept()
-
-    def _forget_kept(self) -> None:
-        self._changes += 1
-        self._last_changes = [self._changes * _GROUPS] * _GROUPS
 
     def _find_and_keep(self, host: bytes, path: bytes, address: bytes) -> Route | None:
-        changes = self._changes  # before the look-ups: a change between two of them counts as a later one
         may_keep = len(path) <= _MAX_KEPT_PATH
         host_route = self._hosts.find(host)
         if host_route is None or not host_route[HAS_ALIASES] or len(path) > _MAX_PATH:
@@ -133,7 +127,8 @@ class AliasTable(RouteTable):
         if may_keep:
             self._evict(address)
             shard = self._make_room(address)
-            self._young_dependent[shard][address] = route, changes * _GROUPS + hash(slug) % _GROUPS
+            # counted when the alias was found, so before the route was
+            self._young_dependent[shard][address] = route, self._changes * _GROUPS + hash(slug) % _GROUPS
         return route
 
     def _find_old_or_source(self, shard: int, slug: bytes) -> Route | None:
