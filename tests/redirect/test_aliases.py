@@ -181,6 +181,33 @@ async def test_an_alias_in_memory_redirects_without_the_database(
         await table.load(b"another")
 
 
+@pytest.mark.parametrize(
+    ("sent", "is_kept"), [("summer/sale", True), (quote("😀"), True), ("%73ale", False), ("x" * 1024, False)]
+)
+def test_an_alias_in_use_needs_one_look_up(
+    aliases: AliasTable, known: Routes, monkeypatch: pytest.MonkeyPatch, sent: str, is_kept: bool
+) -> None:
+    known.is_embedded = True
+    assert aliases.find_link(CUSTOM, sent.encode()) == route("https://example.com/hello")
+    assert len(aliases) == 1 + is_kept, "long paths take no memory"
+    monkeypatch.setattr(aliases, "find", lambda _: None)
+    assert (aliases.find_link(CUSTOM, sent.encode()) is not None) == is_kept
+
+
+def test_changes_of_other_links_leave_aliases_in_use(
+    aliases: AliasTable, known: Routes, feed: ChangeFeed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known.is_embedded = True
+    paths = [b"summer/sale", b"a.b"]
+    for path in paths:
+        aliases.find_link(CUSTOM, path)
+    monkeypatch.setattr(aliases._routes, "find", lambda _: None)
+    feed.publish(slug for slug in ("another", "third") if hash(slug.encode()) % 256 != hash(b"hello") % 256)
+    assert all(aliases.find_link(CUSTOM, path) for path in paths)
+    feed.publish(["hello"])
+    assert not any(aliases.find_link(CUSTOM, path) for path in paths)
+
+
 async def test_a_path_without_alias_is_looked_up_once(aliases: AliasTable, alias_source: Routes) -> None:
     for _ in range(3):
         assert await aliases.load_link(CUSTOM, b"nothing/here") is MISSING
