@@ -4,19 +4,14 @@ The command runs alone, on the same core as the load of other benchmarks; Postgr
 """
 
 import asyncio
-import os
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 from bench.click_store import new_click_store
+from bench.command import Command, Finished
 from bench.postgres import postgres
-from bench.report import Failed, Row, without_target
+from bench.report import Row, without_target
 from bench.run import Run
 from waypost.settings import PREFIX
-
-_WAYPOST = Path(sys.executable).parent / "waypost"
 
 
 def measure(run: Run) -> list[Row]:
@@ -32,18 +27,11 @@ def measure(run: Run) -> list[Row]:
     ]
 
 
-def _copy(data_dir: Path, source: str, to: str) -> tuple[float, float]:
-    """Return (seconds, peak memory in MB)."""
+def _copy(data_dir: Path, source: str, to: str) -> Finished:
     settings = {"DATA_DIR": str(data_dir), "DATABASE_URL": source, "SECRET_KEY": "k" * 32}
-    environment = os.environ | {f"{PREFIX}{name}": value for name, value in settings.items()}
-    began = time.monotonic()
-    process = subprocess.Popen([_WAYPOST, "copy", "--to", to], env=environment)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise Failed(f"waypost copy ended with {os.waitstatus_to_exitcode(status)}")
-    return time.monotonic() - began, usage.ru_maxrss / 1024
+    environment = {f"{PREFIX}{name}": value for name, value in settings.items()}
+    return Command("copy", "--to", to, environment=environment).finish()
 
 
-def _row(what: str, measured: tuple[float, float]) -> Row:
-    seconds, memory = measured
-    return without_target(what, f"{seconds:.0f} s", f"peak memory of the command: {memory:.0f} MB")
+def _row(what: str, done: Finished) -> Row:
+    return without_target(what, f"{done.seconds:.0f} s", f"peak memory of the command: {done.mb:.0f} MB")

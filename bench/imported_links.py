@@ -1,23 +1,20 @@
 """Import of links from a CSV file by `waypost import csv`, and redirects while it runs.
 
-The command is measured to its end, with each commit on the disk. Memory is its peak compared with that of an import of
-a hundredth of the links. Redirects are under full load on the core that the command shares, so the import takes longer.
+The command is measured to its end, with each commit on the disk. Memory is compared with that of an import of a
+hundredth of the links. Redirects are under full load on the core that the command shares, so the import takes longer.
 """
 
 import asyncio
-import contextlib
 import json
-import subprocess
-import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from bench import wrk
+from bench.command import Command, Finished
 from bench.postgres import postgres
 from bench.report import Failed, Row, at_most
 from bench.run import Run
 from bench.seed import new_account
-from bench.servers import ALL_CORES, SECRET_KEY, SERVER_CORE, WAYPOST, clean_environment, waypost
+from bench.servers import ALL_CORES, SECRET_KEY, SERVER_CORE, waypost
 from bench.wrk import Contender
 from waypost.database import Database
 from waypost.database.migrations import migrate
@@ -25,13 +22,6 @@ from waypost.database.migrations import migrate
 _BOUND = 120
 """Seconds for a hundred thousand links."""
 _MOVER = "mover@example.com"
-
-
-@dataclass(frozen=True)
-class _Done:
-    seconds: float
-    mb: float
-    """Peak of resident memory."""
 
 
 def measure(run: Run) -> list[Row]:
@@ -44,8 +34,9 @@ def measure(run: Run) -> list[Row]:
 def _rows(run: Run, database: str, url: str) -> list[Row]:
     directory = run.new_directory()
     asyncio.run(_prepare(url))
-    small = _finish(_started(url, directory, _write(directory / "small.csv", "s", run.few // 100)))
-    done = _finish(_started(url, directory, _write(directory / "large.csv", "l", run.few)))
+    few = run.few // 100
+    small = _finish(_import(url, directory, _write(directory / "small.csv", "s", few)), few)
+    done = _finish(_import(url, directory, _write(directory / "large.csv", "l", run.few)), run.few)
     what = f"import of {run.few:,} links from CSV on {database}"
     detail = f"{run.few / done.seconds:,.0f} links/s"
     return [
@@ -62,23 +53,15 @@ def _redirects(run: Run) -> Row:
         wrk.warm_up(server.port, run.few)
         contender = Contender(server, "slugs.lua", [str(run.few), "browser"])
         [before] = wrk.alternate(run, [contender])
-        importing = _started(store.url, directory, _write(directory / "l.csv", "r", run.few), SERVER_CORE)
+        importing = _import(store.url, directory, _write(directory / "l.csv", "r", run.few), SERVER_CORE)
         [during] = wrk.alternate(run, [contender])
-        importing.process.kill()
-        importing.process.wait()
+        importing.kill()
     what = "p99 of redirects during an import, relative to before"
     ratio = wrk.p99(during) / wrk.p99(before)
     return at_most(what, ratio, 2, f"{wrk.p99(during):.2f} ms, before {wrk.p99(before):.2f} ms", " times")
 
 
-@dataclass(frozen=True)
-class _Import:
-    process: "subprocess.Popen[str]"
-    count: int
-    began: float
-
-
-def _write(file: Path, prefix: str, count: int) -> tuple[Path, int]:
+def _write(file: Path, prefix: str, count: int) -> Path:
     with file.open("w") as out:
         out.write("Destination URL,Short link,Title,Tags,Created at\n")
         for number in range(count):
@@ -87,31 +70,23 @@ def _write(file: Path, prefix: str, count: int) -> tuple[Path, int]:
                 f"Article {number} of the spring campaign,mail|spring {number % 50},"
                 f"2024-01-{number % 28 + 1:02}T10:00:00Z\n"
             )
-    return file, count
+    return file
 
 
-def _started(url: str, directory: Path, file: tuple[Path, int], cores: str = ALL_CORES) -> _Import:
-    command = [WAYPOST, "import", "csv", "--account", _MOVER, "--file", str(file[0]), "--json"]
+def _import(url: str, directory: Path, file: Path, cores: str = ALL_CORES) -> Command:
     settings = {"database_url": url, "secret_key": SECRET_KEY, "data_dir": str(directory / "data")}
-    environment = clean_environment() | {f"WAYPOST_{name.upper()}": value for name, value in settings.items()}
+    environment = {f"WAYPOST_{name.upper()}": value for name, value in settings.items()}
     environment["WAYPOST_BASE_URL"] = "http://127.0.0.1:8000"
-    process = subprocess.Popen(
-        ["taskset", "-c", cores, *command], stdout=subprocess.PIPE, text=True, env=environment, cwd=directory
+    return Command(
+        *("import", "csv", "--account", _MOVER, "--file", str(file), "--json"), environment=environment, cores=cores
     )
-    return _Import(process, file[1], time.perf_counter())
 
 
-def _finish(started: _Import) -> _Done:
-    process, peak = started.process, 0
-    while process.poll() is None:
-        with contextlib.suppress(OSError, IndexError):
-            peak = int(Path(f"/proc/{process.pid}/status").read_text().partition("VmHWM:")[2].split()[0])
-        time.sleep(0.05)
-    seconds = time.perf_counter() - started.began
-    output, _ = process.communicate()
-    if process.returncode or json.loads(output)["links"]["created"] != started.count:
-        raise Failed(output[-1000:])
-    return _Done(seconds, peak / 1024)
+def _finish(importing: Command, count: int) -> Finished:
+    done = importing.finish()
+    if json.loads(done.output)["links"]["created"] != count:
+        raise Failed(done.output[-1000:])
+    return done
 
 
 async def _prepare(url: str) -> None:
