@@ -66,7 +66,10 @@ class AliasTable(RouteTable):
             if not self._is_feed_complete:
                 return None
         address = host + b" " + path  # differs from every alias: they have no space
-        kept = self._young_dependent[hash(address) & 255].get(address)
+        shard = hash(address) & 255
+        kept = self._young_dependent[shard].get(address)
+        if kept is None and (kept := self._old_dependent[shard].pop(address, None)):
+            self._keep(address, *kept)
         if kept is None or kept[1] < self._last_changes[kept[1] % _GROUPS]:
             return self._find_and_keep(host, path, address)
         return kept[0]
@@ -125,11 +128,13 @@ class AliasTable(RouteTable):
         if route is None or route[TARGET][LINK_ID] != alias[TARGET][LINK_ID]:
             return None
         if may_keep:
-            self._evict(address)
-            shard = self._make_room(address)
             # counted when the alias was found, so before the route was
-            self._young_dependent[shard][address] = route, self._changes * _GROUPS + hash(slug) % _GROUPS
+            self._keep(address, route, self._changes * _GROUPS + hash(slug) % _GROUPS)
         return route
+
+    def _keep(self, address: bytes, route: Route, changes: int) -> None:
+        shard = self._make_room(address)
+        self._young_dependent[shard][address] = route, changes
 
     def _find_old_or_source(self, shard: int, slug: bytes) -> Route | None:
         host, _, digest = slug.partition(b"/")
