@@ -48,6 +48,8 @@ test-slow: .venv/.installed-test .venv/.tools-test .venv/.clickhouse-test
 	TOP_VALUES_ROUNDS=200 .venv/bin/pytest -q -n 2 tests/resources/clicks/stats/test_top_values.py -k cached_lists
 	DEMO_IN_FULL=1 .venv/bin/pytest -q tests/test_demo.py --timeout 900
 	CLICK_STORE_VISITS=1000000 .venv/bin/pytest -q tests/resources/clicks/test_click_stores.py
+	DRAIN_IN_FULL=1 MOVE_DAYS=40 .venv/bin/pytest -q tests/resources/clicks/test_clickhouse_move.py \
+		tests/resources/clicks/clickhouse/test_drain.py
 	DAY_VISITS=1000000 .venv/bin/pytest -q tests/journeys/test_day.py -k sqlite
 
 MINUTES ?= 3

@@ -56,6 +56,7 @@ class PostgresServer:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.port = 5432
+        self._kept: dict[str, psycopg.Connection[Any]] = {}
 
     def url(self, database: str) -> str:
         return f"postgresql://postgres@/{database}?host={self.directory}&port={self.port}"
@@ -82,13 +83,27 @@ class PostgresServer:
             return result.fetchall() if result.description else []
 
     def empty(self, database: str, template: str) -> bool:
-        """Delete all rows. False if the schema is not the template's any more."""
-        with psycopg.connect(self.url(database), autocommit=True) as connection:
+        """Delete all rows. False if the schema is not the template's any more.
+
+        Its connection is kept: the process of a new one first reads the catalog, which takes longer than all of this.
+        """
+        connection = self._kept.pop(database, None)
+        try:
+            if connection is None:
+                connection = psycopg.connect(self.url(database), autocommit=True)
             connection.execute(_CLOSE_OTHERS)
             if connection.execute(_SCHEMA).fetchone() != self.schema(template):
+                connection.close()
                 return False
             connection.execute(_DELETE_ROWS)
+        except psycopg.OperationalError:  # a test has closed all connections
+            return self.empty(database, template)
+        self._kept[database] = connection
         return True
+
+    def close(self) -> None:
+        for connection in self._kept.values():
+            connection.close()
 
     @functools.cache  # noqa: B019  # lives as long as the tests
     def schema(self, database: str) -> tuple[object, ...] | None:
@@ -139,6 +154,7 @@ def postgres(run_directory: Path) -> Iterator[PostgresServer]:
         server = PostgresServer(Path(note.read_text()))
         users.write_text(str(int(users.read_text() if users.exists() else 0) + 1))
     yield server
+    server.close()
     with _locked(run_directory / "postgres.lock"):
         left = int(users.read_text()) - 1
         users.write_text(str(left))

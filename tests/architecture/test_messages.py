@@ -1,6 +1,7 @@
 """Pages of messages quote the source, and docs/operate/messages.md has every warning and error of the log."""
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 
@@ -50,19 +51,30 @@ def quoted(page: str) -> Iterator[str]:
             yield from re.findall(r"`([^`]+)`", " ".join(cells[column : column + 1]))
 
 
-TREES = [ast.parse(path.read_text()) for path in (*sources(), *(PACKAGE / "database" / "migrations").glob("*.py"))]
-TEXTS = "\n".join(text for tree in TREES for text in texts_of(tree))
-EVENTS = {event for tree in TREES for event in log_events(tree)}
+@functools.cache  # takes seconds, which processes with other tests save
+def trees() -> list[ast.Module]:
+    paths = (*sources(), *(PACKAGE / "database" / "migrations").glob("*.py"))
+    return [ast.parse(path.read_text()) for path in paths]
+
+
+@functools.cache
+def all_texts() -> str:
+    return "\n".join(text for tree in trees() for text in texts_of(tree))
+
+
+@functools.cache
+def all_events() -> set[str]:
+    return {event for tree in trees() for event in log_events(tree)}
 
 
 def is_in_source(message: str) -> bool:
-    return bool(re.search(".*".join(map(re.escape, message.split(GAP))), TEXTS))
+    return bool(re.search(".*".join(map(re.escape, message.split(GAP))), all_texts()))
 
 
 def test_finds_messages_and_events() -> None:
     assert is_in_source("Port … on … is in use by another program. …")
     assert not is_in_source("Port … on … is used by another program.")
-    assert {"visits dropped", "change feed disconnected", "process died, restarting"} <= EVENTS
+    assert {"visits dropped", "change feed disconnected", "process died, restarting"} <= all_events()
     assert {"visits dropped", "The database … cannot be used: …", "… does not resolve: …"} <= set(quoted(PAGE))
 
 
@@ -72,7 +84,7 @@ def test_quotes_messages_of_the_source(page: str) -> None:
 
 
 def test_has_every_warning_and_error_of_the_log() -> None:
-    assert EVENTS - set(quoted(PAGE)) == set()
+    assert all_events() - set(quoted(PAGE)) == set()
 
 
 def test_has_every_check_of_the_diagnostics() -> None:

@@ -1,5 +1,6 @@
 """What PostgreSQL has stored is in ClickHouse after `waypost clicks move`: every statistic is the same."""
 
+import os
 import random
 from collections.abc import Sequence
 from datetime import timedelta
@@ -26,6 +27,8 @@ from waypost.resources.clicks.stats.read import read_lists, read_series
 
 pytestmark = pytest.mark.parametrize("urls", ["clickhouse"], indirect=True)
 TODAY = (START - EPOCH).days
+MOVE_DAYS = int(os.environ.get("MOVE_DAYS", "10"))
+"""40 in `make test-slow`."""
 
 
 async def stored(env: Env, days: int, count: int) -> tuple[list[links.Link], list[Click]]:
@@ -76,12 +79,10 @@ async def moved(env: Env, store: ClickHouseStore) -> None:
     assert await ClickMove(env.db, store, clock=env.clock).run() == []
 
 
-async def test_moves_forty_days_with_retention(
-    env: Env, store: ClickHouseStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(move, "_PAGE_SIZE", 100)
-    made, _ = await stored(env, 40, 700)
-    await retain(env, TODAY - 10)
+async def test_moves_all_days_with_retention(env: Env, store: ClickHouseStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(move, "_PAGE_SIZE", 50)
+    made, _ = await stored(env, MOVE_DAYS, 18 * MOVE_DAYS)
+    await retain(env, TODAY - MOVE_DAYS // 4)
     before = await statistics(env, SqlClickStore(), made)
     await moved(env, store)
     assert await statistics(env, store, made) == before

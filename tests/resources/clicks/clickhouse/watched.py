@@ -14,7 +14,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import clickhouse_connect  # noqa: F401  # once, not in each forked process
+import clickhouse_connect.driver.asyncclient  # noqa: F401  # once, not in each forked process
+import psycopg  # noqa: F401  # the same
 from people import FakeClock
 
 from waypost.database import Database
