@@ -16,11 +16,12 @@ from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
 from waypost.metrics import ReadGauges
 from waypost.probes import probe_routes
 from waypost.redirect import AliasTable, ChangeFeed, HostTable, RedirectState, RouteTable, Spool
-from waypost.redirect.asgi import RedirectApp
+from waypost.redirect.asgi import Finders, RedirectApp
 from waypost.resources import aliases, domains
 from waypost.resources.clicks.intake.bots import detect_bot
 from waypost.resources.domains import tls_api
 from waypost.resources.links.bot_pages import find_bot_page
+from waypost.resources.links.info_pages import find_info_page
 from waypost.resources.links.route_source import open_route_source
 from waypost.secret_key import secret_text
 from waypost.serving.client_address import is_https
@@ -56,8 +57,11 @@ class RedirectParts:
     read_gauges: Sequence[ReadGauges]
 
     def app(self, settings: Settings, app: ASGIApp) -> RedirectApp:
-        bot_page = partial(find_bot_page, self.db, settings.shared_domain, settings.base_url)
-        return RedirectApp(self.state, app, bot_page, lambda scope: is_https(Request(scope), settings.trusted_proxies))
+        finders = Finders(
+            bot_page=partial(find_bot_page, self.db, settings.shared_domain, settings.base_url),
+            info_page=partial(find_info_page, self.db, settings.shared_domain),
+        )
+        return RedirectApp(self.state, app, finders, lambda scope: is_https(Request(scope), settings.trusted_proxies))
 
 
 @contextlib.asynccontextmanager

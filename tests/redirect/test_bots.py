@@ -4,6 +4,7 @@ import asyncio
 import re
 from base64 import b64encode
 from hashlib import sha256
+from itertools import islice
 
 import pytest
 from wire import HOST, LINK, route
@@ -75,17 +76,16 @@ async def test_a_deleted_link_is_missing_for_bots(fast, previews, visits, method
     assert visits() == []
 
 
-async def test_redirects_bots_beyond_the_waiting_limit(fast, previews, visits, monkeypatch) -> None:
-    monkeypatch.setattr("waypost.redirect.asgi._MAX_WAITING_BOTS", 4)
+async def test_redirects_bots_beyond_the_waiting_limit(fast, previews, visits) -> None:
+    """Four pages are loaded at once, and 64 more bots wait."""
     previews.gate = asyncio.Event()
-    shown = [asyncio.create_task(fast.say(asks())) for _ in range(4)]
-    await _until_asked(previews, 4)
-    for _ in range(3):
-        assert (await fast.say(asks())).startswith(b"HTTP/1.1 302 Found\r\n")
+    answers = [asyncio.create_task(fast.say(asks())) for _ in range(4 + 64 + 3)]
+    for answer in islice(asyncio.as_completed(answers), 3):
+        assert (await answer).startswith(b"HTTP/1.1 302 Found\r\n")
     previews.gate.set()
-    assert all(answer.endswith(PAGE) for answer in await asyncio.gather(*shown))
+    assert sum(answer.endswith(PAGE) for answer in await asyncio.gather(*answers)) == 4 + 64
     assert (await fast.say(asks())).endswith(PAGE)
-    assert len(visits()) == 8
+    assert len(visits()) == len(answers) + 1
 
 
 async def test_a_few_bots_wait_for_their_preview(fast, previews) -> None:

@@ -24,7 +24,7 @@ from waypost.redirect import (
     new_host,
     new_route,
 )
-from waypost.redirect.asgi import RedirectApp
+from waypost.redirect.asgi import Finders, RedirectApp
 from waypost.redirect.protocol import protocol_for
 from waypost.redirect.spool import Visit, decode, read_lines, segments
 
@@ -125,14 +125,22 @@ def is_bot(user_agent: bytes) -> bool:
 
 @dataclass
 class Previews:
-    """Of every link a page that says its id."""
+    """Of every link a page for bots and an info page that say its id."""
 
     is_gone: bool = False
     has_link: bool = True
     gate: asyncio.Event | None = None
     waiting: int = 0
 
-    async def page_of(self, link: bytes) -> bytes | None:
+    @property
+    def finders(self) -> Finders:
+        return Finders(bot_page=self._page_of, info_page=self._info_of)
+
+    async def _info_of(self, link: bytes) -> bytes | None:
+        page = await self._page_of(link)
+        return page and b"<h1>Info</h1>" + page
+
+    async def _page_of(self, link: bytes) -> bytes | None:
         await asyncio.sleep(0)  # other visits come between
         if self.gate:
             self.waiting += 1
@@ -249,7 +257,7 @@ def connections() -> Connections:
 def serve_fast(
     state: RedirectState, connections: Connections, previews: Previews
 ) -> contextlib.AbstractAsyncContextManager[Wire]:
-    site = RedirectApp(state, echo, previews.page_of)
+    site = RedirectApp(state, echo, previews.finders)
     return serve(site, http=protocol_for(state, connections), ws="none")
 
 
@@ -261,5 +269,5 @@ async def fast(state: RedirectState, connections: Connections, previews: Preview
 
 @pytest.fixture
 async def plain(state: RedirectState, previews: Previews) -> AsyncIterator[Wire]:
-    async with serve(RedirectApp(state, echo, previews.page_of), http="httptools") as wire:
+    async with serve(RedirectApp(state, echo, previews.finders), http="httptools") as wire:
         yield wire

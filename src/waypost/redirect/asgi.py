@@ -1,17 +1,18 @@
 """The ASGI entry point. Responds to visits that the protocol passes on, and passes all else to the application.
 
-Bots get here and receive a page with the link's title. Hosts that only serve links never reach the application. A slug
-on an unknown host gets an empty 404.
+Bots get here and receive a page with the link's title. A plus after a link's address shows where it leads. Hosts that
+only serve links never reach the application. A slug on an unknown host gets an empty 404.
 """
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from waypost.kit.errors import Unavailable
+from waypost.kit.fair_queue import FairQueue
 from waypost.metrics import Series
 from waypost.redirect import metrics, pages, pixel_pages
 from waypost.redirect.pixel_pages import FIRED, PixelPage
@@ -22,39 +23,51 @@ from waypost.redirect.visit_headers import USER_AGENT, VisitHeaders, read_visit_
 IsHttps = Callable[[Scope], bool]
 """Return whether the visitor uses HTTPS, as far as trusted proxies report it."""
 
-FindBotPage = Callable[[bytes], Awaitable[bytes | None]]
-"""Return the page for bots by the link's id in 32 hex digits. None if the link is gone. Raises Unavailable."""
+FindPage = Callable[[bytes], Awaitable[bytes | None]]
+"""Return a page by the link's id in 32 hex digits. None if the link is gone. Raises Unavailable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finders:
+    """Render what is in the database, for responses that are not redirects."""
+
+    bot_page: FindPage
+    info_page: FindPage
+
 
 _METHODS = {"GET", "HEAD"}
 _WELL_KNOWN = b".well-known"
 _ACME_CHALLENGES = b"/.well-known/acme-challenge/"
 """Served on every host: a certificate authority requests them before the domain is served."""
-_MAX_CONCURRENT_BOT_PAGES = 4
-"""Each queries the database: many bots must not slow down the API and the dashboard."""
-_MAX_WAITING_BOTS = 64
-"""Further bots are redirected."""
+_INFO_SUFFIX = b"+"
+_CONCURRENT_PAGES = 4
+"""Each queries the database: many of them must not slow down the API and the dashboard."""
+_MAX_WAITING = 64
+"""Of each kind of page. Further bots are redirected, further readers of info pages get 503."""
 _NO_VISIT = b"0" * 32
 """The visit id in a response to HEAD, which is not a visit."""
 _RETRY_HEADERS = [(b"retry-after", b"1"), (b"cache-control", b"no-store")]
-_BOT_PAGE_HEADERS = [
-    *pages.HEADERS,
-    (b"referrer-policy", b"no-referrer-when-downgrade"),
-    (b"x-robots-tag", b"noindex"),
-]
+_NOINDEX = (b"x-robots-tag", b"noindex")
+_BOT_PAGE_HEADERS = [*pages.HEADERS, (b"referrer-policy", b"no-referrer-when-downgrade"), _NOINDEX]
+_INFO_PAGE_HEADERS = [*pages.INFO_HEADERS, _NOINDEX]
 
 
 class RedirectApp:
     """Serves a request as a visit or passes it to the application, by its host and its first path segment."""
 
     def __init__(
-        self, state: RedirectState, app: ASGIApp, find_bot_page: FindBotPage, is_https: IsHttps = lambda _: False
+        self, state: RedirectState, app: ASGIApp, finders: Finders, is_https: IsHttps = lambda _: False
     ) -> None:
         self.state = state
         self.app = app
-        self._find_bot_page = find_bot_page
+        self._finders = finders
         self._is_https = is_https
-        self._bot_page_slots = asyncio.Semaphore(_MAX_CONCURRENT_BOT_PAGES)
-        self._waiting_bots = 0
+        self._page_queue = FairQueue(
+            _CONCURRENT_PAGES,
+            per_key=_CONCURRENT_PAGES,
+            max_waiting=2 * _MAX_WAITING,
+            max_waiting_per_key=_MAX_WAITING,
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -87,8 +100,13 @@ class RedirectApp:
         is_get = scope["method"] == "GET"
         try:
             route = await self._load_route(host, slug)
+            info_page = await self._find_info_page(host, slug) if route is MISSING else None
         except Unavailable:
             await _respond_unavailable(send)
+            return
+        if info_page:
+            metrics.INFO_PAGE[0] += 1
+            await _send_response(send, 200, _INFO_PAGE_HEADERS, info_page, with_body=is_get)
             return
         self._begin_batch()
         if route is MISSING or self.state.now >= route[EXPIRES_AT]:
@@ -151,21 +169,32 @@ class RedirectApp:
         else:
             await _send_response(send, 404, [])
 
+    async def _find_info_page(self, host: bytes, path: bytes) -> bytes | None:
+        """Return the page about the link at the path before the plus, which is not a visit. None if it is not found.
+
+        Raises Unavailable.
+        """
+        if not path.endswith(_INFO_SUFFIX):
+            return None
+        route = await self._load_route(host, path.removesuffix(_INFO_SUFFIX))
+        self._begin_batch()
+        if route is MISSING or self.state.now >= route[EXPIRES_AT]:
+            return None
+        async with self._page_queue.slot("info"):
+            return await self._finders.info_page(route[TARGET][LINK_ID])
+
     async def _find_bot_page_for(self, route: Route, visit_headers: VisitHeaders) -> bytes | None:
         """Return the page for a bot. Empty for people, and for bots that are redirected because no page is available.
 
         None if the link is gone although its route is still cached.
         """
-        if not self.state.bots[visit_headers[USER_AGENT]] or self._waiting_bots == _MAX_WAITING_BOTS:
+        if not self.state.bots[visit_headers[USER_AGENT]]:
             return b""
-        self._waiting_bots += 1
         try:
-            async with self._bot_page_slots:
-                return await self._find_bot_page(route[TARGET][LINK_ID])
+            async with self._page_queue.slot("bot"):
+                return await self._finders.bot_page(route[TARGET][LINK_ID])
         except Unavailable:
             return b""
-        finally:
-            self._waiting_bots -= 1
 
     async def _respond_with_pixels(self, send: Send, pixel_page: PixelPage, visit: bytes, *, with_body: bool) -> None:
         nonce = next(self.state.nonces)

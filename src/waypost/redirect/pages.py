@@ -13,18 +13,32 @@ STYLE = """
   p:empty { display: none }
   p.open-link { margin-top: 1rem; opacity: 1 }
 """
-_STYLE_HASH = b64encode(sha256(STYLE.encode()).digest())
-
-HEADERS = (
-    (b"content-type", b"text/html; charset=utf-8"),
-    (b"cache-control", b"private, no-store"),
-    (b"x-content-type-options", b"nosniff"),
-    (
-        b"content-security-policy",
-        b"default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-        % _STYLE_HASH,
-    ),
+INFO_STYLE = (
+    STYLE
+    + """
+  dl { max-width: 40rem; margin: 1.5rem 0 0; text-align: start }
+  dt { margin-top: .8rem; font-size: .9rem; opacity: .75 }
+  dd { margin: 0; overflow-wrap: anywhere }
+"""
 )
+
+
+def _headers(style: str) -> tuple[tuple[bytes, bytes], ...]:
+    style_hash = b64encode(sha256(style.encode()).digest())
+    return (
+        (b"content-type", b"text/html; charset=utf-8"),
+        (b"cache-control", b"private, no-store"),
+        (b"x-content-type-options", b"nosniff"),
+        (
+            b"content-security-policy",
+            b"default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+            % style_hash,
+        ),
+    )
+
+
+HEADERS = _headers(STYLE)
+INFO_HEADERS = _headers(INFO_STYLE)
 
 NOT_FOUND = f"""<!doctype html>
 <html lang="en">

@@ -1,0 +1,53 @@
+"""The page at a link's address with a plus: its title, where it leads, and since when it exists."""
+
+from html import escape
+from uuid import UUID
+
+from sqlalchemy import bindparam, select
+
+from waypost.database import Database
+from waypost.redirect import pages
+from waypost.resources import domains
+from waypost.resources.links.model import HOSTNAME, NOT_DELETED, links
+
+_FIELDS = ("slug", "destination_url", "title", "created_at")
+_FIND = select(HOSTNAME.label("hostname"), *(links.c[name] for name in _FIELDS)).where(
+    links.c.id == bindparam("link_id"), NOT_DELETED, links.c.is_enabled
+)
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>{address}</title>
+<style>{style}</style>
+<main>
+<h1 lang="" dir="auto">{title}</h1>
+<dl>
+<dt>Short link</dt><dd>{address}</dd>
+<dt>Destination</dt><dd>{destination}</dd>
+<dt>Created</dt><dd><time datetime="{day:%Y-%m-%d}">{day.day} {day:%B %Y}</time></dd>
+</dl>
+</main>
+</html>
+"""
+
+
+async def find_info_page(db: Database, shared_domain: str, link_id: bytes) -> bytes | None:
+    """Render the page of a link; None if it was deleted or disabled. Raises Unavailable.
+
+    `link_id`: 32 hex digits.
+    """
+    async with db.point_read() as tx:
+        row = (await tx.execute(_FIND, {"link_id": UUID(link_id.decode())})).one_or_none()
+    if row is None:
+        return None
+    page = _PAGE.format(
+        style=pages.INFO_STYLE,
+        title=escape(row.title),
+        address=escape(f"{row.hostname or shared_domain}/{row.slug}"),
+        destination=f'<a href="{escape(row.destination_url)}" rel="nofollow" dir="ltr">{escape(row.destination_url)}</a>',
+        day=row.created_at,
+    )
+    return page.encode()

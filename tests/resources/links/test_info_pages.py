@@ -1,0 +1,60 @@
+"""What the page at a link's address with a plus shows."""
+
+from html import escape, unescape
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import pytest
+from browser.hostile import TEXTS
+from domains import domain
+from resources.links.env import SHARED, Env
+
+from waypost.database import Database
+from waypost.kit.errors import Unavailable
+from waypost.resources.links.info_pages import find_info_page
+
+
+async def page_of(env: Env, link: dict) -> str:
+    page = await find_info_page(env.deps.db, SHARED, UUID(link["id"]).hex.encode())
+    assert page is not None
+    return page.decode()
+
+
+async def test_shows_title_destination_and_day(env: Env) -> None:
+    destination = env.site.url("/?a=1&b=2")
+    page = await page_of(env, await env.make(slug="Here", title="Spring sale", destination_url=destination))
+    assert '<h1 lang="" dir="auto">Spring sale</h1>' in page
+    assert f"<dd>{SHARED}/Here</dd>" in page
+    assert f'<a href="{escape(destination)}"' in page
+    day = env.clock()
+    assert f'<time datetime="{day:%Y-%m-%d}">{day.day} {day:%B %Y}</time>' in page
+    assert '<meta name="robots" content="noindex">' in page
+
+
+async def test_names_the_links_domain(env: Env) -> None:
+    await domain(env.deps.db, env.alice.account_id, "brand.test")
+    assert "<dd>brand.test/a</dd>" in await page_of(env, await env.make(slug="a", hostname="brand.test"))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+async def test_titles_are_text(env: Env, text: str) -> None:
+    title = text[:255]
+    page = await page_of(env, await env.make(title=title))
+    shown = page.partition('<h1 lang="" dir="auto">')[2].partition("</h1>")[0]
+    assert unescape(shown) == title
+    assert "<" not in shown
+
+
+async def test_disabled_and_deleted_links_have_no_page(env: Env) -> None:
+    deleted, disabled = await env.make(), await env.make()
+    await env.delete(deleted)
+    await env.changed(disabled, status="inactive")
+    for link_id in (UUID(deleted["id"]), UUID(disabled["id"]), uuid4()):
+        assert await find_info_page(env.deps.db, SHARED, link_id.hex.encode()) is None
+
+
+async def test_raises_unavailable_without_a_database(tmp_path: Path) -> None:
+    db = Database(f"sqlite:///{tmp_path}/none/waypost.db")
+    with pytest.raises(Unavailable):
+        await find_info_page(db, SHARED, uuid4().hex.encode())
+    await db.close()
