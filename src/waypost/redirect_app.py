@@ -56,10 +56,10 @@ class RedirectParts:
     task: "asyncio.Task[None]"
     read_gauges: Sequence[ReadGauges]
 
-    def app(self, settings: Settings, app: ASGIApp) -> RedirectApp:
+    def app(self, settings: Settings, app: ASGIApp, clock: Clock) -> RedirectApp:
         finders = Finders(
             bot_page=partial(find_bot_page, self.db, settings.shared_domain, settings.base_url),
-            info_page=partial(find_info_page, self.db, settings.shared_domain),
+            info_page=partial(find_info_page, self.db, settings.shared_domain, clock),
         )
         return RedirectApp(self.state, app, finders, lambda scope: is_https(Request(scope), settings.trusted_proxies))
 
@@ -77,7 +77,7 @@ async def open_redirect_app(
         routes = probe_routes(settings, redirects.db, clock, is_shutting_down)
         if settings.tls:
             routes.append(tls_api.challenge_route(redirects.db))
-        app = redirects.app(settings, new_probe_app(routes))
+        app = redirects.app(settings, new_probe_app(routes), clock)
         yield WebProcess(app, redirects.state, redirects.db, [redirects.task], redirects.read_gauges)
 
 

@@ -61,7 +61,7 @@ async def open_full_app(
         for router in (probes, *(router for package in endpoints for router in package.api)):
             api.include_router(router)
         dashboard = new_dashboard(auth, views, assets, [page for package in endpoints for page in package.pages])
-        app = redirects.app(settings, _app_router(settings, api, dashboard))
+        app = redirects.app(settings, _app_router(settings, api, dashboard), clock)
         read_gauges = [*redirects.read_gauges, limiters.gauges]
         yield WebProcess(app, redirects.state, db, [redirects.task, flushing], read_gauges)
 

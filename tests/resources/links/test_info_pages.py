@@ -1,5 +1,6 @@
 """What the page at a link's address with a plus shows."""
 
+from datetime import timedelta
 from html import escape, unescape
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -10,12 +11,16 @@ from domains import domain
 from resources.links.env import SHARED, Env
 
 from waypost.database import Database
+from waypost.kit.clock import now
 from waypost.kit.errors import Unavailable
+from waypost.resources import routing
 from waypost.resources.links.info_pages import find_info_page
+from waypost.resources.links.model import links
+from waypost.resources.routing import LinkRouting
 
 
 async def page_of(env: Env, link: dict) -> str:
-    page = await find_info_page(env.deps.db, SHARED, UUID(link["id"]).hex.encode())
+    page = await find_info_page(env.deps.db, SHARED, env.clock, UUID(link["id"]).hex.encode())
     assert page is not None
     return page.decode()
 
@@ -45,16 +50,36 @@ async def test_titles_are_text(env: Env, text: str) -> None:
     assert "<" not in shown
 
 
+async def test_hides_the_destination_of_a_protected_link(env: Env) -> None:
+    link = await env.make(title="Prices")
+    id_, at = UUID(link["id"]), env.clock()
+    async with env.deps.db.write() as tx:
+        await routing.save(tx, LinkRouting(id_, env.alice.account_id, at, at, password_hash="x", password_version=1))
+    page = await page_of(env, link)
+    assert "Prices" in page
+    assert "<dd>Protected by a password</dd>" in page
+    assert link["destination_url"] not in page
+
+
+async def test_hides_the_destination_before_the_start(env: Env) -> None:
+    link = await env.make()
+    async with env.deps.db.write() as tx:
+        await tx.execute(links.update().values(starts_at=env.clock() + timedelta(microseconds=1)))
+    assert "<dd>The link has not started yet</dd>" in await page_of(env, link)
+    env.clock.move(timedelta(microseconds=1))
+    assert escape(link["destination_url"]) in await page_of(env, link)
+
+
 async def test_disabled_and_deleted_links_have_no_page(env: Env) -> None:
     deleted, disabled = await env.make(), await env.make()
     await env.delete(deleted)
     await env.changed(disabled, status="inactive")
     for link_id in (UUID(deleted["id"]), UUID(disabled["id"]), uuid4()):
-        assert await find_info_page(env.deps.db, SHARED, link_id.hex.encode()) is None
+        assert await find_info_page(env.deps.db, SHARED, env.clock, link_id.hex.encode()) is None
 
 
 async def test_raises_unavailable_without_a_database(tmp_path: Path) -> None:
     db = Database(f"sqlite:///{tmp_path}/none/waypost.db")
     with pytest.raises(Unavailable):
-        await find_info_page(db, SHARED, uuid4().hex.encode())
+        await find_info_page(db, SHARED, now, uuid4().hex.encode())
     await db.close()
