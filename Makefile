@@ -29,6 +29,7 @@ run: .venv/.installed-run
 
 # FILE: the tests of a directory or file, without lint. loadfile: tests of a file share a service.
 # Not reordered: files with few tests are the slow ones, and would run last.
+# Three processes on two cores, because a third of the time tests wait for processes, timers and the disk.
 FILE ?=
 # Only in test-slow: the first waits for events to be sent in batches, and tests/browser/test_pixels.py covers it;
 # the second depends on speed.
@@ -37,7 +38,7 @@ NODES = tests/nodes tests/deployments/test_running_nodes.py
 SLOW = tests/journeys/test_pixels.py tests/browser/test_quickness.py tests/container $(NODES)
 
 test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.clickhouse-test .venv/.installed-docs .venv/.installed-deployments
-	.venv/bin/pytest -q -n 2 --dist loadfile --no-loadscope-reorder \
+	.venv/bin/pytest -q -n 3 --dist loadfile --no-loadscope-reorder \
 		$(or $(FILE),$(addprefix --ignore ,$(SLOW))) $(ARGS)
 
 test-slow: .venv/.installed-test .venv/.tools-test .venv/.clickhouse-test
