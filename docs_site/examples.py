@@ -124,6 +124,22 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "path": "2026/Spring sale",
         **_CREATED,
     },
+    "Routing": {
+        "link_id": _LINK,
+        "rules": [
+            {
+                "name": "iPhone",
+                "conditions": [{"type": "platform", "operator": "in", "values": ["iOS"]}],
+                "destination_url": "https://example.com/ios",
+            }
+        ],
+        "variants": [{"name": "B", "destination_url": "https://example.com/b", "weight": 50}],
+        "starts_at": None,
+        "click_limit": 1000,
+        "fallback_url": "https://example.com/over",
+        "has_password": False,
+        "updated_at": "2026-11-23T07:00:00.000000Z",
+    },
     "Pixel": {
         "id": "01a1fbb2-5e07-7c7a-9d1b-6b0b7a3c9e10",
         "platform": "facebook",

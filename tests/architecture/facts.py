@@ -61,6 +61,9 @@ ENDPOINTS = (
     Endpoint("GET", "/v1/links/{id}/aliases", LINKS_READ, 200),
     Endpoint("POST", "/v1/links/{id}/aliases", LINKS_WRITE, 201),
     Endpoint("DELETE", "/v1/links/{id}/aliases/{alias_id}", LINKS_WRITE, 204),
+    Endpoint("GET", "/v1/links/{id}/routing", LINKS_READ, 200),
+    Endpoint("PUT", "/v1/links/{id}/routing", LINKS_WRITE, 200),
+    Endpoint("DELETE", "/v1/links/{id}/routing", LINKS_WRITE, 204),
 )
 """Those the application has, for any key."""
 

@@ -52,7 +52,8 @@ ME, TOKENS, BROWSE, CREATE, FIND, CHANGE, DELETE, CLICKS, CLICKS_OF_LINK, STATS_
 QR, SET_LOOK, PIXELS, MAKE_PIXEL, ONE_PIXEL, CHANGE_PIXEL, DELETE_PIXEL, PIXEL_RESULTS, *WEBHOOKS = REST
 HOOKS, SUBSCRIBE, UNSUBSCRIBE, HOOK, DELIVERIES, REDELIVER, ASK_FOR_TEST, *OF_DOMAINS = WEBHOOKS
 DOMAINS, CLAIM, ONE_DOMAIN, CHANGE_DOMAIN, VERIFY, DELETE_DOMAIN, *OF_LINKS = OF_DOMAINS
-CREATE_MANY, CHANGE_MANY, DELETE_MANY, ALIASES, ADD_ALIAS, DELETE_ALIAS = OF_LINKS
+CREATE_MANY, CHANGE_MANY, DELETE_MANY, ALIASES, ADD_ALIAS, DELETE_ALIAS, *OF_ROUTING = OF_LINKS
+ROUTING, SET_ROUTING, DELETE_ROUTING = OF_ROUTING
 BULK = CREATE_MANY, CHANGE_MANY, DELETE_MANY
 COUNTED = (CLICKS, CLICKS_OF_LINK, STATS_OF_LINK, STATS)
 UTM_KEYS = [name.removeprefix("utm_params.") for name in LINK_LIMITS if name.startswith("utm_params.")]
@@ -83,7 +84,7 @@ _OPERATIONS = {
     "stats": "of_account of_link",
     "domains": "browse create find change delete verify",
     "links": "browse create find change delete create_many change_many delete_many "
-    "browse_aliases add_alias delete_alias",
+    "browse_aliases add_alias delete_alias get_routing set_routing delete_routing",
     "pixels": "browse create find change delete results",
     "qrcodes": "find set_style image",
     "webhooks": "browse create find delete browse_deliveries redeliver send_test",
@@ -164,6 +165,34 @@ async def test_documents_aliases(document: Document, key: str) -> None:
         assert list(problems(document.content, document.body(ADD_ALIAS), sent | {"path": path})) != []
         assert (await document.ask(key, ADD_ALIAS, link["id"], json=sent | {"path": path})).status_code == 422
     assert (await document.ask(key, DELETE_ALIAS, link["id"], made["id"])).status_code == 204
+
+
+async def test_documents_routing(document: Document, key: str) -> None:
+    link = await document.running.link(key)
+    assert (await document.ask(key, ROUTING, link["id"])).json()["data"]["rules"] == []
+    conditions = [
+        {"type": "country", "operator": "not_in", "values": ["DE"]},
+        {"type": "query", "name": "q", "values": [""]},
+        {"type": "time", "from": "2030-01-31T12:00:00Z", "to": None},
+        {"type": "schedule", "weekdays": [1, 7], "from": "22:00", "to": "06:00", "timezone": "Europe/Berlin"},
+    ]
+    destination = {"destination_url": document.running.website.url}
+    sent = {
+        "rules": [{"name": "A", "conditions": conditions, **destination}],
+        "variants": [{"name": "B", "weight": 100, **destination}],
+        "password": "1234",
+    }
+    assert list(problems(document.content, document.body(SET_ROUTING), sent)) == []
+    data = (await document.ask(key, SET_ROUTING, link["id"], json=sent)).json()["data"]
+    assert [condition["type"] for condition in data["rules"][0]["conditions"]] == [each["type"] for each in conditions]
+    assert (await document.ask(key, ROUTING, link["id"])).json()["data"] == data
+    for name, wrong in (("password", "abc"), ("rules", [{}]), ("variants", [{"weight": 0}]), ("click_limit", 0)):
+        assert list(problems(document.content, document.body(SET_ROUTING), {name: wrong})) != []
+        answer = await document.ask(key, SET_ROUTING, link["id"], json={name: wrong})
+        assert {field.partition(".")[0] for field in answer.json()["error"]["errors"]} == {name}
+    assert FORM not in document.operation(SET_ROUTING)["requestBody"]["content"]
+    assert plain(document.body(SET_ROUTING)["properties"]["password"])["writeOnly"] is True
+    assert (await document.ask(key, DELETE_ROUTING, link["id"])).status_code == 204
 
 
 async def test_documents_many_links(document: Document, key: str) -> None:
@@ -433,7 +462,7 @@ def test_every_operation_has_a_summary_and_a_described_group(document: Document)
 def test_examples_match_their_schemas(document: Document) -> None:
     bodies = [document.operation(endpoint).get("requestBody") for endpoint in ENDPOINTS]
     examples = [body["content"][JSON] for body in bodies if body]
-    assert len(examples) == 12
+    assert len(examples) == 13
     for each in examples:
         assert list(problems(document.content, each["schema"], each["example"])) == []
 

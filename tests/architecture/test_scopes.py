@@ -36,7 +36,7 @@ def body(running: RunningApp, endpoint: Endpoint) -> dict[str, Any]:
         return {"json": {"links": [{}], "ids": [str(uuid4())], "set": {}}}
     if make := bodies.get((endpoint.method, endpoint.path)):
         return {"json": make()}
-    return {"json": {}} if endpoint.method in {"POST", "PATCH"} else {}
+    return {"json": {}} if endpoint.method in {"POST", "PATCH", "PUT"} else {}
 
 
 async def owned(running: RunningApp, key: str, endpoint: Endpoint) -> tuple[str, str]:

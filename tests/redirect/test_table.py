@@ -11,7 +11,7 @@ from wire import HOST, Routes, route
 from waypost.kit.errors import Unavailable
 from waypost.redirect import ChangeFeed, Route, RouteTable, disabled_host, host_change, new_route, pixel_change
 from waypost.redirect import table as table_module
-from waypost.redirect.route import MISSING
+from waypost.redirect.route import MISSING, TARGET
 
 
 def test_loads_a_route_once(table: RouteTable, source: Routes) -> None:
@@ -326,3 +326,7 @@ async def test_a_silent_source_delays_one_visitor_at_a_time(
 def test_rejects_an_invalid_location(bad: str) -> None:
     with pytest.raises(ValueError):
         route(bad)
+
+
+def test_a_destination_may_have_its_scheme_in_upper_case() -> None:
+    assert new_route(HOST, "HTTPS://example.com/", UUID(int=9))[TARGET].endswith(b"HTTPS://example.com/")

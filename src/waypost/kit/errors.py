@@ -126,6 +126,12 @@ class Problems:
         if message not in messages:
             messages.append(message)
 
+    def add_all(self, path: str, problems: "Problems") -> None:
+        """Add the problems of an entry that was checked apart. `path`: where it is in the input."""
+        for name, messages in problems.errors.items():
+            for message in messages:
+                self.add(f"{path}.{name}", message)
+
     def __contains__(self, field: str) -> bool:
         """Return whether the field, or an element or member of it, has a problem."""
         return any(name == field or name.startswith(f"{field}.") for name in self.errors)

@@ -48,7 +48,7 @@ SLUG = re.compile(rb"[A-Za-z0-9_-]{1,255}")
 HOSTNAME = re.compile(rb"(?=.{4,253}$)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+")
 """Any custom domain. No slug matches, so both can share the change feed."""
 
-_LOCATION = re.compile(rb"https?://[\x21-\x7e]+")
+_LOCATION = re.compile(rb"https?://[\x21-\x7e]+", re.IGNORECASE)
 _NO_LINK = b"0" * 32
 
 

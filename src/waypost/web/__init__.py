@@ -2,7 +2,7 @@
 
 from waypost.serving.status import headers_of, status_of
 from waypost.web.api import PAGING, PREFIX, Endpoints, error_responses, new_api, parameter, query_parameters
-from waypost.web.body import ParsedBody, read_bulk, read_fields
+from waypost.web.body import ParsedBody, read_bulk, read_fields, read_json
 from waypost.web.envelope import Data, counted, data, no_content
 from waypost.web.guard import Guard, PathId
 from waypost.web.pagination import Paginated, paginated, read_pagination, read_query, require_pagination
@@ -27,6 +27,7 @@ __all__ = [
     "query_parameters",
     "read_bulk",
     "read_fields",
+    "read_json",
     "read_pagination",
     "read_query",
     "require_pagination",

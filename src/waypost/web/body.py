@@ -71,10 +71,19 @@ async def read_fields(request: Request) -> dict[str, Any]:
 
 async def read_bulk(request: Request) -> dict[str, Any]:
     """Read a JSON body with the fields of many resources."""
+    return await _read_json(request, MAX_BULK)
+
+
+async def read_json(request: Request) -> dict[str, Any]:
+    """Read a body that must be JSON."""
+    return await _read_json(request, MAX_JSON)
+
+
+async def _read_json(request: Request, limit: int) -> dict[str, Any]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in {"", "application/json"} and not kind.endswith("+json"):
         raise malformed("Send JSON (Content-Type: application/json).")
-    return _json(await read_body(request, MAX_BULK))
+    return _json(await read_body(request, limit))
 
 
 async def read_once(request: Request, limit: int) -> bytes:

@@ -11,6 +11,7 @@ from waypost.resources.links import alias_api, bulk_api, listing, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.listing import MAX_SEARCH, read_filter
 from waypost.resources.links.model import Link, LinkStatus
+from waypost.resources.links.routing import api as routing_api
 from waypost.resources.links.schemas import LinkChange, LinkJson, NewLink, to_json
 from waypost.web import (
     PAGING,
@@ -48,6 +49,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
     Writer = Annotated[Caller, Depends(guard.allow("links:write"))]  # noqa: N806  # a type
 
     router.include_router(alias_api.endpoints(deps, guard))
+    router.include_router(routing_api.endpoints(deps, guard))
     router.include_router(bulk_api.endpoints(deps, guard))  # first: its path also matches that of one link
 
     def link_json(link: Link) -> LinkJson:

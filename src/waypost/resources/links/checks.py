@@ -50,7 +50,7 @@ async def run_cheap_checks(
 ) -> ResolvedFields:
     """Check the fields and find their domain. `before`: the link that the fields change."""
     _check_values(deps, fields, problems)
-    url = await _check_destination(deps, account, fields, problems)
+    url = await check_destination(deps, account, fields.destination_url, problems)
     domain = await _find_domain(deps, account, fields, problems)
     if fields.pixel_ids:
         async with deps.db.read() as tx:
@@ -90,7 +90,7 @@ async def run_expensive_checks(
     """
     problems.raise_if_any()
     metadata, image = await asyncio.gather(
-        _fetch_metadata(deps, account, url, problems, wait), _reencode_image(deps, account, fields, problems)
+        fetch_destination(deps, account, url, problems, wait=wait), _reencode_image(deps, account, fields, problems)
     )
     problems.raise_if_any()
     return CheckedContent(metadata, image)
@@ -98,7 +98,7 @@ async def run_expensive_checks(
 
 async def fetch_metadata(deps: Deps, account: UUID, new: NewLink, problems: Problems) -> PageMetadata:
     """Fetch the metadata of the destination's page. Raises Invalid as `service.create` does."""
-    url = await _check_destination(deps, account, new, problems)
+    url = await check_destination(deps, account, new.destination_url, problems)
     return (await run_expensive_checks(deps, account, new, url, problems)).metadata
 
 
@@ -130,18 +130,20 @@ def _check_values(deps: Deps, fields: LinkFields, problems: Problems) -> None:
             problems.add("og_image_file", str(error))
 
 
-async def _check_destination(deps: Deps, account: UUID, fields: LinkFields, problems: Problems) -> Url | None:
-    """Return the canonical URL after the checks that need no request."""
-    if fields.destination_url is None:
+async def check_destination(
+    deps: Deps, account: UUID, text: str | None, problems: Problems, field: str = "destination_url"
+) -> Url | None:
+    """Return the canonical URL after the checks that need no request. None: there is none, or a problem with it."""
+    if text is None:
         return None
     try:
-        url = canonical(fields.destination_url)
+        url = canonical(text)
         if not await _is_loop(deps, account, url):
             await deps.destination_checker.check_ip(url)
             return url
-        problems.add("destination_url", rules.LOOP)
+        problems.add(field, rules.LOOP)
     except (BadUrl, NotPublic) as error:
-        problems.add("destination_url", rules.NOT_PUBLIC if isinstance(error, NotPublic) else str(error))
+        problems.add(field, rules.NOT_PUBLIC if isinstance(error, NotPublic) else str(error))
     return None
 
 
@@ -165,15 +167,22 @@ async def _find_domain(deps: Deps, account: UUID, fields: LinkFields, problems: 
     return domain_id
 
 
-async def _fetch_metadata(
-    deps: Deps, account: UUID, url: Url | None, problems: Problems, wait: TimeBudget | None
+async def fetch_destination(
+    deps: Deps,
+    account: UUID,
+    url: Url | None,
+    problems: Problems,
+    field: str = "destination_url",
+    *,
+    wait: TimeBudget | None = None,
 ) -> PageMetadata:
+    """Fetch the page: the destination must be reachable, public and safe. `wait`: as for `run_expensive_checks`."""
     if url is None:
         return PageMetadata()
     try:
         return await deps.destination_checker.fetch_metadata(url, account=account, wait=wait)
     except (NotPublic, Unreachable, Unsafe) as error:
-        problems.add("destination_url", _REFUSED[type(error)])
+        problems.add(field, _REFUSED[type(error)])
         return PageMetadata()
 
 

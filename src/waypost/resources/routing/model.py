@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal, NotRequired
 from uuid import UUID
 
 from sqlalchemy import BigInteger, Column, Table, Text
@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from waypost.database import Id, Instant, metadata
 
+ConditionType = Literal["device", "platform", "browser", "country", "language", "query", "time", "schedule"]
 Operator = Literal["in", "not_in"]
 
 link_routing = Table(  # no row: the link has no routing
@@ -29,10 +30,25 @@ link_routing = Table(  # no row: the link has no routing
 )
 
 
+ConditionJson = TypedDict(  # a call, because `from` is a keyword
+    "ConditionJson",
+    {
+        "type": ConditionType,
+        "operator": Operator,
+        "name": NotRequired[str],
+        "values": NotRequired[list[str]],
+        "weekdays": NotRequired[list[int]],
+        "from": NotRequired[str | None],
+        "to": NotRequired[str | None],
+        "timezone": NotRequired[str],
+    },
+)
+"""Has all fields of its type, with canonical values."""
+
+
 class RuleJson(TypedDict):
     name: str
-    conditions: list[dict[str, Any]]
-    """Each as in the API, with all fields of its type and canonical values."""
+    conditions: list[ConditionJson]
     destination_url: str
 
 

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from waypost.kit.clock import QUARTER, from_microseconds, microseconds
 from waypost.kit.errors import Errors, Invalid
+from waypost.kit.timezones import zone_names
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.stats.query import (
     DEFAULT_ZONE,
@@ -19,7 +20,6 @@ from waypost.resources.clicks.stats.query import (
     StatsQuery,
     midnight,
     new_stats_query,
-    zone_names,
 )
 from waypost.web.dashboard import Form
 

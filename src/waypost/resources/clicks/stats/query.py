@@ -9,12 +9,12 @@ at the end of daylight saving time is two buckets, and where clocks move by half
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from waypost.kit.errors import Invalid, Problems
+from waypost.kit.timezones import zone_names
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.filters import check_choice, check_names, check_order, read_time_range
 
@@ -29,8 +29,6 @@ DEFAULT_DAYS = 30
 
 _HOUR = timedelta(hours=1)
 _HOURS = tuple(_HOUR * count for count in range(24))
-_NOT_ZONES = {"localtime", "Factory"}
-"""The zone of the machine, and a placeholder."""
 
 NAMES = ("from", "to", "interval", "timezone")
 DEFAULT_INTERVAL: Interval = "day"
@@ -80,12 +78,6 @@ def new_stats_query(time_range: TimeRange, interval: Interval, timezone: str) ->
     check_order(*time_range, problems)
     problems.raise_if_any()
     return StatsQuery(time_range, interval, timezone, divide(time_range, interval, ZoneInfo(timezone)))
-
-
-@cache
-def zone_names() -> frozenset[str]:
-    """Cached, because it reads directories."""
-    return frozenset(available_timezones() - _NOT_ZONES)
 
 
 def default_start(end: datetime, zone: tzinfo) -> datetime:

@@ -1,0 +1,160 @@
+"""Get, replace and delete the routing of a link. Replacing and deleting lock the link."""
+
+import asyncio
+from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import NamedTuple
+from uuid import UUID
+
+from waypost import auth
+from waypost.kit.clock import microseconds
+from waypost.kit.errors import Problems
+from waypost.kit.fair_queue import TimeBudget
+from waypost.kit.urls import Url
+from waypost.resources import routing
+from waypost.resources.links import checks, rules, store
+from waypost.resources.links.deps import Deps
+from waypost.resources.links.model import Link
+from waypost.resources.routing import LinkRouting
+from waypost.resources.routing.schemas import ParsedRouting, RoutingFields, parse_routing
+
+DEADLINE = 30.0
+"""Seconds for fetching all destinations. Those that are not fetched by then count as unreachable."""
+
+
+class RoutedLink(NamedTuple):
+    link: Link
+    """Has start and click limit."""
+    routing: LinkRouting | None
+
+
+async def get(deps: Deps, caller: auth.Caller, link_id: UUID) -> RoutedLink:
+    """Raises NotFound."""
+    async with deps.db.point_read() as tx:
+        link = await store.get(tx, caller.account.id, link_id)
+        return RoutedLink(link, await routing.find(tx, link_id))
+
+
+async def save(deps: Deps, caller: auth.Caller, link_id: UUID, fields: RoutingFields, problems: Problems) -> RoutedLink:
+    """Replace the routing of a link. Raises NotFound before Invalid. `problems`: those of the input."""
+    account = caller.account.id
+    current = await get(deps, caller, link_id)
+    parsed = parse_routing(fields, problems)
+    urls = await _check_syntax(deps, account, parsed, problems)
+    fetched = await _fetch_new(deps, account, current, urls, problems)
+    hashed = await _hash(account, fields.password)
+    async with deps.db.write() as tx:
+        link = await store.lock(tx, account, link_id)
+        before, now = await routing.find(tx, link_id), deps.clock()
+        after = LinkRouting(
+            link_id=link_id,
+            account_id=account,
+            updated_at=now,
+            checked_at=now,
+            rules=[
+                {**rule, "destination_url": urls[f"rules.{i}.destination_url"].text}
+                for i, rule in enumerate(parsed.rules)
+            ],
+            variants=[
+                {**variant, "destination_url": urls[f"variants.{i}.destination_url"].text}
+                for i, variant in enumerate(parsed.variants)
+            ],
+            fallback_url=urls["fallback_url"].text if fields.fallback_url else None,
+        )
+        after = _with_password(after, before, hashed, is_kept=fields.keeps_password)
+        if before:  # the worker may have found them since the checks
+            unsafe = after.destinations.intersection(before.unsafe_urls) - fetched
+            after = replace(after, unsafe_urls=sorted(unsafe))
+        changed = replace(link, starts_at=fields.starts_at, click_limit=fields.click_limit)
+        stored = None if _is_plain(changed, after) else after
+        if stored:
+            await routing.save(tx, stored)
+        else:
+            await routing.delete_of_links(tx, [link_id])
+        await store.save(tx, link, changed)
+        await store.record_route_changes(tx, [link.slug], now)
+    deps.invalidate_routes([link.slug])
+    return RoutedLink(changed, stored)
+
+
+async def delete(deps: Deps, caller: auth.Caller, link_id: UUID) -> None:
+    """Raises NotFound."""
+    async with deps.db.write() as tx:
+        link = await store.lock(tx, caller.account.id, link_id)
+        await routing.delete_of_links(tx, [link_id])
+        await store.save(tx, link, replace(link, starts_at=None, click_limit=None))
+        await store.record_route_changes(tx, [link.slug], deps.clock())
+    deps.invalidate_routes([link.slug])
+
+
+async def _check_syntax(deps: Deps, account: UUID, parsed: ParsedRouting, problems: Problems) -> Mapping[str, Url]:
+    """Return the canonical URLs by field, after the checks that need no request. Raises Invalid."""
+    urls = {}
+    for field, text in parsed.urls:
+        if url := await checks.check_destination(deps, account, text, problems, field):
+            urls[field] = url
+    problems.raise_if_any()
+    return urls
+
+
+async def _fetch_new(
+    deps: Deps, account: UUID, current: RoutedLink, urls: Mapping[str, Url], problems: Problems
+) -> AbstractSet[str]:
+    """Fetch the destinations that the link did not have before, and return them. Raises Invalid."""
+    known = {current.link.destination_url}
+    if current.routing:
+        known |= current.routing.destinations.difference(current.routing.unsafe_urls)
+    new = {url.text: url for url in urls.values() if url.text not in known}
+    found = await _fetch_all(deps, account, new.values())
+    for field, url in urls.items():
+        for message in found.errors.get(url.text, ()):
+            problems.add(field, message)
+    problems.raise_if_any()
+    return new.keys()
+
+
+async def _fetch_all(deps: Deps, account: UUID, urls: Collection[Url]) -> Problems:
+    """Fetch destinations, a few at a time, and return the problems by URL. Raises Unavailable."""
+    found = Problems()
+    tasks = {
+        asyncio.create_task(
+            checks.fetch_destination(deps, account, url, found, url.text, wait=TimeBudget(DEADLINE))
+        ): url
+        for url in urls
+    }
+    if not tasks:
+        return found
+    try:
+        done, unfinished = await asyncio.wait(tasks, timeout=DEADLINE, return_when=asyncio.FIRST_EXCEPTION)
+        for task in done:
+            task.result()
+        for task in unfinished:
+            found.add(tasks[task].text, rules.UNREACHABLE)
+        return found
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _hash(account: UUID, password: str | None) -> str | None:
+    """Raises Unavailable if too many passwords are waiting."""
+    if password is None:
+        return None
+    return await auth.hash_password(password, auth.SignInClient(account.bytes, is_known=True))
+
+
+def _with_password(after: LinkRouting, before: LinkRouting | None, hashed: str | None, *, is_kept: bool) -> LinkRouting:
+    """Set the password. Its version is the time: after a removed password, none gets an earlier one's version again."""
+    if is_kept and before:
+        return replace(after, password_hash=before.password_hash, password_version=before.password_version)
+    if hashed is None:
+        return after
+    next_version = (before.password_version or 0) + 1 if before else 0
+    version = max(microseconds(after.updated_at), next_version)
+    return replace(after, password_hash=hashed, password_version=version)
+
+
+def _is_plain(link: Link, stored: LinkRouting) -> bool:
+    return not (link.starts_at or link.click_limit or stored.password_hash or stored.destinations)
