@@ -133,7 +133,7 @@ class AliasTable(RouteTable):
         return route
 
     def _keep(self, address: bytes, route: Route, changes: int) -> None:
-        shard = self._make_room(address)
+        shard = self._young_shard(address)
         self._young_dependent[shard][address] = route, changes
 
     def _find_old_or_source(self, shard: int, slug: bytes) -> Route | None:

@@ -64,7 +64,7 @@ def new_route(
     Raises ValueError for a destination that must not be sent as a `Location`. The bytes checked here are the bytes
     sent: a route never changes.
     """
-    location = _location(destination)
+    location = new_location(destination)
     fired = [(id_, platform, platform_id) for id_, platform, platform_id in pixels if platform_id is not None]
     pixel_page = pixel_pages.prepare(destination, fired) if fired else None
     return host, link.hex.encode() + location, expires_at, pixel_page, tuple(id_.hex.encode() for id_, _, _ in pixels)
@@ -80,11 +80,12 @@ def new_host(host: bytes, root_url: str | None, not_found_url: str | None, *, ha
 
     Raises ValueError like `new_route`.
     """
-    root, not_found = (_location(url) if url else b"" for url in (root_url, not_found_url))
+    root, not_found = (new_location(url) if url else b"" for url in (root_url, not_found_url))
     return host, _NO_LINK + root + b" " + not_found, NEVER, None, (b"1",) if has_aliases else ()
 
 
-def _location(url: str) -> bytes:
+def new_location(url: str) -> bytes:
+    """Return the URL as it is sent. Raises ValueError for one that must not be sent as a `Location`."""
     location = url.encode("ascii")
     if not _LOCATION.fullmatch(location):
         raise ValueError(f"not a valid Location: {url!r}")

@@ -278,14 +278,14 @@ class RouteTable:
 
     def _cache(self, slug: bytes, route: Route) -> None:
         """Cache a current route."""
-        shard = self._make_room(slug)
+        shard = self._young_shard(slug)
         if route[PIXELS] or route[HOST] not in {self._shared_host, MISSING[HOST]}:
             self._young_dependent[shard][slug] = route, self._changes
             self._young[shard].pop(slug, None)  # it would be found first
         else:
             self._young[shard][slug] = route
 
-    def _make_room(self, slug: bytes) -> int:
+    def _young_shard(self, slug: bytes) -> int:
         """Return the shard of the slug. If it is full, start a generation there."""
         shard = hash(slug) & 255
         if sum(table.count_young(shard) for table in self._sharing) >= self._half_shard:

@@ -38,7 +38,7 @@ VisitHeaders = tuple[bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes]
 
 All but the first are fields of `spool.Visit`. A plain tuple: a named tuple takes many times as long to create.
 """
-USER_AGENT, PURPOSE, PRIVACY = 3, 6, 7
+FORWARDED_FOR, FORWARDED, USER_AGENT, LANGUAGE, PURPOSE, PRIVACY = 1, 2, 3, 5, 6, 7
 """Positions in VisitHeaders."""
 
 

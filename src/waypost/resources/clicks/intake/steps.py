@@ -11,11 +11,12 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from waypost.kit.clock import DAY, QUARTER
-from waypost.kit.proxies import ForwardingHeaders, storable_address, visitor_address
+from waypost.kit.proxies import storable_address
 from waypost.redirect.pixel_pages import PLATFORM_LETTERS
 from waypost.redirect.spool import Visit
 from waypost.resources.clicks.intake.bots import detect_bot
 from waypost.resources.clicks.model import HUMAN, PREFETCH, Click
+from waypost.visitors.addresses import read_address
 from waypost.visitors.agents import parse_user_agent
 
 _MAX_TIME = 4_102_444_800_000_000  # the year 2100: a later time is a wrong clock
@@ -46,14 +47,7 @@ class IntakeSettings:
 
 def set_address(click: Click, visit: Visit, settings: IntakeSettings) -> None:
     """Set the full address: `mask_address` follows, because the country depends on it."""
-    peer = _text(visit.peer)
-    if settings.trusted_proxies:
-        headers = ForwardingHeaders(_text(visit.forwarded_for), forwarded=_text(visit.forwarded))
-        click.ip = visitor_address(peer, headers, settings.trusted_proxies)
-    elif b":" in visit.peer:
-        click.ip = visitor_address(peer, ForwardingHeaders(), ())
-    else:  # IPv4 from the kernel is canonical already
-        click.ip = peer
+    click.ip = read_address(visit.peer, visit.forwarded_for, visit.forwarded, settings.trusted_proxies)
 
 
 def set_country(click: Click, _visit: Visit, settings: IntakeSettings) -> None:

@@ -1,0 +1,117 @@
+"""The visitor of a request. Reads only what a condition asks for, and loads only the data that routes need."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
+
+import structlog
+
+from waypost.kit.errors import SettingsError
+from waypost.kit.proxies import Network
+from waypost.redirect.routing.rules import NEEDS, Condition, Routing
+from waypost.redirect.visit_headers import FORWARDED, FORWARDED_FOR, LANGUAGE, USER_AGENT, VisitHeaders
+from waypost.visitors.addresses import read_address
+from waypost.visitors.agents import Agent, parse_user_agent
+from waypost.visitors.languages import preferred_language
+from waypost.visitors.queries import parse_query
+
+log = structlog.get_logger(__name__)
+
+_AGENTS, _COUNTRIES = 1, 2
+_NEEDS = {"device": _AGENTS, "platform": _AGENTS, "browser": _AGENTS, "country": _COUNTRIES}
+_MAX_USER_AGENT = 1_024  # bytes that distinguish visitors
+
+CountryOfAddress = Callable[[str], str]
+"""Returns "" for an unknown country."""
+
+
+def needs_of(conditions: Iterable[Condition]) -> int:
+    """Return which data the conditions need, for the third part of a Routing."""
+    needs = 0
+    for type_, _, _ in conditions:
+        needs |= _NEEDS.get(type_, 0)
+    return needs
+
+
+class VisitorReader:
+    """One for each process."""
+
+    def __init__(
+        self, open_countries: Callable[[], CountryOfAddress], trusted_proxies: Sequence[Network], variant_key: bytes
+    ) -> None:
+        """`open_countries`: called when a route first needs countries; may raise SettingsError.
+
+        `variant_key`: up to 64 secret bytes, the same on all nodes. Without it, nobody can compute a visitor's variant.
+        """
+        self.country_of_address: CountryOfAddress = lambda _: ""
+        self.trusted_proxies = trusted_proxies
+        self.variant_key = variant_key
+        self._open_countries = open_countries
+        self._loaded = 0
+        self._loading = asyncio.Lock()
+
+    def has_loaded(self, routing: Routing) -> bool:
+        """Return whether a visitor of this routing can be read now, without `load`."""
+        return not routing[NEEDS] & ~self._loaded
+
+    async def load(self, routing: Routing) -> None:
+        """Load what the routing needs, in a thread: it takes up to half a second, once for each process."""
+        async with self._loading:
+            missing = routing[NEEDS] & ~self._loaded
+            if missing:
+                await asyncio.to_thread(self._load, missing)
+                self._loaded |= missing
+
+    def _load(self, missing: int) -> None:
+        if missing & _AGENTS:
+            parse_user_agent(b"")
+        if missing & _COUNTRIES:
+            try:
+                self.country_of_address = self._open_countries()
+            except SettingsError as error:  # the file was removed since the start
+                log.error("countries of visitors are unknown", error=str(error))
+            self.country_of_address("192.0.2.1")  # the first call loads the data
+
+    def read(self, link: bytes, peer: bytes, query: bytes, headers: VisitHeaders) -> "RequestVisitor":
+        """`link`: the id in hex."""
+        return RequestVisitor(self, link, peer, query, headers)
+
+
+class RequestVisitor:
+    __slots__ = ("_headers", "_link", "_parameters", "_peer", "_query", "_reader")
+
+    def __init__(self, reader: VisitorReader, link: bytes, peer: bytes, query: bytes, headers: VisitHeaders) -> None:
+        self._reader = reader
+        self._link = link
+        self._peer = peer
+        self._query = query
+        self._headers = headers
+        self._parameters: Mapping[bytes, set[bytes]] | None = None
+
+    @property
+    def agent(self) -> Agent:
+        return parse_user_agent(self._headers[USER_AGENT])
+
+    @property
+    def country(self) -> str:
+        return self._reader.country_of_address(self._address())
+
+    @property
+    def language(self) -> str:
+        return preferred_language(self._headers[LANGUAGE])
+
+    @property
+    def query(self) -> Mapping[bytes, set[bytes]]:
+        if self._parameters is None:
+            self._parameters = parse_query(self._query)
+        return self._parameters
+
+    def draw(self, day: int) -> int:
+        visitor = self._address().encode(), self._headers[USER_AGENT][:_MAX_USER_AGENT]
+        identity = b"%b%d\0%b\0%b" % (self._link, day, *visitor)
+        digest = blake2b(identity, digest_size=8, key=self._reader.variant_key).digest()
+        return int.from_bytes(digest) * 100 >> 64
+
+    def _address(self) -> str:
+        headers = self._headers
+        return read_address(self._peer, headers[FORWARDED_FOR], headers[FORWARDED], self._reader.trusted_proxies)
