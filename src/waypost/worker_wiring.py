@@ -48,7 +48,7 @@ def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: Asyn
     jobs = JobRunner(all_handlers, clock=now)
     return [
         WorkerParts([jobs], [*rate_limit_steps(db), (60, partial(delete_expired, db, now))]),
-        links_work.worker_parts(settings, db, now),
+        links_work.worker_parts(settings, db, client, feed.publish, now),
         webhooks_work.worker_parts(settings, db, poster, key_ring),
         pixels_work.worker_parts(settings, db, poster, key_ring),
         domains_work.worker_parts(settings, deps, client, key_ring),

@@ -2,12 +2,14 @@
 
 import asyncio
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import httpx
 import pytest
-from resources.links.env import SHARED, UNSAFE, Env, faults
+from resources.links.env import HOST, SHARED, UNSAFE, Env, faults
+from resources.links.test_bulk_pages import ALL, run_job, start, undo
 
 from waypost.auth import passwords
 from waypost.auth.model import SignInClient
@@ -16,7 +18,10 @@ from waypost.resources import routing
 from waypost.resources.links import rules
 from waypost.resources.links.model import link_clicks
 from waypost.resources.links.routing import service
+from waypost.resources.links.work import RoutingRecheck
 from waypost.resources.routing import LinkRouting
+from waypost.settings import Settings
+from waypost.wiring import outbound_client
 
 IOS = {"type": "platform", "operator": "in", "values": ["iOS"]}
 NOTHING = {
@@ -205,3 +210,42 @@ async def test_start_and_click_limit_decide_the_status(env: Env, link: dict[str,
     assert await active() == set()
     await saved(env, link, click_limit=3)
     assert await active() == {"main"}
+
+
+async def test_skips_only_what_leads_to_an_unsafe_destination(env: Env, link: dict[str, Any], tmp_path: Path) -> None:
+    blocked = [env.site.url("/b"), env.site.url("/over")]
+    rules_ = [rule(env, "/a"), rule(env, "/b", "B")]
+    sent = await saved(env, link, rules=rules_, fallback_url=blocked[1])
+    other = await env.make(slug="other")
+    await saved(env, other, click_limit=1)
+    settings = Settings(data_dir=tmp_path, blocklist=tmp_path / "blocklist", outbound_allow=[HOST])
+    changed: list[str] = []
+    worker = RoutingRecheck(settings, env.deps.db, outbound_client(settings), changed.extend, env.clock)
+
+    async def after(hours: int, *lines: str) -> Any:
+        """The unsafe destinations some time after the blocklist had these lines."""
+        (tmp_path / "blocklist").write_text("\n".join([env.site.url(UNSAFE), *lines]))
+        env.clock.move(timedelta(hours=hours))
+        assert not await worker.step()
+        now = await stored(env, link)
+        return now and now.unsafe_urls
+
+    assert await after(5, *blocked) == [], "not due yet"
+    assert await after(2, *blocked) == blocked
+    assert changed == ["main"]
+    assert await found(env, link) == sent, "its fields stay, and updated_at"
+    assert faults(await put(env, link, sent)) == {
+        "rules.1.destination_url": [rules.UNSAFE],
+        "fallback_url": [rules.UNSAFE],
+    }
+    assert await after(7) == blocked, "they stay so until somebody decides"
+    assert changed == ["main"]
+    await saved(env, link, rules=rules_)
+    assert await after(0) == []
+
+
+async def test_an_undone_deletion_restores_the_routing(env: Env, link: dict[str, Any]) -> None:
+    sent = await saved(env, link, rules=[rule(env, "/a")], click_limit=5)
+    deletion = await run_job(env, await start(env, "delete", ALL))
+    await run_job(env, await undo(env, deletion))
+    assert await found(env, link) == sent

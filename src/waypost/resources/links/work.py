@@ -1,21 +1,27 @@
-"""What the worker runs of links: steps of the image store."""
+"""What the worker runs of links: steps of the image store, and checks of routed destinations."""
 
+from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.redirect import InvalidateRoutes
+from waypost.resources import routing
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.image_files import ImageFiles
 from waypost.resources.links.media import ImageStore
 from waypost.settings import Settings
 from waypost.worker.jobs import Job
-from waypost.worker.run import WorkerParts
+from waypost.worker.run import Periodic, WorkerParts
 
 if TYPE_CHECKING:
-    from waypost.outbound import Outbound
+    from waypost.outbound import DestinationChecker, Outbound
     from waypost.resources.links.image_rows import ImageRows
+
+_RECHECK_AFTER = timedelta(hours=6)
+_RECHECKED_AT_ONCE = 100
+"""Links in one step. A link has at most 31 destinations."""
 
 CHANGE_JOB, PURGE_JOB = "links.change_many", "links.purge_deleted"
 
@@ -55,8 +61,38 @@ class BulkJobs:
         return new_deps(*self._new_deps)
 
 
-def worker_parts(settings: Settings, db: Database, clock: Clock) -> WorkerParts:
-    if db.dialect == "sqlite":
-        return WorkerParts()
-    rows = _image_rows(settings, db, clock)
-    return WorkerParts(periodic=[(60, rows.clean_cache), (3600, rows.move_files), (3600, rows.delete_unused)])
+class RoutingRecheck:
+    """Checks routed destinations again. It loads what it needs when the first is due."""
+
+    def __init__(
+        self, settings: Settings, db: Database, client: "Outbound", invalidate_routes: InvalidateRoutes, clock: Clock
+    ) -> None:
+        self._settings, self._client = settings, client
+        self._db, self._invalidate_routes, self._clock = db, invalidate_routes, clock
+
+    async def step(self) -> bool:
+        async with self._db.read() as tx:
+            due = await routing.find_unchecked(tx, self._clock() - _RECHECK_AFTER, _RECHECKED_AT_ONCE)
+        if due:
+            from waypost.resources.links.routing.recheck import recheck  # noqa: PLC0415
+
+            await recheck(self._db, self._checker, due, self._invalidate_routes, self._clock)
+        return len(due) == _RECHECKED_AT_ONCE
+
+    @cached_property
+    def _checker(self) -> "DestinationChecker":
+        from waypost.resources.links.assembly import new_checker  # noqa: PLC0415
+
+        return new_checker(self._settings, self._client)
+
+
+def worker_parts(
+    settings: Settings, db: Database, client: "Outbound", invalidate_routes: InvalidateRoutes, clock: Clock
+) -> WorkerParts:
+    periodic: list[Periodic] = []
+    if settings.blocklist or settings.safe_browsing_key:
+        periodic.append((60, RoutingRecheck(settings, db, client, invalidate_routes, clock).step))
+    if db.dialect == "postgresql":
+        rows = _image_rows(settings, db, clock)
+        periodic += [(60, rows.clean_cache), (3600, rows.move_files), (3600, rows.delete_unused)]
+    return WorkerParts(periodic=periodic)

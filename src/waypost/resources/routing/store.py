@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -41,6 +42,12 @@ async def find_of_links(tx: Tx, link_ids: Sequence[UUID]) -> Mapping[UUID, LinkR
         rows = await tx.execute(select(*_COLUMNS).where(link_routing.c.link_id.in_(batch)))
         found |= {row.link_id: _from_row(row) for row in rows}
     return found
+
+
+async def find_unchecked(tx: Tx, since: datetime, limit: int) -> list[LinkRouting]:
+    """Return those whose destinations were last looked up before `since`, the oldest first."""
+    query = select(*_COLUMNS).where(link_routing.c.checked_at < since).order_by(link_routing.c.checked_at).limit(limit)
+    return [_from_row(row) for row in await tx.execute(query)]
 
 
 async def save(tx: Tx, routing: LinkRouting) -> None:
