@@ -21,8 +21,8 @@ from sqlalchemy import select
 from waypost.auth import find_account
 from waypost.kit.errors import Invalid, NotFound
 from waypost.kit.ids import new_id
-from waypost.resources.links import bulk_changes
-from waypost.resources.links.bulk_changes import Kind, Selection
+from waypost.resources.links import bulk_change_steps, bulk_change_store, bulk_changes
+from waypost.resources.links.bulk_change_store import UNDO_TIME, BulkChange, Kind, Selection
 from waypost.resources.links.listing import LinkFilter
 from waypost.resources.links.model import deleted_links
 from waypost.resources.links.work import CHANGE_JOB, PURGE_JOB
@@ -32,17 +32,17 @@ from waypost.worker.jobs import jobs as jobs_table
 ALL = Selection(None, LinkFilter())
 
 
-async def start(env: Env, kind: Kind, selection: Selection, **values: Any) -> bulk_changes.BulkChange:
+async def start(env: Env, kind: Kind, selection: Selection, **values: Any) -> BulkChange:
     return await bulk_changes.start(env.deps, env.alice.account_id, new_id(), kind, selection, values)
 
 
-async def run_job(env: Env, change: bulk_changes.BulkChange, attempt: int = 1) -> bulk_changes.BulkChange:
+async def run_job(env: Env, change: BulkChange, attempt: int = 1) -> BulkChange:
     job = Job(new_id(), CHANGE_JOB, {"id": str(change.id)}, env.alice.account_id, attempt, 8, "w")
     await bulk_changes.run(env.deps, job)
     return await bulk_changes.get(env.deps, env.alice.account_id, change.id)
 
 
-async def undo(env: Env, change: bulk_changes.BulkChange) -> bulk_changes.BulkChange:
+async def undo(env: Env, change: BulkChange) -> BulkChange:
     return await bulk_changes.undo(env.deps, env.alice.account_id, new_id(), change.id)
 
 
@@ -51,7 +51,7 @@ async def total(env: Env, query: str = "") -> int:
 
 
 async def test_a_filter_is_changed_by_a_job_in_steps(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk_changes, "STEP", 2)
+    monkeypatch.setattr(bulk_change_steps, "STEP", 2)
     monkeypatch.setattr(bulk_changes, "MAX_NOW", 0)
     for number in range(5):
         env.clock.move(timedelta(seconds=number % 2))  # some at the same time
@@ -90,7 +90,7 @@ async def test_refused_links_are_listed(env: Env) -> None:
 
 
 async def test_a_deletion_can_be_undone(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk_changes, "STEP", 2)
+    monkeypatch.setattr(bulk_change_steps, "STEP", 2)
     pixel = await env.pixel()
     made = [await env.make(tags=["a", f"{n}"], slug=f"s{n}", pixel_ids=[pixel]) for n in range(3)]
     env.changed_slugs.clear()
@@ -134,8 +134,8 @@ async def test_after_a_day_deleted_links_are_gone(env: Env) -> None:
     async with env.deps.db.read() as tx:
         rows = (await tx.execute(select(jobs_table.c.name, jobs_table.c.run_at, jobs_table.c.payload))).all()
     [purge] = [row for row in rows if row.name == PURGE_JOB]
-    assert purge.run_at > env.clock() + bulk_changes.UNDO_TIME
-    env.clock.move(bulk_changes.UNDO_TIME)
+    assert purge.run_at > env.clock() + UNDO_TIME
+    env.clock.move(UNDO_TIME)
     with pytest.raises(NotFound):
         await undo(env, deletion)
     job = Job(new_id(), PURGE_JOB, purge.payload, env.alice.account_id, 1, 8, "w")
@@ -183,7 +183,7 @@ async def test_an_interrupted_replacement_replaces_once(env: Env, monkeypatch: p
     links_ = [await env.make(destination_url=env.site.url(f"/page?n={n}")) for n in range(6)]
     change = await start(env, "replace", ALL, find="/page", replacement="/page/page")
     env.site.pages["/page/page"] = (200, "")
-    save = bulk_changes._save
+    save = bulk_change_store.save
     calls = 0
 
     async def failing(*args: Any, **rest: Any) -> None:
@@ -193,7 +193,7 @@ async def test_an_interrupted_replacement_replaces_once(env: Env, monkeypatch: p
             raise ConnectionError
         await save(*args, **rest)
 
-    monkeypatch.setattr(bulk_changes, "_save", failing)
+    monkeypatch.setattr(bulk_change_store, "save", failing)
     with pytest.raises(ConnectionError):
         await run_job(env, change)
     change = await run_job(env, change, attempt=2)

@@ -21,7 +21,8 @@ from waypost.kit.ids import new_id, parse_id
 from waypost.kit.urls import BadUrl
 from waypost.resources import domains
 from waypost.resources.links import bulk, bulk_changes, forms, listing
-from waypost.resources.links.bulk_changes import Kind, Selection
+from waypost.resources.links.bulk_change_steps import replaced
+from waypost.resources.links.bulk_change_store import UNDO_TIME, Kind, Selection
 from waypost.resources.links.bulk_schemas import MAX_ROWS
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.listing import FILTERS, FormChoices
@@ -90,7 +91,7 @@ class BulkPages(Pages[Deps]):
         session, id_ = await self._auth.require_session(request), self._path_id(request)
         change = await bulk_changes.get(self._deps, session.account.id, id_)
         context: dict[str, Any] = {"change": change, "can_undo": change.can_be_undone(self._deps.clock())}
-        context |= {"until": change.created_at + bulk_changes.UNDO_TIME, "undo_id": new_id()}
+        context |= {"until": change.created_at + UNDO_TIME, "undo_id": new_id()}
         if is_fragment_request(request, "change"):
             return self._views.render_fragment(request, "links/bulk_change.html", "change", **context)
         return self._views.render_page(request, "links/bulk_change.html", **context)
@@ -183,7 +184,7 @@ class BulkPages(Pages[Deps]):
         short_url = f"{link.hostname or self._deps.shared_domain}/{link.slug}"
         if asked.kind == "replace":
             try:
-                new = bulk_changes.replaced(link, **asked.values, base_url=self._deps.base_url)
+                new = replaced(link, **asked.values, base_url=self._deps.base_url)
             except BadUrl as error:
                 return PreviewRow(link, short_url, [], str(error))
             changes = [(link.destination_url, new)] if new != link.destination_url else []

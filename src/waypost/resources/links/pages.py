@@ -17,6 +17,7 @@ from waypost.kit.ids import new_id, parse_id
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources import domains
 from waypost.resources.links import alias_pages, bulk_changes, form_pages, listing, service
+from waypost.resources.links.bulk_change_store import Selection
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange
@@ -120,7 +121,7 @@ class LinkPages(Pages[Deps]):
 
     async def delete(self, request: Request) -> Response:
         session, id_ = await self._auth.require_session(request), self._path_id(request)
-        one = bulk_changes.Selection([id_], listing.LinkFilter())
+        one = Selection([id_], listing.LinkFilter())
         change = await bulk_changes.start(self._deps, session.account.id, new_id(), "delete", one, {})
         if not change.changed:
             raise NotFound
