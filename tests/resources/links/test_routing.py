@@ -15,7 +15,7 @@ from waypost.auth import passwords
 from waypost.auth.model import SignInClient
 from waypost.kit.clock import timestamp
 from waypost.resources import routing
-from waypost.resources.links import rules
+from waypost.resources.links import account_data, rules
 from waypost.resources.links.model import link_clicks
 from waypost.resources.links.routing import service
 from waypost.resources.links.work import RoutingRecheck
@@ -249,3 +249,15 @@ async def test_an_undone_deletion_restores_the_routing(env: Env, link: dict[str,
     deletion = await run_job(env, await start(env, "delete", ALL))
     await run_job(env, await undo(env, deletion))
     assert await found(env, link) == sent
+
+
+async def test_exports_the_routing_of_an_account(env: Env, link: dict[str, Any]) -> None:
+    await env.make(slug="plain")
+    limited, hers = await env.make(slug="limited"), await env.make(env.bob)
+    expected = [
+        await saved(env, link, rules=[rule(env, "/a")], password="secret"),
+        await saved(env, limited, click_limit=1),
+    ]
+    assert (await put(env, hers, {"click_limit": 1}, env.bob)).status_code == 200
+    batches = [batch async for batch in account_data.export_routing(env.deps.db, env.alice.account_id)]
+    assert batches == [expected]

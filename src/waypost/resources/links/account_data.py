@@ -28,6 +28,8 @@ from waypost.resources.links.model import (
     slugs,
 )
 from waypost.resources.links.schemas import LinkJson, to_json
+from waypost.resources.routing.schemas import RoutingJson
+from waypost.resources.routing.schemas import to_json as routing_to_json
 
 _EXPORT_BATCH = 1_000
 
@@ -86,6 +88,21 @@ async def export_aliases(db: Database, account_id: UUID) -> AsyncIterator[list[A
         async with db.read_long() as tx:
             found = await aliases.find_of_links(tx, [row.id for row in rows])
         yield [alias_to_json(alias) for of_link in found.values() for alias in of_link]
+
+
+async def export_routing(db: Database, account_id: UUID) -> AsyncIterator[list[RoutingJson]]:
+    """Yield the routing of the links that have some, as the API shows it."""
+    query = select(links.c.id, links.c.starts_at, links.c.click_limit).where(
+        links.c.account_id == account_id, NOT_DELETED
+    )
+    async for rows in _by_id(db, query):
+        async with db.read_long() as tx:
+            found = await routing.find_of_links(tx, [row.id for row in rows])
+        yield [
+            routing_to_json(row.id, found[row.id], starts_at=row.starts_at, click_limit=row.click_limit)
+            for row in rows
+            if row.id in found
+        ]
 
 
 class DeletedLinkJson(TypedDict):

@@ -14,7 +14,7 @@ from waypost.database import Id, Instant, metadata
 ConditionType = Literal["device", "platform", "browser", "country", "language", "query", "time", "schedule"]
 Operator = Literal["in", "not_in"]
 
-link_routing = Table(  # no row: the link has no routing
+link_routing = Table(  # no row: the link has no routing, and neither start nor click limit
     "link_routing",
     metadata,
     Column("link_id", Id, primary_key=True),

@@ -59,7 +59,10 @@ async def save(tx: Tx, routing: LinkRouting) -> None:
 
 
 async def add_many(tx: Tx, routings: Iterable[LinkRouting]) -> None:
-    """Insert or replace the routing of many links, for imports. The destinations have been checked."""
+    """Insert or replace the routing of many links, for imports. The destinations have been checked.
+
+    A link that has only a start or click limit has a row, too.
+    """
     rows = [
         tuple(_bulk_value(name, getattr(routing, name)) for name in link_routing.c.keys())  # noqa: SIM118  # not a dictionary
         for routing in routings
