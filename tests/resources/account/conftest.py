@@ -3,10 +3,20 @@ from pathlib import Path
 
 import httpx
 import pytest
+from argon2 import PasswordHasher
 from people import Person, new_client, new_person
 
+from waypost.auth import passwords
 from waypost.database import Database
 from waypost.resources.account.api import endpoints
+
+
+@pytest.fixture(autouse=True)
+def _cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundredth of the time. What a hash costs is tested in tests/auth."""
+    hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    monkeypatch.setattr(passwords, "_hasher", hasher)
+    monkeypatch.setattr(passwords, "DUMMY_HASH", hasher.hash("of nobody"))
 
 
 @pytest.fixture
