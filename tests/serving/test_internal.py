@@ -124,9 +124,10 @@ async def test_allows_only_get() -> None:
 class Deliveries:
     """To a port where nobody listens, put into the service's queue."""
 
-    def __init__(self, service: Service, url: str) -> None:
-        self._keys = KeyRing.from_setting((service.directory / "data" / "secret.key").read_text())
-        self._url = url
+    def __init__(self, service: Service) -> None:
+        data = service.directory / "data"
+        self._keys = KeyRing.from_setting((data / "secret.key").read_text())
+        self._url = f"sqlite:///{data / 'waypost.db'}"
 
     def add(self, count: int) -> None:
         asyncio.run(self._add(count))
@@ -138,10 +139,10 @@ class Deliveries:
         await db.close()
 
 
-def test_counters_of_the_worker_survive_it(database_url: str, tmp_path: Path) -> None:
+def test_counters_of_the_worker_survive_it(tmp_path: Path) -> None:
     settings = {"WAYPOST_WEBHOOK_BACKOFF": "3600,3600,3600,3600", "WAYPOST_TRUSTED_PROXIES": "127.0.0.1/32"}
     seen = [0.0]
-    with Service(tmp_path, WAYPOST_DATABASE_URL=database_url, **settings) as service:
+    with Service(tmp_path, **settings) as service:
 
         def scrape() -> dict[str, float]:
             found = read(service.client.get("/metrics").raise_for_status().text)
@@ -152,7 +153,7 @@ def test_counters_of_the_worker_survive_it(database_url: str, tmp_path: Path) ->
             return scrape()["waypost_webhook_results_total retried"] == count
 
         assert scrape()["waypost_webhook_pending"] == 0
-        deliveries = Deliveries(service, database_url)
+        deliveries = Deliveries(service)
         deliveries.add(3)
         eventually(lambda: retried(3))
         service.kill("worker")
