@@ -50,6 +50,7 @@ of all links of the account in one of the orders.
 
 _ACCOUNT = bindparam("account_id", type_=Id)
 _COUNTERS = link_clicks.alias("counters")
+_LIMITED = links.alias("limited")
 _NEWEST = links.c.created_at.desc(), links.c.id.desc()
 _ORDER_BY: dict[Order, tuple[ColumnElement[Any] | TextClause, ...]] = {
     "newest": _NEWEST,
@@ -181,6 +182,8 @@ class ListStatistics(NamedTuple):
     candidates: Sequence[int] | None = None
     """Numbers of all links that may match the searched text. None if there are too many, or they were not queried."""
     is_tag_rare: bool = False
+    has_limited: bool = False
+    """Whether the status depends on a start or click limit of a link."""
 
 
 class ListPlan(NamedTuple):
@@ -255,12 +258,12 @@ class _ListQuery:
             yield domains.is_on_shared_domain(links.c.domain_id)
         if filter_.hostname is not None:
             yield links.c.domain_id == domains.id_subquery(self.account_id, filter_.hostname)
-        limited = _early_or_used_up(self.account_id, self.now)
+        limited = [links.c.id.in_(_early_or_used_up(self.account_id, self.now))] if self.statistics.has_limited else []
         if filter_.status == "active":
             yield links.c.is_enabled & or_(links.c.expires_at.is_(None), links.c.expires_at > self.now)
-            yield links.c.id.not_in(limited)
+            yield from (~is_limited for is_limited in limited)
         if filter_.status == "inactive":
-            yield or_(~links.c.is_enabled, links.c.expires_at <= self.now, links.c.id.in_(limited))
+            yield or_(~links.c.is_enabled, links.c.expires_at <= self.now, *limited)
 
 
 async def _plan_query(
@@ -275,7 +278,8 @@ async def _plan_query(
     if is_tag_rare and max_links_of_rare_tag is not None:
         beyond = _tagged_ids(account_id, filter_.tag or "").offset(max_links_of_rare_tag).limit(1)
         is_tag_rare = (await tx.execute(beyond)).first() is None
-    statistics = ListStatistics(rare_trigrams, candidates, is_tag_rare)
+    has_limited = filter_.status is not None and (await tx.execute(_limited(account_id).limit(1))).first() is not None
+    statistics = ListStatistics(rare_trigrams, candidates, is_tag_rare, has_limited)
     return _ListQuery(account_id, filter_, statistics, now, tx.dialect.name)
 
 
@@ -303,11 +307,15 @@ def _tagged_ids(account_id: UUID, tag: str) -> Select[UUID]:
 
 def _early_or_used_up(account_id: UUID, now: datetime) -> Select[UUID]:
     """Select the links before their start and those whose click limit is reached: one look into a small index."""
-    limited, counters = links.alias("limited"), link_clicks.alias("clicks_of_limited")
-    is_limited = limited.c.starts_at.is_not(None) | limited.c.click_limit.is_not(None)
-    query = select(limited.c.id).outerjoin(counters, counters.c.link_id == limited.c.id)
-    query = query.where(limited.c.account_id == account_id, limited.c.deleted_at.is_(None), is_limited)
-    return query.where((limited.c.starts_at > now) | (counters.c.clicks >= limited.c.click_limit))
+    counters = link_clicks.alias("clicks_of_limited")
+    query = _limited(account_id).outerjoin(counters, counters.c.link_id == _LIMITED.c.id)
+    return query.where((_LIMITED.c.starts_at > now) | (counters.c.clicks >= _LIMITED.c.click_limit))
+
+
+def _limited(account_id: UUID) -> Select[UUID]:
+    """Select the links that have a start or click limit."""
+    is_limited = _LIMITED.c.starts_at.is_not(None) | _LIMITED.c.click_limit.is_not(None)
+    return select(_LIMITED.c.id).where(_LIMITED.c.account_id == account_id, _LIMITED.c.deleted_at.is_(None), is_limited)
 
 
 def _match_text(text: str, trigrams_: Sequence[str], dialect: str) -> Iterator[ColumnElement[bool]]:
