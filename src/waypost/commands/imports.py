@@ -9,7 +9,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from waypost import logs
@@ -21,12 +20,13 @@ from waypost.database import Database, KeyRing
 from waypost.kit.errors import Invalid
 from waypost.redirect import ChangeFeed
 from waypost.resources.imports import lease, service
+from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.deps import new_deps
-from waypost.resources.imports.importer import Importer
 from waypost.resources.imports.report import Report
+from waypost.resources.imports.run import ImportRun
+from waypost.resources.imports.runs import new_run
 from waypost.resources.imports.source import LinkPage, Source, SourceError, SourceOptions
 from waypost.resources.imports.sources import open_source
-from waypost.resources.links.work import new_image_store
 from waypost.secret_key import secret_text, with_existing_key
 from waypost.settings import Settings
 from waypost.wiring import outbound_client
@@ -55,8 +55,6 @@ class ImportOptions:
 async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
     """Return the report, and the exit code: 1 if the source could not be read to its end."""
     domains = _read_mapping(options.domains)
-    if options.source == "waypost":
-        return await _restore(settings, options, domains), EXIT_OK
     source_options = SourceOptions(
         url=options.url,
         token=_read_token(options.token_file) if options.token_file else None,
@@ -77,7 +75,9 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
     async with open_database(settings) as db:
         await _limit_cache(db)
         owner = await get_account(db, options.account)
-        source = cast(Source, _ReadOnce(open_source(options.source, source_options, outbound, _wait)))
+        source = open_source(options.source, source_options, outbound, _wait)
+        if not isinstance(source, Archive):
+            source = cast(Source, _ReadOnce(source))
         await source.check()  # before anything is written
         is_dry_run = options.is_dry_run
         if not is_dry_run:
@@ -88,50 +88,16 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
             deps = new_deps(own, db, outbound, key_ring, feed.publish)
             new = service.new_import(deps, owner.id, options.source, stored)
             import_ = new if is_dry_run else await service.create(deps, owner.id, options.source, stored)
-            importer = Importer(deps, source, import_, lease.holder(), is_dry_run=is_dry_run)
+            importer = new_run(deps, source, import_, lease.holder(), is_dry_run=is_dry_run)
             try:
                 if not is_dry_run and import_.cursor is None:
-                    await _say_plan(Importer(deps, source, new, lease.holder(), is_dry_run=True))
+                    await _say_plan(new_run(deps, source, new, lease.holder(), is_dry_run=True))
                 code = await _run(importer, options)
             finally:
                 await deps.click_writer.close()
             if is_dry_run:
                 return importer.dry_report, code
             return await service.get_report(deps, await service.get(deps, owner.id, import_.id)), code
-
-
-async def _restore(settings: Settings, options: ImportOptions, mapping: dict[str, str]) -> Report:
-    """Import an archive of `waypost export all`. Raises SourceError."""
-    from waypost.resources.account.archive.reader import Archive
-    from waypost.resources.account.archive.restore import Restore, RestoreDeps
-
-    if options.file is None:
-        raise Invalid({"--file": ["Name the ZIP file that `waypost export all` or the dashboard has written."]})
-    os.nice(_NICENESS)
-    logs.configure()
-    outbound = outbound_client(settings)
-    async with open_database(settings) as db:
-        owner = await get_account(db, options.account)
-        if not options.is_dry_run:
-            await prepare_key(db, settings, "all")
-        own = with_existing_key(settings)
-        with (
-            closing(Archive.open(options.file)) as archive,
-            closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed,
-        ):
-            deps = new_deps(own, db, outbound, KeyRing(["not used"]), feed.publish)
-            restore_deps = RestoreDeps(deps, new_image_store(settings, db, deps.clock), _own_names(settings))
-            restore = Restore(restore_deps, archive, owner.id, mapping, is_dry_run=options.is_dry_run)
-            try:
-                with progress("Importing the archive") as on_progress:
-                    restore.on_progress = on_progress
-                    return await restore.run()
-            finally:
-                await deps.click_writer.close()
-
-
-def _own_names(settings: Settings) -> list[str]:
-    return sorted({urlsplit(f"//{netloc}").hostname or "" for netloc in settings.own_hosts} | {settings.cname_host})
 
 
 class _ReadOnce:
@@ -158,7 +124,7 @@ class _ReadOnce:
         return self._first
 
 
-async def _say_plan(planned: Importer) -> None:
+async def _say_plan(planned: ImportRun) -> None:
     """Say what would become of the first links, before anything is written. Raises SourceError."""
     await planned.start()
     await planned.step()
@@ -169,14 +135,14 @@ async def _say_plan(planned: Importer) -> None:
         say(f"Warning: {warning}.")
 
 
-async def _run(importer: Importer, options: ImportOptions) -> int:
-    await importer.start()
+async def _run(importer: ImportRun, options: ImportOptions) -> int:
     error: Exception | None = None
     try:
+        await importer.start()
         with progress(f"Importing from {options.source}") as report:
             while await importer.step():
                 if report:
-                    report(importer.counts.found, importer.total or 0)
+                    report(*importer.progress)
     except SourceError as caught:
         error = caught
         say(caught.message)

@@ -1,46 +1,27 @@
 """An archive moved into an empty installation is the same there, row by row; a damaged one changes nothing."""
 
-import contextlib
 import io
 import json
 import shutil
 import zipfile
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
-from datetime import timedelta
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from people import START, FakeClock, Person, new_person
-from PIL import Image
-from resources.clicks.visited import fill, new_click, new_link
-from resources.imports.importing import new_deps
-from sqlalchemy import delete, insert
+from people import FakeClock, Person, new_person
+from resources.account.archived import NOW, exported, furnish, rows
+from resources.clicks.visited import new_link
+from resources.imports.importing import new_deps, run
 
-from waypost.auth import get_account
-from waypost.auth.deps import Deps as AuthDeps
 from waypost.database import Database
-from waypost.kit.ids import new_id
-from waypost.resources import aliases
-from waypost.resources.account.archive import contents, restore
-from waypost.resources.account.archive.reader import Archive, BadArchive
-from waypost.resources.account.archive.restore import Restore, RestoreDeps
-from waypost.resources.account.deps import ExportDeps
-from waypost.resources.aliases import Alias
-from waypost.resources.clicks.model import click_retention, clicks, visitor_days
-from waypost.resources.clicks.sql_store import SqlClickStore
-from waypost.resources.clicks.stats.rebuild import check, rebuild
-from waypost.resources.domains import store as domain_store
-from waypost.resources.domains.model import Domain
+from waypost.resources.clicks.stats.rebuild import check
+from waypost.resources.imports.archive import importer
+from waypost.resources.imports.archive.importer import ArchiveImporter
+from waypost.resources.imports.archive.reader import Archive, BadArchive
 from waypost.resources.imports.report import Report
-from waypost.resources.links import account_data, batch, store
-from waypost.resources.links.image_files import ImageFiles
-from waypost.resources.links.images import ReencodedImage
-from waypost.resources.qrcodes import account_data as qrcodes
-from waypost.resources.qrcodes.style import CodeStyle
-
-NOW = START + timedelta(days=5)
+from waypost.resources.links import store
 
 
 @pytest.fixture
@@ -51,96 +32,11 @@ async def source(sqlite_template: Path, tmp_path: Path) -> AsyncIterator[Databas
     await database.close()
 
 
-def export_deps(db: Database, directory: Path) -> ExportDeps:
-    auth = AuthDeps(db, "http://go.test", "open", "trial", 14, False, [b"key"], FakeClock(NOW))
-    return ExportDeps(auth, SqlClickStore(), ImageFiles(directory / "media"), "go.test", "go.test")
-
-
-async def exported(db: Database, directory: Path, email: str) -> bytes:
-    account = await get_account(db, email)
-    return b"".join([chunk async for chunk in contents.write_archive(export_deps(db, directory), account)])
-
-
 async def restored(db: Database, directory: Path, who: Person, content: bytes, **options: Any) -> Report:
     path = directory / "given.zip"
     path.write_bytes(content)
-    archive = Archive.open(path)
-    deps = RestoreDeps(new_deps(db, FakeClock(NOW)), ImageFiles(directory / "media"), ["go.test"])
-    try:
-        return await Restore(deps, archive, who.account_id, options.pop("domains", {}), **options).run()
-    finally:
-        archive.close()
-
-
-def rows(content: bytes) -> dict[str, list[Any]]:
-    """What two installations must have in common."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        assert archive.testzip() is None
-        found = {
-            name: [json.loads(line) for line in archive.read(name).splitlines()]
-            for name in archive.namelist()
-            if name.endswith(".ndjson")
-        }
-        found["statistics.csv"] = archive.read("statistics.csv").decode().splitlines()
-    for name, left_out in {
-        "links.ndjson": ("uploaded_image", "og_image", "pixel_ids"),
-        "aliases.ndjson": ("id",),
-        "qr_styles.ndjson": ("updated_at",),
-    }.items():
-        found[name] = [{key: value for key, value in row.items() if key not in left_out} for row in found[name]]
-    for name in ("domains.ndjson", "pixels.ndjson", "webhooks.ndjson"):
-        del found[name]
-    return found
-
-
-async def furnish(db: Database, directory: Path, who: Person) -> None:
-    """A link of everything, one deleted since, and clicks of four days, of which retention has deleted the first."""
-    domain = Domain.new(who.account_id, "go.example.com", START)
-    fields = {
-        "tags": ["a", "b,c"],
-        "utm_params": {"utm_source": "=mail"},
-        "og_title": "=1+1",
-        "og_description": "a\nb",
-        "expires_at": START + timedelta(days=1),
-    }
-    made = [new_link(who.account_id, slug=f"slug-{number}", title=f"Titel {number} ü") for number in range(7)]
-    made[0] = replace(made[0], **fields)
-    made[1] = replace(made[1], domain_id=domain.id, hostname=domain.hostname, is_enabled=False)
-    picture = io.BytesIO()
-    Image.new("RGB", (300, 200), "red").save(picture, "PNG")
-    image = await ImageFiles(directory / "media").save(ReencodedImage(picture.getvalue(), "png"))
-    made[2] = replace(made[2], og_image_file_name=image.name, og_image_bytes=image.size)
-    async with db.write() as tx:
-        await domain_store.add(tx, domain)
-        for link in made:
-            await store.reserve_slug(tx, link)
-            await store.add(tx, link)
-        address = Alias(new_id(), who.account_id, made[1].id, domain.id, domain.hostname, "Über/uns", START)
-        await aliases.add_many(tx, [address])
-        await batch.set_imported_clicks(tx, who.account_id, {made[3].id: 17})
-        await qrcodes.add_styles(tx, [(made[0].id, CodeStyle(foreground="#1d4ed8", size=300), START)])
-    visits = [
-        new_click(
-            made[number % 7],
-            START - timedelta(days=1) + timedelta(minutes=number * 17),
-            kind=("human", "human", "crawler", "preview")[number % 4],
-            visitor_id=number % 5 - 2,
-            is_scan=number % 6 == 0,
-            referrer="=cmd|'/c calc'!A1",
-            bot="Bot" if number % 4 == 2 else None,
-            ip="192.0.2.7",
-        )
-        for number in range(300)
-    ]
-    await fill(db, visits)
-    await rebuild(db)
-    first = min(visit.day for visit in visits)
-    async with db.write() as tx:
-        for table in (clicks, visitor_days):
-            await tx.execute(delete(table).where(table.c.day == first))
-        await tx.execute(insert(click_retention), {"id": 1, "kept_since": first + 1})
-        await account_data.delete_batch(tx, who.account_id, NOW, batch_size=0)
-        await store.mark_deleted(tx, [made[6]], NOW)
+    with closing(Archive.open(path)) as archive:
+        return await run(new_deps(db, FakeClock(NOW), media=directory / "media"), who, archive, **options)
 
 
 async def test_moves_everything_into_an_empty_installation(source: Database, db: Database, tmp_path: Path) -> None:
@@ -186,20 +82,20 @@ async def test_continues_after_an_interruption_at_every_step(
     await furnish(source, tmp_path / "old", await new_person(source, "Ada"))
     archive = await exported(source, tmp_path / "old", "ada@example.com")
     bea = await new_person(db, "Bea")
-    monkeypatch.setattr(restore, "_CLICKS_AT_ONCE", 50)
-    monkeypatch.setattr(restore, "_LINKS_AT_ONCE", 2)
-    begin, left = Restore._write, 0
+    monkeypatch.setattr(importer, "_CLICKS_AT_ONCE", 50)
+    monkeypatch.setattr(importer, "_LINKS_AT_ONCE", 2)
+    begin, left = ArchiveImporter._write, 0
 
-    def interrupted(self: Restore) -> Any:
+    def interrupted(self: ArchiveImporter, *arguments: Any) -> Any:
         nonlocal left
         left -= 1
         if left < 0:
             raise KeyboardInterrupt
-        return begin(self)
+        return begin(self, *arguments)
 
-    monkeypatch.setattr(Restore, "_write", interrupted)
+    monkeypatch.setattr(ArchiveImporter, "_write", interrupted)
     for left in range(0, 40, 3):  # noqa: B007  # read by `interrupted`
-        with contextlib.suppress(KeyboardInterrupt):
+        with suppress(KeyboardInterrupt):
             await restored(db, tmp_path, bea, archive)
             break
     else:

@@ -14,12 +14,14 @@ from waypost.kit.urls import Url
 from waypost.outbound import DestinationChecker, Outbound, UrlSafety
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.imports import lease, service
+from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.clicks import ClickWriter, SqlClickWriter
 from waypost.resources.imports.deps import Deps
-from waypost.resources.imports.importer import Importer
 from waypost.resources.imports.report import Report
+from waypost.resources.imports.runs import new_run
 from waypost.resources.imports.source import Address, LinkPage, Source, SourceLink, SourceOptions
 from waypost.resources.imports.sources.csv import open_source
+from waypost.resources.links.image_files import ImageFiles
 
 SHARED = "go.test"
 INTAKE = IntakeSettings((), "full", lambda address: "DE" if address else "", b"key")
@@ -58,6 +60,7 @@ def new_deps(
     changes: list[str] | None = None,
     click_writer: ClickWriter | None = None,
     check_ip: Callable[[Url], Awaitable[None]] | None = None,
+    media: Path | None = None,
 ) -> Deps:
     return Deps(
         db=db,
@@ -70,19 +73,21 @@ def new_deps(
         clock=clock or FakeClock(),
         intake=lambda: INTAKE,
         click_writer=click_writer or SqlClickWriter(),
+        image_store=ImageFiles(media or Path("media")),
+        own_hosts=[SHARED],
     )
 
 
-async def run(deps: Deps, who: Person, source: Source, *, is_dry_run: bool = False, **options: Any) -> Report:
+async def run(deps: Deps, who: Person, source: Source | Archive, *, is_dry_run: bool = False, **options: Any) -> Report:
     """`options`: `domains` and `clicks`, as `service.create` takes them."""
     if is_dry_run:
         import_ = service.new_import(deps, who.account_id, source.name, options)
     else:
         import_ = await service.create(deps, who.account_id, source.name, options)
-    importer = Importer(deps, source, import_, lease.holder(), is_dry_run=is_dry_run)
-    await importer.start()
+    importer = new_run(deps, source, import_, lease.holder(), is_dry_run=is_dry_run)
     error = None
     try:
+        await importer.start()
         while await importer.step():
             pass
     except Exception as caught:

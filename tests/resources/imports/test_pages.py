@@ -13,6 +13,8 @@ from uuid import UUID, uuid4
 
 import pytest
 from browsing import Browser, WebApp, open_place
+from people import new_person
+from resources.account.archived import exported, furnish, rows
 from resources.imports.servers.bitly import USED_UP, Bitly, bitlink
 from resources.imports.servers.every import SERVICES, TOKENS
 from resources.imports.servers.scripted import TOKEN, TOO_MANY
@@ -21,7 +23,9 @@ from sqlalchemy import func, select
 from waypost.database import KeyRing
 from waypost.kit.errors import Unavailable
 from waypost.redirect import ChangeFeed
+from waypost.resources.clicks.stats.rebuild import check
 from waypost.resources.imports import account_data, deps, work
+from waypost.resources.imports.archive import importer as archive_importer
 from waypost.resources.imports.requests import turns
 from waypost.resources.imports.requests.expiry import give_up_unused
 from waypost.resources.imports.requests.model import TURN_JOB, import_file_pieces, import_requests
@@ -150,6 +154,63 @@ async def test_imports_from_each_service(place: WebApp, ada: Browser) -> None:
         assert "The import is done." in report, name
         created = int(re.search(r"Created ([0-9]+)", report)[1])
         assert (await count_links(place) - before, created > 0) == (created, True), name
+
+
+async def test_imports_an_account_of_another_installation(place: WebApp, ada: Browser, tmp_path: Path) -> None:
+    """Each batch is a turn, and every second turn is killed before it could say what it did."""
+    await furnish(place.db, tmp_path / "old", await new_person(place.db, "Carl"))
+    archive = await exported(place.db, tmp_path / "old", "carl@example.com")
+    before = await count_links(place)
+    answer = await ada.post("/links/import/waypost", {}, files={"file": ("a.zip", archive, "application/zip")})
+    path = answer.headers["location"]
+    await work_off(place)
+    plan = await text_of(ada, path)
+    assert "Plan Links found 6 To create 6 Aliases 1 Clicks 2" in plan
+    assert "Add go.example.com here" in plan
+    assert "go.test 5 links" in plan
+    await ada.post(f"{path}/start", {"host-0": "go.test", "domain-0": ""})
+    settle, settled = turns.Turns._settle, 0
+
+    async def killed(self: turns.Turns, *arguments: Any) -> None:
+        nonlocal settled
+        settled += 1
+        if settled % 2:
+            raise Unavailable
+        await settle(self, *arguments)
+
+    with (
+        mock.patch.object(turns, "TURN", 0.0),
+        mock.patch.object(turns.Turns, "_settle", killed),
+        mock.patch.object(archive_importer, "_LINKS_AT_ONCE", 2),
+        mock.patch.object(archive_importer, "_CLICKS_AT_ONCE", 50),
+    ):
+        while "The import is done." not in (shown := await text_of(ada, path)):
+            assert "Importing" in shown
+            assert settled < 60
+            place.clock.move(timedelta(minutes=2))
+            await work_off(place)
+    assert await count_links(place) - before == 6 + 1  # one was deleted
+    report = await text_of(ada, path)
+    assert "Report Links found 6 Created 6 " in report
+    assert "webhooks" not in report
+    moved = await exported(place.db, place.settings.data_dir, "ada@example.com")
+    mine, theirs = rows(moved), rows(archive)
+    assert len(mine["clicks.ndjson"]) == len(theirs["clicks.ndjson"]) > 200
+    assert len(mine["qr_styles.ndjson"]) == len(theirs["qr_styles.ndjson"]) == 1
+    with_image = links.c.account_id == ada.account.id, links.c.og_image_file_name.is_not(None)
+    async with place.db.read() as tx:
+        assert (await tx.execute(select(func.count()).where(*with_image))).scalar_one() == 1
+    assert [difference async for difference in check(place.db)] == []
+
+
+@pytest.mark.parametrize(("content", "message"), [(b"hello", "not a complete ZIP file"), (b"", "This file is empty")])
+async def test_says_what_is_wrong_with_an_archive(place: WebApp, ada: Browser, content: bytes, message: str) -> None:
+    answer = await ada.post("/links/import/waypost", {}, files={"file": ("a.zip", content, "application/zip")})
+    if content:
+        await work_off(place)
+        answer = await ada.get(answer.headers["location"])
+    assert message in answer.text
+    assert "a.zip" in answer.text or not content
 
 
 async def test_a_wrong_token_is_said_before_anything_is_imported(place: WebApp, ada: Browser) -> None:

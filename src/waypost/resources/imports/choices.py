@@ -33,6 +33,14 @@ class SourceChoice:
 
 CHOICES = (
     SourceChoice(
+        "waypost",
+        "Waypost",
+        "Everything of an account elsewhere: links with images, QR code styles, aliases, clicks and statistics.",
+        "file",
+        file_hint="The ZIP file from Account → Data → Export data there, or from waypost export all.",
+        accepts=".zip,application/zip",
+    ),
+    SourceChoice(
         "bitly",
         "Bitly",
         "Links of all groups with titles, tags and custom back-halves, without clicks.",

@@ -1,8 +1,9 @@
 """Dependencies of imports, for the command and for the worker."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from urllib.parse import urlsplit
 
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
@@ -14,6 +15,8 @@ from waypost.resources.clicks.click_stores import new_clickhouse_store
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.work import intake_settings
 from waypost.resources.imports.clicks import ClickWriter, SqlClickWriter
+from waypost.resources.links.media import ImageStore
+from waypost.resources.links.work import new_image_store
 from waypost.settings import Settings
 
 
@@ -32,6 +35,9 @@ class Deps:
     intake: Callable[[], IntakeSettings]
     """How clicks are built. Called when the first are imported, because the countries of addresses take memory."""
     click_writer: ClickWriter
+    image_store: ImageStore
+    own_hosts: Sequence[str]
+    """Hosts of the service itself, without ports."""
 
 
 def new_deps(
@@ -49,6 +55,8 @@ def new_deps(
         clock=now,
         intake=partial(intake_settings, settings),
         click_writer=_new_click_writer(settings),
+        image_store=new_image_store(settings, db, now),
+        own_hosts=sorted({urlsplit(f"//{host}").hostname or "" for host in settings.own_hosts} | {settings.cname_host}),
     )
 
 

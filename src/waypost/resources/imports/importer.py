@@ -1,35 +1,28 @@
-"""Runs an import, page by page. A page of links and the cursor after it are one transaction.
+"""Imports the links of another service. Importing a link again changes only what changed there."""
 
-So an import can be killed at any point: it continues after the last page that was stored. A link is known by its id at
-the source, so importing it again changes only what changed there.
-"""
-
-import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, TypeVar, cast
+from typing import cast
 from uuid import UUID
 
 from waypost.database import Tx
 from waypost.kit.clock import DAY, EPOCH, from_microseconds
-from waypost.kit.errors import WaypostError
 from waypost.kit.ids import new_id
 from waypost.kit.urls import Url
-from waypost.outbound import NotPublic
 from waypost.resources import aliases, domains
 from waypost.resources.aliases import Alias
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import Click
 from waypost.resources.domains.names import canonical_or_lower
-from waypost.resources.imports import lease, rules, store
+from waypost.resources.imports import destinations, rules, store
 from waypost.resources.imports.clicks import EqualClicks, build, settings_of_imports
 from waypost.resources.imports.deps import Deps
-from waypost.resources.imports.model import CHECK_JOB, Import, ImportState, imported_routing
-from waypost.resources.imports.report import Counts, Report, to_warnings, warn
+from waypost.resources.imports.model import Import, imported_routing
+from waypost.resources.imports.report import warn
 from waypost.resources.imports.rules import Draft, Host, Refused
+from waypost.resources.imports.run import Cursor, ImportRun, Page
 from waypost.resources.imports.source import (
     Address,
     ClickPage,
@@ -37,7 +30,6 @@ from waypost.resources.imports.source import (
     HasClicksOfLinks,
     LinkPage,
     NotThere,
-    RefusedRow,
     Source,
     SourceClick,
     SourceError,
@@ -45,21 +37,11 @@ from waypost.resources.imports.source import (
 )
 from waypost.resources.links import Link, batch
 from waypost.resources.links import store as link_store
-from waypost.resources.links.rules import LOOP, NOT_PUBLIC
-from waypost.worker import jobs
-
-T = TypeVar("T")
-Cursor = dict[str, Any]
-"""What is read next. `phase`: `links`, `link_clicks`, `clicks` or `end`; `at`: the source's cursor, null at first.
-
-`link_clicks` are the clicks of the links of one page. It has also `page`, the cursor of that page, `next`, that of the
-next one, and `link`, the link whose clicks are read. `equal`: see `EqualClicks`.
-"""
+from waypost.resources.links.rules import LOOP
 
 _CLICKS_PER_STEP = 2_000
 _MAX_REQUESTS = 50
 """For clicks, per step."""
-_RENEWAL = store.LEASE.total_seconds() / 3
 _MAX_REPEATED_PAGES = 3
 """In a row, without any link that is new in this run: then the list has no end."""
 
@@ -67,49 +49,29 @@ _MAX_REPEATED_PAGES = 3
 _canonical = lru_cache(256)(canonical_or_lower)
 
 
-class _DryRun(Exception):
-    """Rolls back the transaction."""
-
-
 @dataclass(slots=True)
-class _Page:
-    """What one page changes. Merged into the import after the commit."""
-
-    counts: Counts = field(default_factory=Counts)
-    warnings: dict[str, tuple[int, str]] = field(default_factory=dict)
-    refused: list[RefusedRow] = field(default_factory=list)
-    changes: list[str] = field(default_factory=list)
-    """Slugs, and hostnames with new aliases."""
+class _LinkPage(Page):
     seen: set[int] = field(default_factory=set)
     totals: dict[str, int] = field(default_factory=dict)
     """Clicks of links at the source, which a dry run reports without reading them."""
 
-    def refuse(self, source_id: str, reason: str) -> None:
-        self.refused.append(RefusedRow(rules.printable(source_id), reason))
-        self.counts.refused += 1
 
-    def warn(self, text: str, source_id: str = "") -> None:
-        warn(self.warnings, rules.printable(text), rules.printable(source_id))
+class Importer(ImportRun):
+    """Imports the links of another service, and their clicks if it lists them.
 
-
-class Importer:
-    """Call `start`, then `step` until it returns False, and always `stop`.
-
-    A dry run does the same in transactions that are rolled back.
+    Phases: `links`; `link_clicks`, the clicks of the links of one page, in which the cursor has also `page`, the cursor
+    of that page, `next`, that of the next one, and `link`, the link whose clicks are read; `clicks`. `equal`: see
+    `EqualClicks`.
     """
+
+    _first_phase = "links"
 
     def __init__(self, deps: Deps, source: Source, import_: Import, holder: str, *, is_dry_run: bool = False) -> None:
         """`holder`: see `lease.holder`."""
-        self._deps = deps
+        super().__init__(deps, import_, holder, is_dry_run=is_dry_run)
         self._source = source
-        self._import = import_
-        self._account_id = import_.account_id
-        self._holder = holder
-        self._is_dry_run = is_dry_run
-        self._cursor: Cursor = dict(import_.cursor or {"phase": "links", "at": None})
         self._shared = Host(None, deps.shared_domain)
         self._hosts: dict[str | None, Host] = {}
-        self._own_hosts = deps.shared_domain, deps.base_url.partition("://")[2]
         self._seen: set[int] = set()
         """Hashes of the ids of links in earlier pages."""
         self._repeated_pages = 0
@@ -124,59 +86,26 @@ class Importer:
         self._page_links: list[str] | None = None
         """In the phase `link_clicks`."""
         self._intake: IntakeSettings | None = None
-        self.counts = Counts(**import_.counts)
-        self.warnings = {text: (count, example) for text, count, example in import_.warnings}
-        self.total = import_.total
-        self.refused: list[RefusedRow] = []
-        """Of a dry run. Otherwise see `service.get_report`."""
 
-    @property
-    def cursor(self) -> Cursor:
-        """Where a continued dry run starts. Otherwise it is stored with each page."""
-        return self._cursor
-
-    @property
-    def dry_report(self) -> Report:
-        return Report(self._import.source, self.counts, self.total, to_warnings(_rows(self.warnings)), self.refused)
-
-    async def start(self) -> None:
-        """Check the token and take the lease. Raises SourceError and ImportRunning, before anything is written."""
+    async def _check(self) -> None:
         await self._source.check()
         async with self._deps.db.read() as tx:
             await self._find_hosts(tx)
         if self._import.options.get("clicks") and not self._has_rows:
             warn(self.warnings, f"{self._import.source} has no clicks with their times: totals are kept apart")
-        if not self._is_dry_run:
-            async with self._deps.db.write() as tx:
-                await lease.take(tx, self._account_id, self._import.id, self._holder, self._deps.clock())
 
-    async def step(self) -> bool:
-        """Import one page. Return False if the import has finished. Raises SourceError, LeaseLost, Unavailable."""
+    async def _step(self) -> None:
         steps = {
             "links": self._import_links,
             "link_clicks": self._import_clicks_of_links,
             "clicks": self._import_clicks,
         }
-        if step := steps.get(self._cursor["phase"]):
-            await step()
-        return bool(self._cursor["phase"] != "end")
-
-    async def stop(self, error: Exception | None = None) -> None:
-        """Give the lease back. `error`: why the import does not continue now."""
-        if self._is_dry_run:
-            return
-        is_finished = self._cursor["phase"] == "end"
-        message = error.details if isinstance(error, WaypostError) else type(error).__name__ if error else None
-        async with self._deps.db.write() as tx:
-            state: ImportState = "finished" if is_finished else "stopped" if error else "waiting"
-            await store.release(tx, self._import.id, self._holder, self._deps.clock(), state, message)
-            if is_finished and await store.find_unchecked(tx, self._account_id, limit=1):
-                await jobs.enqueue(tx, CHECK_JOB, {}, now=self._deps.clock(), account_id=self._account_id)
+        await steps[self._cursor["phase"]]()
 
     async def _import_links(self) -> None:
         page = await self._keeping_lease(self._source.link_page(self._cursor["at"]))
         self._check_end(page)
-        done = _Page()
+        done = _LinkPage()
         drafts = await self._read(page, done)
         cursor = self._after_links(page.next_cursor)
         if self._clicks_of_links:
@@ -184,7 +113,7 @@ class Importer:
             self._page_links = _with_clicks(page)
         async with self._write(done, cursor, page.total) as tx:
             await self._store(tx, drafts, done)
-        self._deps.invalidate_routes(done.changes)
+        self._seen |= done.seen
 
     def _after_links(self, next_page: str | None) -> Cursor:
         if next_page is not None:
@@ -223,14 +152,14 @@ class Importer:
         await self._store_clicks(page.clicks, {"phase": phase, "at": page.next_cursor})
 
     async def _store_clicks(self, clicks: Sequence[SourceClick], following: Cursor) -> None:
-        done, equal = _Page(), EqualClicks.from_json(self._cursor.get("equal"))
+        done, equal = Page(), EqualClicks.from_json(self._cursor.get("equal"))
         built = await self._build_clicks(clicks, equal, done)
         token = f"import {self._import.id} {rules.short_digest(self._cursor)}"
         new = await self._keeping_lease(self._deps.click_writer.send(self._deps.db, built, token))
-        async with self._write(done, {**following, "equal": equal.to_json()}, None) as tx:
+        async with self._write(done, {**following, "equal": equal.to_json()}) as tx:
             done.counts.clicks += await self._deps.click_writer.add(tx, new)
 
-    async def _build_clicks(self, clicks: Sequence[SourceClick], equal: EqualClicks, done: _Page) -> list[Click]:
+    async def _build_clicks(self, clicks: Sequence[SourceClick], equal: EqualClicks, done: Page) -> list[Click]:
         """Leave out clicks of links that are not here, and those that are not kept."""
         if self._intake is None:
             self._intake = settings_of_imports(self._deps.intake())
@@ -261,62 +190,19 @@ class Importer:
         if self._repeated_pages == _MAX_REPEATED_PAGES and page.next_cursor:
             raise SourceError("The source sends the same links again and again. Its list has no end.")
 
-    async def _keeping_lease(self, work: Awaitable[T]) -> T:
-        """Renew the lease while the source is waited for."""
-
-        async def renew() -> None:
-            while True:
-                await asyncio.sleep(_RENEWAL)
-                async with self._deps.db.write() as tx:
-                    await store.renew_lease(tx, self._import.id, self._holder, self._deps.clock())
-
-        if self._is_dry_run:
-            return await work
-        renewing = asyncio.create_task(renew())
-        try:
-            return await work
-        finally:
-            renewing.cancel()
-            await asyncio.wait([renewing])
-
-    @contextlib.asynccontextmanager
-    async def _write(self, done: _Page, cursor: Cursor, total: int | None) -> AsyncIterator[Tx]:
-        """Open the transaction that stores a page with the cursor after it. Merge what it did after the commit."""
-        counts, warnings = Counts(**asdict(self.counts)), dict(self.warnings)
-        total = self.total if total is None else total
-        with contextlib.suppress(_DryRun):
-            async with self._deps.db.write() as tx:
-                now = self._deps.clock()
-                if not self._is_dry_run and not await store.renew_lease(tx, self._import.id, self._holder, now):
-                    raise lease.LeaseLost
-                yield tx
-                counts.add(done.counts)
-                for text, (count, example) in done.warnings.items():
-                    before, first = warnings.get(text, (0, example))
-                    warnings[text] = before + count if example else 1, first
-                if self._is_dry_run:
-                    raise _DryRun
-                await store.add_refusals(tx, self._import.id, self.counts.refused, done.refused)
-                values = {"cursor": cursor, "counts": asdict(counts), "warnings": _rows(warnings), "total": total}
-                await store.save(tx, self._import.id, now, values)
-        if self._is_dry_run:
-            self.refused += done.refused
-            done.changes.clear()
-        self._seen |= done.seen
-        self.counts, self.warnings, self.total, self._cursor = counts, warnings, total, cursor
-
-    async def _read(self, page: LinkPage, done: _Page) -> list[Draft]:
+    async def _read(self, page: LinkPage, done: _LinkPage) -> list[Draft]:
         """Check the links of a page, and leave out what cannot be imported."""
         done.counts.found += len(page.refused)
         for row in page.refused:
             done.refuse(row.source_id, row.reason)
         for warning in page.warnings:
             done.warn(warning)
+        self.hosts.update(link.address.hostname for link in page.links if link.address and link.address.hostname)
         accepted: list[tuple[SourceLink, Url]] = []
         for link in self._distinct(page, done):
             done.counts.found += 1
             try:
-                url = await self._destination(link)
+                url = await destinations.parse(self._deps, link.destination_url)
                 done.totals[link.source_id] = link.clicks or 0
                 accepted.append((replace(link, clicks=None) if self._has_rows else link, url))
             except Refused as error:
@@ -331,7 +217,7 @@ class Importer:
                 done.refuse(link.source_id, str(error))
         return drafts
 
-    def _distinct(self, page: LinkPage, done: _Page) -> Iterator[SourceLink]:
+    def _distinct(self, page: LinkPage, done: _LinkPage) -> Iterator[SourceLink]:
         """Leave out what an earlier page had already: pages shift while links are added at the source."""
         for link in page.links:
             key = hash(link.source_id)
@@ -342,15 +228,7 @@ class Importer:
                 done.seen.add(key)
                 yield link
 
-    async def _destination(self, link: SourceLink) -> Url:
-        url = rules.destination(link.destination_url, own_hosts=self._own_hosts)
-        try:
-            await self._deps.check_ip(url)
-        except NotPublic:
-            raise Refused(NOT_PUBLIC) from None
-        return url
-
-    def _draft(self, link: SourceLink, url: Url, own_domains: Collection[str], done: _Page) -> Draft:
+    def _draft(self, link: SourceLink, url: Url, own_domains: Collection[str], done: _LinkPage) -> Draft:
         if url.host in own_domains:
             raise Refused(LOOP)
         host = self._host(link.address, done) if link.address else self._shared
@@ -373,7 +251,7 @@ class Importer:
             if not is_served:
                 warn(self.warnings, f"{ours} is not verified yet: its links work once its DNS records are set")
 
-    def _host(self, address: Address, done: _Page) -> Host:
+    def _host(self, address: Address, done: _LinkPage) -> Host:
         theirs = None if address.hostname is None else _canonical(address.hostname)
         if host := self._hosts.get(theirs):
             return host
@@ -381,7 +259,7 @@ class Importer:
         done.warn(f"{links} go to {self._shared.hostname}. To keep their addresses, register the domain and map it")
         return self._shared
 
-    async def _store(self, tx: Tx, drafts: Sequence[Draft], done: _Page) -> None:
+    async def _store(self, tx: Tx, drafts: Sequence[Draft], done: _LinkPage) -> None:
         keys = {rules.key_of(self._account_id, self._import.source, draft.source.source_id): draft for draft in drafts}
         known = await store.find_links(tx, self._account_id, list(keys))
         existing = await batch.find_existing(tx, self._account_id, (link for link, _ in known.values()))
@@ -406,7 +284,7 @@ class Importer:
         await self._save_extras(tx, [*extras, *((id_, draft, names) for draft, id_, names in changed.values())], done)
         await link_store.record_route_changes(tx, done.changes, self._deps.clock())
 
-    async def _add(self, tx: Tx, drafts: list[Draft], done: _Page) -> set[UUID]:
+    async def _add(self, tx: Tx, drafts: list[Draft], done: _LinkPage) -> set[UUID]:
         """Add new links. Return the ids of those that were not refused."""
         with_slug = [draft.link for draft in drafts if draft.link.slug]
         taken = await batch.reserve_slugs(tx, with_slug)
@@ -471,7 +349,7 @@ class Importer:
         }
 
     async def _free_aliases(
-        self, tx: Tx, links: Sequence[tuple[Link, Draft]], done: _Page, *, known: Collection[Alias] = ()
+        self, tx: Tx, links: Sequence[tuple[Link, Draft]], done: _LinkPage, *, known: Collection[Alias] = ()
     ) -> list[Alias]:
         """Return the aliases that the links get besides their slugs: those that are free. `known`: what they have."""
         candidates = [
@@ -494,7 +372,7 @@ class Importer:
             free.append(Alias(new_id(), self._account_id, link.id, domain_id, hostname, path, now))
         return free
 
-    def _addresses(self, draft: Draft, done: _Page) -> Iterator[tuple[UUID, Host, str]]:
+    def _addresses(self, draft: Draft, done: _LinkPage) -> Iterator[tuple[UUID, Host, str]]:
         """Yield (domain, host, path) of the addresses on custom domains."""
         others = rules.other_addresses(draft.source, ignores_case=self._source.ignores_case)
         for address in [*([draft.source.address] if draft.source.address else ()), *others]:
@@ -507,12 +385,12 @@ class Importer:
             else:
                 yield host.domain_id, host, address.path
 
-    async def _add_aliases(self, tx: Tx, new: Sequence[Alias], done: _Page) -> None:
+    async def _add_aliases(self, tx: Tx, new: Sequence[Alias], done: _LinkPage) -> None:
         await aliases.add_many(tx, new)
         done.counts.aliases += len(new)
         done.changes += {alias.hostname for alias in new}
 
-    async def _change(self, tx: Tx, draft: Draft, link_id: UUID, names: Collection[str], done: _Page) -> None:
+    async def _change(self, tx: Tx, draft: Draft, link_id: UUID, names: Collection[str], done: _LinkPage) -> None:
         before = await link_store.lock(tx, self._account_id, link_id)
         after = rules.apply_changes(before, draft.link, names, self._deps.clock())
         if before.domain_id != after.domain_id:
@@ -526,7 +404,7 @@ class Importer:
             await link_store.save_search_text(tx, after)
         done.counts.updated += 1
 
-    async def _save_extras(self, tx: Tx, saved: Sequence[tuple[UUID, Draft, Collection[str]]], done: _Page) -> None:
+    async def _save_extras(self, tx: Tx, saved: Sequence[tuple[UUID, Draft, Collection[str]]], done: _LinkPage) -> None:
         """Store what is no field of the link."""
         clicks = {
             id_: draft.source.clicks or 0
@@ -561,8 +439,3 @@ async def _or_none(page: Awaitable[ClickPage]) -> ClickPage:
 def _check_moves(at: str | None, page: ClickPage) -> None:
     if page.next_cursor is not None and page.next_cursor == at:
         raise SourceError("The source sends the same clicks again and again. Its list has no end.")
-
-
-def _rows(warnings: Mapping[str, tuple[int, str]]) -> list[tuple[str, int, str]]:
-    """Return `Import.warnings`."""
-    return [(text, *counted) for text, counted in warnings.items()]

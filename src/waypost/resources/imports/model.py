@@ -24,7 +24,7 @@ imports = Table(
     Column("options", Json, nullable=False),  # an import is continued with the same options only
     Column("token", Encrypted),  # of the source, while a job needs it; a command never stores it
     Column("state", Text, nullable=False),
-    Column("cursor", Json),  # see `importer.Position`
+    Column("cursor", Json),  # see `run.Cursor`
     Column("counts", Json, nullable=False),
     Column("warnings", Json, nullable=False),
     Column("total", Integer),  # links that the source says it has

@@ -1,1 +1,1 @@
-"""The archive of an account's data: a ZIP file that is written and read as a stream. docs/reference/export.md."""
+"""Writes the archive of an account's data, a ZIP file, as a stream. `imports.archive` reads it."""

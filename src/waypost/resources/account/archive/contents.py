@@ -25,15 +25,13 @@ from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.statistics_export import CSV_COLUMNS, csv_lines, read_old_statistics, read_totals
 from waypost.resources.domains import account_data as domains_of_account
 from waypost.resources.imports import account_data as imports_of_account
+from waypost.resources.imports.archive.format import FORMAT, FORMAT_VERSION
 from waypost.resources.links import account_data as links_of_account
 from waypost.resources.links.schemas import LinkJson
 from waypost.resources.pixels import account_data as pixels_of_account
 from waypost.resources.qrcodes import account_data as qrcodes_of_account
 from waypost.resources.webhooks import account_data as webhooks_of_account
 from waypost.version import VERSION
-
-FORMAT = "waypost-export"
-FORMAT_VERSION = 1
 
 README = """An export of a Waypost account. Files that end with .ndjson have one JSON object per line.
 

@@ -7,7 +7,8 @@ import zipfile
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, BinaryIO, NamedTuple
 
-MANIFEST = "manifest.json"
+from waypost.resources.imports.archive.format import MANIFEST
+
 _COMPRESSION_LEVEL = 3
 """The next one takes twice the time for a tenth less."""
 

@@ -1,13 +1,12 @@
 """Plans: what an import would do, read in several turns, so that the plan of a large account survives restarts."""
 
-from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from waypost.resources.imports.importer import Importer
 from waypost.resources.imports.model import Import
 from waypost.resources.imports.report import Counts, Report, to_warnings
-from waypost.resources.imports.source import LinkPage, RefusedRow, Source
+from waypost.resources.imports.run import ImportRun
+from waypost.resources.imports.source import RefusedRow
 
 _MAX_REFUSED = 1_000
 """Rows that a plan lists. The report of the import has all."""
@@ -30,35 +29,20 @@ class Plan:
     def as_import(self, new: Import) -> Import:
         return replace(new, cursor=self.cursor, counts=self.counts, warnings=self.warnings, total=self.total)
 
-    def save(self, importer: Importer) -> None:
+    def save(self, importer: ImportRun) -> None:
         """Keep what the dry run has done so far."""
         self.cursor, self.total = dict(importer.cursor), importer.total
         self.counts = asdict(importer.counts)
         self.warnings = [(text, *counted) for text, counted in importer.warnings.items()]
         self.refused += [(row.source_id, row.reason) for row in importer.refused][: _MAX_REFUSED - len(self.refused)]
         importer.refused.clear()
+        for hostname, count in importer.hosts.items():
+            if len(hostname) > _MAX_HOSTNAME or not hostname.isprintable():
+                continue  # a row of a file may have any text there
+            if hostname in self.hosts or len(self.hosts) < _MAX_HOSTS:
+                self.hosts[hostname] = self.hosts.get(hostname, 0) + count
+        importer.hosts.clear()
 
     def report(self, source: str) -> Report:
         refused = [RefusedRow(*row) for row in self.refused]
         return Report(source, Counts(**self.counts), self.total, to_warnings(self.warnings), refused)
-
-
-class PlannedSource:
-    """A source whose links are counted by hostname."""
-
-    def __init__(self, source: Source, plan: Plan) -> None:
-        self._source = source
-        self._plan = plan
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._source, name)
-
-    async def link_page(self, cursor: str | None) -> LinkPage:
-        page = await self._source.link_page(cursor)
-        found = Counter(link.address.hostname for link in page.links if link.address)
-        for hostname, count in found.items():
-            if not hostname or len(hostname) > _MAX_HOSTNAME or not hostname.isprintable():
-                continue  # a row of a file may have any text there
-            if hostname in self._plan.hosts or len(self._plan.hosts) < _MAX_HOSTS:
-                self._plan.hosts[hostname] = self._plan.hosts.get(hostname, 0) + count
-        return page

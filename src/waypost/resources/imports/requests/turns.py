@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -20,13 +20,15 @@ from waypost.kit.errors import NotFound, Unavailable
 from waypost.outbound import Outbound
 from waypost.resources.imports import lease
 from waypost.resources.imports import service as import_service
+from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.deps import Deps
-from waypost.resources.imports.importer import Importer
 from waypost.resources.imports.model import Import
 from waypost.resources.imports.requests import store
 from waypost.resources.imports.requests.model import ImportRequest, State, import_requests
-from waypost.resources.imports.requests.plans import Plan, PlannedSource
+from waypost.resources.imports.requests.plans import Plan
 from waypost.resources.imports.requests.uploads import Uploads
+from waypost.resources.imports.run import ImportRun
+from waypost.resources.imports.runs import new_run
 from waypost.resources.imports.source import Source, SourceError, SourceOptions
 from waypost.resources.imports.sources import open_source
 from waypost.worker.jobs import Job
@@ -39,6 +41,8 @@ LONGEST_SLEEP = 10.0
 """Seconds. A source that asks for a longer pause gets it between two turns, when others have theirs."""
 MAX_CONCURRENT = 2
 """Turns in this process, so that slots of the queue remain for other jobs."""
+MAX_UNPACKED = 4 << 30
+"""Bytes of an archive, whose checksums are verified in one turn."""
 MAX_FAILURES = 10
 """Turns in a row in which nothing could be read: then the import stops."""
 _BUSY = timedelta(seconds=1)
@@ -101,13 +105,17 @@ class Turns:
 
     async def _run(self, request: ImportRequest) -> _Outcome:
         """Return what comes next. Raises Unavailable: the job is then retried."""
-        run = self._plan if request.state == "planning" else self._import
+        run, source = self._plan if request.state == "planning" else self._import, None
         try:
-            return await run(request, await self._open_source(request))
+            source = await self._open_source(request)
+            return await run(request, source)
         except Unavailable:
             raise
         except Exception as error:  # noqa: BLE001  # unexpected ones are logged there
             return self._outcome_of(request, error)
+        finally:
+            if isinstance(source, Archive):
+                source.close()
 
     def _outcome_of(self, request: ImportRequest, error: Exception) -> _Outcome:
         stopped: State = "plan_stopped" if request.state == "planning" else "stopped"
@@ -136,7 +144,7 @@ class Turns:
         delay = timedelta(seconds=max(seconds, min(5.0 * 2**request.failures, 900.0)))
         return _Outcome(request.state, f"Waiting: {reason}", delay, request.failures + 1)
 
-    async def _open_source(self, request: ImportRequest) -> Source:
+    async def _open_source(self, request: ImportRequest) -> Source | Archive:
         deadline = self.monotonic() + TURN
 
         async def wait(seconds: float, reason: str) -> None:
@@ -153,14 +161,15 @@ class Turns:
             timezone=ZoneInfo(request.timezone) if request.timezone else None,
             site=urlsplit(request.url).hostname if request.file_name and request.url else None,
         )
-        return open_source(request.source, options, self.outbound, wait)
+        source = open_source(request.source, options, self.outbound, wait)
+        if isinstance(source, Archive) and source.unpacked_size > MAX_UNPACKED:
+            raise SourceError("This file is too large for the dashboard. Ask the administrator to run waypost import.")
+        return source
 
-    async def _plan(self, request: ImportRequest, source: Source) -> _Outcome:
+    async def _plan(self, request: ImportRequest, source: Source | Archive) -> _Outcome:
         plan = Plan(**request.plan)
         new = import_service.new_import(self.deps, request.account_id, request.source, self._options(request))
-        importer = Importer(
-            self.deps, cast(Source, PlannedSource(source, plan)), plan.as_import(new), "", is_dry_run=True
-        )
+        importer = new_run(self.deps, source, plan.as_import(new), "", is_dry_run=True)
 
         async def save() -> bool:
             plan.save(importer)
@@ -170,11 +179,11 @@ class Turns:
         has_more = await self._steps(importer, save)
         return _Outcome("planning" if has_more else "planned")
 
-    async def _import(self, request: ImportRequest, source: Source) -> _Outcome:
+    async def _import(self, request: ImportRequest, source: Source | Archive) -> _Outcome:
         import_ = await self._find_import(request)
         if import_.state == "finished":  # the process was killed before it could say so
             return _Outcome("done")
-        importer = Importer(self.deps, source, import_, lease.holder())
+        importer = new_run(self.deps, source, import_, lease.holder())
 
         async def save() -> bool:
             async with self.deps.db.write() as tx:
@@ -195,7 +204,7 @@ class Turns:
                 await store.save(tx, request, self.deps.clock(), import_id=import_.id)
         return import_
 
-    async def _steps(self, importer: Importer, save: Callable[[], Any]) -> bool:
+    async def _steps(self, importer: ImportRun, save: Callable[[], Any]) -> bool:
         """Return whether there is more to do, in another turn. A fault after the first page ends the turn only."""
         began, pages, error = self.monotonic(), 0, None
         try:

@@ -5,15 +5,14 @@ import hashlib
 import json
 import zipfile
 import zlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from datetime import date
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Self
 
-from waypost.resources.account.archive.contents import FORMAT, FORMAT_VERSION
-from waypost.resources.account.archive.zip_stream import MANIFEST
+from waypost.resources.imports.archive.format import FORMAT, FORMAT_VERSION, MANIFEST
 from waypost.resources.imports.source import SourceError
 
 _MAX_MANIFEST = 1 << 20  # bytes
@@ -30,21 +29,24 @@ class BadArchive(SourceError):
 
 
 class Archive:
+    name = "waypost"
+
     def __init__(self, zip_file: zipfile.ZipFile, size: int, manifest: dict[str, Any]) -> None:
         self._zip = zip_file
         self._size = size
         self._manifest = manifest
+        self._is_verified = False
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Raises BadArchive. Call `verify` before anything else."""
+        """Raises BadArchive. Call `check` before anything else."""
         try:
             zip_file = zipfile.ZipFile(path)
         except FileNotFoundError:
             raise BadArchive(f"There is no file {path}.") from None
         except _UNREADABLE:
             raise BadArchive(
-                f"{path} is not a complete ZIP file. If it was downloaded or copied, do that again."
+                f"{path.name} is not a complete ZIP file. If it was downloaded or copied, do that again."
             ) from None
         with _translating_errors(MANIFEST):
             try:
@@ -65,6 +67,11 @@ class Archive:
         self._zip.close()
 
     @property
+    def unpacked_size(self) -> int:
+        """In bytes, as the file says."""
+        return sum(entry.file_size for entry in self._zip.infolist())
+
+    @property
     def shared_domain(self) -> str:
         return str(self._manifest.get("shared_domain", ""))
 
@@ -77,8 +84,10 @@ class Archive:
     def count_rows(self, name: str) -> int:
         return int(self._listed().get(name, {}).get("rows", 0))
 
-    async def verify(self) -> None:
-        """Compare every file with the manifest. Raises BadArchive."""
+    async def check(self) -> None:
+        """Compare every file with the manifest, once. Raises BadArchive."""
+        if self._is_verified:
+            return
         with _translating_errors(MANIFEST):
             _ = self.clicks_since
             entries = {name: self._entry(name) for name in self._listed()}
@@ -87,10 +96,11 @@ class Archive:
             raise BadArchive("The ZIP file has several entries of the same name or place. It was not made by Waypost.")
         for name, entry in entries.items():
             await asyncio.to_thread(self._verify, name, entry)
+        self._is_verified = True
 
-    async def read(self, name: str, batch_size: int) -> AsyncIterator[list[dict[str, Any]]]:
-        """Yield the rows of a file in batches; rows that are no object are left out."""
-        rows = self._rows(name)
+    async def read(self, name: str, batch_size: int, start: int = 0) -> AsyncGenerator[list[dict[str, Any]], None]:
+        """Yield the rows of a file in batches, from this one on; an empty one for a row that is no object."""
+        rows = self._rows(name, start)
         while batch := await asyncio.to_thread(lambda: list(islice(rows, batch_size))):
             yield batch
 
@@ -123,14 +133,15 @@ class Archive:
         if (entry.file_size, digest.hexdigest()) != (listed.get("bytes"), listed.get("sha256")):
             raise BadArchive(f"{name} differs from its checksum: the file is damaged or was changed. Export again.")
 
-    def _rows(self, name: str) -> Iterator[dict[str, Any]]:
+    def _rows(self, name: str, start: int) -> Iterator[dict[str, Any]]:
         if name not in self._listed():
             return
         with self.open_file(name) as file:
+            for _ in range(start):
+                file.readline(_MAX_LINE)
             while line := file.readline(_MAX_LINE):
                 row = _parse(line)
-                if isinstance(row, dict):
-                    yield row
+                yield row if isinstance(row, dict) else {}
 
 
 @contextmanager
@@ -144,7 +155,7 @@ def _translating_errors(name: str) -> Iterator[None]:
 
 
 def _not_an_export(path: Path) -> BadArchive:
-    return BadArchive(f"{path} is not an export of Waypost: it has no {MANIFEST} of one.")
+    return BadArchive(f"{path.name} is not an export of Waypost: it has no {MANIFEST} of one.")
 
 
 def _parse(line: bytes) -> Any:

@@ -1,12 +1,12 @@
 """The rows of an archive, checked: an archive is input like any other."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
 from waypost.kit.clock import DAY, QUARTER, microseconds
 from waypost.kit.fields import LongText, Text, max_characters
@@ -18,6 +18,7 @@ _TEXTS = ("ip", "country", "referrer", "device", "browser", "platform")
 _MAX_TEXT = 2_048
 _SIGN = 1 << 63
 _LAST = microseconds(datetime(2100, 1, 1, tzinfo=UTC))
+T = TypeVar("T", bound=BaseModel)
 
 
 class LinkRow(BaseModel):
@@ -101,6 +102,19 @@ class ClickRow:
             is_scan=self.row["is_scan"],
             **{name: self.row[name] for name in _TEXTS},
         )
+
+
+def parse_rows(
+    model: type[T], rows: Iterable[Mapping[str, Any]], what: str, warn: Callable[[str, str], None]
+) -> list[T]:
+    """Leave out what is no such row, with a warning. `what`: in the words of people."""
+    parsed = []
+    for row in rows:
+        try:
+            parsed.append(model.model_validate(row))
+        except ValidationError:
+            warn(f"A {what} cannot be read and is left out", str(row.get("id", row.get("link_id", "?"))))
+    return parsed
 
 
 def _is_text(value: Any) -> bool:

@@ -1,0 +1,1 @@
+"""Reads archives of accounts of Waypost, and imports them. docs/reference/export.md."""
