@@ -148,6 +148,8 @@ async def test_checks_destinations_like_that_of_a_link(env: Env, link: dict[str,
     assert await found(env, link) == {"link_id": link["id"], **NOTHING}
     canonical = await saved(env, link, fallback_url=env.site.url("/{id}"))
     assert canonical["fallback_url"] == env.site.url("/%7Bid%7D")
+    long = env.site.url("/" + "ü" * 500)
+    assert faults(await put(env, link, {"fallback_url": long})) == {"fallback_url": [service.TOO_LONG]}
 
 
 async def test_fetching_all_destinations_is_bounded(
@@ -231,6 +233,7 @@ async def test_skips_only_what_leads_to_an_unsafe_destination(env: Env, link: di
         return now and now.unsafe_urls
 
     assert await after(5, *blocked) == [], "not due yet"
+    assert await saved(env, link, **sent) == (sent := sent | {"updated_at": timestamp(env.clock())})
     assert await after(2, *blocked) == blocked
     assert changed == ["main"]
     assert await found(env, link) == sent, "its fields stay, and updated_at"

@@ -17,10 +17,13 @@ from waypost.resources.links import checks, rules, store
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
 from waypost.resources.routing import LinkRouting
-from waypost.resources.routing.schemas import ParsedRouting, RoutingFields, parse_routing
+from waypost.resources.routing.schemas import MAX_URL, ParsedRouting, RoutingFields, parse_routing
 
 DEADLINE = 30.0
 """Seconds for fetching all destinations. Those that are not fetched by then count as unreachable."""
+
+
+TOO_LONG = f"This must have at most {MAX_URL:,} characters as browsers write it."
 
 
 class RoutedLink(NamedTuple):
@@ -47,25 +50,11 @@ async def save(deps: Deps, caller: auth.Caller, link_id: UUID, fields: RoutingFi
     async with deps.db.write() as tx:
         link = await store.lock(tx, account, link_id)
         before, now = await routing.find(tx, link_id), deps.clock()
-        after = LinkRouting(
-            link_id=link_id,
-            account_id=account,
-            updated_at=now,
-            checked_at=now,
-            rules=[
-                {**rule, "destination_url": urls[f"rules.{i}.destination_url"].text}
-                for i, rule in enumerate(parsed.rules)
-            ],
-            variants=[
-                {**variant, "destination_url": urls[f"variants.{i}.destination_url"].text}
-                for i, variant in enumerate(parsed.variants)
-            ],
-            fallback_url=urls["fallback_url"].text if fields.fallback_url else None,
-        )
+        after = _with_urls(LinkRouting(link_id, account, now, now, parsed.rules, parsed.variants), urls)
         after = _with_password(after, before, hashed, is_kept=fields.keeps_password)
-        if before:  # the worker may have found them since the checks
-            unsafe = after.destinations.intersection(before.unsafe_urls) - fetched
-            after = replace(after, unsafe_urls=sorted(unsafe))
+        if before:
+            unsafe = after.destinations.intersection(before.unsafe_urls) - fetched  # found since the checks above
+            after = replace(after, unsafe_urls=sorted(unsafe), checked_at=before.checked_at)
         changed = replace(link, starts_at=fields.starts_at, click_limit=fields.click_limit)
         stored = None if _is_plain(changed, after) else after
         if stored:
@@ -94,6 +83,8 @@ async def _check_syntax(deps: Deps, account: UUID, parsed: ParsedRouting, proble
     for field, text in parsed.urls:
         if url := await checks.check_destination(deps, account, text, problems, field):
             urls[field] = url
+            if len(url.text) > MAX_URL:
+                problems.add(field, TOO_LONG)
     problems.raise_if_any()
     return urls
 
@@ -143,6 +134,22 @@ async def _hash(account: UUID, password: str | None) -> str | None:
     if password is None:
         return None
     return await auth.hash_password(password, auth.SignInClient(account.bytes, is_known=True))
+
+
+def _with_urls(after: LinkRouting, urls: Mapping[str, Url]) -> LinkRouting:
+    """Set the canonical URLs."""
+    return replace(
+        after,
+        rules=[
+            {**rule, "destination_url": urls[f"rules.{index}.destination_url"].text}
+            for index, rule in enumerate(after.rules)
+        ],
+        variants=[
+            {**variant, "destination_url": urls[f"variants.{index}.destination_url"].text}
+            for index, variant in enumerate(after.variants)
+        ],
+        fallback_url=urls["fallback_url"].text if "fallback_url" in urls else None,
+    )
 
 
 def _with_password(after: LinkRouting, before: LinkRouting | None, hashed: str | None, *, is_kept: bool) -> LinkRouting:
