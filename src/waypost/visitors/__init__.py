@@ -1,1 +1,4 @@
-"""What a request says of its visitor: browser, platform, device and country. Data is loaded when it is first needed."""
+"""What a request says of its visitor: IP address, browser, platform, device, country and language.
+
+Data is loaded when it is first needed.
+"""
