@@ -1,6 +1,6 @@
 # make run         a running service, from nothing: `make run ARGS="--port 9000"`
 # make test        lint and all tests, on SQLite and PostgreSQL; one directory or file: `make test FILE=tests/web`
-# make test-slow   kill loops, journeys, property tests, pages and scans of QR codes in full, a million visits in each store
+# make test-slow   kill loops, drains, journeys, property tests, pages and scans of QR codes in full, a million visits
 # make test-nodes  three nodes, PostgreSQL and ClickHouse in network namespaces, with faults: `make test-nodes MINUTES=30`
 # make image       the container image localhost/waypost:latest; `make image BASE_IMAGE=… PLATFORMS=…`
 # make test-image  builds the image on Debian 12 and tests containers of it; as root

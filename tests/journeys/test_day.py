@@ -122,7 +122,7 @@ def _delete(service: Service, link_id: str, key: str) -> None:
     assert answer.status_code == 204, answer.text
 
 
-@pytest.mark.timeout(120 + VISITS // 1_000)
+@pytest.mark.timeout(300 + VISITS // 1_000)
 def test_clicks_of_a_day_equal_the_visits(day: Day) -> None:
     """One test, because a day takes long to make."""
     assert day.traffic.totals(day.ids, range(QUARTERS)).kinds["human"] > VISITS * 0.7

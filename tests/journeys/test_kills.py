@@ -79,7 +79,7 @@ class Visitors:
         connection.close()
 
 
-@pytest.mark.timeout(120 + 20 * ROUNDS)
+@pytest.mark.timeout(300 + 20 * ROUNDS)
 def test_no_answered_visit_is_lost_and_none_is_counted_twice(database_url: str, tmp_path: Path) -> None:
     answered, unanswered = set[str](), set[str]()
     with Website() as page, Service(tmp_path, WAYPOST_DATABASE_URL=database_url) as service:

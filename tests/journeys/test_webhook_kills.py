@@ -50,7 +50,7 @@ async def let_leases_run_out(db: Database) -> set[UUID]:
         return set((await tx.execute(leased.returning(table.c.id))).scalars())
 
 
-@pytest.mark.timeout(60 + 20 * ROUNDS)
+@pytest.mark.timeout(300 + 20 * ROUNDS)
 async def test_no_delivery_is_lost_or_uncounted_after_kill(db: Database, database_url: str, tmp_path: Path) -> None:
     under_way = set[UUID]()
     with Receiver(tmp_path) as receiver:
