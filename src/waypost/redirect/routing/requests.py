@@ -78,7 +78,7 @@ class VisitorReader:
 
 
 class RequestVisitor:
-    __slots__ = ("_headers", "_link", "_parameters", "_peer", "_query", "_reader")
+    __slots__ = ("_country", "_headers", "_link", "_parameters", "_peer", "_query", "_reader")
 
     def __init__(self, reader: VisitorReader, link: bytes, peer: bytes, query: bytes, headers: VisitHeaders) -> None:
         self._reader = reader
@@ -86,6 +86,7 @@ class RequestVisitor:
         self._peer = peer
         self._query = query
         self._headers = headers
+        self._country: str | None = None
         self._parameters: Mapping[bytes, set[bytes]] | None = None
 
     @property
@@ -94,7 +95,9 @@ class RequestVisitor:
 
     @property
     def country(self) -> str:
-        return self._reader.country_of_address(self._address())
+        if self._country is None:
+            self._country = self._reader.country_of_address(self._address())
+        return self._country
 
     @property
     def language(self) -> str:
