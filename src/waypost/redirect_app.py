@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.types import ASGIApp
@@ -23,13 +24,17 @@ from waypost.resources.domains import tls_api
 from waypost.resources.links.bot_pages import find_bot_page
 from waypost.resources.links.info_pages import find_info_page
 from waypost.resources.links.route_source import open_route_source
-from waypost.secret_key import secret_text
+from waypost.secret_key import derived_key, secret_text
 from waypost.serving.client_address import is_https
 from waypost.serving.probes import new_probe_app
 from waypost.settings import Settings
 from waypost.worker.loop import cancel
 
 _HOSTS_IN_MEMORY = 50_000
+
+if TYPE_CHECKING:
+    from waypost.redirect.routing.requests import VisitorReader
+
 _READ_TIMEOUT = 2.0  # seconds per statement
 
 
@@ -128,4 +133,14 @@ def _redirect_state(
         all_hosts_segments=INFRASTRUCTURE,
         has_https=settings.base_url.startswith("https:"),
         time_ns=time_ns,
+        new_visitor_reader=partial(_new_visitor_reader, settings),
     )
+
+
+def _new_visitor_reader(settings: Settings) -> "VisitorReader":
+    """Called for the first link with rules or variants: other installations load none of it."""
+    from waypost.redirect.routing.requests import VisitorReader  # noqa: PLC0415
+    from waypost.visitors.countries import open_countries  # noqa: PLC0415
+
+    key = derived_key(settings, "variants") if settings.secret_key else b""
+    return VisitorReader(lambda: open_countries(settings.geoip_database).of, settings.trusted_proxies, key)

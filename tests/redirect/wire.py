@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from ipaddress import ip_network
 from pathlib import Path
 from uuid import UUID
 
@@ -26,6 +27,7 @@ from waypost.redirect import (
 )
 from waypost.redirect.asgi import Finders, RedirectApp
 from waypost.redirect.protocol import protocol_for
+from waypost.redirect.routing.requests import VisitorReader
 from waypost.redirect.spool import Visit, decode, read_lines, segments
 
 HOST = b"go.test"
@@ -114,9 +116,20 @@ def aliases(alias_source: Routes, feed: ChangeFeed, table: RouteTable, hosts: Ho
 def state(table: RouteTable, hosts: HostTable, aliases: AliasTable, tmp_path: Path) -> AsyncIterator[RedirectState]:
     spool, host = Spool(tmp_path / "spool", limit=1 << 30), HOST.decode()
     yield RedirectState(
-        table, hosts, aliases, spool, is_bot=is_bot, shared_host=host, app_host=host, app_segments={"", "api"}
+        *(table, hosts, aliases, spool),
+        is_bot=is_bot,
+        shared_host=host,
+        app_host=host,
+        app_segments={"", "api"},
+        new_visitor_reader=new_visitor_reader,
     )
     spool.close()
+
+
+def new_visitor_reader() -> VisitorReader:
+    """Two addresses have a country."""
+    countries = {"192.0.2.1": "DE", "192.0.2.2": "FR"}
+    return VisitorReader(lambda: lambda address: countries.get(address, ""), [ip_network("127.0.0.0/8")], b"key")
 
 
 def is_bot(user_agent: bytes) -> bool:

@@ -6,12 +6,15 @@ Knows routes and visits, but no accounts, links or database: the source of route
 from waypost.redirect.aliases import AliasTable, alias_change, path_digest
 from waypost.redirect.connections import Connections
 from waypost.redirect.feed import ChangeFeed, InvalidateRoutes
-from waypost.redirect.route import NEVER, Route, disabled_host, new_alias, new_host, new_route
+from waypost.redirect.route import DISABLED, NEVER, Route, disabled_host, new_alias, new_host, new_location, new_route
+from waypost.redirect.routing.routed import DEFAULT_TARGET, Routed
 from waypost.redirect.spool import Spool
 from waypost.redirect.state import RedirectState
 from waypost.redirect.table import HostTable, RouteTable, Source, host_change, pixel_change
 
 __all__ = [
+    "DEFAULT_TARGET",
+    "DISABLED",
     "NEVER",
     "AliasTable",
     "ChangeFeed",
@@ -21,6 +24,7 @@ __all__ = [
     "RedirectState",
     "Route",
     "RouteTable",
+    "Routed",
     "Source",
     "Spool",
     "alias_change",
@@ -28,6 +32,7 @@ __all__ = [
     "host_change",
     "new_alias",
     "new_host",
+    "new_location",
     "new_route",
     "path_digest",
     "pixel_change",

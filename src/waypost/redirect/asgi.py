@@ -16,7 +16,19 @@ from waypost.kit.fair_queue import FairQueue
 from waypost.metrics import Series
 from waypost.redirect import metrics, pages, pixel_pages
 from waypost.redirect.pixel_pages import FIRED, PixelPage
-from waypost.redirect.route import EXPIRES_AT, HOST, LINK_ID, LOCATION, MISSING, PIXEL_PAGE, TARGET, Route
+from waypost.redirect.route import (
+    DISABLED,
+    EXPIRES_AT,
+    HOST,
+    LINK_ID,
+    LOCATION,
+    MISSING,
+    PIXEL_PAGE,
+    ROUTED,
+    TARGET,
+    Route,
+)
+from waypost.redirect.routing.routed import DEFAULT_TARGET
 from waypost.redirect.state import NOSNIFF, REDIRECT_HEADERS, RedirectState
 from waypost.redirect.visit_headers import USER_AGENT, VisitHeaders, read_visit_headers
 
@@ -109,24 +121,52 @@ class RedirectApp:
             await _send_response(send, 200, _INFO_PAGE_HEADERS, info_page, with_body=is_get)
             return
         self._begin_batch()
-        if route is MISSING or self.state.now >= route[EXPIRES_AT]:
-            await self._respond_missing(send, host, slug, with_body=is_get)
+        if self._is_over(route):
+            routed = route[ROUTED]
+            fallback = routed.fallback if routed and route[EXPIRES_AT] != DISABLED else None
+            await self._respond_missing(send, host, slug, fallback, with_body=is_get)
             return
         visit_headers = read_visit_headers(headers)
         bot_page = await self._find_bot_page_for(route, visit_headers)
         if bot_page is None:
             await self._respond_missing(send, host, slug, with_body=is_get)
             return
-        pixel_page = route[PIXEL_PAGE] if self._may_fire(visit_headers) else None
+        target, location, pixel_page = await self._choose(scope, route, visit_headers)
         page = metrics.PREVIEW if bot_page else metrics.PIXEL_PAGE if pixel_page else None
         fired = pixel_page[FIRED] if pixel_page else b""
-        visit = self._record(scope, route, visit_headers, fired, page) if is_get else _NO_VISIT
+        visit = self._record(scope, route, visit_headers, fired, page, target) if is_get else _NO_VISIT
         if bot_page:
             await _send_response(send, 200, _BOT_PAGE_HEADERS, bot_page, with_body=is_get)
         elif pixel_page:
             await self._respond_with_pixels(send, pixel_page, visit, with_body=is_get)
         else:
-            await _send_response(send, 302, [*REDIRECT_HEADERS, (b"location", route[TARGET][LOCATION])])
+            await _send_response(send, 302, [*REDIRECT_HEADERS, (b"location", location)])
+
+    def _is_over(self, route: Route) -> bool:
+        """Return whether the route does not resolve now."""
+        routed = route[ROUTED]
+        has_started = routed is None or self.state.now >= routed.starts_at
+        return route is MISSING or self.state.now >= route[EXPIRES_AT] or not has_started
+
+    async def _choose(
+        self, scope: Scope, route: Route, visit_headers: VisitHeaders
+    ) -> tuple[str, bytes, PixelPage | None]:
+        """Return the target's name, its location, and the page that fires pixels for this visitor.
+
+        The name is empty without rules and variants. Bots get the link's own destination.
+        """
+        routed, target, location, pixel_page = route[ROUTED], "", route[TARGET][LOCATION], route[PIXEL_PAGE]
+        if routed and routed.routing:
+            target, other = DEFAULT_TARGET, None
+            if not self.state.bots[visit_headers[USER_AGENT]]:
+                visitors = self.state.visitors
+                await visitors.load(routed.routing)
+                self._begin_batch()
+                visit = route[TARGET][LINK_ID], _peer(scope), scope["query_string"], visit_headers
+                target, other = visitors.decide(routed.routing, *visit, self.state.now)
+            if other:
+                location, pixel_page = other, routed.pixel_pages.get(other)
+        return target, location, pixel_page if self._may_fire(visit_headers) else None
 
     async def _load_route(self, host: bytes, path: bytes) -> Route:
         """Return the route of the link with this slug or alias on the host, or MISSING. Raises Unavailable."""
@@ -143,8 +183,12 @@ class RedirectApp:
         if not self.state.waiting_connections:
             self.state.begin_batch()
 
-    async def _respond_missing(self, send: Send, host: bytes, slug: bytes, *, with_body: bool) -> None:
-        """Redirect `/` and unknown slugs if the custom domain does so. An unknown host gets an empty 404.
+    async def _respond_missing(
+        self, send: Send, host: bytes, slug: bytes, fallback: bytes | None = None, *, with_body: bool
+    ) -> None:
+        """Redirect to the link's fallback, and `/` and unknown slugs if the custom domain does so.
+
+        An unknown host gets an empty 404.
 
         Never redirect below `/.well-known/`: an authority that follows would verify the domain for the target.
         """
@@ -162,8 +206,8 @@ class RedirectApp:
             if slug.partition(b"/")[0].lower() == _WELL_KNOWN:
                 is_for_links, target = False, b""
         metrics.NOT_FOUND[0] += 1
-        if target:
-            await _send_response(send, 302, [*REDIRECT_HEADERS, (b"location", target)])
+        if fallback or target:
+            await _send_response(send, 302, [*REDIRECT_HEADERS, (b"location", fallback or target)])
         elif is_for_links:
             await _send_response(send, 404, list(pages.HEADERS), pages.NOT_FOUND, with_body=with_body)
         else:
@@ -178,7 +222,8 @@ class RedirectApp:
             return None
         route = await self._load_route(host, path.removesuffix(_INFO_SUFFIX))
         self._begin_batch()
-        if route is MISSING or self.state.now >= route[EXPIRES_AT]:
+        routed = route[ROUTED]
+        if self._is_over(route) and not (routed and self.state.now < min(routed.starts_at, route[EXPIRES_AT])):
             return None
         async with self._page_queue.slot("info"):
             return await self._finders.info_page(route[TARGET][LINK_ID])
@@ -202,17 +247,24 @@ class RedirectApp:
         await _send_response(send, 200, pixel_pages.headers(pixel_page, nonce), body, with_body=with_body)
 
     def _record(
-        self, scope: Scope, route: Route, visit_headers: VisitHeaders, fired: bytes, page: Series | None
+        self, scope: Scope, route: Route, visit_headers: VisitHeaders, fired: bytes, page: Series | None, target: str
     ) -> bytes:
-        """`page`: what counts the page that the visit gets. None for a redirect, which `flush` counts."""
+        """`page`: what counts the page that the visit gets. None for a redirect, which `flush` counts.
+
+        `target`: empty for a link without rules and variants.
+        """
         self._begin_batch()  # the last one may have ended while a bot page was loaded
         if page:
             page[0] += 1
             self.state.pages_in_batch += 1
-        peer = (scope.get("client") or ("",))[0].encode()
-        visit = self.state.record(route, scope["query_string"], peer, visit_headers, fired)
+        visit_of = route, scope["query_string"], _peer(scope), visit_headers, fired
+        visit = self.state.record_target(*visit_of, target) if target else self.state.record(*visit_of)
         self.state.flush()
         return visit
+
+
+def _peer(scope: Scope) -> bytes:
+    return (scope.get("client") or ("",))[0].encode()
 
 
 def _join_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:

@@ -14,7 +14,19 @@ from waypost.redirect import metrics, pixel_pages
 from waypost.redirect.bounded import BoundedProtocol
 from waypost.redirect.connections import Connections
 from waypost.redirect.pixel_pages import FIRED, PixelPage
-from waypost.redirect.route import EXPIRES_AT, HOST, LOCATION, MISSING, PIXEL_PAGE, SLUG, Route
+from waypost.redirect.route import (
+    EXPIRES_AT,
+    HOST,
+    LINK_ID,
+    LOCATION,
+    MISSING,
+    PIXEL_PAGE,
+    ROUTED,
+    SLUG,
+    TARGET,
+    Route,
+)
+from waypost.redirect.routing.routed import Routed
 from waypost.redirect.state import RedirectState
 from waypost.redirect.visit_headers import USER_AGENT, VisitHeaders
 
@@ -73,25 +85,49 @@ class _VisitProtocol(BoundedProtocol):
             is_slug = headers[0] == state.shared_host or route[HOST] == headers[0]
             alias = None if is_slug else state.aliases.find_link(headers[0], slug)
             if alias is None or state.now >= alias[EXPIRES_AT]:
-                return self._respond_missing(slug, headers[0])
+                return not (alias or route)[ROUTED] and self._respond_missing(slug, headers[0])
             route = alias
         if state.bots[headers[USER_AGENT]]:
             return False
+        if route[ROUTED]:
+            return self._respond_routed(route, route[ROUTED], query, headers)
         pixel_page = route[PIXEL_PAGE]
         if pixel_page and pixel_pages.may_fire(headers):
             self._respond_with_pixels(route, pixel_page, query, headers)
-            return True
-        state.record(route, query, self.peer, headers)
-        prefix = state.shared_redirect_prefix if headers[0] == state.shared_host else state.redirect_prefix
-        self._respond_later(prefix + route[1][LOCATION] + b"\r\n\r\n")
+        else:
+            state.record(route, query, self.peer, headers)
+            prefix = state.shared_redirect_prefix if headers[0] == state.shared_host else state.redirect_prefix
+            self._respond_later(prefix + route[1][LOCATION] + b"\r\n\r\n")
+        return True
+
+    def _respond_routed(self, route: Route, routed: Routed, query: bytes, headers: VisitHeaders) -> bool:
+        """Return False for a visit that needs more than what is in memory."""
+        state, routing = self.state, routed.routing
+        if routing is None or state.now < routed.starts_at or routed.password_version is not None:
+            return False
+        visitors = state.visitors
+        if not visitors.has_loaded(routing):
+            return False
+        target, location = visitors.decide(routing, route[TARGET][LINK_ID], self.peer, query, headers, state.now)
+        pixel_page = routed.pixel_pages[location] if routed.pixel_pages and location else route[PIXEL_PAGE]
+        if pixel_page and pixel_pages.may_fire(headers):
+            visit = state.record_target(route, query, self.peer, headers, pixel_page[FIRED], target)
+            self._send_pixel_page(pixel_page, visit, headers[0])
+        else:
+            state.record_target(route, query, self.peer, headers, b"", target)
+            prefix = state.shared_redirect_prefix if headers[0] == state.shared_host else state.redirect_prefix
+            self._respond_later(prefix + (location or route[TARGET][LOCATION]) + b"\r\n\r\n")
         return True
 
     def _respond_with_pixels(self, route: Route, pixel_page: PixelPage, query: bytes, headers: VisitHeaders) -> None:
+        visit = self.state.record(route, query, self.peer, headers, pixel_page[FIRED])
+        self._send_pixel_page(pixel_page, visit, headers[0])
+
+    def _send_pixel_page(self, pixel_page: PixelPage, visit: bytes, host: bytes) -> None:
         state = self.state
-        visit = state.record(route, query, self.peer, headers, pixel_page[FIRED])
         state.pages_in_batch += 1
         metrics.PIXEL_PAGE[0] += 1
-        prefix = state.shared_pixel_page_prefix if headers[0] == state.shared_host else state.pixel_page_prefix
+        prefix = state.shared_pixel_page_prefix if host == state.shared_host else state.pixel_page_prefix
         self._respond_later(pixel_pages.response(prefix, pixel_page, next(state.nonces), visit))
 
     def _respond_missing(self, slug: bytes, host: bytes) -> bool:

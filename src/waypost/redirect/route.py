@@ -3,14 +3,16 @@
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
 from waypost.redirect import pixel_pages
 from waypost.redirect.pixel_pages import PixelPage
+from waypost.redirect.routing.routed import Routed
 
-Route = tuple[bytes, bytes, float, PixelPage | None, tuple[bytes, ...]]
-"""(host, id and location of the link, expiry in seconds since 1970, pixel page, ids of its pixels in hex).
+Route = tuple[bytes, bytes, float, PixelPage | None, tuple[bytes, ...], Routed | None]
+"""(host, id and location of the link, expiry in seconds since 1970, pixel page, ids of its pixels in hex, routing).
 
 Plain tuples of bytes and a float, because the garbage collector stops tracking them: with a million routes in memory,
 a class would cost a pause at every full collection. Id and location share an object, because each object costs another
@@ -27,12 +29,15 @@ LOCATION = slice(32, None)
 PIXEL_PAGE: Final = 3
 PIXELS: Final = 4
 """Includes pixels that cannot fire now: a change of platform_id changes the route."""
+ROUTED: Final = 5
 
 HAS_ALIASES: Final = 4
 """In the route of a host: not empty if links have aliases on it."""
 
 NEVER = math.inf
-MISSING: Route = (b"", b"", NEVER, None, ())
+DISABLED = 0.0
+"""The expiry of a disabled link: an alias with the path of its slug must not lead to another link meanwhile."""
+MISSING: Route = (b"", b"", NEVER, None, (), None)
 """The slug has no link, or its link is deleted."""
 
 DISABLED_PREFIX: Final = b" "
@@ -58,6 +63,7 @@ def new_route(
     link: UUID,
     expires_at: float = NEVER,
     pixels: Sequence[tuple[UUID, str, str | None]] = (),
+    routed: Routed | None = None,
 ) -> Route:
     """Return a route. `pixels`: (our id, platform, the platform's id or None if it does not fire), in the link's order.
 
@@ -67,12 +73,16 @@ def new_route(
     location = new_location(destination)
     fired = [(id_, platform, platform_id) for id_, platform, platform_id in pixels if platform_id is not None]
     pixel_page = pixel_pages.prepare(destination, fired) if fired else None
-    return host, link.hex.encode() + location, expires_at, pixel_page, tuple(id_.hex.encode() for id_, _, _ in pixels)
+    if routed and fired:
+        pages = {other: pixel_pages.prepare(other.decode(), fired) for other in routed.locations}
+        routed = replace(routed, pixel_pages=pages)
+    pixel_ids = tuple(id_.hex.encode() for id_, _, _ in pixels)
+    return host, link.hex.encode() + location, expires_at, pixel_page, pixel_ids, routed
 
 
 def new_alias(host: bytes, slug: str, link: UUID) -> Route:
     """Return the route of an alias. Its location is the slug of its link."""
-    return host, link.hex.encode() + slug.encode(), NEVER, None, ()
+    return host, link.hex.encode() + slug.encode(), NEVER, None, (), None
 
 
 def new_host(host: bytes, root_url: str | None, not_found_url: str | None, *, has_aliases: bool = False) -> Route:
@@ -81,7 +91,7 @@ def new_host(host: bytes, root_url: str | None, not_found_url: str | None, *, ha
     Raises ValueError like `new_route`.
     """
     root, not_found = (new_location(url) if url else b"" for url in (root_url, not_found_url))
-    return host, _NO_LINK + root + b" " + not_found, NEVER, None, (b"1",) if has_aliases else ()
+    return host, _NO_LINK + root + b" " + not_found, NEVER, None, (b"1",) if has_aliases else (), None
 
 
 def new_location(url: str) -> bytes:

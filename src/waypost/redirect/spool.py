@@ -21,7 +21,6 @@ from waypost.redirect.segment import HEADER, SUFFIX, Segment, remove_unnamed
 log = structlog.get_logger(__name__)
 
 _MAX_SEGMENT_SIZE = 64 << 20
-_TAB_COUNT = 12
 _MAX_FIELD_SIZE = 1024
 _MAX_LINE_SIZE = 4096
 
@@ -42,12 +41,16 @@ class Visit(NamedTuple):
     purpose: bytes = b""  # Sec-Purpose, Purpose or X-Moz: a prefetch is not a click
     privacy: bytes = b""  # "1" when Sec-GPC or DNT asks for it
     pixels: bytes = b""  # fired, comma-separated: a letter of PLATFORM_LETTERS and our pixel's id in 32 hex digits
+    target: bytes = b""  # name of the rule or variant in UTF-8, or "default"; only of links with rules or variants
+
+
+_FIELD_COUNTS = {len(Visit._fields) - 1, len(Visit._fields)}  # without and with the target
 
 
 def encode(visit: tuple[bytes, ...]) -> bytes:
-    """Encode a Visit as a line. The HTTP parser allows tabs in header values, but no line ends."""
+    """Encode a Visit, with or without target, as a line. The HTTP parser allows tabs in headers, but no line ends."""
     line = b"\t".join(visit)
-    if len(line) > _MAX_LINE_SIZE or line.count(b"\t") != _TAB_COUNT:
+    if len(line) > _MAX_LINE_SIZE or line.count(b"\t") != len(visit) - 1:
         return b"\t".join(map(_sanitized, Visit._fields, visit)) + b"\n"
     return line + b"\n"
 
@@ -67,7 +70,8 @@ _BLANKS = bytes(0x20 if byte in b"\t\r\n" else byte for byte in range(256))
 def decode(line: bytes) -> Visit | None:
     """Decode a line. None if a full disk or a crash of the machine damaged it."""
     fields = line.split(b"\t")
-    if len(fields) != len(Visit._fields) or len(fields[0]) != 32 or len(fields[2]) != 32 or not fields[1].isdigit():
+    is_complete = len(fields) in _FIELD_COUNTS
+    if not is_complete or len(fields[0]) != 32 or len(fields[2]) != 32 or not fields[1].isdigit():
         return None
     return Visit(*fields)
 

@@ -6,6 +6,7 @@ import re
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from uuid_utils import uuid7
@@ -21,6 +22,8 @@ from waypost.redirect.visit_headers import HeaderReader, VisitHeaders
 
 if TYPE_CHECKING:
     from uvicorn.server import ServerState
+
+    from waypost.redirect.routing.requests import VisitorReader
 
 NOSNIFF = (b"x-content-type-options", b"nosniff")
 HSTS = (b"strict-transport-security", b"max-age=31536000")
@@ -96,6 +99,7 @@ class RedirectState:
         all_hosts_segments: Iterable[str] = (),
         has_https: bool = False,
         time_ns: Callable[[], int] = time.time_ns,
+        new_visitor_reader: "Callable[[], VisitorReader]",
     ) -> None:
         """`is_bot` takes a raw user agent. `has_https`: the service's own hosts use HTTPS.
 
@@ -103,6 +107,7 @@ class RedirectState:
         `all_hosts_segments`: those that it also serves on every other host except `shared_host`.
         """
         self._time_ns = time_ns
+        self._new_visitor_reader = new_visitor_reader
         self.hsts = [HSTS] if has_https else []
         self.table = table
         self.hosts = hosts
@@ -161,6 +166,21 @@ class RedirectState:
         visit = b"%032x" % self._id
         self._visits.append(encode((visit, self._at, route[1][LINK_ID], query, peer, *headers[1:], fired)))
         return visit
+
+    def record_target(
+        self, route: Route, query: bytes, peer: bytes, headers: VisitHeaders, fired: bytes, target: str
+    ) -> bytes:
+        """`record` for a link with rules or variants."""
+        self._id += 1
+        visit = b"%032x" % self._id
+        fields = (visit, self._at, route[1][LINK_ID], query, peer, *headers[1:], fired, target.encode())
+        self._visits.append(encode(fields))
+        return visit
+
+    @cached_property
+    def visitors(self) -> "VisitorReader":
+        """Reads visitors of links with rules or variants."""
+        return self._new_visitor_reader()
 
     def flush_later(self, connection: WaitingConnection) -> None:
         """Flush at the end of this event loop iteration: one write to the spool for all its connections.

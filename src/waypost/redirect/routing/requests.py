@@ -8,7 +8,7 @@ import structlog
 
 from waypost.kit.errors import SettingsError
 from waypost.kit.proxies import Network
-from waypost.redirect.routing.rules import NEEDS, Condition, Routing
+from waypost.redirect.routing.rules import NEEDS, Condition, Decision, Routing, decide
 from waypost.redirect.visit_headers import FORWARDED, FORWARDED_FOR, LANGUAGE, USER_AGENT, VisitHeaders
 from waypost.visitors.addresses import read_address
 from waypost.visitors.agents import Agent, parse_user_agent
@@ -71,6 +71,12 @@ class VisitorReader:
             except SettingsError as error:  # the file was removed since the start
                 log.error("countries of visitors are unknown", error=str(error))
             self.country_of_address("192.0.2.1")  # the first call loads the data
+
+    def decide(
+        self, routing: Routing, link: bytes, peer: bytes, query: bytes, headers: VisitHeaders, now: float
+    ) -> Decision:
+        """Return where the visitor is sent. `load` has loaded what the routing needs. `link`: the id in hex."""
+        return decide(routing, self.read(link, peer, query, headers), now)
 
     def read(self, link: bytes, peer: bytes, query: bytes, headers: VisitHeaders) -> "RequestVisitor":
         """`link`: the id in hex."""

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
+from waypost.redirect.routing.routed import DEFAULT_TARGET
 from waypost.visitors.agents import Agent
 
 Values = tuple[str, ...]
@@ -40,9 +41,6 @@ Routing = tuple[tuple[Rule, ...], tuple[Variant, ...], int]
 
 RULES: Final = 0
 NEEDS: Final = 2
-
-DEFAULT = "default"
-"""The link's own destination as a target in statistics."""
 
 _DAY = 86_400
 _MONDAY, _SUNDAY = 1, 7
@@ -86,12 +84,12 @@ class KnownVisitor:
 
 class Decision(NamedTuple):
     target: str
-    """The name of the rule or variant, or DEFAULT."""
+    """The name of the rule or variant, or DEFAULT_TARGET."""
     location: bytes | None
     """None for the link's own destination."""
 
 
-_OWN_DESTINATION = Decision(DEFAULT, None)
+_OWN_DESTINATION = Decision(DEFAULT_TARGET, None)
 
 
 def decide(routing: Routing, visitor: Visitor, now: float) -> Decision:

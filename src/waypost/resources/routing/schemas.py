@@ -23,7 +23,7 @@ from waypost.kit.fields import (
     max_entries,
     parse,
 )
-from waypost.redirect.routing.rules import DEFAULT
+from waypost.redirect import DEFAULT_TARGET
 from waypost.resources.routing.conditions import EMPTY_LIST, ConditionFields, check_condition
 from waypost.resources.routing.model import LinkRouting, RuleJson, VariantJson
 
@@ -39,7 +39,7 @@ MIN_PASSWORD, MAX_PASSWORD = 4, 128
 
 NO_OBJECT = "This must be an object."
 NAME_TAKEN = "Another rule or variant has this name. Statistics are counted by name: choose another one."
-NAME_RESERVED = f'"{DEFAULT}" is the name of the link\'s own destination in statistics. Choose another one.'
+NAME_RESERVED = f'"{DEFAULT_TARGET}" is the name of the link\'s own destination in statistics. Choose another one.'
 OVER_100 = "The weights of all variants together must be at most 100."
 RULES_TOO_LONG = f"The rules have more than {MAX_RULES_TEXT:,} characters together. Use fewer or shorter values."
 WRONG_LENGTH = f"The password must have {MIN_PASSWORD} to {MAX_PASSWORD} characters."
@@ -172,7 +172,7 @@ def _variant(variant: VariantFields) -> VariantJson:
 
 def _check_name(name: str | None, used: set[str], problems: Problems) -> None:
     """`used`: the names before this one, which is added."""
-    if name == DEFAULT:
+    if name == DEFAULT_TARGET:
         problems.add("name", NAME_RESERVED)
     if name in used:
         problems.add("name", NAME_TAKEN)

@@ -1,0 +1,36 @@
+"""What a route has besides its own destination if its link has routing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from waypost.redirect.pixel_pages import PixelPage
+
+if TYPE_CHECKING:  # loads patterns of user agents, which other links do not need
+    from waypost.redirect.routing.rules import Routing
+
+
+DEFAULT_TARGET = "default"
+"""The link's own destination in statistics by target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    routing: "Routing | None" = None
+    """None: every visitor gets the link's own destination."""
+    starts_at: float = 0.0
+    """Seconds since 1970. Until then the link does not resolve."""
+    fallback: bytes | None = None
+    """The location for visitors of a link that does not resolve now, unless it is switched off."""
+    password_version: int | None = None
+    """None: the link has no password."""
+    pixel_pages: Mapping[bytes, PixelPage] = field(default_factory=dict)
+    """The pixel page of each location, if the link has pixels."""
+
+    @property
+    def locations(self) -> set[bytes]:
+        """Those of rules and variants."""
+        if self.routing is None:
+            return set()
+        rules, variants, _ = self.routing
+        return {location for _, location, _ in (*rules, *variants)}
