@@ -152,6 +152,22 @@ async def test_after_a_day_deleted_links_are_gone(env: Env) -> None:
     await env.make(slug=link["slug"])
 
 
+async def test_a_change_that_takes_longer_than_a_day_is_not_deleted(env: Env) -> None:
+    await env.make()
+    change = await start(env, "replace", ALL, find="/", replacement="/")
+    job = Job(new_id(), PURGE_JOB, {"id": str(change.id)}, env.alice.account_id, 1, 8, "w")
+    env.clock.move(timedelta(hours=25))
+    await bulk_changes.purge(env.deps, job)
+    assert (await bulk_changes.get(env.deps, env.alice.account_id, change.id)).state == "running"
+    async with env.deps.db.read() as tx:
+        due = await tx.scalars(select(jobs_table.c.run_at).where(jobs_table.c.name == PURGE_JOB))
+        assert max(due) == env.clock() + timedelta(hours=1)
+    env.clock.move(timedelta(days=7))
+    await bulk_changes.purge(env.deps, job)
+    with pytest.raises(NotFound):
+        await bulk_changes.get(env.deps, env.alice.account_id, change.id)
+
+
 def _png() -> bytes:
     import io
 

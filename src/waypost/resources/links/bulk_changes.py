@@ -27,6 +27,9 @@ from waypost.resources.links.work import CHANGE_JOB, PURGE_JOB
 from waypost.worker import jobs
 from waypost.worker.jobs import Job
 
+_PURGE_DELAY = timedelta(hours=1)
+_LONGEST = timedelta(days=7)
+"""After this time a change is deleted even if it runs: its job may have failed permanently."""
 MAX_NOW = 100
 """More links than this are changed by a job."""
 _TIME_LIMIT = 30.0  # seconds of one job; a new job continues afterwards
@@ -109,9 +112,22 @@ async def run(deps: Deps, job: Job) -> None:
 
 
 async def purge(deps: Deps, job: Job) -> None:
-    """Handle the job: delete a change, and what is left of the links that it deleted."""
-    if job.account_id is not None:
-        await _delete_change(deps.db, deps.image_store, deps.clock, job.account_id, UUID(job.payload["id"]))
+    """Handle the job: delete a change, and what is left of the links that it deleted.
+
+    It waits for changes that run: find and replace in very many links takes days, and an undo may have begun late.
+    """
+    if job.account_id is None:
+        return
+    id_, now = UUID(job.payload["id"]), deps.clock()
+    async with deps.db.write() as tx:
+        created_at = await tx.scalar(select(bulk_changes.c.created_at).where(bulk_changes.c.id == id_))
+        running = bulk_changes.c.account_id == job.account_id, bulk_changes.c.state == "running"
+        is_running = await tx.scalar(select(bulk_changes.c.id).where(*running).limit(1)) is not None
+        if created_at and is_running and now < created_at + _LONGEST:
+            later = now + _PURGE_DELAY
+            await jobs.enqueue(tx, PURGE_JOB, job.payload, now=now, run_at=later, account_id=job.account_id)
+            return
+    await _delete_change(deps.db, deps.image_store, deps.clock, job.account_id, id_)
 
 
 async def delete_all(db: Database, image_store: ImageStore, clock: Clock, account: UUID) -> None:
@@ -155,7 +171,7 @@ async def _start(
             # also if it runs now, in case this process dies
             run_at = now + timedelta(minutes=1) if is_now else now
             await jobs.enqueue(tx, CHANGE_JOB, {"id": str(id_)}, now=now, run_at=run_at, account_id=account)
-            purge_at = now + UNDO_TIME + timedelta(hours=1)
+            purge_at = now + UNDO_TIME + _PURGE_DELAY
             await jobs.enqueue(tx, PURGE_JOB, {"id": str(id_)}, now=now, run_at=purge_at, account_id=account)
     while is_new and is_now and await steps.run(deps, account, id_):
         pass
