@@ -1,8 +1,12 @@
 """Imports in the dashboard, as a browser without scripts gets them, and the turns of the worker."""
 
+import asyncio
 import csv
 import io
+import json
 import re
+import signal
+import sys
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from html import unescape
@@ -36,6 +40,7 @@ from waypost.wiring import outbound_client
 from waypost.worker.jobs import JobRunner, jobs
 from waypost.worker.loop import WorkerLoop
 
+MORTAL_WORKER = Path(__file__).with_name("mortal_worker.py")
 CSV = b"Destination URL,Short link,Title\r\nhttps://example.com/1,https://go.acme.test/one,One\r\n"
 
 
@@ -200,6 +205,32 @@ async def test_imports_an_account_of_another_installation(place: WebApp, ada: Br
     with_image = links.c.account_id == ada.account.id, links.c.og_image_file_name.is_not(None)
     async with place.db.read() as tx:
         assert (await tx.execute(select(func.count()).where(*with_image))).scalar_one() == 1
+    assert [difference async for difference in check(place.db)] == []
+
+
+async def test_two_imports_continue_after_kill(place: WebApp, ada: Browser, tmp_path: Path) -> None:
+    """`kill -9` of the worker's process before, amid and after transactions."""
+    await furnish(place.db, tmp_path / "old", await new_person(place.db, "Carl"))
+    archive = await exported(place.db, tmp_path / "old", "carl@example.com")
+    before, paths = await count_links(place), [await start_csv(ada)]
+    answer = await ada.post("/links/import/waypost", {}, files={"file": ("a.zip", archive, "application/zip")})
+    paths.append(answer.headers["location"])
+    for path in paths:
+        await ada.post(f"{path}/start", {"ok": "1"})  # without a plan
+    chosen = place.settings.model_dump(include={"base_url", "database_url", "data_dir", "shared_domain"}, mode="json")
+    points, kills = [(1, "within"), (3, "before"), (6, "after")], 0
+    while not all(["The import is done." in await text_of(ada, path) for path in paths]):
+        place.clock.move(timedelta(hours=2))  # so that leases and pauses are over
+        page, point = points[kills] if kills < len(points) else (0, "never")
+        arguments = json.dumps(chosen), place.clock().isoformat(), str(page), point
+        worker = await asyncio.create_subprocess_exec(sys.executable, MORTAL_WORKER, *arguments)
+        code = await worker.wait()  # it may end before the point: one import waits for the other
+        assert code in (0, -signal.SIGKILL)
+        kills += code != 0
+    assert kills == len(points)
+    assert await count_links(place) - before == 1 + 6 + 1  # one was deleted
+    mine = rows(await exported(place.db, tmp_path, "ada@example.com"))
+    assert len(mine["clicks.ndjson"]) == len(rows(archive)["clicks.ndjson"]) > 200
     assert [difference async for difference in check(place.db)] == []
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from uuid import UUID
 
 from waypost.kit.errors import Invalid, UnregistrableName
@@ -18,6 +19,7 @@ from waypost.resources.imports.run import Page
 from waypost.resources.pixels import account_data as pixels_of_account
 
 _AT_ONCE = 500
+_canonical = lru_cache(256)(canonical_or_lower)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class References:
     pixels: Mapping[UUID, UUID]
 
     def host(self, hostname: str) -> Host:
-        return self.hosts.get(canonical_or_lower(hostname), self.shared)
+        return self.hosts.get(_canonical(hostname), self.shared)
 
 
 async def find(
