@@ -1,0 +1,35 @@
+"""An import in a real browser, whose script sends a large file in pieces."""
+
+from collections.abc import Iterator
+
+import pytest
+from browser.test_dashboard_links import owner
+from journeys.service import Service
+from playwright.async_api import Browser, expect
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with Service(tmp_path_factory.mktemp("service")) as running:
+        yield running
+
+
+async def test_imports_a_large_file_after_its_plan(chromium: Browser, service: Service) -> None:
+    page = (await owner(chromium, service)).page
+    rows = "".join(f"https://example.com/{number}?{'x' * 1_900},go.brand.test/k{number}\n" for number in range(700))
+    content = f"Destination URL,Short link\n{rows}".encode()
+    assert len(content) > 1 << 20
+    pieces: list[str] = []
+    page.on("request", lambda request: pieces.append(request.url) if "/pieces" in request.url else None)
+    await page.goto("/links/import/csv")
+    await page.set_input_files("#file", {"name": "links.csv", "mimeType": "text/csv", "buffer": content})
+    await page.fill("[name=timezone]", "Mars")
+    await page.get_by_role("button", name="Continue").click()
+    await expect(page.get_by_text("This is not a time zone")).to_be_visible()
+    await page.fill("[name=timezone]", "Europe/Berlin")  # the file is still chosen
+    await page.get_by_role("button", name="Continue").click()
+    await expect(page.get_by_role("region", name="Plan")).to_contain_text("To create700", timeout=30_000)
+    assert len(pieces) == 2
+    await page.get_by_role("button", name="Start import").click()
+    await expect(page.get_by_text("The import is done.")).to_be_visible(timeout=30_000)
+    assert service.client.get("/api/v1/links").json()["meta"]["total"] == 700
