@@ -5,11 +5,11 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Scope
 
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
@@ -17,15 +17,16 @@ from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
 from waypost.metrics import ReadGauges
 from waypost.probes import probe_routes
 from waypost.redirect import AliasTable, ChangeFeed, HostTable, RedirectState, RouteTable, Spool
-from waypost.redirect.asgi import Finders, RedirectApp
+from waypost.redirect.asgi import Finders, FindPasswordVersion, RedirectApp
+from waypost.redirect.password_pages import Cookies
 from waypost.resources import aliases, domains
 from waypost.resources.clicks.intake.bots import detect_bot
 from waypost.resources.domains import tls_api
 from waypost.resources.links.bot_pages import find_bot_page
 from waypost.resources.links.info_pages import find_info_page
 from waypost.resources.links.route_source import open_route_source
-from waypost.secret_key import derived_key, secret_text
-from waypost.serving.client_address import is_https
+from waypost.secret_key import derived_key, derived_keys, secret_text
+from waypost.serving.client_address import is_https, peer_address
 from waypost.serving.probes import new_probe_app
 from waypost.settings import Settings
 from waypost.worker.loop import cancel
@@ -34,6 +35,7 @@ _HOSTS_IN_MEMORY = 50_000
 
 if TYPE_CHECKING:
     from waypost.redirect.routing.requests import VisitorReader
+    from waypost.resources.links.routing.password_check import PasswordChecker
 
 _READ_TIMEOUT = 2.0  # seconds per statement
 
@@ -65,8 +67,25 @@ class RedirectParts:
         finders = Finders(
             bot_page=partial(find_bot_page, self.db, settings.shared_domain, settings.base_url),
             info_page=partial(find_info_page, self.db, settings.shared_domain, clock),
+            password_version=self._password_finder(settings),
         )
-        return RedirectApp(self.state, app, finders, lambda scope: is_https(Request(scope), settings.trusted_proxies))
+        cookies = Cookies(derived_keys(settings, "link passwords") if settings.secret_key else [])
+        is_secure = lambda scope: is_https(Request(scope), settings.trusted_proxies)  # noqa: E731
+        return RedirectApp(self.state, app, finders, is_secure, cookies)
+
+    def _password_finder(self, settings: Settings) -> FindPasswordVersion:
+        @cache
+        def checker() -> "PasswordChecker":
+            """Called at the first password: other redirect processes load none of it."""
+            from waypost.auth import open_limiters  # noqa: PLC0415
+            from waypost.resources.links.routing.password_check import PasswordChecker  # noqa: PLC0415
+
+            return PasswordChecker(self.db, open_limiters(self.db, settings.data_dir))
+
+        async def find(link: bytes, password: str, scope: Scope) -> int | None:
+            return await checker().check(link, password, peer_address(Request(scope), settings.trusted_proxies))
+
+        return find
 
 
 @contextlib.asynccontextmanager

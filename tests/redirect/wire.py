@@ -10,8 +10,9 @@ from uuid import UUID
 
 import pytest
 import uvicorn
+from starlette.types import Scope
 
-from waypost.kit.errors import Unavailable
+from waypost.kit.errors import RateLimited, Unavailable
 from waypost.redirect import (
     NEVER,
     AliasTable,
@@ -26,6 +27,7 @@ from waypost.redirect import (
     new_route,
 )
 from waypost.redirect.asgi import Finders, RedirectApp
+from waypost.redirect.password_pages import Cookies
 from waypost.redirect.protocol import protocol_for
 from waypost.redirect.routing.requests import VisitorReader
 from waypost.redirect.spool import Visit, decode, read_lines, segments
@@ -147,11 +149,18 @@ class Previews:
 
     @property
     def finders(self) -> Finders:
-        return Finders(bot_page=self._page_of, info_page=self._info_of)
+        return Finders(bot_page=self._page_of, info_page=self._info_of, password_version=self._password_version)
 
     async def _info_of(self, link: bytes) -> bytes | None:
         page = await self._page_of(link)
         return page and b"<h1>Info</h1>" + page
+
+    async def _password_version(self, link: bytes, password: str, _scope: Scope) -> int | None:
+        if password == "too often":
+            raise RateLimited(1)
+        if self.is_gone:
+            raise Unavailable
+        return 3 if (link, password) == (LINK, "open sesame 🔑") else None
 
     async def _page_of(self, link: bytes) -> bytes | None:
         await asyncio.sleep(0)  # other visits come between
@@ -270,7 +279,7 @@ def connections() -> Connections:
 def serve_fast(
     state: RedirectState, connections: Connections, previews: Previews
 ) -> contextlib.AbstractAsyncContextManager[Wire]:
-    site = RedirectApp(state, echo, previews.finders)
+    site = RedirectApp(state, echo, previews.finders, cookies=Cookies([b"key"]))
     return serve(site, http=protocol_for(state, connections), ws="none")
 
 
@@ -282,5 +291,5 @@ async def fast(state: RedirectState, connections: Connections, previews: Preview
 
 @pytest.fixture
 async def plain(state: RedirectState, previews: Previews) -> AsyncIterator[Wire]:
-    async with serve(RedirectApp(state, echo, previews.finders), http="httptools") as wire:
+    async with serve(RedirectApp(state, echo, previews.finders, cookies=Cookies([b"key"])), http="httptools") as wire:
         yield wire

@@ -23,6 +23,7 @@ from waypost.auth.model import (
     SignInClient,
 )
 from waypost.auth.passwords import hash_password
+from waypost.auth.passwords import verify as verify_password
 from waypost.auth.rules import is_plan_active, is_usable
 from waypost.auth.service import (
     create_account,
@@ -96,4 +97,5 @@ __all__ = [
     "revoke_key",
     "select_account_ids",
     "set_plan",
+    "verify_password",
 ]

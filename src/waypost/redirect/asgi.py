@@ -11,10 +11,11 @@ from urllib.parse import unquote_to_bytes
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from waypost.kit.errors import Unavailable
+from waypost.kit.errors import RateLimited, Unavailable
 from waypost.kit.fair_queue import FairQueue
 from waypost.metrics import Series
-from waypost.redirect import metrics, pages, pixel_pages
+from waypost.redirect import metrics, pages, password_pages, pixel_pages
+from waypost.redirect.password_pages import Cookies
 from waypost.redirect.pixel_pages import FIRED, PixelPage
 from waypost.redirect.route import (
     DISABLED,
@@ -38,13 +39,17 @@ IsHttps = Callable[[Scope], bool]
 FindPage = Callable[[bytes], Awaitable[bytes | None]]
 """Return a page by the link's id in 32 hex digits. None if the link is gone. Raises Unavailable."""
 
+FindPasswordVersion = Callable[[bytes, str, Scope], Awaitable[int | None]]
+"""Return the version of a link's password, None if the password sent is wrong. Raises RateLimited and Unavailable."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finders:
-    """Render what is in the database, for responses that are not redirects."""
+    """Find what is in the database, for responses that are not redirects."""
 
     bot_page: FindPage
     info_page: FindPage
+    password_version: FindPasswordVersion
 
 
 _METHODS = {"GET", "HEAD"}
@@ -68,12 +73,19 @@ class RedirectApp:
     """Serves a request as a visit or passes it to the application, by its host and its first path segment."""
 
     def __init__(
-        self, state: RedirectState, app: ASGIApp, finders: Finders, is_https: IsHttps = lambda _: False
+        self,
+        state: RedirectState,
+        app: ASGIApp,
+        finders: Finders,
+        is_https: IsHttps = lambda _: False,
+        cookies: Cookies | None = None,
     ) -> None:
+        """`cookies`: of protected links."""
         self.state = state
         self.app = app
         self._finders = finders
         self._is_https = is_https
+        self._cookies = cookies or Cookies([])
         self._page_queue = FairQueue(
             _CONCURRENT_PAGES,
             per_key=_CONCURRENT_PAGES,
@@ -95,6 +107,8 @@ class RedirectApp:
         slug = unquote_to_bytes(scope["raw_path"])[1:]
         if self.state.is_app(slug.partition(b"/")[0], host):
             await self.app(scope, receive, send)
+        elif scope["method"] == "POST":
+            await self._post(scope, receive, send, host, slug, headers)
         elif scope["method"] not in _METHODS:
             await _send_response(send, 405, [(b"allow", b"GET, HEAD")])
         else:
@@ -126,6 +140,10 @@ class RedirectApp:
             fallback = routed.fallback if routed and route[EXPIRES_AT] != DISABLED else None
             await self._respond_missing(send, host, slug, fallback, with_body=is_get)
             return
+        if not self._may_enter(route, headers):
+            metrics.PASSWORD_PAGE[0] += 1
+            await _send_response(send, 200, password_pages.HEADERS, password_pages.page(), with_body=is_get)
+            return
         visit_headers = read_visit_headers(headers)
         bot_page = await self._find_bot_page_for(route, visit_headers)
         if bot_page is None:
@@ -141,6 +159,48 @@ class RedirectApp:
             await self._respond_with_pixels(send, pixel_page, visit, with_body=is_get)
         else:
             await _send_response(send, 302, [*REDIRECT_HEADERS, (b"location", location)])
+
+    async def _post(
+        self, scope: Scope, receive: Receive, send: Send, host: bytes, slug: bytes, headers: dict[bytes, bytes]
+    ) -> None:
+        """Check the password of a protected link, and redirect if it is right. That is the visit."""
+        try:
+            route = await self._load_route(host, slug)
+        except Unavailable:
+            await _respond_unavailable(send)
+            return
+        self._begin_batch()
+        routed = route[ROUTED]
+        if routed is None or routed.password_version is None or self._is_over(route):
+            await _send_response(send, 405, [(b"allow", b"GET, HEAD")])
+            return
+        password, error, version = await password_pages.read_password(receive), password_pages.WRONG, None
+        if password:
+            try:
+                version = await self._finders.password_version(route[TARGET][LINK_ID], password, scope)
+            except RateLimited:
+                error = password_pages.TOO_MANY
+            except Unavailable:
+                error = password_pages.BUSY
+        if version is None:
+            metrics.PASSWORD_PAGE[0] += 1
+            await _send_response(send, 200, password_pages.HEADERS, password_pages.page(error))
+            return
+        visit_headers = read_visit_headers(headers)
+        target, location, _ = await self._choose(scope, route, visit_headers)
+        self._record(scope, route, visit_headers, b"", None, target)
+        link, is_https = route[TARGET][LINK_ID], self._is_https(scope)
+        cookie = self._cookies.new(link, version, self.state.now, is_https=is_https)
+        set_cookie = [(b"set-cookie", cookie)] if cookie else []
+        await _send_response(send, 303, [*REDIRECT_HEADERS, (b"location", location), *set_cookie])
+
+    def _may_enter(self, route: Route, headers: dict[bytes, bytes]) -> bool:
+        """Return whether the link has no password, or the browser has sent it within the last hour."""
+        routed = route[ROUTED]
+        version = routed.password_version if routed else None
+        if version is None:
+            return True
+        return self._cookies.is_valid(headers.get(b"cookie", b""), route[TARGET][LINK_ID], version, self.state.now)
 
     def _is_over(self, route: Route) -> bool:
         """Return whether the route does not resolve now."""

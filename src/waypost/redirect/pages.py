@@ -23,7 +23,7 @@ INFO_STYLE = (
 )
 
 
-def _headers(style: str) -> tuple[tuple[bytes, bytes], ...]:
+def headers(style: str, form_action: bytes = b"'none'") -> tuple[tuple[bytes, bytes], ...]:
     style_hash = b64encode(sha256(style.encode()).digest())
     return (
         (b"content-type", b"text/html; charset=utf-8"),
@@ -31,14 +31,14 @@ def _headers(style: str) -> tuple[tuple[bytes, bytes], ...]:
         (b"x-content-type-options", b"nosniff"),
         (
             b"content-security-policy",
-            b"default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-            % style_hash,
+            b"default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action %s; frame-ancestors 'none'"
+            % (style_hash, form_action),
         ),
     )
 
 
-HEADERS = _headers(STYLE)
-INFO_HEADERS = _headers(INFO_STYLE)
+HEADERS = headers(STYLE)
+INFO_HEADERS = headers(INFO_STYLE)
 
 NOT_FOUND = f"""<!doctype html>
 <html lang="en">

@@ -1,6 +1,7 @@
 """The routing of a link in the API: stored, checked, replaced and removed. `resources.routing` tests its parts."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,16 @@ import pytest
 from resources.links.env import HOST, SHARED, UNSAFE, Env, faults
 from resources.links.test_bulk_pages import ALL, run_job, start, undo
 
-from waypost.auth import passwords
+from waypost.auth import RateLimiters, open_limiters, passwords
 from waypost.auth.model import SignInClient
 from waypost.kit.clock import timestamp
+from waypost.kit.errors import RateLimited
+from waypost.kit.ids import new_id
 from waypost.resources import routing
 from waypost.resources.links import account_data, rules
 from waypost.resources.links.model import link_clicks
 from waypost.resources.links.routing import service
+from waypost.resources.links.routing.password_check import ATTEMPTS_PER_MINUTE, PasswordChecker
 from waypost.resources.links.work import RoutingRecheck
 from waypost.resources.routing import LinkRouting
 from waypost.settings import Settings
@@ -33,6 +37,13 @@ NOTHING = {
     "has_password": False,
     "updated_at": None,
 }
+
+
+@pytest.fixture
+async def limiters(env: Env, tmp_path: Path) -> AsyncIterator[RateLimiters]:
+    opened = open_limiters(env.deps.db, tmp_path)
+    yield opened
+    await opened.close()
 
 
 async def put(env: Env, link: dict[str, Any], sent: Any, who: Any = None) -> httpx.Response:
@@ -264,3 +275,19 @@ async def test_exports_the_routing_of_an_account(env: Env, link: dict[str, Any])
     assert (await put(env, hers, {"click_limit": 1}, env.bob)).status_code == 200
     batches = [batch async for batch in account_data.export_routing(env.deps.db, env.alice.account_id)]
     assert batches == [expected]
+
+
+async def test_checks_passwords_within_a_limit_for_each_address(env: Env, limiters: RateLimiters) -> None:
+    link = await env.make()
+    hex_id = UUID(link["id"]).hex.encode()
+    await saved(env, link, password="open sesame")
+    of_link = await stored(env, link)
+    assert of_link is not None
+    checker = PasswordChecker(env.deps.db, limiters)
+    assert await checker.check(hex_id, "open sesame", "192.0.2.1") == of_link.password_version
+    for _ in range(ATTEMPTS_PER_MINUTE - 1):
+        assert await checker.check(hex_id, "close sesame", "192.0.2.1") is None
+    with pytest.raises(RateLimited):
+        await checker.check(hex_id, "open sesame", "192.0.2.1")
+    assert await checker.check(hex_id, "open sesame", "192.0.2.2") == of_link.password_version
+    assert await checker.check(new_id().hex.encode(), "open sesame", "192.0.2.1") is None

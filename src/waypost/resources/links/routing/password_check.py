@@ -1,0 +1,32 @@
+"""Checks the password that a visitor of a protected link has sent."""
+
+from uuid import UUID
+
+from waypost import auth
+from waypost.auth import RateLimiters, SignInClient
+from waypost.database import Database
+from waypost.resources import routing
+from waypost.serving.client_address import rate_limit_key
+
+ATTEMPTS_PER_MINUTE = 10
+"""Of one address at one link."""
+
+
+class PasswordChecker:
+    def __init__(self, db: Database, limiters: RateLimiters) -> None:
+        self._db = db
+        self._attempts = limiters.new("link_password", limit=ATTEMPTS_PER_MINUTE, slots=4_096)
+
+    async def check(self, link: bytes, password: str, address: str) -> int | None:
+        """Return the version of the password, or None if it is wrong. Raises RateLimited and Unavailable.
+
+        `link`: its id in hex. An attempt counts before it is checked, so that concurrent ones count each other. Those
+        at one link wait in one queue: guesses at it do not delay signing in, or visitors of other links.
+        """
+        id_ = UUID(link.decode())
+        await self._attempts.require(id_.bytes + rate_limit_key(address))
+        async with self._db.point_read() as tx:
+            of_link = await routing.find(tx, id_)
+        stored = of_link.password_hash if of_link else None
+        is_right = await auth.verify_password(password, stored, SignInClient(id_.bytes))
+        return of_link.password_version if of_link and is_right else None
