@@ -1,5 +1,6 @@
 """`kill -9` during an import: run again, it continues, and nothing is doubled or missing."""
 
+import asyncio
 import os
 import signal
 import sqlite3
@@ -7,11 +8,20 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
+from browsing import Browser, WebApp
+from people import new_person
+from resources.account.archived import exported, furnish, rows
+from resources.imports.test_pages import ada, count_links, place, start_csv, text_of, work_off
+from sqlalchemy import select
 from test_cli import Waypost, waypost
 
-__all__ = ["waypost"]
+from waypost.resources.clicks.stats.rebuild import check
+from waypost.resources.imports.model import imports
+
+__all__ = ["ada", "place", "waypost"]
 
 ROWS = 4_000
 
@@ -36,3 +46,59 @@ def test_continues_after_kill(waypost: Waypost, tmp_path: Path) -> None:
     assert report["links"] == {"found": ROWS, "created": ROWS, "updated": 0, "unchanged": 0, "refused": 0}
     again = waypost.json(*arguments[:-1])
     assert again["links"] == {"found": ROWS, "created": 0, "updated": 0, "unchanged": ROWS, "refused": 0}
+
+
+async def _kill_at(place: WebApp, function: str, number: int) -> None:
+    """Run the worker in a process, and kill it in the call. The leases of the one before have expired."""
+    place.clock.move(timedelta(minutes=2))
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "resources.imports.killed_turns", place.settings.database, str(place.settings.data_dir)),
+        *(place.clock().isoformat(), function, str(number)),
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout
+    assert await process.stdout.readline() == b"stopped\n"
+    process.kill()
+    await process.wait()
+
+
+async def test_the_dashboard_continues_after_kills_of_its_worker(place: WebApp, ada: Browser) -> None:
+    rows = "".join(f"https://example.com/{number},old.example/k{number}\n" for number in range(1_700))
+    path = await start_csv(ada, f"Destination URL,Short link\n{rows}".encode())
+    await _kill_at(place, "waypost.resources.imports.requests.store.save", 2)  # in the plan
+    place.clock.move(timedelta(minutes=2))
+    await work_off(place)
+    assert "Plan Links found 1,700 To create 1,700" in await text_of(ada, path)
+    await ada.post(f"{path}/start", {"domain-0": ""})
+    await _kill_at(place, "waypost.resources.imports.store.save_links", 2)  # in the transaction of a page
+    assert await count_links(place) == 500
+    await _kill_at(place, "waypost.resources.imports.requests.store.save", 2)  # after that of a page
+    assert await count_links(place) == 1_500
+    await _kill_at(place, "waypost.resources.imports.store.release", 1)  # after the last page
+    assert await count_links(place) == 1_700
+    place.clock.move(timedelta(minutes=2))
+    await work_off(place)
+    assert "Report Links found 1,700 Created 1,700" in await text_of(ada, path)
+    assert await count_links(place) == 1_700
+
+
+async def test_an_archive_continues_after_kills_in_each_phase(place: WebApp, ada: Browser, tmp_path: Path) -> None:
+    await furnish(place.db, tmp_path / "old", await new_person(place.db, "Carl"))
+    archive = await exported(place.db, tmp_path / "old", "carl@example.com")
+    before = await count_links(place)
+    answer = await ada.post("/links/import/waypost", {}, files={"file": ("a.zip", archive, "application/zip")})
+    path = answer.headers["location"]
+    await ada.post(f"{path}/start", {"ok": "1"})
+    for page, phase in ((3, "aliases.ndjson"), (7, "clicks.ndjson"), (3, "images.tar")):
+        await _kill_at(place, "waypost.resources.imports.store.save", page)
+        async with place.db.read() as tx:
+            assert (await tx.execute(select(imports.c.cursor))).scalar_one()["phase"] == phase
+    place.clock.move(timedelta(minutes=2))
+    await work_off(place)
+    assert "The import is done." in await text_of(ada, path)
+    assert await count_links(place) - before == 6 + 1  # one was deleted
+    moved = rows(await exported(place.db, tmp_path, "ada@example.com"))
+    assert len(moved["clicks.ndjson"]) == len(rows(archive)["clicks.ndjson"]) > 200
+    assert [difference async for difference in check(place.db)] == []

@@ -23,6 +23,7 @@ from waypost.resources import aliases, domains, links, pixels
 from waypost.resources.aliases import Alias
 from waypost.resources.clicks import statistics_import
 from waypost.resources.clicks.days import find_kept_since
+from waypost.resources.domains.names import canonical_or_lower
 from waypost.resources.imports import destinations, rules, store
 from waypost.resources.imports.archive import references
 from waypost.resources.imports.archive.images import ArchivedImage, read_images
@@ -110,7 +111,8 @@ class ArchiveImporter(ImportRun):
             done.warn(f"{count} webhooks are not imported, because an export has no secrets. Create them here")
         if self._import.cursor is None:  # they are said once
             self.warnings = done.warnings
-        self.hosts.update(dict.fromkeys(self._references.hosts, 0))
+        shared = canonical_or_lower(self._archive.shared_domain)
+        self.hosts.update(dict.fromkeys(self._references.hosts.keys() - {shared}, 0))
 
     async def _step(self) -> None:
         """Do what a batch needs. Each step adds what is not here yet."""
