@@ -32,7 +32,7 @@ from waypost.secret_key import secret_text
 from waypost.settings import Settings
 from waypost.wiring import domain_deps, outbound_client
 from waypost.worker import mail
-from waypost.worker.jobs import Handlers, JobRunner
+from waypost.worker.jobs import Handlers, JobRunner, LongJobRunner
 from waypost.worker.run import WorkerParts
 
 
@@ -44,10 +44,19 @@ def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: Asyn
     stack.push_async_callback(click_store.close)
     import_turns = imports_work.TurnHandler(settings, db, client, feed.publish, key_ring)
     stack.push_async_callback(import_turns.close)
-    all_handlers: Handlers = {**handlers(settings, db, client, deps, feed, click_store), TURN_JOB: import_turns}
-    jobs = JobRunner(all_handlers, clock=now)
+    bulk_jobs = links_work.BulkJobs(settings, db, client, feed.publish, now)
+    long_jobs = LongJobRunner(
+        {
+            links_work.CHANGE_JOB: bulk_jobs.change,
+            links_work.PURGE_JOB: bulk_jobs.purge,
+            CHECK_JOB: imports_work.CheckHandler(settings, db, client),
+            TURN_JOB: import_turns,
+        },
+        clock=now,
+    )
+    jobs = JobRunner(handlers(settings, db, client, deps, feed, click_store), clock=now, excluded=long_jobs.names)
     return [
-        WorkerParts([jobs], [*rate_limit_steps(db), (60, partial(delete_expired, db, now))]),
+        WorkerParts([jobs, long_jobs], [*rate_limit_steps(db), (60, partial(delete_expired, db, now))]),
         links_work.worker_parts(settings, db, client, feed.publish, now),
         webhooks_work.worker_parts(settings, db, poster, key_ring),
         pixels_work.worker_parts(settings, db, poster, key_ring),
@@ -67,15 +76,11 @@ def handlers(
 ) -> Handlers:
     """Return the handlers of the general queue by job name."""
     image_store = links_work.new_image_store(settings, db, now)
-    bulk_jobs = links_work.BulkJobs(settings, db, client, feed.publish, now)
     return {
-        links_work.CHANGE_JOB: bulk_jobs.change,
-        links_work.PURGE_JOB: bulk_jobs.purge,
         domain_detach.JOB: partial(domain_detach.detach_links, db),
         sign_in.JOB: partial(sign_in.send_password_reset, new_auth_deps(settings, db, now)),
         mail.JOB: mail.handler(mail_sender(settings)),
         plan.JOB: partial(plan.cancel_subscriptions, plan_work.new_stripe(settings, client)),
-        CHECK_JOB: imports_work.CheckHandler(settings, db, client),
         account_deletion.JOB: account_deletion.AccountDeletion(db, feed.publish, deps, image_store, click_store, now),
     }
 

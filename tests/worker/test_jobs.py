@@ -139,3 +139,24 @@ async def test_a_last_attempt_that_nobody_finished_is_buried_with_a_reason(db: D
 
 def test_the_wait_ends_at_an_hour() -> None:
     assert [jobs.wait_after(n).total_seconds() for n in (1, 2, 3, 6, 7, 50)] == [2, 8, 32, 2048, 3600, 3600]
+
+
+async def test_long_jobs_do_not_hold_back_others(db: Database) -> None:
+    """Each runner claims its own, and sees no others as due."""
+    async with db.write() as tx:
+        for _ in range(10):
+            await jobs.enqueue(tx, "test.long", "any", now=NOW)
+    long = jobs.LongJobRunner({"test.long": _ignore}, clock=lambda: NOW)
+    others = jobs.JobRunner({"test.mail": _ignore}, clock=lambda: NOW, excluded=long.names)
+    async with db.write() as tx:
+        assert not await others.is_due(tx)
+        assert await others.find_oldest_due(tx) is None
+        assert await others.claim(tx, others.max_concurrent) == []
+        await jobs.enqueue(tx, "test.mail", "any", now=NOW)
+        [mail] = await others.claim(tx, others.max_concurrent)
+        claimed = await long.claim(tx, long.max_concurrent)
+    assert mail.name == "test.mail"
+    assert [job.name for job in claimed] == ["test.long"] * 4
+
+
+async def _ignore(_job: jobs.Job) -> None: ...

@@ -6,14 +6,14 @@ An attempt is counted when the job is claimed, before it runs: a job that runs t
 import asyncio
 import os
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import structlog
-from sqlalchemy import Column, ColumnElement, Index, Integer, Table, Text, case, func, literal, select
+from sqlalchemy import Column, ColumnElement, Index, Integer, Table, Text, case, func, literal, select, true
 
 from waypost.database import Id, Instant, Json, Tx, metadata
 from waypost.kit.clock import Clock
@@ -123,25 +123,28 @@ class JobRunner(QueueWorker[Job, JobOutcome]):
     name = "jobs"
     max_concurrent = 8
 
-    def __init__(self, handlers: Handlers, *, clock: Clock) -> None:
+    def __init__(self, handlers: Handlers, *, clock: Clock, excluded: Collection[str] = ()) -> None:
+        """`excluded`: names that another runner handles."""
         self._handlers = handlers
         self._clock = clock
+        self._is_ours = jobs.c.name.not_in(excluded) if excluded else true()
+        self.names = frozenset(handlers)
         self.worker = f"{socket.gethostname()}:{os.getpid()}"
 
     async def is_due(self, tx: Tx) -> bool:
-        return await tx.scalar(select(jobs.c.id).where(_where_due(self._clock())).limit(1)) is not None
+        return await tx.scalar(select(jobs.c.id).where(self._where_due(self._clock())).limit(1)) is not None
 
     async def find_oldest_due(self, tx: Tx) -> datetime | None:
-        since: datetime | None = await tx.scalar(select(func.min(jobs.c.run_at)).where(_where_due(self._clock())))
+        since: datetime | None = await tx.scalar(select(func.min(jobs.c.run_at)).where(self._where_due(self._clock())))
         return since
 
     async def claim(self, tx: Tx, free_slots: int) -> list[Job]:
         """Lease due jobs, and end jobs whose last attempt was never settled."""
         now = self._clock()
-        await _end_unsettled(tx, now)
+        await self._end_unsettled(tx, now)
         due = (
             select(jobs.c.id)
-            .where(_where_due(now))
+            .where(self._where_due(now))
             .order_by(jobs.c.run_at)
             .limit(free_slots)
             .with_for_update(skip_locked=True)  # on PostgreSQL; SQLite has one writer
@@ -188,22 +191,34 @@ class JobRunner(QueueWorker[Job, JobOutcome]):
         values["error"] = error[:_MAX_ERROR].replace("\0", " ")  # PostgreSQL has no text with NUL
         await tx.execute(jobs.update().where(_where_leased(job)).values(lease_until=None, leased_by=None, **values))
 
+    def _where_due(self, now: datetime) -> ColumnElement[bool]:
+        is_unleased = jobs.c.lease_until.is_(None) | (jobs.c.lease_until <= now)
+        return jobs.c.failed_at.is_(None) & (jobs.c.run_at <= now) & is_unleased & self._is_ours
+
+    async def _end_unsettled(self, tx: Tx, now: datetime) -> None:
+        reason = func.coalesce(jobs.c.error, "the process ended while it ran the last attempt")
+        payload = case((jobs.c.name.in_(_PRIVATE), literal({}, jobs.c.payload.type)), else_=jobs.c.payload)
+        ended = {"failed_at": now, "lease_until": None, "leased_by": None, "error": reason, "payload": payload}
+        await tx.execute(
+            jobs.update().where(self._where_due(now), jobs.c.attempts >= jobs.c.max_attempts).values(ended)
+        )
+
+
+class LongJobRunner(JobRunner):
+    """Runs jobs that take up to half a minute and that accounts can start. Mail does not wait for them."""
+
+    name = "long_jobs"
+    max_concurrent = 4
+    poll_interval = 1.0
+
+    def __init__(self, handlers: Handlers, *, clock: Clock) -> None:
+        super().__init__(handlers, clock=clock)
+        self._is_ours = jobs.c.name.in_(handlers)
+
 
 def wait_after(attempt: int) -> timedelta:
     """Return the delay after an attempt: 2 s, 8 s, 32 s, … at most an hour."""
     return min(_MAX_DELAY, timedelta(seconds=2 * 4 ** min(attempt - 1, 10)))
-
-
-def _where_due(now: datetime) -> ColumnElement[bool]:
-    is_unleased = jobs.c.lease_until.is_(None) | (jobs.c.lease_until <= now)
-    return jobs.c.failed_at.is_(None) & (jobs.c.run_at <= now) & is_unleased
-
-
-async def _end_unsettled(tx: Tx, now: datetime) -> None:
-    reason = func.coalesce(jobs.c.error, "the process ended while it ran the last attempt")
-    payload = case((jobs.c.name.in_(_PRIVATE), literal({}, jobs.c.payload.type)), else_=jobs.c.payload)
-    ended = {"failed_at": now, "lease_until": None, "leased_by": None, "error": reason, "payload": payload}
-    await tx.execute(jobs.update().where(_where_due(now), jobs.c.attempts >= jobs.c.max_attempts).values(ended))
 
 
 def _where_leased(job: Job) -> ColumnElement[bool]:

@@ -1,4 +1,4 @@
-"""Runs requested imports in turns of some seconds, each a job of the general queue.
+"""Runs requested imports in turns of some seconds, each a job of the queue of long jobs.
 
 After each turn the job of the next one is added behind those of other accounts, so that a long import holds back
 nobody. A turn that is killed is claimed again after its lease, and continues after the last page that was stored.
