@@ -16,7 +16,7 @@ from waypost.resources.imports.source import (
 
 DEADLINE = 60.0
 """Seconds for one answer: some sources take long for their last pages."""
-MAX_BODY = 32 << 20  # bytes
+MAX_BODY = 8 << 20  # bytes; as Python objects it takes many times as much
 FIRST_WAIT, LONGEST_WAIT = 5.0, 60.0
 """Seconds to wait after a failed request, doubled each time."""
 MAX_FAILURES = 8
