@@ -64,7 +64,7 @@ async def test_the_right_password_redirects_and_is_remembered(fast: Wire, plain:
         assert f"\r\nlocation: {OWN}\r\n".encode() in answer
         cookie, *attributes = _cookie(answer).split("; ")
         assert attributes == [f"Max-Age={LIFETIME}", "Path=/", "HttpOnly", "SameSite=Lax"]
-        assert b'"to":"%s"' % OWN.encode() in await wire.say(get("closed", f"other=1; {cookie}"))
+        assert b'"to":"%s"' % OWN.encode() in await wire.say(get("closed", f"other=1, {cookie}; last=2"))
         assert b'"to":"%s"' % RULE.encode() in await wire.say(get("closed?a=1", cookie))
     assert [visit.target for visit in visits()] == [b"default", b"default", b"R"] * 2
     assert all(b"password" not in visit.query for visit in visits())

@@ -96,7 +96,7 @@ class Cookies:
     def is_valid(self, header: bytes, link: bytes, version: int, now: float) -> bool:
         """`header`: the request's cookies."""
         prefix = _name(link) + b"="
-        for cookie in header.split(b";"):
+        for cookie in header.replace(b",", b";").split(b";"):  # several Cookie lines are joined with commas
             found = _VALUE.fullmatch(cookie.strip().removeprefix(prefix))
             if found and now < int(found[1]) <= now + LIFETIME:
                 signatures = [_signature(key, link, version, found[1]) for key in self._keys]
