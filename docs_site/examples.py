@@ -95,7 +95,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "kind": "human",
         "bot": None,
     },
-    "LinkStats": {"link_id": _LINK, **_STATS},
+    "LinkStats": {"link_id": _LINK, **_STATS, "imported_clicks": 0, "targets": [{"value": "iPhone", "clicks": 21}]},
     "AccountStats": {
         **_STATS,
         "top_links": [{"link_id": _LINK, "short_url": "go.example.com/spring", "title": "Pricing", "clicks": 44}],

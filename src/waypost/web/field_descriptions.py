@@ -64,6 +64,8 @@ FIELDS = {
     "id": "ID",
     "ids": "IDs of links, 1 to 100",
     "image_url": "Signed URL of the PNG image; use it unchanged",
+    "imported_clicks": "Clicks that another service counted before the link was imported, for all time and in "
+    "no other number; 0 if there are none",
     "index": "Position in the list that was sent, from 0",
     "interval": "Length of an entry of `series`",
     "ip": "IP address, as far as the privacy settings store it",
@@ -159,6 +161,7 @@ FIELDS = {
     "style": "Shape of the modules",
     "svg_url": "Signed URL of the SVG image; use it unchanged",
     "tags": "Tags",
+    "targets": "Clicks by the name of the rule or variant that the visitor was sent to, or `default`",
     "LinkSet.tags": "Tags that replace those of each link; not together with `add_tags` or `remove_tags`",
     "timezone": "Time zone of the intervals",
     "Condition.timezone": "Time zone of a schedule",

@@ -102,6 +102,7 @@ async def furnish(db: Database, directory: Path, who: Person) -> None:
             referrer="=cmd|'/c calc'!A1",
             bot="Bot" if number % 4 == 2 else None,
             ip="192.0.2.7",
+            target=("", "default", "Grüße")[number % 3],
         )
         for number in range(300)
     ]

@@ -41,7 +41,7 @@ from waypost.resources.clicks.stats import store as stats_store
 from waypost.resources.clicks.stats.aggregate import Aggregate
 from waypost.resources.clicks.stats.query import read_stats_query
 from waypost.resources.clicks.stats.read import find_sparklines, read_lists, read_series
-from waypost.resources.clicks.stats.schemas import to_json, top_links_to_json
+from waypost.resources.clicks.stats.schemas import targets_to_json, to_json, top_links_to_json
 from waypost.resources.clicks.store import add
 from waypost.resources.links import store as link_store
 
@@ -81,6 +81,7 @@ def some_visits(account: UUID, chance: random.Random) -> Iterator[Click]:
             click.referrer = f"https://site{chance.randrange(200)}.example/"
         click.device = chance.choice(["mobile", "desktop", "tablet", "other"])
         click.browser, click.platform = chance.choice(["Chrome", "Firefox"]), chance.choice(["Android", "iOS", ""])
+        click.target = chance.choice(["", "iPhone", "Grüße", "default"]) if link is links[0] else ""
         yield click
 
 
@@ -147,7 +148,7 @@ async def statistics(place: Filled, subject: Subject, query: dict[str, str], now
         series = await read_series(reader, subject, parsed, now)
         lists = await read_lists(reader, series, shared_domain=SHARED)
     stats = cast("dict[str, Any]", to_json(parsed, series, lists))
-    return stats | ({"top_links": top_links_to_json(lists)} if subject.link_id is None else {})
+    return stats | ({"targets": targets_to_json(lists)} if subject.link_id else {"top_links": top_links_to_json(lists)})
 
 
 async def page(place: Filled, subject: Subject, query: dict[str, str], number: int, now: datetime) -> dict[str, Any]:

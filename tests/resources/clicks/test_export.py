@@ -86,6 +86,12 @@ async def test_exports_every_field_as_csv_and_ndjson(db: Database, alice: Person
     assert row == [*start, "iOS", timestamp(START), "true", "human", "", "go.test/spring"]
 
 
+async def test_exports_targets_as_ndjson(db: Database, alice: Person) -> None:
+    new = click(alice, await new_link(db, alice, "spring"), START, target='Grüße "A"')
+    await add(db, [new])
+    assert json.loads(await text(db)) == {**to_json(new), "target": 'Grüße "A"'}
+
+
 async def test_an_export_without_clicks_has_only_the_csv_header(db: Database) -> None:
     assert await text(db) == ""
     assert await text(db, form="csv") == ",".join(CSV_COLUMNS) + "\r\n"

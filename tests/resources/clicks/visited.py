@@ -150,6 +150,7 @@ def some_clicks(link: links.Link, moments: Sequence[datetime], chance: random.Ra
         click.country = chance.choice(["DE", "FR", ""])
         click.referrer = chance.choice(["", "https://a.example/", "https://ä.example/"])
         click.device = chance.choice(["mobile", "desktop"])
+        click.target = chance.choice(["", "Grüße", "default"])
         made.append(click)
     return made
 
@@ -231,6 +232,8 @@ def dimensions(made: Sequence[Click], subjects: Sequence[str]) -> list[dict[str,
             values = {"country": click.country, "referrer": click.referrer, "agent": agent}
             if subject == "account_id":
                 values["link"] = click.link_id.hex()
+            elif click.target:
+                values["target"] = click.target
             for name, value in values.items():
                 counts[click.day, UUID(bytes=getattr(click, subject)), DIMENSIONS[name], value] += 1
     names = ("day", "subject_id", "dimension", "value", "clicks")

@@ -55,7 +55,7 @@ def json_lines(batch: Sequence[ExportedClick]) -> str:
 
 
 def _json_line(click: Click) -> str:
-    """Write what `to_json` returns, in a quarter of the time."""
+    """Write what `to_json` returns, in a quarter of the time; and the target of a link with rules or variants."""
     id_, link_id, text = click.id.hex(), click.link_id.hex(), encode_basestring
     return (
         f'{{"id": "{id_[:8]}-{id_[8:12]}-{id_[12:16]}-{id_[16:20]}-{id_[20:]}",'
@@ -65,8 +65,13 @@ def _json_line(click: Click) -> str:
         f' "device": {text(click.device)}, "browser": {text(click.browser)}, "platform": {text(click.platform)},'
         f' "created_at": "{_second(click.at // 1_000_000)}.{click.at % 1_000_000:06}Z",'
         f' "is_scan": {"true" if click.is_scan else "false"}, "kind": "{click.kind}",'
-        f' "bot": {"null" if click.bot is None else text(click.bot)}}}\n'
+        f' "bot": {"null" if click.bot is None else text(click.bot)}{_target(click.target)}}}\n'
     )
+
+
+@lru_cache
+def _target(name: str) -> str:
+    return f', "target": {encode_basestring(name)}' if name else ""
 
 
 @lru_cache(8)  # clicks are in order

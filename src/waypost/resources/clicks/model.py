@@ -9,7 +9,19 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Boolean, Column, ColumnElement, ForeignKey, Index, Integer, SmallInteger, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    Integer,
+    SmallInteger,
+    Table,
+    Text,
+    text,
+)
 
 from waypost.database import Id, Instant, metadata
 
@@ -20,12 +32,13 @@ PREVIEW: ClickKind = "preview"
 PREFETCH: ClickKind = "prefetch"
 KINDS: tuple[ClickKind, ...] = (HUMAN, CRAWLER, PREVIEW, PREFETCH)
 
-Dimension = Literal["country", "referrer", "agent", "link"]
-DIMENSIONS: dict[Dimension, int] = {"country": 1, "referrer": 2, "agent": 3, "link": 4}
+Dimension = Literal["country", "referrer", "agent", "link", "target"]
+DIMENSIONS: dict[Dimension, int] = {"country": 1, "referrer": 2, "agent": 3, "link": 4, "target": 5}
 """The numbers of dimensions in the table.
 
 `agent` is device, browser and platform, separated by tabs: most links have few visits a day, so this is one row
 instead of three. `link` is for accounts only; its values are link ids in 32 hex digits.
+`target` is for links only, and only for clicks that have one.
 """
 
 WHOLE_DAY = -1
@@ -49,6 +62,8 @@ clicks = Table(
     Column("device", Text, nullable=False),
     Column("browser", Text, nullable=False),
     Column("platform", Text, nullable=False),
+    # name of the rule or variant, or "default"; empty for a link without rules and variants
+    Column("target", Text, nullable=False, server_default=text("''")),
     sqlite_with_rowid=False,  # ids grow with time, so rows are appended to the tree
 )
 # with the kind, so that rows before a page are skipped within the index
@@ -164,6 +179,7 @@ class Click:
     device: str = ""
     browser: str = ""
     platform: str = ""
+    target: str = ""
     pixels: Sequence[tuple[str, UUID]] = ()
     """(platform, our id) of the pixels that fired. Not stored, like the next field."""
     user_agent: str = ""
@@ -187,4 +203,5 @@ class Subject:
 
     @property
     def dimensions(self) -> list[Dimension]:
-        return [name for name in DIMENSIONS if self.link_id is None or name != "link"]
+        other = "link" if self.link_id else "target"
+        return [name for name in DIMENSIONS if name != other]

@@ -159,7 +159,7 @@ def _line(click: Click) -> str:
         f"{click.id.hex()}\t{click.account_id.hex()}\t{click.link_id.hex()}\t{click.day}"
         f"\t{from_microseconds(click.at).isoformat()}\t{click.kind}\t{_text(click.bot)}\t{click.is_scan}"
         f"\t{click.ip.translate(_ESCAPES)}\t{click.country}\t{click.visitor_id}\t{_text(click.referrer)}\t{click.device}\t{_text(click.browser)}"
-        f"\t{_text(click.platform)}\n"
+        f"\t{_text(click.platform)}\t{_text(click.target)}\n"
     )
 
 

@@ -28,6 +28,7 @@ from waypost.resources.links.model import (
     slugs,
 )
 from waypost.resources.links.schemas import LinkJson, to_json
+from waypost.resources.links.store import find_imported_clicks
 from waypost.resources.routing.schemas import RoutingJson
 from waypost.resources.routing.schemas import to_json as routing_to_json
 
@@ -61,7 +62,7 @@ async def export_account_data(
     while True:
         async with db.read_long() as tx:
             batch = [Link(*row) for row in await tx.execute(query)]
-            imported = await _find_imported_clicks(tx, [link.id for link in batch])
+            imported = await find_imported_clicks(tx, [link.id for link in batch])
         yield [
             {
                 **to_json(link, shared_domain=shared_domain, base_url=base_url, now=now),
@@ -75,11 +76,6 @@ async def export_account_data(
             break
         last = batch[-1]
         query = newest.where(tuple_(*order) < tuple_(literal(last.created_at, Instant), literal(last.id, Id)))
-
-
-async def _find_imported_clicks(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, int]:
-    query = select(imported_clicks.c.link_id, imported_clicks.c.clicks).where(imported_clicks.c.link_id.in_(ids))
-    return {row.link_id: row.clicks for row in await tx.execute(query)}
 
 
 async def export_aliases(db: Database, account_id: UUID) -> AsyncIterator[list[AliasJson]]:

@@ -22,6 +22,7 @@ from waypost.resources.links.model import (
     NOT_DELETED,
     ROUTE_CHANNEL,
     Link,
+    imported_clicks,
     link_clicks,
     link_tags,
     links,
@@ -264,6 +265,12 @@ async def require_exists(tx: Tx, account_id: UUID, link_id: UUID) -> None:
     query = select(links.c.id).where(links.c.id == link_id, links.c.account_id == account_id, NOT_DELETED)
     if (await tx.execute(query)).first() is None:
         raise NotFound
+
+
+async def find_imported_clicks(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, int]:
+    """Return what another service counted for links that were imported without their clicks."""
+    query = select(imported_clicks.c.link_id, imported_clicks.c.clicks).where(imported_clicks.c.link_id.in_(ids))
+    return {row.link_id: row.clicks for row in await tx.execute(query)}
 
 
 async def find_names(tx: Tx, ids: Sequence[UUID], *, shared_domain: str) -> dict[UUID, tuple[str, str]]:

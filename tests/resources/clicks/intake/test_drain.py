@@ -111,10 +111,12 @@ async def drain(drainer: Drainer) -> None:
 
 
 async def test_counts_visits(db: Database, spool: Spool, drainer: Drainer, link: UUID, alice: Person) -> None:
-    spool.append(visit(link, user_agent=CHROME, referrer=b"https://u:p@from.example/page?q=secret", query=b"r=qr"))
+    referrer, target = b"https://u:p@from.example/page?q=secret", "Grüße\\".encode()
+    spool.append(visit(link, user_agent=CHROME, referrer=referrer, query=b"r=qr", target=target))
     await drain(drainer)
     async with db.read() as tx:
         row = (await tx.execute(select(clicks))).one()
+    assert row.target == "Grüße\\"
     assert (row.link_id, row.account_id, row.kind, row.is_scan) == (link, alice.account_id, "human", True)
     assert (row.ip, row.country, row.referrer) == ("192.0.2.7", "DE", "https://from.example/page")
     assert (row.device, row.browser, row.platform) == ("desktop", "Chrome", "Windows")

@@ -40,12 +40,19 @@ def test_makes_a_click_of_a_visit() -> None:
         user_agent=b"Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0",
         referrer=b"https://news.example/a?b=c",
         query=b"r=qr",
+        target="Grüße".encode(),
     )
     assert (click.id, click.account_id, click.link_id) == (b"\x01" * 16, ACCOUNT, b"\xab" * 16)
     assert (click.at, click.day, click.quarter) == (AT, 20_413, 7)
     assert (click.ip, click.country, click.referrer) == (PEER, "NL", "https://news.example/a")
     assert (click.browser, click.platform, click.device) == ("Firefox", "Windows", "desktop")
     assert (click.kind, click.bot, click.is_scan) == ("human", None, True)
+    assert click.target == "Grüße"
+
+
+def test_keeps_what_is_readable_of_a_damaged_target() -> None:
+    assert made_of(target=b"A\x00\xff").target == "A\ufffd"
+    assert made_of().target == ""
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from waypost.resources import links
 from waypost.resources.clicks.clickhouse.store import ClickHouseStore
 from waypost.resources.clicks.model import Click
 from waypost.resources.links import store
+from waypost.resources.links.batch import set_imported_clicks
 
 HOUR = timedelta(hours=1)
 DAY = 24 * HOUR
@@ -112,6 +113,8 @@ async def test_shows_the_statistics_of_a_link(env: Env, link: links.Link) -> Non
         "devices": [{"value": "mobile", "clicks": 3}],
         "browsers": [{"value": "Firefox", "clicks": 3}],
         "platforms": [{"value": "Android", "clicks": 3}],
+        "imported_clicks": 0,
+        "targets": [],
     }
     assert len(series) == 30
     assert series[0] == {"at": "2029-12-03T00:00:00.000000Z", "clicks": 0, "visitors": 0, "scans": 0}
@@ -119,6 +122,27 @@ async def test_shows_the_statistics_of_a_link(env: Env, link: links.Link) -> Non
         {"at": "2029-12-31T00:00:00.000000Z", "clicks": 1, "visitors": 1, "scans": 0},
         {"at": "2030-01-01T00:00:00.000000Z", "clicks": 2, "visitors": 1, "scans": 1},
     ]
+
+
+async def test_shows_targets_and_imported_clicks_of_a_link(env: Env) -> None:
+    link = await env.link()
+    yesterday = START - 26 * HOUR
+    await env.fill(
+        [
+            *(new_click(link, at, target=name) for at in (yesterday, START) for name in ("", "A", "A", "Grüße")),
+            new_click(link, yesterday, target="default"),
+            new_click(link, yesterday, target="default", kind="crawler", bot="Googlebot"),
+        ]
+    )
+    async with env.db.write() as tx:
+        await set_imported_clicks(tx, env.alice.account_id, {link.id: 77})
+    stats = await env.stats(link)
+    counts = {"A": 4, "Grüße": 2, "default": 1}
+    assert stats["targets"] == [{"value": name, "clicks": count} for name, count in counts.items()]
+    assert (stats["clicks"], stats["imported_clicks"]) == (9, 77)
+    in_part_of_a_day = await env.stats(link, from_=timestamp(START - HOUR))
+    assert in_part_of_a_day["targets"] == [{"value": "A", "clicks": 2}, {"value": "Grüße", "clicks": 1}]
+    assert not {"targets", "imported_clicks"} & (await env.shown("/stats"))["data"].keys()
 
 
 async def test_shows_the_statistics_of_an_account(env: Env, link: links.Link) -> None:

@@ -64,6 +64,7 @@ visits = st.builds(
     country=few(["", "DE"]),
     referrer=few(["", "https://a.example/ü'%:x"]),
     browser=few(["Chrome", "Other"]),
+    target=few(["", "", "default", "Grüße:x'%"]),
 )
 
 

@@ -47,7 +47,7 @@ deleted_links.ndjson   what is left of deleted links
 qr_styles.ndjson       styles of QR codes that differ from the default
 imports.ndjson         imports of links that were requested in the dashboard (without tokens and files)
 images.tar             uploaded preview images
-clicks.ndjson          every visit, oldest first, as the API shows them; bots and previews included
+clicks.ndjson          every visit, oldest first, as the API shows them, and its `target`; bots and previews included
 statistics.csv         totals of each day, of the account and of each link, for spreadsheets
 old_statistics.ndjson  statistics of the days whose clicks were deleted by the retention period
 manifest.json          version of the format; rows, bytes and SHA-256 of each file

@@ -22,7 +22,7 @@ from waypost.resources.clicks.stats.totals import StatsTotals
 
 CLICK_COLUMNS = (
     "id, account_id, link_id, toUnixTimestamp64Micro(created_at), day, kind, bot, is_scan, ip, country, visitor_id,"
-    " referrer, device, browser, platform"
+    " referrer, device, browser, platform, target"
 )
 _TOTALS = slice(0, 6)
 """Columns of a row of sums that are totals of statistics."""
@@ -39,6 +39,7 @@ _VALUES = {
     "referrer": "referrer",
     "agent": "concat(device, '\\t', browser, '\\t', platform)",
     "link": "lower(hex(link_id))",
+    "target": "toString(target)",
 }
 
 _SUM_OF_SLICES = """

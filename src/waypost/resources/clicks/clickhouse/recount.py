@@ -42,11 +42,14 @@ _VALUES = {
     "referrer": "referrer",
     "agent": "device || '\\t' || browser || '\\t' || platform",
     "link": "lower(hex(link_id))",
+    "target": "toString(target)",
 }
+_ONLY = {"link": " AND subject_id = account_id", "target": " AND subject_id = link_id AND target != ''"}
+"""The clicks that a dimension counts, unless it counts all."""
 _DIMENSIONS = " UNION ALL ".join(
     f"SELECT subject_id, any(account_id) AS account, toUInt8({number}) AS dimension, day, {_VALUES[name]} AS value,"
     f" count() AS clicks FROM {_SUBJECTS} WHERE kind = 'human'"
-    f"{' AND subject_id = account_id' if name == 'link' else ''} GROUP BY subject_id, day, value"
+    f"{_ONLY.get(name, '')} GROUP BY subject_id, day, value"
     for name, number in DIMENSIONS.items()
 )
 _STORED_DIMENSIONS = """

@@ -106,5 +106,6 @@ def _columns(clicks: Sequence[Click], batch: str) -> dict[str, tuple[str, Sequen
         "device": (texts, [click.device for click in clicks]),
         "browser": (texts, [click.browser for click in clicks]),
         "platform": (texts, [click.platform for click in clicks]),
+        "target": (texts, [click.target for click in clicks]),
         "batch": (texts, [batch] * len(clicks)),
     }

@@ -90,6 +90,11 @@ def set_is_scan(click: Click, visit: Visit, _settings: IntakeSettings) -> None:
     click.is_scan = b"r=qr" in visit.query and b"r=qr" in visit.query.split(b"&")
 
 
+def set_target(click: Click, visit: Visit, _settings: IntakeSettings) -> None:
+    if visit.target:
+        click.target = _text(visit.target)
+
+
 def set_pixels(click: Click, visit: Visit, _settings: IntakeSettings) -> None:
     if visit.pixels and click.kind == HUMAN:
         click.pixels = _parse_pixels(visit.pixels)
@@ -105,6 +110,7 @@ STEPS: tuple[Callable[[Click, Visit, IntakeSettings], None], ...] = (
     set_visitor,
     set_kind,
     set_is_scan,
+    set_target,
     set_pixels,
 )
 
@@ -160,5 +166,5 @@ def _parse_pixels(raw: bytes) -> tuple[tuple[str, UUID], ...]:
 
 
 def _text(raw: bytes) -> str:
-    """Headers have no defined encoding. PostgreSQL stores no NUL."""
+    """Headers have no defined encoding, and a damaged line may end anywhere. PostgreSQL stores no NUL."""
     return raw.decode("utf-8", "replace").replace("\0", "")

@@ -40,6 +40,7 @@ class SubjectDay:
     referrers: dict[str, int] = field(default_factory=dict)
     agents: dict[str, int] = field(default_factory=dict)
     links: dict[str, int] = field(default_factory=dict)
+    targets: dict[str, int] = field(default_factory=dict)
 
     def quarter_row(self, quarter: int) -> list[Any]:
         row = self.quarters.get(quarter)
@@ -80,6 +81,8 @@ class Aggregate:
         self.links[link] = account
         name = link.hex()
         account_stats.links[name] = account_stats.links.get(name, 0) + 1
+        if target := click.target:
+            link_stats.targets[target] = link_stats.targets.get(target, 0) + 1
         at, country, referrer = click.at, click.country, click.referrer
         agent = f"{click.device}\t{click.browser}\t{click.platform}"
         for subject in (link_stats, account_stats):
@@ -146,7 +149,7 @@ class Aggregate:
         """Return rows of `click_dimensions`, in the order of their keys."""
         rows: list[StatsRow] = []
         for (day, id_), subject in sorted(self.days.items(), key=_key):
-            counts = (subject.countries, subject.referrers, subject.agents, subject.links)
+            counts = (subject.countries, subject.referrers, subject.agents, subject.links, subject.targets)
             for dimension, count in zip(DIMENSIONS.values(), counts, strict=True):
                 values = sorted(count.items()) if len(count) > 1 else count.items()
                 rows += [(day, id_, dimension, value, clicks) for value, clicks in values]

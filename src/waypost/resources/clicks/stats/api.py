@@ -13,7 +13,13 @@ from waypost.resources.clicks.click_store import ClickStore
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats.query import DEFAULT_INTERVAL, DEFAULT_ZONE, Interval, read_stats_query
 from waypost.resources.clicks.stats.read import read_lists, read_series
-from waypost.resources.clicks.stats.schemas import AccountStatsJson, LinkStatsJson, to_json, top_links_to_json
+from waypost.resources.clicks.stats.schemas import (
+    AccountStatsJson,
+    LinkStatsJson,
+    targets_to_json,
+    to_json,
+    top_links_to_json,
+)
 from waypost.web import PREFIX, Data, Guard, PathId, data, parameter, query_parameters, read_query
 
 _LINK_STATS_PATH = "/links/{id}/stats"
@@ -55,14 +61,16 @@ def endpoints(db: Database, store: ClickStore, guard: Guard, *, shared_domain: s
         openapi_extra=query_parameters(*_PARAMETERS),
     )
     async def of_link(caller: Reader, link_id: PathId, request: Request) -> Response:
-        """Clicks, visitors and scans over time, with countries, referrers, devices, browsers and platforms."""
+        """Clicks, visitors and scans over time, with countries, referrers, devices, browsers, platforms and targets."""
         at = clock()
         query = read_stats_query(read_query(request), at)
         async with store.reader(db, caller.account.id) as reader:
             async with reader.transaction() as tx:
                 await links.require_exists(tx, caller.account.id, link_id)
+                imported = await links.find_imported_clicks(tx, [link_id])
             series = await read_series(reader, Subject(caller.account.id, link_id), query, at)
             lists = await read_lists(reader, series, shared_domain=shared_domain)
-        return data({"link_id": str(link_id), **to_json(query, series, lists)})
+        of_link = {"imported_clicks": imported.get(link_id, 0), "targets": targets_to_json(lists)}
+        return data({"link_id": str(link_id), **to_json(query, series, lists), **of_link})
 
     return router

@@ -44,11 +44,11 @@ _HEX = {"sqlite": "lower(hex(link_id))", "postgresql": "replace(CAST(link_id AS 
 # each click for its link and again for its account; materialized, because it is read several times
 _VISITS = """WITH visits AS MATERIALIZED (
   SELECT link_id AS subject_id, '' AS link, {quarter} AS quarter,
-    created_at, kind, is_scan, visitor_id, country, referrer, device, browser, platform
+    created_at, kind, is_scan, visitor_id, country, referrer, device, browser, platform, target
   FROM clicks WHERE day = :day AND account_id = :account
   UNION ALL
   SELECT account_id, {hex}, {quarter},
-    created_at, kind, is_scan, visitor_id, country, referrer, device, browser, platform
+    created_at, kind, is_scan, visitor_id, country, referrer, device, browser, platform, ''
   FROM clicks WHERE day = :day AND account_id = :account
 )"""
 
@@ -97,11 +97,14 @@ _VALUES: dict[Dimension, str] = {
     "referrer": "referrer",
     "agent": "device || '\t' || browser || '\t' || platform",
     "link": "link",
+    "target": "target",
 }
+_ONLY = {"link": " AND subject_id = :account", "target": " AND target <> ''"}
+"""The clicks that a dimension counts, unless it counts all."""
 _DIMENSIONS = ",\nexpected AS ({})".format(
     " UNION ALL ".join(
         f"SELECT :day AS day, subject_id, {code} AS dimension, {_VALUES[name]} AS value, count(*) AS clicks"
-        f" FROM visits WHERE kind = 'human'{' AND subject_id = :account' if name == 'link' else ''}"
+        f" FROM visits WHERE kind = 'human'{_ONLY.get(name, '')}"
         f" GROUP BY subject_id, {_VALUES[name]}"
         for name, code in DIMENSIONS.items()
     )

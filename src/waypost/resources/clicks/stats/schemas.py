@@ -1,5 +1,6 @@
 """The JSON of statistics."""
 
+from typing import Literal
 from uuid import UUID
 
 from typing_extensions import TypedDict
@@ -54,6 +55,8 @@ class StatsJson(_From):
 
 class LinkStatsJson(StatsJson):
     link_id: IdText
+    imported_clicks: int
+    targets: list[ValueCountJson]
 
 
 class AccountStatsJson(StatsJson):
@@ -86,7 +89,11 @@ def to_json(query: StatsQuery, series: StatsSeries, lists: StatsLists) -> StatsJ
     }
 
 
-def _values(lists: StatsLists, name: FilterField) -> list[ValueCountJson]:
+def targets_to_json(lists: StatsLists) -> list[ValueCountJson]:
+    return _values(lists, "target")
+
+
+def _values(lists: StatsLists, name: FilterField | Literal["target"]) -> list[ValueCountJson]:
     return [{"value": value, "clicks": count} for value, count in lists.values[name]]
 
 

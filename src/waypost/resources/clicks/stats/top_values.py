@@ -181,7 +181,9 @@ async def _find_largest_cached_days(
     for row in await tx.execute(query):
         cached_days = CachedDays(*row[1:])
         if sum(clicks for day, clicks in days.items() if cached_days.has(day)) == cached_days.clicks:
-            return cached_days, json.loads(row.top_values)
+            cached = json.loads(row.top_values)
+            if "target" in cached:  # else the version before cached them
+                return cached_days, cached
     return None, {}
 
 
@@ -262,6 +264,7 @@ def split_agents(rows: Iterable[Sequence[Any]]) -> ValueCounts:
     counts: ValueCounts = {name: Counter() for name in (*DIMENSIONS, *AGENT)}
     for name, value, count in rows:
         counts[name][value] += int(count)
+    counts["target"].pop("", None)  # clicks of a part of a day, from before the link had rules or variants
     for agent, count in counts.pop("agent").items():
         for name, value in zip(AGENT, agent.split("\t"), strict=True):
             counts[name][value] += count
@@ -304,7 +307,13 @@ def _clicks_query(tx: Tx, subject: Subject, day_slice: DaySlice) -> Select[Any]:
     columns = clicks.c
     agent = columns.device + "\t" + columns.browser + "\t" + columns.platform
     link = _hex(tx, columns.link_id)
-    values = {"country": columns.country, "referrer": columns.referrer, "agent": agent, "link": link}
+    values = {
+        "country": columns.country,
+        "referrer": columns.referrer,
+        "agent": agent,
+        "link": link,
+        "target": columns.target,
+    }
     selected = (values[name].label(name) for name in subject.dimensions)
     return select(*selected).where(subject.clicks, *within(day_slice), columns.kind == HUMAN)
 

@@ -79,7 +79,7 @@ class ClickRow:
         """Return None for a row that cannot be a click."""
         try:
             at = microseconds(datetime.fromisoformat(row["created_at"]))
-            texts = [row[name] for name in _TEXTS] + [row["bot"] or ""]
+            texts = [row[name] for name in _TEXTS] + [row["bot"] or "", row.get("target", "")]
             is_valid = row["kind"] in KINDS and 0 <= at < _LAST and isinstance(row["is_scan"], bool)
             if not is_valid or not all(_is_text(text) for text in texts) or not 0 <= int(row["visitor_id"], 16) < 2**64:
                 return None
@@ -100,6 +100,7 @@ class ClickRow:
             kind=self.row["kind"],
             bot=self.row["bot"],
             is_scan=self.row["is_scan"],
+            target=self.row.get("target", ""),
             **{name: self.row[name] for name in _TEXTS},
         )
 
