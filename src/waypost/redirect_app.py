@@ -34,6 +34,7 @@ from waypost.worker.loop import cancel
 _HOSTS_IN_MEMORY = 50_000
 
 if TYPE_CHECKING:
+    from waypost.redirect.click_limits import ClickLimits
     from waypost.redirect.routing.requests import VisitorReader
     from waypost.resources.links.routing.password_check import PasswordChecker
 
@@ -124,7 +125,7 @@ async def open_redirect_parts(settings: Settings, time_ns: Callable[[], int]) ->
         alias_table = AliasTable(source.aliases, feed, hosts, table)
         task = asyncio.create_task(source.follow([table, alias_table, hosts]))
         stack.push_async_callback(cancel, [task])
-        state = _redirect_state(settings, table, hosts, alias_table, spool, time_ns)
+        state = _redirect_state(settings, db, table, hosts, alias_table, spool, time_ns)
         yield RedirectParts(state, db, feed, hosts, task, [db.gauges, source.gauges, table.gauges])
 
 
@@ -134,6 +135,7 @@ def _is_bot(user_agent: bytes) -> bool:
 
 def _redirect_state(
     settings: Settings,
+    db: Database,
     table: RouteTable,
     hosts: HostTable,
     alias_table: AliasTable,
@@ -153,6 +155,7 @@ def _redirect_state(
         has_https=settings.base_url.startswith("https:"),
         time_ns=time_ns,
         new_visitor_reader=partial(_new_visitor_reader, settings),
+        new_click_limits=partial(_new_click_limits, settings, db),
     )
 
 
@@ -163,3 +166,16 @@ def _new_visitor_reader(settings: Settings) -> "VisitorReader":
 
     key = derived_key(settings, "variants") if settings.secret_key else b""
     return VisitorReader(lambda: open_countries(settings.geoip_database).of, settings.trusted_proxies, key)
+
+
+def _new_click_limits(settings: Settings, db: Database) -> "ClickLimits":
+    """Called for the first visit of a link with a click limit. Its file stays open as long as the process."""
+    from waypost.redirect.click_limits import ClickLimits  # noqa: PLC0415
+    from waypost.resources.clicks.intake.limit_counts import count_stored, count_stored_and_spooled  # noqa: PLC0415
+
+    spool = settings.data_dir / "spool"
+    return ClickLimits(
+        settings.data_dir / "run" / "click_counts",
+        partial(count_stored, db),
+        partial(count_stored_and_spooled, db, spool),
+    )

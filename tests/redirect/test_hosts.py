@@ -13,7 +13,7 @@ import pytest
 from domains import domain
 from journeys.service import Website
 from people import Person, new_person
-from wire import HOST, Routes, Wire, is_bot, new_visitor_reader, route, serve
+from wire import HOST, Routes, Wire, is_bot, new_click_limits, new_visitor_reader, route, serve
 
 from waypost.database import Database
 from waypost.redirect import (
@@ -218,6 +218,7 @@ async def test_the_application_has_one_host(
         app_segments={"", "api", "healthz"},
         all_hosts_segments={"healthz"},
         new_visitor_reader=new_visitor_reader,
+        new_click_limits=lambda: new_click_limits(tmp_path),
     )
     is_its_own, is_loopback = host == app_host, "localhost" in host or "127." in host or "::1" in host
     name = host.encode()

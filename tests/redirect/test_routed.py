@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 from wire import HOST, LINK, Routes, Wire
 
-from waypost.redirect import DISABLED, NEVER, Route, Routed, new_route
+from waypost.redirect import DISABLED, NEVER, ClickLimit, Route, Routed, new_route
 from waypost.redirect.routing.compiled import compile_routing
 from waypost.redirect.spool import Visit, decode, encode
 
@@ -41,9 +41,16 @@ def source() -> Routes:
             b"expired": routed(1.0),
             b"disabled": routed(DISABLED),
             b"later": new_route(HOST, OWN, UUID(LINK.decode()), 1.0, routed=only_fallback),
+            b"limited": limited(8),
+            b"limited-rules": limited(9, routing=compile_routing(RULES, [])),
             b"plain": new_route(HOST, OWN, UUID(LINK.decode()), routed=only_fallback),
         }
     )
+
+
+def limited(slug_id: int, **fields) -> Route:
+    of_link = Routed(click_limit=ClickLimit(2, 1), fallback=FALLBACK.encode(), **fields)
+    return new_route(HOST, OWN, UUID(int=slug_id), routed=of_link)
 
 
 def get(path: str, *, agent: str = FIREFOX, address: str = "192.0.2.9", method: str = "GET") -> bytes:
@@ -111,6 +118,23 @@ async def test_a_link_that_does_not_resolve_leads_to_its_fallback(slug: str, fas
 async def test_a_disabled_link_ignores_its_fallback(fast: Wire, plain: Wire) -> None:
     for wire in (fast, fast, plain):
         assert (await wire.say(get("disabled"))).startswith(b"HTTP/1.1 404 ")
+
+
+@pytest.mark.parametrize("slug", ["limited", "limited-rules"])
+async def test_the_last_click_is_answered_and_the_next_is_not(slug: str, fast: Wire, plain: Wire, visits) -> None:
+    for wire in (fast, plain):  # no clicks
+        assert _location(await wire.say(get(slug, method="HEAD"), bodies=False)) == OWN
+        assert b"</title>" in await wire.say(get(slug, agent="ExampleBot/1.0"))
+        prefetch = get(slug).replace(b"\r\n\r\n", b"\r\nSec-Purpose: prefetch\r\n\r\n")
+        assert _location(await wire.say(prefetch)) == OWN
+    for wire in (fast, plain):
+        assert _location(await wire.say(get(slug))) == OWN
+    assert len(visits()) == 6
+    for wire in (fast, plain):
+        for request in (get(slug), get(slug, agent="ExampleBot/1.0"), get(slug, method="HEAD")):
+            assert _location(await wire.say(request, bodies=not request.startswith(b"HEAD"))) == FALLBACK
+        assert (await wire.say(get(f"{slug}+"))).startswith(b"HTTP/1.1 404 ")
+    assert len(visits()) == 6
 
 
 def test_lines_with_and_without_a_target_are_decoded() -> None:

@@ -27,6 +27,7 @@ from waypost.redirect import (
     new_route,
 )
 from waypost.redirect.asgi import Finders, RedirectApp
+from waypost.redirect.click_limits import ClickLimits
 from waypost.redirect.password_pages import Cookies
 from waypost.redirect.protocol import protocol_for
 from waypost.redirect.routing.requests import VisitorReader
@@ -124,6 +125,7 @@ def state(table: RouteTable, hosts: HostTable, aliases: AliasTable, tmp_path: Pa
         app_host=host,
         app_segments={"", "api"},
         new_visitor_reader=new_visitor_reader,
+        new_click_limits=lambda: new_click_limits(tmp_path),
     )
     spool.close()
 
@@ -132,6 +134,15 @@ def new_visitor_reader() -> VisitorReader:
     """Two addresses have a country."""
     countries = {"192.0.2.1": "DE", "192.0.2.2": "FR"}
     return VisitorReader(lambda: lambda address: countries.get(address, ""), [ip_network("127.0.0.0/8")], b"key")
+
+
+def new_click_limits(directory: Path) -> ClickLimits:
+    """All clicks are in the file."""
+
+    async def none(_link: bytes) -> int:
+        return 0
+
+    return ClickLimits(directory / "click_counts", none, none)
 
 
 def is_bot(user_agent: bytes) -> bool:

@@ -57,6 +57,7 @@ def start(
         asyncio.run(_prepare(settings, role))
     _warn_if_clock_is_behind(settings)
     metrics.reset_counters(settings.data_dir)
+    _forget_click_counts(settings)
     command = parent_command(
         _default_host(settings, role) if host is None else host,
         http_port,
@@ -67,6 +68,12 @@ def start(
         welcome=role == "all",
     )
     return os.execv(command[0], command)  # noqa: S606  # our own interpreter; frees what was imported here
+
+
+def _forget_click_counts(settings: Settings) -> None:
+    """Have the clicks of links with a limit counted again: a backup may have been restored."""
+    with contextlib.suppress(FileNotFoundError):
+        os.truncate(settings.data_dir / "run" / "click_counts", 0)
 
 
 def _check_options(host: str | None, port: int | None, workers: int | None, role: str, tls_port: int | None) -> None:

@@ -7,7 +7,7 @@ from waypost.redirect.aliases import AliasTable, alias_change, path_digest
 from waypost.redirect.connections import Connections
 from waypost.redirect.feed import ChangeFeed, InvalidateRoutes
 from waypost.redirect.route import DISABLED, NEVER, Route, disabled_host, new_alias, new_host, new_location, new_route
-from waypost.redirect.routing.routed import DEFAULT_TARGET, Routed
+from waypost.redirect.routing.routed import DEFAULT_TARGET, ClickLimit, Routed
 from waypost.redirect.spool import Spool
 from waypost.redirect.state import RedirectState
 from waypost.redirect.table import HostTable, RouteTable, Source, host_change, pixel_change
@@ -18,6 +18,7 @@ __all__ = [
     "NEVER",
     "AliasTable",
     "ChangeFeed",
+    "ClickLimit",
     "Connections",
     "HostTable",
     "InvalidateRoutes",

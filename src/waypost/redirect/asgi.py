@@ -31,7 +31,7 @@ from waypost.redirect.route import (
 )
 from waypost.redirect.routing.routed import DEFAULT_TARGET
 from waypost.redirect.state import NOSNIFF, REDIRECT_HEADERS, RedirectState
-from waypost.redirect.visit_headers import USER_AGENT, VisitHeaders, read_visit_headers
+from waypost.redirect.visit_headers import PURPOSE, USER_AGENT, VisitHeaders, is_prefetch, read_visit_headers
 
 IsHttps = Callable[[Scope], bool]
 """Return whether the visitor uses HTTPS, as far as trusted proxies report it."""
@@ -107,13 +107,25 @@ class RedirectApp:
         slug = unquote_to_bytes(scope["raw_path"])[1:]
         if self.state.is_app(slug.partition(b"/")[0], host):
             await self.app(scope, receive, send)
-        elif scope["method"] == "POST":
-            await self._post(scope, receive, send, host, slug, headers)
-        elif scope["method"] not in _METHODS:
+        elif scope["method"] not in (*_METHODS, "POST"):
             await _send_response(send, 405, [(b"allow", b"GET, HEAD")])
         else:
-            began = time.perf_counter()
+            try:
+                await self._respond(scope, receive, send, host, slug, headers)
+            except Unavailable:
+                await _respond_unavailable(send)
+
+    async def _respond(
+        self, scope: Scope, receive: Receive, send: Send, host: bytes, slug: bytes, headers: dict[bytes, bytes]
+    ) -> None:
+        """Raises Unavailable before it sends anything."""
+        if scope["method"] == "POST":
+            await self._post(scope, receive, send, host, slug, headers)
+            return
+        began = time.perf_counter()
+        try:
             await self._visit(scope, send, host, slug, headers)
+        finally:
             metrics.LATENCY.observe(time.perf_counter() - began)
 
     def _without_port(self, host: bytes) -> bytes:
@@ -124,21 +136,15 @@ class RedirectApp:
 
     async def _visit(self, scope: Scope, send: Send, host: bytes, slug: bytes, headers: dict[bytes, bytes]) -> None:
         is_get = scope["method"] == "GET"
-        try:
-            route = await self._load_route(host, slug)
-            info_page = await self._find_info_page(host, slug) if route is MISSING else None
-        except Unavailable:
-            await _respond_unavailable(send)
-            return
+        route = await self._load_route(host, slug)
+        info_page = await self._find_info_page(host, slug) if route is MISSING else None
         if info_page:
             metrics.INFO_PAGE[0] += 1
             await _send_response(send, 200, _INFO_PAGE_HEADERS, info_page, with_body=is_get)
             return
         self._begin_batch()
-        if self._is_over(route):
-            routed = route[ROUTED]
-            fallback = routed.fallback if routed and route[EXPIRES_AT] != DISABLED else None
-            await self._respond_missing(send, host, slug, fallback, with_body=is_get)
+        if self._is_over(route) or await self._is_used_up(route):
+            await self._respond_missing(send, host, slug, _fallback(route), with_body=is_get)
             return
         if not self._may_enter(route, headers):
             metrics.PASSWORD_PAGE[0] += 1
@@ -152,7 +158,10 @@ class RedirectApp:
         target, location, pixel_page = await self._choose(scope, route, visit_headers)
         page = metrics.PREVIEW if bot_page else metrics.PIXEL_PAGE if pixel_page else None
         fired = pixel_page[FIRED] if pixel_page else b""
-        visit = self._record(scope, route, visit_headers, fired, page, target) if is_get else _NO_VISIT
+        visit = await self._record(scope, route, visit_headers, fired, page, target) if is_get else _NO_VISIT
+        if visit is None:
+            await self._respond_missing(send, host, slug, _fallback(route), with_body=is_get)
+            return
         if bot_page:
             await _send_response(send, 200, _BOT_PAGE_HEADERS, bot_page, with_body=is_get)
         elif pixel_page:
@@ -164,11 +173,7 @@ class RedirectApp:
         self, scope: Scope, receive: Receive, send: Send, host: bytes, slug: bytes, headers: dict[bytes, bytes]
     ) -> None:
         """Check the password of a protected link, and redirect if it is right. That is the visit."""
-        try:
-            route = await self._load_route(host, slug)
-        except Unavailable:
-            await _respond_unavailable(send)
-            return
+        route = await self._load_route(host, slug)
         self._begin_batch()
         routed = route[ROUTED]
         if routed is None or routed.password_version is None or self._is_over(route):
@@ -188,7 +193,9 @@ class RedirectApp:
             return
         visit_headers = read_visit_headers(headers)
         target, location, _ = await self._choose(scope, route, visit_headers)
-        self._record(scope, route, visit_headers, b"", None, target)
+        if await self._record(scope, route, visit_headers, b"", None, target) is None:
+            await self._respond_missing(send, host, slug, _fallback(route), with_body=True)
+            return
         link, is_https = route[TARGET][LINK_ID], self._is_https(scope)
         cookie = self._cookies.new(link, version, self.state.now, is_https=is_https)
         set_cookie = [(b"set-cookie", cookie)] if cookie else []
@@ -207,6 +214,13 @@ class RedirectApp:
         routed = route[ROUTED]
         has_started = routed is None or self.state.now >= routed.starts_at
         return route is MISSING or self.state.now >= route[EXPIRES_AT] or not has_started
+
+    async def _is_used_up(self, route: Route) -> bool:
+        """Return whether the link has reached its click limit. Raises Unavailable."""
+        routed = route[ROUTED]
+        if routed is None or routed.click_limit is None:
+            return False
+        return await self.state.click_limits.is_used_up(route[TARGET][LINK_ID], routed.click_limit)
 
     async def _choose(
         self, scope: Scope, route: Route, visit_headers: VisitHeaders
@@ -285,6 +299,8 @@ class RedirectApp:
         routed = route[ROUTED]
         if self._is_over(route) and not (routed and self.state.now < min(routed.starts_at, route[EXPIRES_AT])):
             return None
+        if await self._is_used_up(route):
+            return None
         async with self._page_queue.slot("info"):
             return await self._finders.info_page(route[TARGET][LINK_ID])
 
@@ -306,7 +322,21 @@ class RedirectApp:
         body = pixel_pages.page(pixel_page, nonce, visit)
         await _send_response(send, 200, pixel_pages.headers(pixel_page, nonce), body, with_body=with_body)
 
-    def _record(
+    async def _record(
+        self, scope: Scope, route: Route, visit_headers: VisitHeaders, fired: bytes, page: Series | None, target: str
+    ) -> bytes | None:
+        """Record the visit and return its id. None if it is a click beyond the limit of the link. Raises Unavailable.
+
+        Bots and prefetches are no clicks.
+        """
+        routed, visit = route[ROUTED], (scope, route, visit_headers, fired, page, target)
+        is_click = not (is_prefetch(visit_headers[PURPOSE]) or self.state.bots[visit_headers[USER_AGENT]])
+        if routed is None or routed.click_limit is None or not is_click:
+            return self._write(*visit)
+        limits = self.state.click_limits
+        return await limits.take(route[TARGET][LINK_ID], routed.click_limit, lambda: self._write(*visit))
+
+    def _write(
         self, scope: Scope, route: Route, visit_headers: VisitHeaders, fired: bytes, page: Series | None, target: str
     ) -> bytes:
         """`page`: what counts the page that the visit gets. None for a redirect, which `flush` counts.
@@ -321,6 +351,11 @@ class RedirectApp:
         visit = self.state.record_target(*visit_of, target) if target else self.state.record(*visit_of)
         self.state.flush()
         return visit
+
+
+def _fallback(route: Route) -> bytes | None:
+    routed = route[ROUTED]
+    return routed.fallback if routed and route[EXPIRES_AT] != DISABLED else None
 
 
 def _peer(scope: Scope) -> bytes:

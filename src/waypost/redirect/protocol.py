@@ -103,7 +103,7 @@ class _VisitProtocol(BoundedProtocol):
     def _respond_routed(self, route: Route, routed: Routed, query: bytes, headers: VisitHeaders) -> bool:
         """Return False for a visit that needs more than what is in memory."""
         state, routing = self.state, routed.routing
-        if routing is None or state.now < routed.starts_at or routed.password_version is not None:
+        if routing is None or state.now < routed.starts_at or routed.needs_check:
             return False
         visitors = state.visitors
         if not visitors.has_loaded(routing):

@@ -23,6 +23,7 @@ from waypost.redirect.visit_headers import HeaderReader, VisitHeaders
 if TYPE_CHECKING:
     from uvicorn.server import ServerState
 
+    from waypost.redirect.click_limits import ClickLimits
     from waypost.redirect.routing.requests import VisitorReader
 
 NOSNIFF = (b"x-content-type-options", b"nosniff")
@@ -100,6 +101,7 @@ class RedirectState:
         has_https: bool = False,
         time_ns: Callable[[], int] = time.time_ns,
         new_visitor_reader: "Callable[[], VisitorReader]",
+        new_click_limits: "Callable[[], ClickLimits]",
     ) -> None:
         """`is_bot` takes a raw user agent. `has_https`: the service's own hosts use HTTPS.
 
@@ -108,6 +110,7 @@ class RedirectState:
         """
         self._time_ns = time_ns
         self._new_visitor_reader = new_visitor_reader
+        self._new_click_limits = new_click_limits
         self.hsts = [HSTS] if has_https else []
         self.table = table
         self.hosts = hosts
@@ -181,6 +184,11 @@ class RedirectState:
     def visitors(self) -> "VisitorReader":
         """Reads visitors of links with rules or variants."""
         return self._new_visitor_reader()
+
+    @cached_property
+    def click_limits(self) -> "ClickLimits":
+        """Counts clicks of links with a limit."""
+        return self._new_click_limits()
 
     def flush_later(self, connection: WaitingConnection) -> None:
         """Flush at the end of this event loop iteration: one write to the spool for all its connections.

@@ -41,6 +41,13 @@ All but the first are fields of `spool.Visit`. A plain tuple: a named tuple take
 FORWARDED_FOR, FORWARDED, USER_AGENT, LANGUAGE, PURPOSE, PRIVACY = 1, 2, 3, 5, 6, 7
 """Positions in VisitHeaders."""
 
+_PREFETCH_PURPOSES = (b"prefetch", b"prerender", b"preview")
+
+
+def is_prefetch(purpose: bytes) -> bool:
+    """Return whether the browser only prepares for a visit, which is no click."""
+    return bool(purpose) and any(word in purpose.lower() for word in _PREFETCH_PURPOSES)
+
 
 class HeaderReader:
     """Parses heads for all connections. Between two heads it keeps only the layouts of names.

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from waypost.redirect.pixel_pages import PixelPage
 
@@ -12,6 +12,12 @@ if TYPE_CHECKING:  # loads patterns of user agents, which other links do not nee
 
 DEFAULT_TARGET = "default"
 """The link's own destination in statistics by target."""
+
+
+class ClickLimit(NamedTuple):
+    clicks: int
+    version: int
+    """Differs after each change of the routing: clicks without a limit must be counted again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +30,14 @@ class Routed:
     """The location for visitors of a link that does not resolve now, unless it is switched off."""
     password_version: int | None = None
     """None: the link has no password."""
+    click_limit: ClickLimit | None = None
     pixel_pages: Mapping[bytes, PixelPage] = field(default_factory=dict)
     """The pixel page of each location, if the link has pixels."""
+
+    @property
+    def needs_check(self) -> bool:
+        """Whether more than the route decides about a visit."""
+        return self.password_version is not None or self.click_limit is not None
 
     @property
     def locations(self) -> set[bytes]:

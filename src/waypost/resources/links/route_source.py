@@ -16,10 +16,20 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.dialects import sqlite
 
 from waypost.database import Database, KeyRing
-from waypost.kit.clock import from_microseconds
+from waypost.kit.clock import from_microseconds, microseconds
 from waypost.kit.errors import Unavailable
 from waypost.metrics import Gauge
-from waypost.redirect import DISABLED, NEVER, Route, Routed, RouteTable, disabled_host, new_location, new_route
+from waypost.redirect import (
+    DISABLED,
+    NEVER,
+    ClickLimit,
+    Route,
+    Routed,
+    RouteTable,
+    disabled_host,
+    new_location,
+    new_route,
+)
 from waypost.resources import domains, pixels, routing
 from waypost.resources.links.alias_source import PostgresAliasSource, SqliteAliasSource
 from waypost.resources.links.model import NOT_DELETED, ROUTE_CHANNEL, links
@@ -27,14 +37,14 @@ from waypost.resources.pixels import PixelTags
 from waypost.worker.loop import every
 
 _LINK = select(
-    links.c.id, links.c.destination_url, links.c.expires_at, links.c.starts_at, links.c.is_enabled
+    links.c.id, links.c.destination_url, links.c.expires_at, links.c.starts_at, links.c.is_enabled, links.c.click_limit
 ).select_from(links)
 _ROUTED = routing.join_routing(domains.join_host(_LINK, links.c.domain_id), links.c.id)
 _FIND = pixels.join_pixels(_ROUTED, links.c.id).where(links.c.slug == bindparam("slug"), NOT_DELETED)
 """A row for each pixel of the link, in any order; one row for a link without pixels, which costs one more lookup."""
 
 _FIND_ON_SQLITE = str(_FIND.compile(dialect=sqlite.dialect()))
-_LINK_COLUMNS, _ROUTING_COLUMNS, _PIXEL_COLUMNS = slice(7), slice(7, 12), slice(12, None)
+_LINK_COLUMNS, _ROUTING_COLUMNS, _PIXEL_COLUMNS = slice(8), slice(8, 14), slice(14, None)
 
 
 class _FeedLag:
@@ -72,11 +82,11 @@ class SqliteRouteSource(_FeedLag):
             raise Unavailable from error
         if not rows:
             return None
-        link_id, destination, *times, is_enabled, hostname, is_served = rows[0][_LINK_COLUMNS]
+        link_id, destination, *times, is_enabled, limit, hostname, is_served = rows[0][_LINK_COLUMNS]
         expires_at, starts_at = (None if time is None else from_microseconds(time) for time in times)
         pixel_rows = (row[_PIXEL_COLUMNS] for row in rows if row[-1] is not None)
         encrypted = [(position, UUID(bytes=id_), platform, value) for position, id_, platform, value in pixel_rows]
-        link = (UUID(bytes=link_id), destination, expires_at, starts_at, is_enabled, hostname, is_served)
+        link = (UUID(bytes=link_id), destination, expires_at, starts_at, is_enabled, limit, hostname, is_served)
         return _route(link, rows[0][_ROUTING_COLUMNS], encrypted, self._shared_host, self._pixel_tags)
 
     async def find(self, slug: bytes) -> Route | None:
@@ -123,8 +133,9 @@ class PostgresRouteSource(_FeedLag):
         if not rows:
             return None
         encrypted = [row[_PIXEL_COLUMNS] for row in rows if row[-1] is not None]
-        link, of_routing = rows[0][_LINK_COLUMNS], rows[0][_ROUTING_COLUMNS]
-        return _route(link, of_routing, encrypted, self._shared_host, self._pixel_tags)
+        *of_routing, updated_at = rows[0][_ROUTING_COLUMNS]
+        version = None if updated_at is None else microseconds(updated_at)
+        return _route(rows[0][_LINK_COLUMNS], (*of_routing, version), encrypted, self._shared_host, self._pixel_tags)
 
     async def follow(self, tables: Sequence[RouteTable]) -> None:
         """Read the changes of other machines, and those missing in this machine's feed because their process died."""
@@ -172,18 +183,23 @@ def _route(
     shared_host: bytes,
     tags: PixelTags,
 ) -> Route:
-    """`link` and `of_routing`: columns of the first row of `_FIND`; `encrypted`: the columns of each pixel."""
-    link_id, destination, expires_at, starts_at, is_enabled, hostname, is_served = link
+    """`link` and `of_routing`: columns of the first row of `_FIND`; its last is in microseconds.
+
+    `encrypted`: the columns of each pixel.
+    """
+    link_id, destination, expires_at, starts_at, is_enabled, click_limit, hostname, is_served = link
+    *columns, version = of_routing
     host = shared_host if hostname is None else hostname.encode() if is_served else disabled_host(hostname.encode())
     expiry = DISABLED if not is_enabled else NEVER if expires_at is None else expires_at.timestamp()
-    routed = _routed(starts_at, of_routing) if starts_at or any(of_routing) else None
+    limit = ClickLimit(click_limit, version or 0) if click_limit else None
+    routed = _routed(starts_at, limit, columns) if starts_at or limit or any(columns) else None
     if not encrypted:
         return new_route(host, destination, link_id, expiry, routed=routed)
     ordered = sorted(encrypted, key=lambda pixel: pixel[0])
     return new_route(host, destination, link_id, expiry, tags.decrypt(pixel[1:] for pixel in ordered), routed)
 
 
-def _routed(starts_at: datetime | None, columns: tuple[Any, ...]) -> Routed:
+def _routed(starts_at: datetime | None, limit: ClickLimit | None, columns: Sequence[Any]) -> Routed:
     from waypost.redirect.routing.compiled import compile_routing  # noqa: PLC0415  # loads patterns of user agents
 
     rules, variants, fallback_url, password_version = routing.read_route_columns(columns)
@@ -192,4 +208,5 @@ def _routed(starts_at: datetime | None, columns: tuple[Any, ...]) -> Routed:
         starts_at.timestamp() if starts_at else 0.0,
         new_location(fallback_url) if fallback_url else None,
         password_version,
+        limit,
     )

@@ -299,6 +299,12 @@ async def find_busy(tx: Tx, account_id: UUID, clicks: int) -> list[UUID]:
     return list(await tx.scalars(query))
 
 
+async def find_clicks(tx: Tx | PointRead, link_id: UUID) -> int:
+    """Return 0 for an unknown link."""
+    query = select(link_clicks.c.clicks).where(link_clicks.c.link_id == link_id)
+    return (await tx.execute(query)).scalar_one_or_none() or 0
+
+
 async def count_clicks(tx: Tx, account_id: UUID) -> int:
     """Count the clicks of all links of the account, deleted ones included."""
     query = select(func.sum(link_clicks.c.clicks)).where(link_clicks.c.account_id == account_id)

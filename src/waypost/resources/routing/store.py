@@ -77,9 +77,12 @@ async def delete_of_links(tx: Tx, link_ids: Sequence[UUID]) -> None:
 
 
 def join_routing(query: Select[Any], link_id: Column[Any]) -> Select[Any]:
-    """Outer-join the routing, and add the columns that `read_route_columns` takes, all null for a link without."""
+    """Outer-join the routing. Add the columns that `read_route_columns` takes, and `updated_at`.
+
+    All are null for a link without.
+    """
     query = query.outerjoin(link_routing, link_routing.c.link_id == link_id)
-    return query.add_columns(*(link_routing.c[name] for name in (*RouteColumns._fields, "unsafe_urls")))
+    return query.add_columns(*(link_routing.c[name] for name in (*RouteColumns._fields, "unsafe_urls", "updated_at")))
 
 
 def read_route_columns(row: Sequence[Any]) -> RouteColumns:

@@ -14,6 +14,7 @@ from waypost.kit.clock import DAY, QUARTER
 from waypost.kit.proxies import storable_address
 from waypost.redirect.pixel_pages import PLATFORM_LETTERS
 from waypost.redirect.spool import Visit
+from waypost.redirect.visit_headers import is_prefetch
 from waypost.resources.clicks.intake.bots import detect_bot
 from waypost.resources.clicks.model import HUMAN, PREFETCH, Click
 from waypost.visitors.addresses import read_address
@@ -25,7 +26,6 @@ _MAX_RAW_REFERRER = 1_024  # bytes
 _MAX_REFERRER = 500  # characters
 _MAX_USER_AGENT = 512  # bytes
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
-_PREFETCH_PURPOSES = (b"prefetch", b"prerender", b"preview")
 _PLATFORMS = {letter: platform for platform, letter in PLATFORM_LETTERS.items()}
 _PIXEL = re.compile(rb"([%b])([0-9a-f]{32})" % "".join(_PLATFORMS).encode())
 _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")  # and bidirectional controls
@@ -78,7 +78,7 @@ def set_visitor(click: Click, visit: Visit, settings: IntakeSettings) -> None:
 
 
 def set_kind(click: Click, visit: Visit, _settings: IntakeSettings) -> None:
-    if visit.purpose and any(word in visit.purpose.lower() for word in _PREFETCH_PURPOSES):
+    if is_prefetch(visit.purpose):
         click.kind = PREFETCH
     elif bot := detect_bot(visit.user_agent):
         click.kind, click.bot = bot.kind, bot.name
