@@ -224,8 +224,8 @@ async def test_protected_links_are_switched_off_and_routing_is_kept_encrypted(db
     found = await stored(db)
     assert {name: link.is_enabled for name, link in found.items()} == {"a": False, "b": False, "c": True}
     assert report.warnings[1:] == [
-        "The password cannot be read: the link is switched off (a)",
-        "Passwords are not imported yet: the link is switched off (b)",
+        "The password cannot be read: the link is disabled (a)",
+        "Passwords are not imported yet: the link is disabled (b)",
         "Not imported yet: click_limit (b)",
     ]
     async with db.read() as tx:

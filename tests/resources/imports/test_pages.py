@@ -18,7 +18,7 @@ from resources.account.archived import exported, furnish, rows
 from resources.imports.servers.bitly import USED_UP, Bitly, bitlink
 from resources.imports.servers.every import SERVICES, TOKENS
 from resources.imports.servers.scripted import TOKEN, TOO_MANY
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from waypost.database import KeyRing
 from waypost.kit.errors import Unavailable
@@ -422,3 +422,18 @@ async def test_continues_after_the_worker_was_killed(place: WebApp, ada: Browser
         await work_off(place)
     assert await count_links(place) == 250
     assert "Report Links found 250 Created 250" in await text_of(ada, path)
+
+
+async def test_asks_for_the_url_of_kutt_which_has_no_vendor(ada: Browser) -> None:
+    answer = await ada.post("/links/import/kutt", {"token": TOKEN, "url": ""})
+    assert "Enter the URL of your server." in answer.text
+
+
+async def test_shows_some_differences_and_folds_the_others(place: WebApp, ada: Browser) -> None:
+    path = await start_csv(ada)
+    await work_off(place)
+    async with place.db.write() as tx:
+        plan = {**(await row(place)).plan, "warnings": [[f"Loss {number}", 1, ""] for number in range(25)]}
+        await tx.execute(update(import_requests).values(plan=plan))
+    main = (await ada.get(path)).text
+    assert main.index("Loss 19") < main.index("<details><summary>5 more</summary>") < main.index("Loss 20")

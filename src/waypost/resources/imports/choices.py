@@ -107,7 +107,8 @@ CHOICES = (
         "token",
         "API key",
         "In Kutt: Settings → API → Generate key.",
-        url_hint="Only for a self-hosted Kutt: its origin.",
+        url_hint="The origin of the Kutt server that you use, such as https://kutt.example.com.",
+        needs_url=True,
     ),
     SourceChoice(
         "spoo-me",

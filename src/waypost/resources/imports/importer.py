@@ -92,7 +92,7 @@ class Importer(ImportRun):
         async with self._deps.db.read() as tx:
             await self._find_hosts(tx)
         if self._import.options.get("clicks") and not self._has_rows:
-            warn(self.warnings, f"{self._import.source} has no clicks with their times: totals are kept apart")
+            warn(self.warnings, "The source has no clicks with their times: totals are kept apart from the statistics")
 
     async def _step(self) -> None:
         steps = {
@@ -300,7 +300,8 @@ class Importer(ImportRun):
         for draft in kept:
             if draft.path and draft.host.domain_id is None:
                 done.warn(
-                    "The slug is taken or has other characters: a link here has a generated one", draft.source.source_id
+                    "The slug is taken or has unsupported characters: the link gets a generated one",
+                    draft.source.source_id,
                 )
         new_aliases = await self._free_aliases(tx, [(link, by_id[link.id]) for link in links], done)
         paths: dict[UUID, list[str]] = {}

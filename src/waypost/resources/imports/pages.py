@@ -34,7 +34,7 @@ _ONE = "/links/imports/{id}"
 _MAX_FORM = 8 << 20
 """Bytes of a form with a file, from browsers without scripts. Others send large files in pieces."""
 _LISTED = 20
-_SHOWN_REFUSED = 20
+_SHOWN_LOSSES = 20
 _SHOWN_HOSTS = 100
 
 Proceed = Callable[[Deps, ImportRequest, Mapping[str, str]], Awaitable[None]]
@@ -197,7 +197,7 @@ class ImportPages(Pages[Deps]):
             "is_vendors": choices.is_of_vendor,
             "report": report,
             "total": report.total,
-            "shown_refused": _SHOWN_REFUSED,
+            "shown_losses": _SHOWN_LOSSES,
         }
         if is_fragment_request(request, "import"):
             return self._views.render_fragment(request, "imports/one.html", "state", form=BLANK, **context)

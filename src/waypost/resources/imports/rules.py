@@ -119,7 +119,7 @@ def draft(
 
 
 def is_password_protected(source: SourceLink) -> bool:
-    """Such a link is imported switched off: without its password, everybody would see its destination."""
+    """Such a link is imported disabled: without its password, everybody would see its destination."""
     return source.has_unreadable_password or bool((source.routing or {}).get("password"))
 
 
@@ -135,9 +135,9 @@ def short_digest(value: Any) -> str:
 def warnings_about(source: SourceLink) -> Iterator[str]:
     """Say what of the link does not come along."""
     if source.has_unreadable_password:
-        yield "The password cannot be read: the link is switched off"
+        yield "The password cannot be read: the link is disabled"
     elif is_password_protected(source):
-        yield "Passwords are not imported yet: the link is switched off"
+        yield "Passwords are not imported yet: the link is disabled"
     if parts := sorted(name for name, value in (source.routing or {}).items() if value and name != "password"):
         yield f"Not imported yet: {', '.join(parts)}"
     for part in source.left_out:

@@ -95,7 +95,7 @@ class SourceLink:
     clicks: int | None = None
     """The source's total. Kept apart as `imported_clicks` where the source has no rows."""
     has_unreadable_password: bool = False
-    """Visitors need a password, and the source does not say which: the link is imported switched off."""
+    """Visitors need a password, and the source does not say which: the link is imported disabled."""
     routing: Mapping[str, Any] | None = None
     """Rules, variants, password, start, limit and fallback, in the form of the body of PUT /v1/links/{id}/routing."""
     left_out: Sequence[str] = ()

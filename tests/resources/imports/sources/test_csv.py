@@ -81,7 +81,7 @@ async def test_lists_unknown_columns_and_refuses_rows(tmp_path: Path) -> None:
     page = await read(tmp_path, content)
     assert list(page.warnings) == [
         "Columns that are not imported: Colour",
-        "Times without a time zone were read as UTC. Name another one with --timezone",
+        "Times without a time zone were read as UTC. If that is wrong, import again with the zone",
     ]
     assert [(row.source_id, row.reason) for row in page.refused] == [
         ("/b", "The row has no destination."),

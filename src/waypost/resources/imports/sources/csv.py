@@ -151,7 +151,9 @@ class Csv:
         if re.search(r"(Z|[+-]\d{2}(:?\d{2})?)$", text[10:], re.IGNORECASE):
             return at
         if self._options.timezone is None:
-            self._warnings.append("Times without a time zone were read as UTC. Name another one with --timezone")
+            self._warnings.append(
+                "Times without a time zone were read as UTC. If that is wrong, import again with the zone"
+            )
             return at
         return at.replace(tzinfo=self._options.timezone)
 

@@ -38,7 +38,7 @@ from waypost.resources.imports.sql_dump import Position, table_rows
 PAGE, CLICK_PAGE = 500, 2_000
 LINK_COLUMNS = frozenset({"keyword", "url", "timestamp"})
 CLICK_COLUMNS = frozenset({"shorturl", "click_time", "referrer"})
-ASSUMED_UTC = "YOURLS does not say the time zone of its times. They are read as UTC; --timezone sets another one."
+ASSUMED_UTC = "YOURLS does not name its time zone: times are read as UTC. If that is wrong, import again with the zone."
 
 
 def open_source(options: SourceOptions, outbound: Outbound, wait: Wait) -> "Yourls | YourlsDump":
