@@ -133,6 +133,7 @@ async def test_encrypts_the_token_and_deletes_it_at_the_end(place: WebApp, ada: 
         await work_off(place)
         assert "bit.ly" in await text_of(ada, path)
         assert "Add bit.ly here" not in await text_of(ada, path)
+        assert "Links of bit.ly go to go.test. Their old addresses stay at that service" in await text_of(ada, path)
         await ada.post(f"{path}/start", {"ok": "1"})
         await work_off(place)
     assert "The import is done." in await text_of(ada, path)

@@ -17,6 +17,7 @@ from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import Click
 from waypost.resources.domains.names import canonical_or_lower
 from waypost.resources.imports import destinations, rules, store
+from waypost.resources.imports.choices import is_of_vendor
 from waypost.resources.imports.clicks import EqualClicks, build, settings_of_imports
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.model import Import, imported_routing
@@ -256,7 +257,10 @@ class Importer(ImportRun):
         if host := self._hosts.get(theirs):
             return host
         links = f"Links of {theirs}" if theirs else "Links without a hostname"
-        done.warn(f"{links} go to {self._shared.hostname}. To keep their addresses, register the domain and map it")
+        advice = "To keep their addresses, register the domain and map it"
+        if theirs and is_of_vendor(theirs):
+            advice = "Their old addresses stay at that service"
+        done.warn(f"{links} go to {self._shared.hostname}. {advice}")
         return self._shared
 
     async def _store(self, tx: Tx, drafts: Sequence[Draft], done: _LinkPage) -> None:
