@@ -90,7 +90,7 @@ class PostgresServer:
         connection = self._kept.pop(database, None)
         try:
             if connection is None:
-                connection = psycopg.connect(self.url(database), autocommit=True)
+                connection = psycopg.connect(self.url(database), autocommit=True, application_name="kept")
             connection.execute(_CLOSE_OTHERS)
             if connection.execute(_SCHEMA).fetchone() != self.schema(template):
                 connection.close()

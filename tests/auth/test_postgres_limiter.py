@@ -226,7 +226,7 @@ async def backends(admin: psycopg.AsyncConnection) -> list[int]:
     """Process ids of the other connections to this database."""
     others = await admin.execute(
         "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        " AND backend_type = 'client backend'"
+        " AND backend_type = 'client backend' AND application_name <> 'kept'"  # that of the fixture
     )
     return [pid for [pid] in await others.fetchall()]
 
