@@ -144,7 +144,7 @@ async def test_drains_visits_of_several_segments(kit: Kit) -> None:
         await kit.drain()
     assert increased["waypost_clicks_drained_total"] == 7
     assert "waypost_batches_repeated_total" not in increased
-    inserts = kit.server.requests("INSERT INTO")
+    inserts = [each for each in kit.server.requests("INSERT INTO") if "schema_version" not in each.query]
     assert len({request.token for request in inserts}) == len(inserts) > 1
 
 
