@@ -6,6 +6,7 @@ import shutil
 import zipfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,27 @@ async def test_a_slug_that_another_account_has_becomes_an_alias(source: Database
     assert any("its address as an alias" in warning for warning in report.warnings)
     moved = rows(await exported(db, tmp_path, "bea@example.com"))
     assert {alias["path"] for alias in moved["aliases.ndjson"]} == {"slug-1", "Über/uns"}
+
+
+async def test_a_changed_link_keeps_what_was_set_here_and_is_not_in_the_archive(
+    source: Database, db: Database, tmp_path: Path
+) -> None:
+    ada, bea = await new_person(source, "Ada"), await new_person(db, "Bea")
+    before = new_link(ada.account_id, slug="spring")
+    async with source.write() as tx:
+        await store.reserve_slug(tx, before)
+        await store.add(tx, before)
+    await restored(db, tmp_path, bea, await exported(source, tmp_path, "ada@example.com"))
+    async with db.write() as tx:
+        moved = await store.get(tx, bea.account_id, before.id)
+        await store.save(tx, moved, replace(moved, starts_at=NOW, click_limit=5))
+    async with source.write() as tx:
+        await store.save(tx, before, replace(before, title="Summer"))
+    report = await restored(db, tmp_path, bea, await exported(source, tmp_path, "ada@example.com"))
+    assert report.counts.updated == 1
+    async with db.read() as tx:
+        after = await store.get(tx, bea.account_id, before.id)
+    assert (after.title, after.starts_at, after.click_limit) == ("Summer", NOW, 5)
 
 
 async def test_a_dry_run_changes_nothing(source: Database, db: Database, tmp_path: Path) -> None:

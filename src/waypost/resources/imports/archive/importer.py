@@ -249,6 +249,7 @@ class ArchiveImporter(ImportRun):
     async def _change(self, tx: Tx, before: Link, draft: _New, done: Page) -> None:
         """Set the fields of the file. The slug stays, and an image that was uploaded."""
         kept = {"id", "slug", "clicks", "og_image_file_name", "og_image_bytes", "created_at", "account_id"}
+        kept |= {"starts_at", "click_limit"}
         if before.og_image_file_name:
             kept.add("og_image")
         fields = {name: getattr(draft.link, name) for name in Link.__dataclass_fields__ if name not in kept}
