@@ -158,3 +158,43 @@ async def test_without_scripts(chromium: Browser, service: Service, website: Web
     await page.get_by_role("link", name="Delete").click()
     await page.get_by_role("button", name="Delete link").click()
     await expect(page.get_by_text("Link deleted.")).to_be_visible()
+
+
+async def test_routing_is_edited_by_keyboard_and_tested(chromium: Browser, service: Service, website: Website) -> None:
+    (link,) = [
+        service.client.post("/api/v1/links", json={"destination_url": website.url, "slug": "routed"}).json()["data"]
+    ]
+    ada = await owner(chromium, service, viewport={"width": 360, "height": 800})
+    page = ada.page
+    await ada.visit(f"/links/{link['id']}/routing")
+    await page.fill("#password", "open sesame")
+    for name, type_, value in (("First", "platform", "iOS"), ("Second", "country", "de")):
+        await page.get_by_label("Condition of a new rule").select_option(type_)
+        await page.get_by_role("button", name="Add rule").press("Enter")
+        rule = page.get_by_role("group", name=f"Rule {1 if name == 'First' else 2}")
+        await expect(rule.get_by_label("Name", exact=True)).to_be_focused()
+        await page.keyboard.type(name)
+        await rule.get_by_label("Destination URL").fill(f"{website.url}/{name}")
+        await rule.locator("[name$='.values']").fill(value)
+    await page.get_by_role("button", name="Move up rule 2").press("Enter")
+    await expect(page.locator("#rules-0-name")).to_have_value("Second")
+    await expect(page.get_by_role("button", name="Move down rule 1")).to_be_focused()
+    await page.keyboard.press("Enter")
+    await expect(page.locator("#rules-0-name")).to_have_value("First")
+    await expect(page.get_by_role("button", name="Move up rule 2")).to_be_focused()
+    await page.get_by_role("button", name="Add variant").click()
+    await expect(page.locator("#variants-0-name")).to_be_focused()
+    await page.keyboard.type("B")
+    await page.get_by_label("Weight in %").fill("40")
+    await page.get_by_role("group", name="Variant 1").get_by_label("Destination URL").fill(f"{website.url}/b")
+    await expect(page.locator("#shares")).to_contain_text("B 40% · Link")
+    await page.get_by_role("textbox", name="Country", exact=True).fill("DE")
+    await page.get_by_role("button", name="Test", exact=True).click()
+    await expect(page.locator("#editor [role=status]")).to_contain_text("Rule 'Second' matches: country is DE")
+    await page.get_by_role("button", name="Save routing").click()
+    await expect(page.get_by_text("Routing saved.")).to_be_visible()
+    saved = service.client.get(f"/api/v1/links/{link['id']}/routing").json()["data"]
+    assert [rule["name"] for rule in saved["rules"]] == ["First", "Second"]
+    assert saved["has_password"]  # typed before the entries were replaced
+    service.client.delete(f"/api/v1/links/{link['id']}")
+    assert await page.evaluate("violations") == []

@@ -83,6 +83,9 @@ def _of_links(seeded: SeededService) -> Iterator[Visit]:
     yield from (Visit(f"/links/{seeded.links[-1]}"), Visit(f"/links/{seeded.links[5]}"))
     yield from (Visit(f"{first}/qrcode"), Visit(f"{long}/qrcode?foreground=red&size=9"), Visit(f"{first}/delete"))
     yield from (Visit(f"{tagged}/edit"), Visit(f"{long}/edit"))
+    add = "[value='add:rules'] then [value='add:variants']"
+    yield Visit(f"{first}/routing", click=add, shows="#variants-0-name")
+    yield Visit(f"{first}/routing", form="#routing", fields={"#password": "abc", "#fallback_url": "x"})
     many = "/links/bulk?all=1"
     yield from (Visit("/links/bulk"), Visit(many), Visit(f"{many}&action=delete"), Visit(f"{many}&action=set"))
     yield from (Visit(f"{many}&action=set&set[add_tags]=a&expiry=never"), Visit(f"{many}&action=replace&find=e"))

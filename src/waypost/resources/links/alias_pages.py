@@ -9,7 +9,7 @@ from starlette.routing import Route
 from waypost.kit.errors import Invalid, PaymentRequired, WaypostError
 from waypost.kit.fields import parse
 from waypost.kit.pagination import PageRequest
-from waypost.resources import domains
+from waypost.resources import domains, routing
 from waypost.resources.aliases.schemas import NewAlias
 from waypost.resources.links import alias_service, service
 from waypost.resources.links.deps import Deps
@@ -63,7 +63,9 @@ class AliasPages(Pages[Deps]):
         async with self._deps.db.read() as tx:
             choices = await find_choices(tx, session.account.id)
             unserved = await domains.find_unserved(tx, [link.domain_id, *(alias.domain_id for alias in aliases.items)])
+            routed = await routing.find_routed(tx, [link.id])
         context: dict[str, Any] = {"link": link, "page": aliases, "choices": choices, "unserved": unserved}
+        context["is_routed"] = bool(routed)
         context["short_url"] = f"{link.hostname or self._deps.shared_domain}/{link.slug}"
         notice = _NOTICES.get(request.query_params.get("done", ""), "")
         return self._views.form(

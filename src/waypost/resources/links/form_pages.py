@@ -10,7 +10,7 @@ from starlette.routing import Route
 from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, NotFound, PaymentRequired, RateLimited, Unavailable
 from waypost.kit.ids import parse_id, require_id
-from waypost.resources import domains
+from waypost.resources import domains, routing
 from waypost.resources.links import checks, forms, media_api, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.listing import find_choices
@@ -121,6 +121,7 @@ class LinkFormPages(Pages[Deps]):
         async with self._deps.db.read() as tx:
             choices = await find_choices(tx, session.account.id)
             unserved = await domains.find_unserved(tx, [link.domain_id] if link else ())
+            routed = await routing.find_routed(tx, [link.id] if link else ())
         return self._views.render_page(
             request,
             _TEMPLATE,
@@ -132,6 +133,7 @@ class LinkFormPages(Pages[Deps]):
             choices=choices,
             readable=domains.readable,
             is_domain_served=not unserved,
+            is_routed=bool(routed),
             shared_domain=self._deps.shared_domain,
             card=forms.typed_card(self._deps, form),
             has_active_plan=self._auth.has_active_plan(session),

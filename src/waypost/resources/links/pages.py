@@ -15,11 +15,12 @@ from waypost.database import Tx
 from waypost.kit.errors import NotFound, Problems
 from waypost.kit.ids import new_id, parse_id
 from waypost.kit.pagination import Page, PageRequest
-from waypost.resources import domains
+from waypost.resources import domains, routing
 from waypost.resources.links import alias_pages, bulk_changes, form_pages, listing, service
 from waypost.resources.links.bulk_change_store import Selection
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
+from waypost.resources.links.routing import pages as routing_pages
 from waypost.resources.links.schemas import LinkChange
 from waypost.web import read_pagination, read_query
 from waypost.web.dashboard import Form, Pages, SessionAuth, Views, is_fragment_request, read_form
@@ -45,6 +46,7 @@ class LinkRow:
     short_url: str
     destination_host: str
     is_domain_served: bool
+    is_routed: bool
     clicks_14_days: int | None
     """None while they are unavailable."""
     sparkline_points: str
@@ -61,6 +63,7 @@ class LinkPages(Pages[Deps]):
             Route("/links", self.list_links),
             *form_pages.LinkFormPages(self._deps, self._auth, self._views).endpoints(),
             *alias_pages.AliasPages(self._deps, self._auth, self._views).endpoints(),
+            *routing_pages.RoutingPages(self._deps, self._auth, self._views).endpoints(),
             Route("/links/{id}/switch", self.change_status, methods=["POST"]),
             Route("/links/{id}/delete", self.confirm_delete),
             Route("/links/{id}/delete", self.delete, methods=["POST"]),
@@ -80,9 +83,9 @@ class LinkPages(Pages[Deps]):
                 links = await listing.list_with_capped_total(
                     tx, session.account.id, filter_, page, now, order, limit=_MAX_COUNTED
                 )
-            unserved = await _find_unserved(tx, links)
+            found = await _find_shown(tx, links)
             choices = None if is_fragment else await listing.find_choices(tx, session.account.id)
-        rows = await self._rows(session, links, unserved)
+        rows = await self._rows(session, links, *found)
         context: dict[str, Any] = {"page": rows, "form": form, "query": query, "width": _WIDTH, "height": _HEIGHT}
         context["counted"] = links.total if filter_.is_empty else _MAX_COUNTED
         status = 422 if problems else 200
@@ -105,8 +108,8 @@ class LinkPages(Pages[Deps]):
             return _redirect_to_list(request, "enabled" if link.is_enabled else "disabled", link=str(link.id))
         links = Page([link], 1, PageRequest())
         async with self._deps.db.read() as tx:
-            unserved = await _find_unserved(tx, links)
-        rows = await self._rows(session, links, unserved)
+            found = await _find_shown(tx, links)
+        rows = await self._rows(session, links, *found)
         context: dict[str, Any] = {"row": rows.items[0], "query": _query(request), "width": _WIDTH, "height": _HEIGHT}
         return self._views.render_fragment(request, "links/row.html", "row", **context)
 
@@ -127,7 +130,9 @@ class LinkPages(Pages[Deps]):
             raise NotFound
         return _redirect_to_list(request, "deleted", change=str(change.id))
 
-    async def _rows(self, session: Session, links: Page[Link], unserved: Collection[UUID]) -> Page[LinkRow]:
+    async def _rows(
+        self, session: Session, links: Page[Link], unserved: Collection[UUID], routed: Collection[UUID]
+    ) -> Page[LinkRow]:
         """Call it without a transaction: clicks can be on another server."""
         ids = [link.id for link in links.items]
         clicks = await self._sparklines(session.account.id, ids) if ids else {}
@@ -137,6 +142,7 @@ class LinkPages(Pages[Deps]):
                 short_url=self._short_url(link),
                 destination_host=urlsplit(link.destination_url).netloc,
                 is_domain_served=link.domain_id not in unserved,
+                is_routed=link.id in routed,
                 clicks_14_days=sum(clicks[link.id]) if clicks else None,
                 sparkline_points=sparkline_points(clicks.get(link.id, ())),
             )
@@ -146,8 +152,10 @@ class LinkPages(Pages[Deps]):
         return f"{link.hostname or self._deps.shared_domain}/{link.slug}"
 
 
-async def _find_unserved(tx: Tx, links: Page[Link]) -> Collection[UUID]:
-    return await domains.find_unserved(tx, [link.domain_id for link in links.items])
+async def _find_shown(tx: Tx, links: Page[Link]) -> tuple[Collection[UUID], Collection[UUID]]:
+    """Return the domains that are not served, and the links with routing."""
+    unserved = await domains.find_unserved(tx, [link.domain_id for link in links.items])
+    return unserved, await routing.find_routed(tx, [link.id for link in links.items])
 
 
 def sparkline_points(counts: Sequence[int]) -> str:

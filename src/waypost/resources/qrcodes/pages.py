@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from waypost.kit.errors import Invalid, PaymentRequired
 from waypost.kit.fields import parse
-from waypost.resources import domains, links
+from waypost.resources import domains, links, routing
 from waypost.resources.qrcodes import service
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.image_cache import SAFE_HEADERS, CodeImage
@@ -79,9 +79,16 @@ class DesignPages(Pages[Deps]):
         async with self._deps.db.read() as tx:
             link = await links.get(tx, session.account.id, code.link_id)
             unserved = await domains.find_unserved(tx, [link.domain_id])
+            routed = await routing.find_routed(tx, [link.id])
         context = (
             self._context(code, form)
-            | {"link": link, "is_domain_served": not unserved, "error": "", "has_form_errors": True}
+            | {
+                "link": link,
+                "is_domain_served": not unserved,
+                "is_routed": bool(routed),
+                "error": "",
+                "has_form_errors": True,
+            }
             | texts
         )
         return self._views.render_page(request, "qrcodes/designer.html", status=status, **context)

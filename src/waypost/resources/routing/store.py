@@ -44,6 +44,16 @@ async def find_of_links(tx: Tx, link_ids: Sequence[UUID]) -> Mapping[UUID, LinkR
     return found
 
 
+async def find_routed(tx: Tx, link_ids: Sequence[UUID]) -> set[UUID]:
+    """Return which of the links have routing."""
+    query = select(link_routing.c.link_id)
+    return {
+        row.link_id
+        for batch in _batches(link_ids)
+        for row in await tx.execute(query.where(link_routing.c.link_id.in_(batch)))
+    }
+
+
 async def find_unchecked(tx: Tx, since: datetime, limit: int) -> list[LinkRouting]:
     """Return those whose destinations were last looked up before `since`, the oldest first."""
     query = select(*_COLUMNS).where(link_routing.c.checked_at < since).order_by(link_routing.c.checked_at).limit(limit)

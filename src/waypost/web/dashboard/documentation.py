@@ -6,6 +6,7 @@ PAGES = (
     (r"/links/[^/]+/qrcode", "guides/qr-codes/"),
     (r"/links/imports?(/|$)", "guides/import/"),
     (r"/links/[^/]+/addresses", "guides/aliases/"),
+    (r"/links/[^/]+/routing", "guides/dashboard/#routing-of-a-link"),
     (r"/links/bulk", "guides/dashboard/#change-many-links"),
     (r"/links(/new|/[^/]+/edit)?$", "guides/how-to/"),
     (r"/domains", "guides/domains/#dns-records"),

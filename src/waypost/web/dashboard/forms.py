@@ -61,8 +61,11 @@ class Form:
 BLANK = Form()
 
 
-async def read_form(request: Request, limit: int = MAX_MULTIPART) -> Form:
-    """Read a form. Raises Invalid on `body`, and TooLarge beyond `limit` bytes. Without files, the limit is 1 MiB."""
+async def read_form(request: Request, limit: int = MAX_MULTIPART, *, max_fields: int = _MAX_FIELDS) -> Form:
+    """Read a form. Raises Invalid on `body`, and TooLarge beyond `limit` bytes. Without files, the limit is 1 MiB.
+
+    `max_fields`: of a form without files.
+    """
     kind, options = parse_options_header(request.headers.get("content-type", "")[:256])
     if kind == b"multipart/form-data":
         return Form(read_multipart(await read_body(request, limit), options.get(b"boundary", b"")))
@@ -70,7 +73,7 @@ async def read_form(request: Request, limit: int = MAX_MULTIPART) -> Form:
         raise malformed("Send a form: application/x-www-form-urlencoded or multipart/form-data.")
     body = await read_body(request, min(limit, _MAX_SIZE))
     try:
-        pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict")
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=max_fields, errors="strict")
     except ValueError:
         raise malformed("The form cannot be read.") from None
     return Form(nest((name, text or None) for name, text in pairs))

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from waypost.resources import domains, links
+from waypost.resources import domains, links, routing
 from waypost.resources.clicks import listing
 from waypost.resources.clicks.click_store import ClickReader, ClicksUnavailable
 from waypost.resources.clicks.dashboard import live, rendering, time_range
@@ -56,11 +56,13 @@ class StatsPages(Pages[Deps]):
         async with deps.db.read_for(session.account.id) as tx:
             link = await links.get(tx, session.account.id, request.path_params["id"])
             unserved = await domains.find_unserved(tx, [link.domain_id])
+            routed = await routing.find_routed(tx, [link.id])
         choice = _choose(request, since=link.created_at, now=now)
         context = await self._read_context(request, choice, Subject(session.account.id, link.id), now)
         context |= {
             "link": link,
             "is_domain_served": not unserved,
+            "is_routed": bool(routed),
             "url": f"{deps.base_url.partition(':')[0]}://{link.hostname or deps.shared_domain}/{link.slug}",
             "live_url": f"/links/{link.id}/live",
         }

@@ -1,0 +1,206 @@
+"""Fills the form of a routing, reads it into the fields of an API request, and adds, removes and moves its entries.
+
+A field is named like its errors, such as `rules.0.conditions.1.values`. Lists are mappings of indexes in a Form.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, get_args
+
+from waypost.kit.clock import timestamp
+from waypost.resources.links import forms
+from waypost.resources.links.routing.service import RoutedLink
+from waypost.resources.routing.model import ConditionType
+from waypost.resources.routing.schemas import MAX_CONDITIONS, MAX_RULES, MAX_VARIANTS
+from waypost.web.dashboard import Form
+
+MAX_FIELDS = 2_000
+"""Of a form with all rules, conditions and days of the week."""
+_MAX_DEPTH = 6
+_INDEX = re.compile(r"[0-9]{1,3}", re.ASCII)
+_NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
+_LINES = re.compile(r"[\r\n]+")
+_CODES = re.compile(r"[\s,;]+")
+_EDIT = re.compile(
+    r"(add|remove|up|down):(rules|variants|rules\.([0-9]{1,3})\.conditions)(?:\.([0-9]{1,3}))?", re.ASCII
+)
+_LIMITS = {"rules": MAX_RULES, "variants": MAX_VARIANTS, "conditions": MAX_CONDITIONS}
+_FIRST_TYPE: ConditionType = "platform"
+
+Entry = dict[str, Any]
+
+
+class Edited(NamedTuple):
+    form: Form
+    focus: str
+    """Where the user continues: the name of a field, or an edit. Empty if nothing was edited."""
+
+
+def fill(routed: RoutedLink) -> Form:
+    """Fill the form with what is stored. Times are in UTC."""
+    link, routing = routed
+    fields: Entry = {
+        "rules": _mapping([_fill_rule(rule) for rule in routing.rules] if routing else []),
+        "variants": _mapping(
+            [{**variant, "weight": str(variant["weight"])} for variant in routing.variants] if routing else []
+        ),
+        "starts_at": _local(timestamp(link.starts_at)) if link.starts_at else None,
+        "click_limit": str(link.click_limit) if link.click_limit else None,
+        "fallback_url": routing.fallback_url if routing else None,
+    }
+    return Form(fields)
+
+
+def read(form: Form) -> Form:
+    """Nest the fields of a sent form, and number entries from 0."""
+    fields: Entry = {}
+    for name, text in form.fields.items():
+        *outer, last = name.split(".")
+        if not isinstance(text, str) or len(outer) >= _MAX_DEPTH:
+            continue
+        place = fields
+        for part in outer:
+            inner = place.setdefault(part, {})
+            if not isinstance(inner, dict):
+                break
+            place = inner
+        else:
+            if not isinstance(place.get(last), dict):
+                place[last] = text
+    rules = _entries(fields.get("rules"))
+    for rule in rules:
+        conditions = _entries(rule.get("conditions"))
+        rule["conditions"] = _mapping([each for each in conditions if each.get("type") in get_args(ConditionType)])
+    return Form({**fields, "rules": _mapping(rules), "variants": _mapping(_entries(fields.get("variants")))})
+
+
+def request_of(form: Form) -> dict[str, Any]:
+    """Return the fields of an API request."""
+    request: dict[str, Any] = {
+        "rules": [_rule(rule) for rule in _entries(form.fields["rules"])],
+        "variants": [_variant(variant) for variant in _entries(form.fields["variants"])],
+        "starts_at": forms.read_timestamp(form.text("starts_at"), ""),
+        "click_limit": _number(form.text("click_limit")),
+        "fallback_url": form.text("fallback_url").strip() or None,
+    }
+    if form.is_checked("remove_password"):
+        request["password"] = None
+    elif password := form.text("password"):
+        request["password"] = password
+    return request
+
+
+def edit(form: Form, change: str) -> Edited:
+    """Add, remove or move an entry. `change`: such as `add:rules.0.conditions`, `remove:rules.0`, `up:rules.1`."""
+    match = _EDIT.fullmatch(change)
+    if match is None:
+        return Edited(form, "")
+    action, path = match[1], match[2]
+    owner: Any = form.fields["rules"].get(str(int(match[3]))) if match[3] else form.fields
+    if owner is None:
+        return Edited(form, "")
+    name = path.rpartition(".")[2]
+    entries, focus = _entries(owner[name]), f"add:{path}"
+    index = int(match[4]) if match[4] else len(entries)
+    if action == "add" and len(entries) < _LIMITS[name]:
+        entries.append(_new_entry(name, form.text("new_rule" if name == "rules" else f"new.{path}")))
+        focus = _first_field(path, len(entries) - 1, entries[-1])
+    elif action == "remove" and index < len(entries):
+        del entries[index]
+    elif action in {"up", "down"} and index < len(entries):
+        other = min(max(index + (1 if action == "down" else -1), 0), len(entries) - 1)
+        entries[index], entries[other] = entries[other], entries[index]
+        is_at_end = other == (0 if action == "up" else len(entries) - 1)
+        focus = f"{ ({'up': 'down', 'down': 'up'}[action] if is_at_end else action) }:{path}.{other}"
+    owner[name] = _mapping(entries)
+    return Edited(form, focus)
+
+
+def _new_entry(name: str, type_: str) -> Entry:
+    if name == "variants":
+        return {}
+    condition = {"type": type_ if type_ in get_args(ConditionType) else _FIRST_TYPE, "operator": "in"}
+    return condition if name == "conditions" else {"conditions": _mapping([condition])}
+
+
+def _first_field(path: str, index: int, entry: Entry) -> str:
+    return f"{path}.{index}.{'operator' if 'type' in entry else 'name'}"
+
+
+def _fill_rule(rule: Mapping[str, Any]) -> Entry:
+    return {**rule, "conditions": _mapping([_fill_condition(condition) for condition in rule["conditions"]])}
+
+
+def _fill_condition(condition: Mapping[str, Any]) -> Entry:
+    filled: Entry = dict(condition)
+    type_, values = condition["type"], condition.get("values", [])
+    if type_ == "device":
+        filled["values"] = {value: value for value in values}
+    elif type_ == "schedule":
+        filled["weekdays"] = {str(day): str(day) for day in condition["weekdays"]}
+    elif type_ == "time":
+        filled |= {name: _local(condition[name]) for name in ("from", "to") if condition[name]}
+    else:
+        filled["values"] = (", " if type_ in {"country", "language"} else "\n").join(values)
+    return filled
+
+
+def _rule(rule: Entry) -> Entry:
+    return {
+        "name": _text(rule, "name"),
+        "destination_url": _text(rule, "destination_url"),
+        "conditions": [_condition(condition) for condition in _entries(rule["conditions"])],
+    }
+
+
+def _variant(variant: Entry) -> Entry:
+    texts = {name: _text(variant, name) for name in ("name", "destination_url")}
+    return {**texts, "weight": _number(_text(variant, "weight") or "")}
+
+
+def _condition(condition: Entry) -> Entry:
+    """Return the fields of its type."""
+    type_ = condition["type"]
+    read: Entry = {"type": type_, "operator": _text(condition, "operator")}
+    if type_ == "time":
+        return read | {name: forms.read_timestamp(_text(condition, name) or "", "") for name in ("from", "to")}
+    if type_ == "schedule":
+        days = condition.get("weekdays")
+        read["weekdays"] = [_number(day) for day in days.values()] if isinstance(days, dict) else []
+        return read | {name: _text(condition, name) for name in ("from", "to", "timezone")}
+    if type_ == "query":
+        read["name"] = _text(condition, "name")
+    values = condition.get("values")
+    if isinstance(values, dict):
+        return read | {"values": list(values.values())}
+    separator = _CODES if type_ in {"country", "language"} else _LINES
+    return read | {"values": [text.strip() for text in separator.split(values or "") if text.strip()]}
+
+
+def _entries(value: Any) -> list[Entry]:
+    """Return the mappings of a list, in the order of their indexes."""
+    if not isinstance(value, Mapping):
+        return []
+    indexes = sorted((key for key in value if _INDEX.fullmatch(key)), key=int)
+    return [value[index] for index in indexes if isinstance(value[index], dict)]
+
+
+def _mapping(entries: Sequence[Entry]) -> dict[str, Entry]:
+    return {str(index): entry for index, entry in enumerate(entries)}
+
+
+def _text(entry: Entry, name: str) -> str | None:
+    value = entry.get(name)
+    return value.strip() or None if isinstance(value, str) else None
+
+
+def _number(text: Any) -> Any:
+    """Return the number. The schema reports other texts."""
+    if isinstance(text, str) and _NUMBER.fullmatch(text.strip()):
+        return int(text)
+    return text or None
+
+
+def _local(time: str) -> str:
+    """Return what a field for date and time shows: whole seconds, without a zone."""
+    return time[:19]

@@ -1,0 +1,171 @@
+"""The page with a link's routing. Without JavaScript, its buttons send the form and get it with the entry changed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Any, get_args
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from waypost.kit.clock import parse_timestamp
+from waypost.kit.errors import Invalid, PaymentRequired, Problems, Unavailable, WaypostError
+from waypost.kit.fields import parse
+from waypost.kit.timezones import zone_names
+from waypost.kit.urls import BadUrl, canonical
+from waypost.redirect.routing.compiled import compile_routing
+from waypost.redirect.routing.explain import explain
+from waypost.redirect.routing.rules import KnownVisitor, decide
+from waypost.resources import domains
+from waypost.resources.links.deps import Deps
+from waypost.resources.links.forms import read_timestamp
+from waypost.resources.links.routing import forms, service
+from waypost.resources.routing.schemas import (
+    MAX_CONDITIONS,
+    MAX_RULES,
+    MAX_VARIANTS,
+    ParsedRouting,
+    RoutingFields,
+    parse_routing,
+)
+from waypost.visitors.agents import OTHER, OTHER_DEVICE, Agent, Device
+from waypost.visitors.queries import parse_query
+from waypost.web.dashboard import Form, Pages, read_form
+
+_PATH = "/links/{id}/routing"
+TYPES = {
+    "platform": "Platform",
+    "device": "Device",
+    "browser": "Browser",
+    "country": "Country",
+    "language": "Language",
+    "query": "Query parameter",
+    "time": "Time",
+    "schedule": "Weekly schedule",
+}
+PLATFORMS = ("iOS", "Android", "Windows", "macOS", "Linux", "ChromeOS")
+BROWSERS = ("Chrome", "Safari", "Firefox", "Edge", "Opera", "Samsung Internet")
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+NO_TIME = "This must be a date and time."
+NO_URL = "This must be a URL such as https://example.com/page."
+
+
+@dataclass(frozen=True, slots=True)
+class TestResult:
+    failed: Sequence[str]
+    """Why the rules before the one that matches do not."""
+    outcomes: Sequence[tuple[str, str]]
+    """(URL, reason). Several, if variants divide the visitors."""
+
+
+class RoutingPages(Pages[Deps]):
+    def endpoints(self) -> list[Route]:
+        return [
+            Route(_PATH, self.show, methods=["GET"]),
+            Route(_PATH, self.save, methods=["POST"]),
+        ]
+
+    async def show(self, request: Request) -> Response:
+        routed = await self._get(request)
+        return await self._render(request, routed, forms.fill(routed))
+
+    async def save(self, request: Request) -> Response:
+        routed = await self._get(request)
+        session = await self._auth.require_session(request)
+        form = forms.read(await read_form(request, max_fields=forms.MAX_FIELDS))
+        if change := form.text("edit"):
+            edited = forms.edit(form, change)
+            return await self._render(request, routed, edited.form, focus=edited.focus)
+        fields, problems = parse(RoutingFields, forms.request_of(form))
+        try:
+            if form.text("action") == "test":
+                return await self._render(request, routed, form, result=self._test(routed, form, fields, problems))
+            self._auth.require_active_plan(session)
+            await service.save(self._deps, session, routed.link.id, fields, problems)
+        except (Invalid, PaymentRequired, Unavailable) as error:
+            return await self._render(request, routed, form, error)
+        return RedirectResponse(f"/links/{routed.link.id}/routing?done=saved", 303)
+
+    def _test(self, routed: service.RoutedLink, form: Form, fields: RoutingFields, problems: Problems) -> TestResult:
+        """Say where the visitor is sent by the routing in the form, saved or not. Raises Invalid."""
+        parsed = parse_routing(fields, problems)
+        urls: dict[str, str] = {}
+        for path, url in parsed.urls:
+            try:
+                urls[url] = canonical(url).text
+            except BadUrl:
+                problems.add(path, NO_URL)
+        at, now = read_timestamp(form.text("test.time"), ""), self._deps.clock()
+        try:
+            now = parse_timestamp(at) if at else now
+        except ValueError:
+            problems.add("test.time", NO_TIME)
+        problems.raise_if_any()
+        compiled, visitor = compile_routing(*_with_urls(parsed, urls)), _visitor(form)
+        shares = (0, *accumulate(weight for _, _, weight in compiled[1]))
+        outcomes: dict[str, tuple[str, str]] = {}
+        for each in (replace(visitor, drawn=share) for share in shares if share < 100):
+            decision = decide(compiled, each, now.timestamp())
+            url = decision.location.decode() if decision.location else routed.link.destination_url
+            outcomes[decision.target] = url, explain(compiled, each, now.timestamp())[-1]
+        return TestResult(explain(compiled, visitor, now.timestamp())[:-1], list(outcomes.values()))
+
+    async def _get(self, request: Request) -> service.RoutedLink:
+        session = await self._auth.require_session(request)
+        return await service.get(self._deps, session, self._path_id(request))
+
+    async def _render(
+        self,
+        request: Request,
+        routed: service.RoutedLink,
+        form: Form,
+        error: WaypostError | None = None,
+        *,
+        focus: str = "",
+        result: TestResult | None = None,
+    ) -> Response:
+        link, routing = routed
+        async with self._deps.db.read() as tx:
+            unserved = await domains.find_unserved(tx, [link.domain_id])
+        context: dict[str, Any] = {
+            "link": link,
+            "short_url": f"{link.hostname or self._deps.shared_domain}/{link.slug}",
+            "is_domain_served": link.domain_id not in unserved,
+            "is_routed": routing is not None,
+            "has_password": routing is not None and routing.password_hash is not None,
+            "unsafe_urls": routing.unsafe_urls if routing else (),
+            "focus": focus,
+            "result": result,
+            "notice": "Routing saved. It applies to the next visitor." if "done" in request.query_params else "",
+        }
+        return self._views.form(request, "links/routing.html", form, error, **context, **_CHOICES)
+
+
+_CHOICES: Mapping[str, Any] = {
+    "types": TYPES,
+    "devices": [(device, device.title()) for device in get_args(Device)],
+    "platforms": PLATFORMS,
+    "browsers": BROWSERS,
+    "days": [(str(number), day) for number, day in enumerate(DAYS, 1)],
+    "zones": sorted(zone_names()),
+    "limits": {"rules": MAX_RULES, "conditions": MAX_CONDITIONS, "variants": MAX_VARIANTS},
+}
+
+
+def _with_urls(parsed: ParsedRouting, urls: Mapping[str, str]) -> list[list[dict[str, Any]]]:
+    """Return the rules and the variants with the canonical URLs."""
+    return [
+        [{**entry, "destination_url": urls[entry["destination_url"]]} for entry in entries]
+        for entries in (parsed.rules, parsed.variants)
+    ]
+
+
+def _visitor(form: Form) -> KnownVisitor:
+    device: Device = next((known for known in get_args(Device) if known == form.text("test.device")), OTHER_DEVICE)
+    return KnownVisitor(
+        Agent(form.text("test.browser").strip() or OTHER, form.text("test.platform").strip() or OTHER, device),
+        form.text("test.country").strip().upper(),
+        form.text("test.language").strip().lower().partition("-")[0],
+        parse_query(form.text("test.query").strip().removeprefix("?").encode()),
+    )

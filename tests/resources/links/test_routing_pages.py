@@ -1,0 +1,183 @@
+"""The routing of a link in the dashboard: edited without a script, tested and saved."""
+
+import re
+from collections.abc import AsyncIterator
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browsing import Browser, WebApp, open_place
+from resources.links.env import HOST, Website
+
+from waypost.resources.links.routing import forms
+from waypost.resources.routing.conditions import NO_COUNTRY
+from waypost.resources.routing.schemas import OVER_100
+from waypost.web.dashboard import Form
+
+RULE = {
+    "rules.0.name": "iPhone",
+    "rules.0.conditions.0.type": "platform",
+    "rules.0.conditions.0.operator": "in",
+    "rules.0.conditions.0.values": "iOS\r\nmacOS",
+}
+GERMAN = {
+    "rules.1.name": "German",
+    "rules.1.conditions.0.type": "country",
+    "rules.1.conditions.0.operator": "in",
+    "rules.1.conditions.0.values": "de, AT",
+    "rules.1.conditions.1.type": "schedule",
+    "rules.1.conditions.1.operator": "not_in",
+    "rules.1.conditions.1.weekdays.6": "6",
+    "rules.1.conditions.1.weekdays.7": "7",
+    "rules.1.conditions.1.from": "08:00",
+    "rules.1.conditions.1.to": "20:00",
+    "rules.1.conditions.1.timezone": "Europe/Berlin",
+}
+ALL_TYPES = [
+    {"type": "device", "operator": "not_in", "values": ["mobile", "tablet"]},
+    {"type": "browser", "operator": "in", "values": ["Chrome", "Samsung Internet"]},
+    {"type": "language", "operator": "in", "values": ["de", "pt"]},
+    {"type": "query", "operator": "in", "name": "ref", "values": ["mail, spring", "a&b"]},
+    {"type": "time", "operator": "in", "from": "2030-01-31T12:00:05.000000Z", "to": None},
+]
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Website]:
+    async with Website().open() as opened:
+        yield opened
+
+
+@pytest.fixture
+async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
+    async with open_place(database_url, tmp_path, outbound_allow=[ip_network(HOST)]) as opened:
+        yield opened
+
+
+async def make(who: Browser, site: Website) -> str:
+    """The path of the routing page of a new link."""
+    answer = await who.post("/links/new", {"destination_url": site.url("/own"), "slug": "main"})
+    assert answer.status_code == 303, answer.text
+    return answer.headers["location"].partition("?")[0] + "/routing"
+
+
+def fields(page: str) -> dict[str, str]:
+    """What a browser would send of a page: texts, hidden fields and choices, but no button."""
+    form = page[page.index('<form id="routing"') :]
+    sent = dict(
+        re.findall(r'<input[^>]* name="([^"]+)"[^>]*? value="([^"]*)"', re.sub(r"<input[^>]*checkbox[^>]*>", "", form))
+    )
+    sent |= dict(re.findall(r'type="checkbox" name="([^"]+)" value="([^"]+)" checked', form))
+    sent |= dict(re.findall(r'<textarea[^>]* name="([^"]+)"[^>]*>\n([^<]*)</textarea>', form))
+    for name, options in re.findall(r'<select[^>]* name="([^"]+)"[^>]*>(.*?)</select>', form, re.DOTALL):
+        chosen = re.findall(r'value="([^"]*)" selected', options) or re.findall(r'value="([^"]*)"', options)
+        sent[name] = chosen[0]
+    return sent
+
+
+async def test_rules_and_variants_are_edited_tested_and_saved(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    path = await make(ada, site)
+    page = await ada.post(path, fields((await ada.get(path)).text) | {"new_rule": "country", "edit": "add:rules"})
+    sent = fields(page.text) | {"new.rules.0.conditions": "time", "new_rule": "device"}
+    page = await ada.post(path, sent | {"edit": "add:rules.0.conditions"})
+    page = await ada.post(path, fields(page.text) | {"new_rule": "device", "edit": "add:rules"})
+    sent = fields(page.text)
+    assert [sent[f"rules.{each}.type"] for each in ("0.conditions.0", "0.conditions.1", "1.conditions.0")] == [
+        "country",
+        "time",
+        "device",
+    ]
+    page = await ada.post(path, sent | {"edit": "remove:rules.0.conditions.1"})
+    page = await ada.post(path, fields(page.text) | {"edit": "remove:rules.1"})
+    sent = fields(page.text)
+    assert "rules.1.name" not in sent
+    urls = {"rules.0.destination_url": site.url("/ios"), "rules.1.destination_url": site.url("/de")}
+    page = await ada.post(path, sent | RULE | GERMAN | urls | {"edit": "up:rules.1"})
+    sent = fields(page.text)
+    assert (sent["rules.0.name"], sent["rules.1.name"]) == ("German", "iPhone")
+    assert re.search(r'value="down:rules.0"[^>]* autofocus', page.text)
+    variant = {"variants.0.name": "B", "variants.0.destination_url": site.url("/b"), "variants.0.weight": "40"}
+    test = {"action": "test", "test.platform": "iOS", "test.country": "de", "test.time": "2030-01-05T12:00"}
+    page = await ada.post(path, sent | variant | test)
+    assert page.status_code == 200
+    assert "Rule &#39;German&#39; doesn&#39;t match: time is Saturday 13:00 in Europe/Berlin" in page.text
+    assert "Rule &#39;iPhone&#39; matches: platform is iOS" in page.text
+    page = await ada.post(path, sent | variant | test | {"test.platform": "Windows"})
+    assert "Variant &#39;B&#39; gets 40% of the visitors" in page.text
+    assert "The link&#39;s own destination gets 60% of the visitors" in page.text
+    answer = await ada.post(path, fields(page.text) | {"password": "open sesame", "click_limit": "5"})
+    assert answer.headers["location"] == f"{path}?done=saved", answer.text
+    page = await ada.get(answer.headers["location"])
+    assert "open sesame" not in page.text
+    assert "A password is set." in page.text
+    again = fields(page.text)
+    assert {name: again[name] for name in ("rules.0.name", "variants.0.weight", "click_limit")} == {
+        "rules.0.name": "German",
+        "variants.0.weight": "40",
+        "click_limit": "5",
+    }
+    assert again["rules.0.conditions.1.weekdays.6"] == "6"
+    assert f'href="{path}">Routing<' in (await ada.get("/links")).text
+
+
+async def test_problems_are_beside_their_fields_and_nothing_is_saved(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    path = await make(ada, site)
+    variants: dict[str, Any] = {
+        f"variants.{index}.{name}": value
+        for index in range(2)
+        for name, value in (("name", f"V{index}"), ("destination_url", site.url("/b")), ("weight", "60"))
+    }
+    bad = {"rules.1.conditions.0.values": "de Germany", "rules.1.destination_url": "nonsense", "password": "abc"}
+    answer = await ada.post(path, GERMAN | bad | variants)
+    assert answer.status_code == 422
+    assert f'id="rules-0-conditions-0-values-error">{NO_COUNTRY}<' in answer.text
+    assert f'id="variants-1-weight-error">{OVER_100}<' in answer.text
+    assert 'id="password-error"' in answer.text
+    assert 'value="de Germany"' in answer.text
+    assert "abc" not in answer.text
+    assert "rules.0.name" not in (await ada.get(path)).text
+    bob = await place.browser("bob@example.com")
+    assert (await bob.get(path)).status_code == 404
+    assert (await bob.post(path, variants)).status_code == 404
+
+
+async def test_password_is_kept_changed_and_removed(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    path = await make(ada, site)
+    for sent, has_password in (
+        ({"password": "open sesame"}, True),
+        ({"click_limit": "5"}, True),
+        ({"remove_password": "1"}, False),
+    ):
+        assert (await ada.post(path, sent)).status_code == 303
+        assert ("A password is set." in (await ada.get(path)).text) is has_password
+
+
+def test_every_condition_is_sent_as_it_was_stored() -> None:
+    rules = [{"name": "all", "conditions": ALL_TYPES, "destination_url": "https://example.com/"}]
+    filled = forms.read(Form({f"rules.0.{name}": text for name, text in flat(forms._fill_rule(rules[0]))}))
+    sent = forms.request_of(filled)["rules"][0]["conditions"]
+    assert sent[:4] == ALL_TYPES[:4]
+    assert sent[4] == {"type": "time", "operator": "in", "from": "2030-01-31T12:00:05Z", "to": None}
+
+
+def flat(fields: dict[str, Any]) -> list[tuple[str, Any]]:
+    found = []
+    for name, value in fields.items():
+        if isinstance(value, dict):
+            found += [(f"{name}.{inner}", text) for inner, text in flat(value)]
+        else:
+            found.append((name, value))
+    return found
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["up:rules.7", "remove:rules.0.conditions.9", "add:rules.4.conditions", "up:", "add:everything", "down:rules"],
+)
+def test_an_edit_of_nothing_changes_nothing(change: str) -> None:
+    form = forms.read(Form({"rules.3.name": "x", "rules": "hostile", "rules.3.conditions.0.type": "unknown"}))
+    assert forms.edit(form, change).form.fields["rules"] == {"0": {"name": "x", "conditions": {}}}
