@@ -50,7 +50,7 @@ UNUSED = {
 }
 """Mail, PostgreSQL and other country data need a setting."""
 UNUSED_BY_ROLE = {
-    "redirect_app": {*WEB, *LATE, *UNUSED, "waypost.outbound"},
+    "redirect_app": {*WEB, *LATE, *UNUSED, "waypost.outbound", "waypost.visitors"},
     "worker_process": {*WEB, *LATE, *UNUSED, "uvicorn", "starlette", "ua_parser_rs"},
     "web_app": {*LATE, *UNUSED},
 }

@@ -1,12 +1,13 @@
 """Protected links: a form, a redirect after the right password, and a cookie for one link and one password."""
 
+import asyncio
 from urllib.parse import quote_plus
 from uuid import UUID
 
 import pytest
 from wire import HOST, LINK, Previews, Routes, Wire
 
-from waypost.redirect import DISABLED, NEVER, Route, Routed, new_route
+from waypost.redirect import DISABLED, NEVER, ChangeFeed, Route, Routed, new_route, password_pages
 from waypost.redirect.password_pages import LIFETIME, Cookies
 from waypost.redirect.routing.compiled import compile_routing
 
@@ -77,6 +78,7 @@ async def test_rules_apply_to_the_sent_form(fast: Wire) -> None:
 @pytest.mark.parametrize(
     "request_",
     [
+        post("closed", "\U0010ffff" * 128),
         post("closed", "open sesame"),
         post("closed", "\0"),
         post("closed", ""),
@@ -114,6 +116,55 @@ async def test_a_cookie_is_for_one_password_and_one_hour(fast: Wire) -> None:
     assert Cookies([b"new", b"key"]).is_valid(value, name, 3, 1_001)
     assert not Cookies([b"new"]).is_valid(value, name, 3, 1_001)
     assert Cookies([]).new(name, 3, 1_000.0, is_https=True) is None
+
+
+def test_only_a_few_cookies_of_a_link_are_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    signed: list[bytes] = []
+    monkeypatch.setattr(password_pages, "_signature", lambda *_: signed.append(b"") or b"x" * 64)
+    forged = b"; ".join([b"waypost_%b=1999.%064x" % (LINK, number) for number in range(500)])
+    assert not Cookies([b"key"]).is_valid(forged, LINK, 3, 1_000)
+    assert not Cookies([b"key"]).is_valid(forged.replace(LINK, b"1" * 32), LINK, 3, 1_000)
+    assert 0 < len(signed) < 10
+
+
+@pytest.mark.parametrize(
+    ("changed", "answer"),
+    [
+        (protected(DISABLED), b"HTTP/1.1 404 "),
+        (protected(1.0), b"HTTP/1.1 302 "),
+        (new_route(HOST, RULE, UUID(int=7)), b"HTTP/1.1 404 "),
+        (new_route(HOST, RULE, UUID(LINK.decode())), b"HTTP/1.1 303 "),
+        (None, b"HTTP/1.1 404 "),
+    ],
+)
+async def test_a_link_that_changes_while_the_form_is_sent(
+    changed: Route | None, answer: bytes, fast: Wire, source: Routes, feed: ChangeFeed, visits
+) -> None:
+    await fast.say(get("closed"))
+    head, _, body = post("closed").partition(b"\r\n\r\n")
+    reader, writer = await asyncio.open_connection("127.0.0.1", fast.port)
+    writer.write(head + b"\r\n\r\n" + body[:3])
+    await fast.say(get("closed"))  # the form has begun
+    source.routes[b"closed"] = changed
+    feed.publish(["closed"])
+    writer.write(body[3:])
+    said = await reader.readuntil(b"\r\n\r\n")
+    writer.close()
+    assert said.startswith(answer)
+    assert OWN.encode() not in said
+    assert len(visits()) == (answer == b"HTTP/1.1 303 ")
+
+
+async def test_head_and_prefetches_get_the_form(fast: Wire, visits) -> None:
+    head = await fast.say(get("closed", method="HEAD"), bodies=False)
+    assert head.startswith(b"HTTP/1.1 200 ")
+    assert OWN.encode() not in head
+    prefetch = get("closed").replace(b"\r\n\r\n", b"\r\nSec-Purpose: prefetch;prerender\r\n\r\n")
+    answer = await fast.say(prefetch)
+    assert b'<form method="post">' in answer
+    for header in (b"cache-control: private, no-store", b"referrer-policy: no-referrer", b"frame-ancestors 'none'"):
+        assert header in answer, "neither kept by a proxy, nor sent on, nor framed"
+    assert visits() == []
 
 
 async def test_forms_elsewhere_are_refused(fast: Wire) -> None:

@@ -14,6 +14,7 @@ FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.
 OWN, STORE, GERMAN, FALLBACK = (f"https://example.com/{name}" for name in ("own", "store", "de", "later"))
 RULES = [
     {"name": "iPhone", "conditions": [{"type": "platform", "values": ["iOS"]}], "destination_url": STORE},
+    {"name": "French", "conditions": [{"type": "language", "values": ["fr"]}], "destination_url": STORE},
     {"name": "Grüße", "conditions": [{"type": "country", "values": ["DE"]}], "destination_url": GERMAN},
 ]
 PIXELS = [(UUID(int=7), "facebook", "123")]
@@ -105,6 +106,23 @@ async def test_head_names_the_destination(fast: Wire, plain: Wire, visits) -> No
         answer = await wire.say(get("rules", method="HEAD", address="192.0.2.1"), bodies=False)
         assert _location(answer) == GERMAN
     assert visits() == []
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Accept-Language: " + ",".join(f"a{number:x}" for number in range(12_000)),
+        "Accept-Language: " + "de;q=0." + "9" * 60_000,
+        "Accept-Language: " + "de-" * 20_000,
+        'Sec-CH-UA-Platform: "iOS"\r\nSec-CH-UA-Mobile: ?1\r\nSec-CH-UA: "Safari";v="18"',
+        "Sec-CH-UA-Platform: \xff" + "\x22" * 5_000,
+    ],
+    ids=str.__len__,
+)
+async def test_hostile_headers_and_client_hints_choose_nothing(header: str, fast: Wire, plain: Wire) -> None:
+    request = get("rules").decode("latin-1").replace("\r\n\r\n", f"\r\n{header}\r\n\r\n").encode("latin-1")
+    for wire in (fast, fast, plain):
+        assert _location(await wire.say(request)) == OWN
 
 
 @pytest.mark.parametrize("slug", ["early", "expired", "later"])

@@ -9,7 +9,7 @@ import pytest
 from wire import HOST, Routes, route
 
 from waypost.kit.errors import Unavailable
-from waypost.redirect import ChangeFeed, Route, RouteTable, disabled_host, host_change, new_route, pixel_change
+from waypost.redirect import ChangeFeed, Route, Routed, RouteTable, disabled_host, host_change, new_route, pixel_change
 from waypost.redirect import table as table_module
 from waypost.redirect.route import MISSING, TARGET
 
@@ -187,6 +187,15 @@ def test_holds_at_most_its_capacity(source: Routes, feed: ChangeFeed, capacity: 
         source.routes[b"s%d" % n] = route(host=kinds[n % len(kinds)])
         table.find(b"s%d" % n)
     assert capacity / 4 < len(table) <= capacity
+
+
+def test_routes_with_large_rules_count_several_times(source: Routes, feed: ChangeFeed) -> None:
+    table, size = RouteTable(source, feed, capacity=20_000, shared_host=HOST), 100_000
+    large = new_route(HOST, "https://example.com/", UUID(int=9), routed=Routed(json_size=size))
+    for n in range(10_000):
+        source.routes[b"s%d" % n] = large
+        table.find(b"s%d" % n)
+    assert len(table) < 20_000 / (size / 1_024) * 3
 
 
 @pytest.mark.parametrize("host", [HOST, CUSTOM])

@@ -179,27 +179,36 @@ class RedirectApp:
         if routed is None or routed.password_version is None or self._is_over(route):
             await _send_response(send, 405, [(b"allow", b"GET, HEAD")])
             return
-        password, error, version = await password_pages.read_password(receive), password_pages.WRONG, None
-        if password:
-            try:
-                version = await self._finders.password_version(route[TARGET][LINK_ID], password, scope)
-            except RateLimited:
-                error = password_pages.TOO_MANY
-            except Unavailable:
-                error = password_pages.BUSY
-        if version is None:
+        link = route[TARGET][LINK_ID]
+        version = await self._check_password(scope, receive, link)
+        if isinstance(version, str):
             metrics.PASSWORD_PAGE[0] += 1
-            await _send_response(send, 200, password_pages.HEADERS, password_pages.page(error))
+            await _send_response(send, 200, password_pages.HEADERS, password_pages.page(version))
+            return
+        route = await self._load_route(host, slug)
+        self._begin_batch()
+        if route[TARGET][LINK_ID] != link or self._is_over(route):  # it changed while the form was sent
+            await self._respond_missing(send, host, slug, _fallback(route), with_body=True)
             return
         visit_headers = read_visit_headers(headers)
         target, location, _ = await self._choose(scope, route, visit_headers)
         if await self._record(scope, route, visit_headers, b"", None, target) is None:
             await self._respond_missing(send, host, slug, _fallback(route), with_body=True)
             return
-        link, is_https = route[TARGET][LINK_ID], self._is_https(scope)
-        cookie = self._cookies.new(link, version, self.state.now, is_https=is_https)
+        cookie = self._cookies.new(link, version, self.state.now, is_https=self._is_https(scope))
         set_cookie = [(b"set-cookie", cookie)] if cookie else []
         await _send_response(send, 303, [*REDIRECT_HEADERS, (b"location", location), *set_cookie])
+
+    async def _check_password(self, scope: Scope, receive: Receive, link: bytes) -> int | str:
+        """Return the version of the password that was sent, or the message if it is not accepted."""
+        password = await password_pages.read_password(receive)
+        try:
+            version = await self._finders.password_version(link, password, scope) if password else None
+        except RateLimited:
+            return password_pages.TOO_MANY
+        except Unavailable:
+            return password_pages.BUSY
+        return password_pages.WRONG if version is None else version
 
     def _may_enter(self, route: Route, headers: dict[bytes, bytes]) -> bool:
         """Return whether the link has no password, or the browser has sent it within the last hour."""

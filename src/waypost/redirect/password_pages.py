@@ -6,6 +6,7 @@ The cookie is for one link and one version of its password, so that a new passwo
 import hmac
 import re
 from collections.abc import Sequence
+from itertools import islice
 from urllib.parse import parse_qsl
 
 from starlette.types import Receive
@@ -36,6 +37,7 @@ WRONG = "Wrong password. Try again."
 TOO_MANY = "Too many attempts. Wait a minute, then try again."
 BUSY = "The password cannot be checked right now. Try again in a moment."
 
+# maxlength: of 128 characters, of which browsers count some as two
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -47,7 +49,7 @@ _PAGE = """<!doctype html>
 <h1>This link is protected</h1>
 <form method="post">
 {error}<label>Password
-<input type="password" name="password" required maxlength="128" autocomplete="off" autofocus></label>
+<input type="password" name="password" required maxlength="256" autocomplete="off" autofocus></label>
 <button>Continue</button>
 </form>
 </main>
@@ -55,6 +57,7 @@ _PAGE = """<!doctype html>
 """
 _ERROR = '<p class="error" role="alert">{}</p>\n'
 _FIELD = "password"
+_MAX_COOKIES = 4  # of one link; more are forged, and each costs a signature
 _VALUE = re.compile(rb"([0-9]{1,12})\.([0-9a-f]{64})")
 
 
@@ -96,8 +99,10 @@ class Cookies:
     def is_valid(self, header: bytes, link: bytes, version: int, now: float) -> bool:
         """`header`: the request's cookies."""
         prefix = _name(link) + b"="
-        for cookie in header.replace(b",", b";").split(b";"):  # several Cookie lines are joined with commas
-            found = _VALUE.fullmatch(cookie.strip().removeprefix(prefix))
+        cookies = map(bytes.strip, header.replace(b",", b";").split(b";"))  # commas join several Cookie lines
+        of_link = (cookie.removeprefix(prefix) for cookie in cookies if cookie.startswith(prefix))
+        for value in islice(of_link, _MAX_COOKIES):
+            found = _VALUE.fullmatch(value)
             if found and now < int(found[1]) <= now + LIFETIME:
                 signatures = [_signature(key, link, version, found[1]) for key in self._keys]
                 if any(hmac.compare_digest(found[2], each) for each in signatures):

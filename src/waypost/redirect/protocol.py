@@ -102,13 +102,14 @@ class _VisitProtocol(BoundedProtocol):
 
     def _respond_routed(self, route: Route, routed: Routed, query: bytes, headers: VisitHeaders) -> bool:
         """Return False for a visit that needs more than what is in memory."""
-        state, routing = self.state, routed.routing
-        if routing is None or state.now < routed.starts_at or routed.needs_check:
+        state, routing, target, location = self.state, routed.routing, "", None
+        if state.now < routed.starts_at or routed.needs_check:
             return False
-        visitors = state.visitors
-        if not visitors.has_loaded(routing):
-            return False
-        target, location = visitors.decide(routing, route[TARGET][LINK_ID], self.peer, query, headers, state.now)
+        if routing:
+            visitors = state.visitors
+            if not visitors.has_loaded(routing):
+                return False
+            target, location = visitors.decide(routing, route[TARGET][LINK_ID], self.peer, query, headers, state.now)
         pixel_page = routed.pixel_pages[location] if routed.pixel_pages and location else route[PIXEL_PAGE]
         if pixel_page and pixel_pages.may_fire(headers):
             visit = state.record_target(route, query, self.peer, headers, pixel_page[FIRED], target)

@@ -21,7 +21,7 @@ from waypost.kit.errors import Unavailable
 from waypost.metrics import Gauge
 from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.metrics import CACHE_MISSES
-from waypost.redirect.route import DISABLED_PREFIX, HOST, HOSTNAME, MISSING, PIXELS, SLUG, Route
+from waypost.redirect.route import DISABLED_PREFIX, HOST, HOSTNAME, MISSING, PIXELS, ROUTED, SLUG, Route
 
 HOST_PREFIX, _PIXEL_PREFIX = b"@", b"*"
 """Prefixes of messages that are not slugs."""
@@ -77,6 +77,8 @@ class RouteTable:
         self._old: list[dict[bytes, Route]] = [{} for _ in range(_SHARDS)]
         self._young_dependent: list[dict[bytes, _Dependent]] = [{} for _ in range(_SHARDS)]
         self._old_dependent: list[dict[bytes, _Dependent]] = [{} for _ in range(_SHARDS)]
+        self._extra_weight = [0] * _SHARDS
+        """Of young routes that count more than once. What is evicted still counts until the next generation."""
         self._shared_host = shared_host
         self._changes = 0
         self._changed: dict[bytes, int] = {}
@@ -167,16 +169,18 @@ class RouteTable:
         return self._sharing
 
     def count_young(self, shard: int) -> int:
-        return len(self._young[shard]) + len(self._young_dependent[shard])
+        return len(self._young[shard]) + len(self._young_dependent[shard]) + self._extra_weight[shard]
 
     def start_generation(self, shard: int) -> None:
         self._old[shard], self._young[shard] = self._young[shard], {}
         self._old_dependent[shard], self._young_dependent[shard] = self._young_dependent[shard], {}
+        self._extra_weight[shard] = 0
 
     def clear(self) -> None:
         for shard in range(_SHARDS):
             self._young[shard], self._old[shard] = {}, {}
             self._young_dependent[shard], self._old_dependent[shard] = {}, {}
+        self._extra_weight = [0] * _SHARDS
         self._missing.clear()
         self._loading.clear()
 
@@ -279,6 +283,9 @@ class RouteTable:
     def _cache(self, slug: bytes, route: Route) -> None:
         """Cache a current route."""
         shard = self._young_shard(slug)
+        routed = route[ROUTED]
+        if routed:
+            self._extra_weight[shard] += routed.weight - 1
         if route[PIXELS] or route[HOST] not in {self._shared_host, MISSING[HOST]}:
             self._young_dependent[shard][slug] = route, self._changes
             self._young[shard].pop(slug, None)  # it would be found first

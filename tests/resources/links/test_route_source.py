@@ -1,5 +1,7 @@
 """The source of routes for redirects."""
 
+import subprocess
+import sys
 from datetime import timedelta
 from uuid import UUID
 
@@ -9,9 +11,11 @@ from resources.links.env import KEYS, SHARED, Env
 
 from waypost.database import Database
 from waypost.redirect import NEVER, Route, new_route
+from waypost.resources import routing
 from waypost.resources.links import store
 from waypost.resources.links.model import ROUTE_CHANNEL
 from waypost.resources.links.route_source import PostgresRouteSource, SqliteRouteSource
+from waypost.resources.routing import LinkRouting
 
 
 def new_route_source(db: Database) -> SqliteRouteSource | PostgresRouteSource:
@@ -88,3 +92,38 @@ async def test_old_changes_are_deleted(db: Database, env: Env) -> None:
         await store.record_route_changes(tx, ["new"], env.clock() + timedelta(hours=1, seconds=1))
     assert routes.read_changes() == ["new"]
     routes.close()
+
+
+LOADED = """
+import sys
+from pathlib import Path
+import waypost.child, waypost.app, waypost.web_process, waypost.redirect_app
+from waypost.resources.links.route_source import SqliteRouteSource
+
+def says(what):
+    print(what, *(name for name in ("waypost.visitors", "waypost.redirect.routing.rules") if name in sys.modules))
+
+source = SqliteRouteSource(Path(sys.argv[1]), "go.test", None)
+for slug in (b"plain", b"fallback", b"country"):
+    assert source.find_sync(slug)
+    says(slug.decode())
+"""
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_a_redirect_process_loads_nothing_of_visitors_before_the_first_rule(env: Env) -> None:
+    """Country data is loaded later still, by the first visit: `test_loads_only_what_a_routing_needs`."""
+    links = {slug: UUID((await env.make(slug=slug))["id"]) for slug in ("plain", "fallback", "country")}
+    now, of = env.clock(), env.alice.account_id
+    condition = {"type": "country", "operator": "in", "values": ["DE"]}
+    rules = [{"name": "A", "conditions": [condition], "destination_url": "https://example.com/"}]
+    async with env.deps.db.write() as tx:
+        await routing.save(tx, LinkRouting(links["fallback"], of, now, now, fallback_url="https://example.com/"))
+        await routing.save(tx, LinkRouting(links["country"], of, now, now, rules=rules))
+    command = [sys.executable, "-P", "-c", LOADED, str(env.deps.db.path)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines() == [
+        "plain",
+        "fallback",
+        "country waypost.visitors waypost.redirect.routing.rules",
+    ]

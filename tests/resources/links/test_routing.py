@@ -20,7 +20,7 @@ from waypost.kit.ids import new_id
 from waypost.resources import routing
 from waypost.resources.links import account_data, rules
 from waypost.resources.links.model import link_clicks
-from waypost.resources.links.routing import service
+from waypost.resources.links.routing import password_check, service
 from waypost.resources.links.routing.password_check import ATTEMPTS_PER_MINUTE, PasswordChecker
 from waypost.resources.links.work import RoutingRecheck
 from waypost.resources.routing import LinkRouting
@@ -290,4 +290,20 @@ async def test_checks_passwords_within_a_limit_for_each_address(env: Env, limite
     with pytest.raises(RateLimited):
         await checker.check(hex_id, "open sesame", "192.0.2.1")
     assert await checker.check(hex_id, "open sesame", "192.0.2.2") == of_link.password_version
+    for number in range(ATTEMPTS_PER_MINUTE):
+        assert await checker.check(hex_id, "close sesame", f"2001:db8::{number}") is None
+    with pytest.raises(RateLimited):
+        await checker.check(hex_id, "open sesame", "2001:db8::ffff")
     assert await checker.check(new_id().hex.encode(), "open sesame", "192.0.2.1") is None
+
+
+async def test_one_network_cannot_keep_all_cores_busy_with_many_links(
+    env: Env, limiters: RateLimiters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(password_check, "ATTEMPTS_OF_NETWORK_PER_MINUTE", 3)
+    checker = PasswordChecker(env.deps.db, limiters)
+    for number in range(3):
+        assert await checker.check(new_id().hex.encode(), "x", f"2001:db8:1:{number}::1") is None
+    with pytest.raises(RateLimited):
+        await checker.check(new_id().hex.encode(), "x", "2001:db8:1:9::1")
+    assert await checker.check(new_id().hex.encode(), "x", "2001:db8:2::1") is None

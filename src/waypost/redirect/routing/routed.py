@@ -10,6 +10,9 @@ if TYPE_CHECKING:  # loads patterns of user agents, which other links do not nee
     from waypost.redirect.routing.rules import Routing
 
 
+_BYTES_PER_CHARACTER = 4  # of rules in memory; lists of short values take the most
+_BYTES_PER_ROUTE = 4_096
+
 DEFAULT_TARGET = "default"
 """The link's own destination in statistics by target."""
 
@@ -33,6 +36,14 @@ class Routed:
     click_limit: ClickLimit | None = None
     pixel_pages: Mapping[bytes, PixelPage] = field(default_factory=dict)
     """The pixel page of each location, if the link has pixels."""
+    json_size: int = 0
+    """Characters of the rules and variants as JSON."""
+
+    @property
+    def weight(self) -> int:
+        """As how many routes it counts in the route table, which is bounded. One for most links with routing."""
+        pages = sum(len(part) for page in self.pixel_pages.values() for part in page if isinstance(part, bytes))
+        return 1 + (self.json_size * _BYTES_PER_CHARACTER + pages) // _BYTES_PER_ROUTE
 
     @property
     def needs_check(self) -> bool:

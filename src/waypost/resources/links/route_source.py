@@ -200,13 +200,18 @@ def _route(
 
 
 def _routed(starts_at: datetime | None, limit: ClickLimit | None, columns: Sequence[Any]) -> Routed:
-    from waypost.redirect.routing.compiled import compile_routing  # noqa: PLC0415  # loads patterns of user agents
-
     rules, variants, fallback_url, password_version = routing.read_route_columns(columns)
+    json_size = len(columns[0] or "") + len(columns[1] or "")
+    routing_ = None
+    if rules or variants:
+        from waypost.redirect.routing.compiled import compile_routing  # noqa: PLC0415  # most have no such link
+
+        routing_ = compile_routing(rules, variants)
     return Routed(
-        compile_routing(rules, variants) if rules or variants else None,
+        routing_,
         starts_at.timestamp() if starts_at else 0.0,
         new_location(fallback_url) if fallback_url else None,
         password_version,
         limit,
+        json_size=json_size,
     )

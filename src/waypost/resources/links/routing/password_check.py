@@ -10,12 +10,15 @@ from waypost.serving.client_address import rate_limit_key
 
 ATTEMPTS_PER_MINUTE = 20
 """Of one address at one link. Right ones count, too, and an office has one address."""
+ATTEMPTS_OF_NETWORK_PER_MINUTE = 300
+"""At all links: whoever has many protected links could keep all cores busy. A network is an IPv4 address or a /48."""
 
 
 class PasswordChecker:
     def __init__(self, db: Database, limiters: RateLimiters) -> None:
         self._db = db
         self._attempts = limiters.new("link_password", limit=ATTEMPTS_PER_MINUTE, slots=4_096)
+        self._attempts_of_network = limiters.new("link_networks", limit=ATTEMPTS_OF_NETWORK_PER_MINUTE, slots=1_024)
 
     async def check(self, link: bytes, password: str, address: str) -> int | None:
         """Return the version of the password, or None if it is wrong. Raises RateLimited and Unavailable.
@@ -24,7 +27,9 @@ class PasswordChecker:
         at one link wait in one queue: guesses at it do not delay signing in, or visitors of other links.
         """
         id_ = UUID(link.decode())
-        await self._attempts.require(id_.bytes + rate_limit_key(address))
+        client = rate_limit_key(address)
+        await self._attempts.require(id_.bytes + client)
+        await self._attempts_of_network.require(client[:6])
         async with self._db.point_read() as tx:
             of_link = await routing.find(tx, id_)
         stored = of_link.password_hash if of_link else None
