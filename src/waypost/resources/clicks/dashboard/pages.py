@@ -1,6 +1,6 @@
 """The overview of an account and the page of a link: statistics, and the latest clicks live."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -14,10 +14,12 @@ from starlette.routing import Route
 from waypost.resources import domains, links, routing
 from waypost.resources.clicks import listing
 from waypost.resources.clicks.click_store import ClickReader, ClicksUnavailable
-from waypost.resources.clicks.dashboard import live, rendering, time_range
+from waypost.resources.clicks.dashboard import live, rendering, targets, time_range
+from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.deps import Deps
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats import read, top_values
+from waypost.resources.routing import LinkRouting
 from waypost.web.dashboard import Pages, SessionAuth, Views, is_fragment_request
 from waypost.web.dashboard.views import SESSION
 
@@ -56,36 +58,46 @@ class StatsPages(Pages[Deps]):
         async with deps.db.read_for(session.account.id) as tx:
             link = await links.get(tx, session.account.id, request.path_params["id"])
             unserved = await domains.find_unserved(tx, [link.domain_id])
-            routed = await routing.find_routed(tx, [link.id])
+            routed = await routing.find(tx, link.id)
         choice = _choose(request, since=link.created_at, now=now)
-        context = await self._read_context(request, choice, Subject(session.account.id, link.id), now)
+        context = await self._read_context(request, choice, Subject(session.account.id, link.id), now, routed)
         context |= {
             "link": link,
             "is_domain_served": not unserved,
-            "is_routed": bool(routed),
+            "is_routed": routed is not None,
             "url": f"{deps.base_url.partition(':')[0]}://{link.hostname or deps.shared_domain}/{link.slug}",
             "live_url": f"/links/{link.id}/live",
         }
         return self._respond(request, "clicks/link.html", choice, context)
 
     async def _read_context(
-        self, request: Request, choice: time_range.StatsChoice, subject: Subject, now: datetime
+        self,
+        request: Request,
+        choice: time_range.StatsChoice,
+        subject: Subject,
+        now: datetime,
+        routed: LinkRouting | None = None,
     ) -> dict[str, Any]:
         """`now`: the time of the choice; by a later one, a time range until now would end in the past."""
         try:
             async with self._deps.store.reader(self._deps.db, subject.account_id) as reader:
-                return await self._read_statistics(reader, request, choice, subject, now)
+                return await self._read_statistics(reader, request, choice, subject, now, routed)
         except ClicksUnavailable:
             return {"is_unavailable": True, "latest": ()}
 
     async def _read_statistics(
-        self, reader: ClickReader, request: Request, choice: time_range.StatsChoice, subject: Subject, now: datetime
+        self,
+        reader: ClickReader,
+        request: Request,
+        choice: time_range.StatsChoice,
+        subject: Subject,
+        now: datetime,
+        routed: LinkRouting | None,
     ) -> dict[str, Any]:
         shared_domain, query = self._deps.shared_domain, choice.query
         if _is_for_lists(request):
             series = await read.read_series(reader, subject, replace(query, buckets=[]), now)
-            lists = await read.read_lists(reader, series, shared_domain=shared_domain)
-            return {"total": series.total, "lists": rendering.value_lists(series, lists)}
+            return {"total": series.total, "lists": await self._read_lists(reader, choice, series, now, routed)}
         series = await read.read_series(reader, subject, query, now)
         before = await read.read_total(reader, subject, choice.comparison, series.known) if choice.comparison else None
         context: dict[str, Any] = {
@@ -97,11 +109,34 @@ class StatsPages(Pages[Deps]):
             "latest": (),
         }
         if series.total.clicks <= top_values.CACHE_THRESHOLD or "lists" in request.query_params:
-            lists = await read.read_lists(reader, series, shared_domain=shared_domain)
-            context["lists"] = rendering.value_lists(series, lists)
+            context["lists"] = await self._read_lists(reader, choice, series, now, routed)
         if not is_fragment_request(request):
             context["latest"] = await _latest_clicks(reader, subject, shared_domain=shared_domain)
         return context
+
+    async def _read_lists(
+        self,
+        reader: ClickReader,
+        choice: time_range.StatsChoice,
+        series: read.StatsSeries,
+        now: datetime,
+        routed: LinkRouting | None,
+    ) -> list[rendering.ValueList]:
+        lists = await read.read_lists(reader, series, shared_domain=self._deps.shared_domain)
+        counted, found = lists.values.get("target", []), rendering.value_lists(series, lists)
+        if not (bars := targets.target_bars(counted, routed)):
+            return found
+        hints: Sequence[str] = ()
+        start, end = choice.query.range
+        if routed and targets.is_split(routed) and routed.updated_at < end:
+            since = ""
+            if routed.updated_at > start:  # clicks before it had other weights, or none
+                query = replace(choice.query, range=TimeRange(routed.updated_at, end), buckets=[])
+                series = await read.read_series(reader, series.subject, query, now)
+                lists = await read.read_lists(reader, series, shared_domain=self._deps.shared_domain)
+                since = f" since {routed.updated_at.astimezone(choice.zone):%-d %b %Y, %H:%M}"
+            hints = targets.describe_split(dict(lists.values["target"]), series.total, routed, since)
+        return [rendering.ValueList("Targets", "targets", bars, sum(count for _, count in counted), hints), *found]
 
     def _respond(
         self, request: Request, template: str, choice: time_range.StatsChoice, context: dict[str, Any]

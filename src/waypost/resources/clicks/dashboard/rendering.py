@@ -51,6 +51,7 @@ class ValueBar:
     clicks: int
     is_country: bool = False
     url: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class ValueList:
     id: str
     bars: Sequence[ValueBar]
     total: int
+    hints: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
