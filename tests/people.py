@@ -107,7 +107,7 @@ async def new_client(
     if taken is None:
         held = [Part() for _ in parts]
         app = new_api()
-        app.include_router(routes(guard, *held))
+        app.add(routes(guard, *held))
     else:
         app, first, held = taken
         vars(first).update(vars(guard))

@@ -84,6 +84,7 @@ def serve(
         Directory of the database, images and spool (WAYPOST_DATA_DIR).
 
     """
+    sys.modules.setdefault("rich", None)  # type: ignore[arg-type]  # structlog would load it for consoles: 0.1 s
     from waypost.commands import serve
 
     return serve.start(host=host, port=port, workers=workers, role=role, data_dir=data_dir, tls=tls, tls_port=tls_port)

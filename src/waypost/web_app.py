@@ -59,7 +59,7 @@ async def open_full_app(
         api = new_api(settings.base_url)
         probes = APIRouter(routes=probe_routes(settings, db, clock, is_shutting_down))
         for router in (probes, *(router for package in endpoints for router in package.api)):
-            api.include_router(router)
+            api.add(router)
         dashboard = new_dashboard(auth, views, assets, [page for package in endpoints for page in package.pages])
         app = redirects.app(settings, _app_router(settings, api, dashboard), clock)
         read_gauges = [*redirects.read_gauges, limiters.gauges]

@@ -1,7 +1,7 @@
 """HTTP code shared by all resources: guard, error envelope, request body, pagination. Knows no resource."""
 
 from waypost.serving.status import headers_of, status_of
-from waypost.web.api import PAGING, PREFIX, Endpoints, error_responses, new_api, parameter, query_parameters
+from waypost.web.api import PAGING, PREFIX, Endpoints, error_responses, new_api, new_router, parameter, query_parameters
 from waypost.web.body import ParsedBody, read_bulk, read_fields, read_json
 from waypost.web.envelope import Data, counted, data, no_content
 from waypost.web.guard import Guard, PathId
@@ -21,6 +21,7 @@ __all__ = [
     "error_responses",
     "headers_of",
     "new_api",
+    "new_router",
     "no_content",
     "paginated",
     "parameter",

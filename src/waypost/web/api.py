@@ -4,13 +4,14 @@ The document is completed from the dependencies of each endpoint: key, scope, bo
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from fastapi import APIRouter, FastAPI
 from fastapi.dependencies.models import Dependant
-from fastapi.routing import APIRoute, iter_route_contexts
+from fastapi.routing import APIRoute
+from fastapi.utils import create_model_field
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute
 
@@ -107,9 +108,29 @@ class Endpoints(NamedTuple):
     pages: Sequence[BaseRoute]
 
 
+class _Endpoint(APIRoute):
+    """An endpoint that returns a response itself. The OpenAPI document alone needs the model of its content."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], *, response_model: Any, **options: Any) -> None:
+        super().__init__(path, endpoint, response_model=None, **options)
+        self._model = response_model
+
+    def describe_response(self) -> None:
+        if self._model:
+            name = f"Response_{self.unique_id}"
+            self.response_field = create_model_field(name, self._model, mode="serialization")
+
+
 class _Api(FastAPI):
+    def add(self, router: APIRouter) -> None:
+        """Use the routes as they are, while `include_router` would make each a second time."""
+        self.router.routes.extend(router.routes)
+
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
+            for route in self.routes:
+                if isinstance(route, _Endpoint):
+                    route.describe_response()
             self.openapi_schema = _describe(super().openapi(), self.routes)
         return self.openapi_schema
 
@@ -119,7 +140,7 @@ def _operation_id(route: APIRoute) -> str:
     return "_".join([*map(str, route.tags), route.name.rstrip("_")])
 
 
-def new_api(base_url: str | None = None) -> FastAPI:
+def new_api(base_url: str | None = None) -> _Api:
     """Return the application without endpoints; the composition root adds them."""
     app = _Api(
         title="Waypost",
@@ -130,14 +151,23 @@ def new_api(base_url: str | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        # naming a default also keeps FastAPI from documenting a 422 wherever a path has a parameter
-        responses=error_responses("default"),
-        generate_unique_id_function=_operation_id,
     )
     idempotency.install_idempotency(app)
     install_envelope(app)
-    app.include_router(_files())
+    app.add(_files())
     return app
+
+
+def new_router(tag: str, path: str = "") -> APIRouter:
+    """Return a router for endpoints of the API below `path`, which `new_api().add` takes."""
+    return APIRouter(
+        prefix=f"{PREFIX}{path}",
+        tags=[tag],
+        # naming a default also keeps FastAPI from documenting a 422 wherever a path has a parameter
+        responses=error_responses("default"),
+        route_class=_Endpoint,
+        generate_unique_id_function=_operation_id,
+    )
 
 
 def _files() -> APIRouter:
@@ -162,10 +192,8 @@ def _describe(document: Schema, routes: Sequence[BaseRoute]) -> Schema:
     document["tags"] = [
         {"name": name, "x-displayName": title, "description": about} for name, (title, about) in _TAGS.items()
     ]
-    for context in iter_route_contexts(routes):
-        route = context.original_route
-        path = context.path_format or ""
-        if isinstance(route, APIRoute) and path in document["paths"]:
+    for route in routes:
+        if isinstance(route, APIRoute) and (path := route.path_format) in document["paths"]:
             for method in route.methods or ():
                 operation = document["paths"][path][method.lower()]
                 _complete(operation, route)

@@ -9,11 +9,11 @@ from waypost.auth import ApiCaller, list_keys
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.resources.account.schemas import ListedApiKeyJson, MeJson, key_to_json, me_to_json
-from waypost.web import PREFIX, Data, Guard, data
+from waypost.web import Data, Guard, data, new_router
 
 
 def endpoints(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now) -> APIRouter:
-    router = APIRouter(prefix=PREFIX, tags=["account"])
+    router = new_router("account")
     Anyone = Annotated[ApiCaller, Depends(guard.allow(None))]  # noqa: N806  # a type
 
     @router.get("/me", summary="Get the account", response_model=Data[MeJson])

@@ -27,11 +27,11 @@ from waypost.resources.clicks.model import HUMAN, KINDS, Click
 from waypost.resources.clicks.schemas import ClickJson, to_json
 from waypost.web import (
     PAGING,
-    PREFIX,
     Guard,
     Paginated,
     PathId,
     error_responses,
+    new_router,
     paginated,
     parameter,
     query_parameters,
@@ -67,7 +67,7 @@ _LINK_ID = parameter("link_id", {"type": "string", "format": "uuid"}, "Clicks of
 
 
 def endpoints(db: Database, store: ClickStore, guard: Guard, *, base_url: str, clock: Clock = now) -> APIRouter:
-    router = APIRouter(prefix=PREFIX, tags=["clicks"])
+    router = new_router("clicks")
     Reader = Annotated[Caller, Depends(guard.allow("links:read"))]  # noqa: N806  # a type
 
     def paginated_clicks(page: Page[Click], request: Request) -> Response:

@@ -12,7 +12,6 @@ from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import DomainChange, DomainJson, NewDomain, to_json
 from waypost.web import (
     PAGING,
-    PREFIX,
     Data,
     Guard,
     Paginated,
@@ -20,6 +19,7 @@ from waypost.web import (
     PathId,
     data,
     error_responses,
+    new_router,
     no_content,
     paginated,
     query_parameters,
@@ -33,7 +33,7 @@ DomainChangeBody = Annotated[tuple[DomainChange, Problems], Depends(ParsedBody(D
 
 
 def endpoints(deps: WebDeps, guard: Guard) -> APIRouter:
-    router = APIRouter(prefix=f"{PREFIX}/domains", tags=["domains"])
+    router = new_router("domains", "/domains")
     Reader = Annotated[Caller, Depends(guard.allow("domains:read"))]  # noqa: N806  # a type
     Writer = Annotated[Caller, Depends(guard.allow("domains:write"))]  # noqa: N806  # a type
 

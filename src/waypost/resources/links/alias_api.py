@@ -20,6 +20,7 @@ from waypost.web import (
     ParsedBody,
     PathId,
     data,
+    new_router,
     no_content,
     paginated,
     query_parameters,
@@ -36,7 +37,7 @@ NewAliasBody = Annotated[tuple[NewAlias, Problems], Depends(ParsedBody(NewAlias)
 
 
 def endpoints(deps: Deps, guard: Guard) -> APIRouter:
-    router = APIRouter(prefix="/{id}/aliases")
+    router = new_router("links", "/links/{id}/aliases")
     Reader = Annotated[Caller, Depends(guard.allow("links:read"))]  # noqa: N806  # a type
     Writer = Annotated[Caller, Depends(guard.allow("links:write"))]  # noqa: N806  # a type
 

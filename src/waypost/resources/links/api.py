@@ -15,13 +15,13 @@ from waypost.resources.links.routing import api as routing_api
 from waypost.resources.links.schemas import LinkChange, LinkJson, NewLink, to_json
 from waypost.web import (
     PAGING,
-    PREFIX,
     Data,
     Guard,
     Paginated,
     ParsedBody,
     PathId,
     data,
+    new_router,
     no_content,
     paginated,
     parameter,
@@ -44,13 +44,13 @@ LinkChangeBody = Annotated[tuple[LinkChange, Problems], Depends(ParsedBody(LinkC
 
 
 def endpoints(deps: Deps, guard: Guard) -> APIRouter:
-    router = APIRouter(prefix=f"{PREFIX}/links", tags=["links"])
+    router = new_router("links", "/links")
     Reader = Annotated[Caller, Depends(guard.allow("links:read"))]  # noqa: N806  # a type
     Writer = Annotated[Caller, Depends(guard.allow("links:write"))]  # noqa: N806  # a type
 
-    router.include_router(alias_api.endpoints(deps, guard))
-    router.include_router(routing_api.endpoints(deps, guard))
-    router.include_router(bulk_api.endpoints(deps, guard))  # first: its path also matches that of one link
+    router.routes.extend(alias_api.endpoints(deps, guard).routes)
+    router.routes.extend(routing_api.endpoints(deps, guard).routes)
+    router.routes.extend(bulk_api.endpoints(deps, guard).routes)  # first: its path also matches that of one link
 
     def link_json(link: Link) -> LinkJson:
         return to_json(link, shared_domain=deps.shared_domain, base_url=deps.base_url, now=deps.clock())

@@ -20,7 +20,7 @@ from waypost.resources.links.bulk_schemas import (
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import to_json
-from waypost.web import Guard, ParsedBody, counted, read_bulk
+from waypost.web import Guard, ParsedBody, counted, new_router, read_bulk
 
 NewLinksBody = Annotated[tuple[NewLinks, Problems], Depends(ParsedBody(NewLinks, read_bulk, is_form=False))]
 LinkChangesBody = Annotated[tuple[LinkChanges, Problems], Depends(ParsedBody(LinkChanges, read_bulk, is_form=False))]
@@ -28,7 +28,7 @@ LinkIdsBody = Annotated[tuple[LinkIds, Problems], Depends(ParsedBody(LinkIds, re
 
 
 def endpoints(deps: Deps, guard: Guard) -> APIRouter:
-    router = APIRouter(prefix="/bulk")
+    router = new_router("links", "/links/bulk")
     Writer = Annotated[Caller, Depends(guard.allow("links:write"))]  # noqa: N806  # a type
     ApiWriter = Annotated[ApiCaller, Depends(guard.allow("links:write"))]  # noqa: N806  # a type
 

@@ -18,13 +18,13 @@ from waypost.resources.pixels.schemas import (
 )
 from waypost.web import (
     PAGING,
-    PREFIX,
     Data,
     Guard,
     Paginated,
     ParsedBody,
     PathId,
     data,
+    new_router,
     no_content,
     paginated,
     query_parameters,
@@ -38,7 +38,7 @@ PixelChangeBody = Annotated[tuple[PixelChange, Problems], Depends(ParsedBody(Pix
 
 
 def endpoints(deps: Deps, guard: Guard) -> APIRouter:
-    router = APIRouter(prefix=f"{PREFIX}/pixels", tags=["pixels"])
+    router = new_router("pixels", "/pixels")
     Reader = Annotated[Caller, Depends(guard.allow("pixels:read"))]  # noqa: N806  # a type
     Writer = Annotated[Caller, Depends(guard.allow("pixels:write"))]  # noqa: N806  # a type
 

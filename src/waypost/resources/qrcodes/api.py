@@ -21,6 +21,7 @@ from waypost.web import (
     PathId,
     data,
     error_responses,
+    new_router,
     parameter,
     query_parameters,
     read_fields,
@@ -60,7 +61,7 @@ NewStyleBody = Annotated[tuple[NewStyle, Problems], Depends(ParsedBody(NewStyle,
 
 
 def endpoints(deps: Deps, guard: Guard) -> APIRouter:
-    router = APIRouter(prefix=PREFIX, tags=["qrcodes"])
+    router = new_router("qrcodes")
     Reader = Annotated[Caller, Depends(guard.allow("links:read"))]  # noqa: N806  # a type
     Writer = Annotated[Caller, Depends(guard.allow("links:write"))]  # noqa: N806  # a type
 

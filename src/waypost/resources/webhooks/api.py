@@ -22,13 +22,13 @@ from waypost.resources.webhooks.schemas import (
 )
 from waypost.web import (
     PAGING,
-    PREFIX,
     Data,
     Guard,
     Paginated,
     ParsedBody,
     PathId,
     data,
+    new_router,
     no_content,
     paginated,
     parameter,
@@ -58,7 +58,7 @@ NewWebhookBody = Annotated[tuple[NewWebhook, Problems], Depends(ParsedBody(NewWe
 
 
 def endpoints(deps: Deps, guard: Guard) -> APIRouter:
-    router = APIRouter(prefix=f"{PREFIX}/webhooks", tags=["webhooks"])
+    router = new_router("webhooks", "/webhooks")
     # the first parameter of each endpoint: the body of a caller without permission is not read
     AllowedCaller = Annotated[Caller, Depends(guard.allow("webhooks:manage"))]  # noqa: N806  # a type
 

@@ -20,7 +20,7 @@ from waypost.resources.clicks.stats.schemas import (
     to_json,
     top_links_to_json,
 )
-from waypost.web import PREFIX, Data, Guard, PathId, data, parameter, query_parameters, read_query
+from waypost.web import Data, Guard, PathId, data, new_router, parameter, query_parameters, read_query
 
 _LINK_STATS_PATH = "/links/{id}/stats"
 _TEXT = {"type": "string"}
@@ -36,7 +36,7 @@ _PARAMETERS = (
 
 
 def endpoints(db: Database, store: ClickStore, guard: Guard, *, shared_domain: str, clock: Clock = now) -> APIRouter:
-    router = APIRouter(prefix=PREFIX, tags=["stats"])
+    router = new_router("stats")
     Reader = Annotated[Caller, Depends(guard.allow("links:read"))]  # noqa: N806  # a type
 
     @router.get(

@@ -9,13 +9,13 @@ from waypost.kit.errors import Problems
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.routing import service
 from waypost.resources.routing.schemas import RoutingFields, RoutingJson, to_json
-from waypost.web import Data, Guard, ParsedBody, PathId, data, no_content, read_json
+from waypost.web import Data, Guard, ParsedBody, PathId, data, new_router, no_content, read_json
 
 RoutingBody = Annotated[tuple[RoutingFields, Problems], Depends(ParsedBody(RoutingFields, read_json, is_form=False))]
 
 
 def endpoints(deps: Deps, guard: Guard) -> APIRouter:
-    router = APIRouter(prefix="/{id}/routing")
+    router = new_router("links", "/links/{id}/routing")
     Reader = Annotated[Caller, Depends(guard.allow("links:read"))]  # noqa: N806  # a type
     Writer = Annotated[Caller, Depends(guard.allow("links:write"))]  # noqa: N806  # a type
 
