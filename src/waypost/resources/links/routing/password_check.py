@@ -11,7 +11,7 @@ from waypost.serving.client_address import rate_limit_key
 ATTEMPTS_PER_MINUTE = 20
 """Of one address at one link. Right ones count, too, and an office has one address."""
 ATTEMPTS_OF_NETWORK_PER_MINUTE = 300
-"""At all links: whoever has many protected links could keep all cores busy. A network is an IPv4 address or a /48."""
+"""At all links: guesses at very many could keep all cores busy. A network is an IPv4 address or a /48."""
 
 
 class PasswordChecker:
