@@ -16,11 +16,10 @@ from waypost.resources import aliases, links
 from waypost.resources.imports import lease, service
 from waypost.resources.imports.importer import Importer
 from waypost.resources.imports.lease import ImportRunning, LeaseLost
-from waypost.resources.imports.model import imported_routing
 from waypost.resources.imports.source import Address, SourceError
 from waypost.resources.links import Link
 from waypost.resources.links import store as link_store
-from waypost.resources.links.model import COLUMNS, NOT_DELETED, imported_clicks
+from waypost.resources.links.model import COLUMNS, NOT_DELETED
 from waypost.resources.links.model import links as link_rows
 
 
@@ -215,25 +214,6 @@ async def test_an_endless_list_is_an_error(db: Database, alice: Person) -> None:
     with pytest.raises(SourceError, match="no end"):
         await run(new_deps(db), alice, source)
     assert len(source.asked) < 10
-
-
-async def test_protected_links_are_switched_off_and_routing_is_kept_encrypted(db: Database, alice: Person) -> None:
-    routing = {"password": "secret", "click_limit": 3}
-    source = Pages([[link("a", has_unreadable_password=True), link("b", routing=routing, clicks=12), link("c")]])
-    report = await run(new_deps(db), alice, source)
-    found = await stored(db)
-    assert {name: link.is_enabled for name, link in found.items()} == {"a": False, "b": False, "c": True}
-    assert report.warnings[1:] == [
-        "The password cannot be read: the link is disabled (a)",
-        "Passwords are not imported yet: the link is disabled (b)",
-        "Not imported yet: click_limit (b)",
-    ]
-    async with db.read() as tx:
-        kept = (await tx.execute(select(imported_routing.c.link_id, imported_routing.c.routing))).one()
-        totals = (await tx.execute(select(imported_clicks.c.link_id, imported_clicks.c.clicks))).all()
-    assert kept.link_id == found["b"].id
-    assert b"secret" not in kept.routing
-    assert [tuple(row) for row in totals] == [(found["b"].id, 12)]
 
 
 async def test_a_dry_run_reports_the_same_and_writes_nothing(db: Database, alice: Person) -> None:

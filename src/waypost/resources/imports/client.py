@@ -1,7 +1,8 @@
 """GET requests to the API of a source: JSON only, with bounds, waiting where the source asks for it."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from waypost.kit.urls import BadUrl, canonical
@@ -24,6 +25,8 @@ MAX_FAILURES = 8
 MAX_RETRY_AFTER = 900.0
 """Seconds. A source that asks for more has a quota that is used up."""
 
+T = TypeVar("T")
+R = TypeVar("R")
 Wait = Callable[[float, str], Awaitable[None]]
 """Waits so many seconds, for the reason given."""
 
@@ -124,3 +127,19 @@ def _path(response: OutboundResponse) -> str:
 def _seconds(retry_after: str | None) -> float | None:
     """Dates are not worth a parser: the usual waiting time applies."""
     return float(retry_after) if retry_after and retry_after.isascii() and retry_after.isdigit() else None
+
+
+async def ask_each(found: Sequence[T], ask: Callable[[T], Awaitable[R]], *, at_once: int) -> list[R]:
+    """Return what `ask` returns for each, in their order. Raises the first error."""
+    places = asyncio.Semaphore(at_once)
+
+    async def ask_one(each: T) -> R:
+        async with places:
+            return await ask(each)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(ask_one(each)) for each in found]
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    return [task.result() for task in tasks]

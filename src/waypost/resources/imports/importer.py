@@ -20,8 +20,11 @@ from waypost.resources.imports import destinations, rules, store
 from waypost.resources.imports.choices import is_of_vendor
 from waypost.resources.imports.clicks import EqualClicks, build, settings_of_imports
 from waypost.resources.imports.deps import Deps
-from waypost.resources.imports.model import Import, imported_routing
+from waypost.resources.imports.model import Import
 from waypost.resources.imports.report import warn
+from waypost.resources.imports.routing.fitting import PLAIN, Fitted
+from waypost.resources.imports.routing.importing import FIELDS as ROUTING_FIELDS
+from waypost.resources.imports.routing.importing import RoutingImport, Saved
 from waypost.resources.imports.rules import Draft, Host, Refused
 from waypost.resources.imports.run import Cursor, ImportRun, Page
 from waypost.resources.imports.source import (
@@ -83,6 +86,9 @@ class Importer(ImportRun):
         self._all_clicks = cast(HasClicks, source) if with_clicks and hasattr(source, "click_page") else None
         self._has_rows = bool(import_.options.get("clicks")) and (
             hasattr(source, "clicks_of_link") or hasattr(source, "click_page")
+        )
+        self._routing = RoutingImport(
+            deps, self._account_id, import_.source, has_rows=self._has_rows, is_dry_run=is_dry_run
         )
         self._page_links: list[str] | None = None
         """In the phase `link_clicks`."""
@@ -205,17 +211,19 @@ class Importer(ImportRun):
             try:
                 url = await destinations.parse(self._deps, link.destination_url)
                 done.totals[link.source_id] = link.clicks or 0
-                accepted.append((replace(link, clicks=None) if self._has_rows else link, url))
+                accepted.append((link, url))
             except Refused as error:
                 done.refuse(link.source_id, str(error))
         async with self._deps.db.read() as tx:
             own = await domains.find_custom_domains(tx, self._account_id, {url.host for _, url in accepted})
+        fitted = await self._routing.fit([link for link, _ in accepted])
         drafts = []
         for link, url in accepted:
             try:
-                drafts.append(self._draft(link, url, own, done))
+                drafts.append(self._draft(link, url, own, fitted.get(link.source_id, PLAIN), done))
             except Refused as error:
                 done.refuse(link.source_id, str(error))
+        await self._keeping_lease(self._routing.hash_passwords(drafts))
         return drafts
 
     def _distinct(self, page: LinkPage, done: _LinkPage) -> Iterator[SourceLink]:
@@ -229,13 +237,19 @@ class Importer(ImportRun):
                 done.seen.add(key)
                 yield link
 
-    def _draft(self, link: SourceLink, url: Url, own_domains: Collection[str], done: _LinkPage) -> Draft:
+    def _draft(
+        self, link: SourceLink, url: Url, own_domains: Collection[str], fitted: Fitted, done: _LinkPage
+    ) -> Draft:
         if url.host in own_domains:
             raise Refused(LOOP)
         host = self._host(link.address, done) if link.address else self._shared
         now = self._deps.clock()
         reserved = self._deps.reserved
-        return rules.draft(self._account_id, link, url, host, link_id=new_id(), now=now, reserved=reserved)
+        if self._has_rows:
+            link = replace(link, clicks=None)
+        return rules.draft(
+            self._account_id, link, url, host, link_id=new_id(), now=now, reserved=reserved, fitted=fitted
+        )
 
     async def _find_hosts(self, tx: Tx) -> None:
         """Find the domains that hostnames of the source are mapped to."""
@@ -277,15 +291,17 @@ class Importer(ImportRun):
                 changed[key] = draft, link_id, names
             else:
                 done.counts.unchanged += 1
+        for draft in await self._routing.keep_edited(tx, changed):
+            done.warn("Its routing was set here and is kept, without that of the source", draft.source.source_id)
         rows = {key: (link_id, draft.digest) for key, (draft, link_id, _) in changed.items()}
         added = await self._add(tx, list(new.values()), done)
         rows |= {key: (draft.link.id, draft.digest) for key, draft in new.items() if draft.link.id in added}
+        saved = [Saved(draft.link, draft, rules.FIELDS) for draft in new.values() if draft.link.id in added]
         for draft, link_id, names in changed.values():
-            await self._change(tx, draft, link_id, names, done)
+            saved.append(Saved(await self._change(tx, draft, link_id, names, done), draft, names))
         await store.save_links(tx, self._account_id, rows)
         await store.add_checks(tx, self._account_id, [link_id for link_id, _ in rows.values()])
-        extras = [(draft.link.id, draft, rules.FIELDS) for draft in new.values() if draft.link.id in added]
-        await self._save_extras(tx, [*extras, *((id_, draft, names) for draft, id_, names in changed.values())], done)
+        await self._save_extras(tx, saved, done)
         await link_store.record_route_changes(tx, done.changes, self._deps.clock())
 
     async def _add(self, tx: Tx, drafts: list[Draft], done: _LinkPage) -> set[UUID]:
@@ -395,12 +411,13 @@ class Importer(ImportRun):
         done.counts.aliases += len(new)
         done.changes += {alias.hostname for alias in new}
 
-    async def _change(self, tx: Tx, draft: Draft, link_id: UUID, names: Collection[str], done: _LinkPage) -> None:
+    async def _change(self, tx: Tx, draft: Draft, link_id: UUID, names: Collection[str], done: _LinkPage) -> Link:
         before = await link_store.lock(tx, self._account_id, link_id)
         after = rules.apply_changes(before, draft.link, names, self._deps.clock())
+        after = await self._routing.change(tx, before, after, draft, names)
         if before.domain_id != after.domain_id:
             await domains.change_links_count(tx, before.domain_id, after.domain_id)
-        if replace(after, updated_at=before.updated_at) != before:
+        if replace(after, updated_at=before.updated_at) != before or ROUTING_FIELDS & set(names):
             await link_store.save(tx, before, after)
             done.changes.append(after.slug)
         if {"addresses", "domain_id"} & set(names):
@@ -408,24 +425,19 @@ class Importer(ImportRun):
             await self._add_aliases(tx, await self._free_aliases(tx, [(after, draft)], done, known=known), done)
             await link_store.save_search_text(tx, after)
         done.counts.updated += 1
+        return after
 
-    async def _save_extras(self, tx: Tx, saved: Sequence[tuple[UUID, Draft, Collection[str]]], done: _LinkPage) -> None:
+    async def _save_extras(self, tx: Tx, saved: Sequence[Saved], done: _LinkPage) -> None:
         """Store what is no field of the link."""
         clicks = {
-            id_: draft.source.clicks or 0
-            for id_, draft, names in saved
+            link.id: draft.source.clicks or 0
+            for link, draft, names in saved
             if "clicks" in names and (draft.source.clicks or len(names) < len(rules.FIELDS))
         }
         await batch.set_imported_clicks(tx, self._account_id, clicks)
-        column = imported_routing.c.routing
-        routing = {
-            id_: self._deps.key_ring.encrypt(column, id_, rules.to_text(draft.source.routing))
-            for id_, draft, names in saved
-            if "routing" in names and draft.source.routing
-        }
-        await store.save_routing(tx, self._account_id, routing)
+        await self._routing.save(tx, saved)
         for _, draft, _ in saved:
-            for text in rules.warnings_about(draft.source):
+            for text in rules.warnings_about(draft):
                 done.warn(text, draft.source.source_id)
 
 

@@ -56,7 +56,7 @@ imported_links = Table(
     sqlite_with_rowid=False,
 )
 
-imported_routing = Table(  # contains passwords
+imported_routing = Table(  # what earlier versions imported without applying it; contains passwords
     "imported_routing",
     metadata,
     Column("link_id", Id, primary_key=True),

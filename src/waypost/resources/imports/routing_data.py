@@ -1,6 +1,6 @@
 """Builds `SourceLink.routing`: the body of PUT /v1/links/{id}/routing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +14,14 @@ def rule(condition: str, values: Sequence[str], destination_url: str) -> dict[st
         "conditions": [{"type": condition, "operator": "in", "values": [*values]}],
         "destination_url": destination_url,
     }
+
+
+def country_rules(urls: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return one rule for each destination, in the order of its first country. `urls`: by country code."""
+    countries: dict[str, list[str]] = {}
+    for country, url in urls.items():
+        countries.setdefault(url, []).append(country.upper())
+    return [rule("country", values, url) for url, values in countries.items()]
 
 
 def variant(name: str, destination_url: str, weight: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -12,6 +12,7 @@ from uuid import UUID
 from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.resources import aliases
 from waypost.resources.aliases.rules import CONTROL_CHARACTERS, PATH_TOO_LONG
+from waypost.resources.imports.routing.fitting import PLAIN, Fitted
 from waypost.resources.imports.source import Address, SourceLink
 from waypost.resources.links.model import Link
 from waypost.resources.links.rules import LOOP, TOO_LONG, UNTITLED, find_slug_problem, is_own_host
@@ -27,8 +28,11 @@ _UNREADABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\
 """Control characters, line ends, and marks that change the direction of text."""
 
 LINK_FIELDS = ("domain_id", "destination_url", "title", "tags", "is_enabled", "expires_at")
-FIELDS = (*LINK_FIELDS, "addresses", "clicks", "routing")
-"""What is compared with the last import. Only what differs is changed, so that changes made here stay."""
+FIELDS = (*LINK_FIELDS, "addresses", "clicks", "routing", "click_limit")
+"""What is compared with the last import. Only what differs is changed, so that changes made here stay.
+
+Digests of earlier versions have fewer fields. New ones come last.
+"""
 _DIGEST_SIZE = 8  # hexadecimal digits per field
 
 
@@ -52,6 +56,8 @@ class Draft:
     source: SourceLink
     host: Host
     digest: str
+    fitted: Fitted = PLAIN
+    """Its start and click limit are in the link, too."""
 
     @property
     def path(self) -> str:
@@ -87,6 +93,7 @@ def draft(
     link_id: UUID,
     now: datetime,
     reserved: Collection[str],
+    fitted: Fitted = PLAIN,
 ) -> Draft:
     """Raises Refused."""
     path = source.address.path if source.address else ""
@@ -110,17 +117,14 @@ def draft(
         tags=_tags(source.tags),
         expires_at=_utc(source.expires_at) if source.expires_at else None,
         pixel_ids=[],
-        is_enabled=source.is_enabled and not is_password_protected(source),
+        is_enabled=source.is_enabled and not fitted.is_disabled,
         clicks=0,
         created_at=min(_utc(source.created_at), now) if source.created_at else now,
         updated_at=now,
+        starts_at=fitted.starts_at,
+        click_limit=fitted.click_limit,
     )
-    return Draft(link, source, host, _digest(link, source))
-
-
-def is_password_protected(source: SourceLink) -> bool:
-    """Such a link is imported disabled: without its password, everybody would see its destination."""
-    return source.has_unreadable_password or bool((source.routing or {}).get("password"))
+    return Draft(link, source, host, _digest(link, source), fitted)
 
 
 def printable(text: str) -> str:
@@ -132,14 +136,10 @@ def short_digest(value: Any) -> str:
     return blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
-def warnings_about(source: SourceLink) -> Iterator[str]:
+def warnings_about(draft: Draft) -> Iterator[str]:
     """Say what of the link does not come along."""
-    if source.has_unreadable_password:
-        yield "The password cannot be read: the link is disabled"
-    elif is_password_protected(source):
-        yield "Passwords are not imported yet: the link is disabled"
-    if parts := sorted(name for name, value in (source.routing or {}).items() if value and name != "password"):
-        yield f"Not imported yet: {', '.join(parts)}"
+    source = draft.source
+    yield from draft.fitted.notes
     for part in source.left_out:
         yield f"Left out: {part}"
     if len(source.title or "") > _MAX_TEXT:
@@ -148,12 +148,11 @@ def warnings_about(source: SourceLink) -> Iterator[str]:
         yield f"Tags after the first {_MAX_TAGS} are left out"
 
 
-def to_text(routing: Mapping[str, Any] | None) -> str:
-    return json.dumps(routing, ensure_ascii=False, sort_keys=True)
-
-
 def changed_fields(before: str, after: str) -> list[str]:
+    """`before`: "" for a link that was not imported before."""
     size = _DIGEST_SIZE
+    if before:
+        before += _digest_of("") * (len(FIELDS) - len(before) // size)
     return [
         name
         for number, name in enumerate(FIELDS)
@@ -189,11 +188,21 @@ def _digest(link: Link, source: SourceLink) -> str:
         *(str(getattr(link, name)) for name in ("is_enabled", "expires_at")),
         "\n".join(addresses),
         str(source.clicks),
-        to_text(source.routing) if source.routing else "",
+        _routing_text(source),
+        str(link.click_limit or ""),
     )
-    return "".join(
-        blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_SIZE // 2).hexdigest() for text in texts
-    )
+    return "".join(map(_digest_of, texts))
+
+
+def _digest_of(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_SIZE // 2).hexdigest()
+
+
+def _routing_text(source: SourceLink) -> str:
+    """Differs from that of versions that did not apply the routing: importing such a link again applies it."""
+    sent = {name: value for name, value in (source.routing or {}).items() if name != "click_limit"}
+    parts = [sent, [*source.lost_rules]]
+    return json.dumps(parts, ensure_ascii=False, sort_keys=True) if any(parts) else ""
 
 
 def _utc(at: datetime) -> datetime:

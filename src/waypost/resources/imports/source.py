@@ -97,7 +97,14 @@ class SourceLink:
     has_unreadable_password: bool = False
     """Visitors need a password, and the source does not say which: the link is imported disabled."""
     routing: Mapping[str, Any] | None = None
-    """Rules, variants, password, start, limit and fallback, in the form of the body of PUT /v1/links/{id}/routing."""
+    """Rules, variants, password, start, limit and fallback, in the form of the body of PUT /v1/links/{id}/routing.
+
+    Not validated, see `routing.fitting`. `click_limit`: how many clicks the source allows in all.
+    """
+    lost_rules: Sequence[str] = ()
+    """Rules that cannot be expressed here, in a few words each: the link is imported disabled."""
+    bot_clicks: int = 0
+    """Those of `clicks` that count there, but not here when they are imported with their times."""
     left_out: Sequence[str] = ()
     """What of this link does not come along, in a few words each, such as `retargeting pixels`."""
 

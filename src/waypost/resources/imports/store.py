@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import delete, insert, select, update
 
-from waypost.database import Ciphertext, Tx, bulk, upsert
+from waypost.database import Ciphertext, Tx, bulk
 from waypost.kit.errors import NotFound
 from waypost.resources.imports.model import (
     COLUMNS,
@@ -110,13 +110,14 @@ async def save_links(tx: Tx, account_id: UUID, rows: Mapping[UUID, tuple[UUID, s
     await bulk.insert(tx, imported_links, values, on_conflict=replace)
 
 
-async def save_routing(tx: Tx, account_id: UUID, routing: Mapping[UUID, Ciphertext]) -> None:
-    """Replace the routing of links."""
-    for link_id, ciphertext in routing.items():
-        statement = upsert(tx, imported_routing).values(link_id=link_id, account_id=account_id, routing=ciphertext)
-        await tx.execute(
-            statement.on_conflict_do_update(index_elements=["link_id"], set_={"routing": statement.excluded.routing})
-        )
+async def take_routing(tx: Tx, link_ids: Sequence[UUID]) -> list[UUID]:
+    """Delete the routing that earlier versions kept without applying it. Return the links that had some."""
+    if not link_ids:
+        return []
+    own = imported_routing.c
+    found = list(await tx.scalars(select(own.link_id).where(own.link_id.in_(link_ids))))
+    await tx.execute(delete(imported_routing).where(own.link_id.in_(found)))
+    return found
 
 
 async def add_checks(tx: Tx, account_id: UUID, link_ids: Sequence[UUID]) -> None:

@@ -1,7 +1,7 @@
 """Table of the routing of links, and what is stored of one. Start and click limit are columns of the link."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, NotRequired
 from uuid import UUID
@@ -10,6 +10,7 @@ from sqlalchemy import BigInteger, Column, Table, Text
 from typing_extensions import TypedDict
 
 from waypost.database import Id, Instant, metadata
+from waypost.kit.clock import microseconds
 
 ConditionType = Literal["device", "platform", "browser", "country", "language", "query", "time", "schedule"]
 Operator = Literal["in", "not_in"]
@@ -77,3 +78,9 @@ class LinkRouting:
         """The URLs that it can send visitors to."""
         urls = {entry["destination_url"] for entry in (*self.rules, *self.variants)}
         return urls | {self.fallback_url} if self.fallback_url else urls
+
+    def with_password(self, hashed: str, before: "LinkRouting | None") -> "LinkRouting":
+        """Set the password. Its version is the time: after one is removed, none gets an earlier one's version again."""
+        next_version = (before.password_version or 0) + 1 if before else 0
+        version = max(microseconds(self.updated_at), next_version)
+        return replace(self, password_hash=hashed, password_version=version)

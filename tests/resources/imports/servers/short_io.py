@@ -32,6 +32,8 @@ class ShortIo(ScriptedService):
         self.domains: dict[int, list[dict[str, Any]]] = {DOMAIN: [*links]}
         self.hostnames = {DOMAIN: "go.example.com"}
         self.case_sensitive = True
+        self.countries: dict[str, list[dict[str, Any]]] | None = {}
+        """Destinations by country, by link. None: the plan has none."""
 
     def answer(self, request: Request) -> Answer:
         if request.headers.get("Authorization") != self.token:  # without "Bearer"
@@ -47,8 +49,17 @@ class ShortIo(ScriptedService):
             case "/api/links":
                 links = self.domains.get(int(request.query["domain_id"]))
                 return as_json({"error": "Domain not found"}, 404) if links is None else self._links(links, request)
+            case path if path.startswith("/link_country/"):
+                return self._countries(path.rpartition("/")[2], request)
             case _:
                 return as_json({"error": "Not found"}, 404)
+
+    def _countries(self, link_id: str, request: Request) -> Answer:
+        if self.countries is None:
+            return as_json({"error": "Payment required"}, 402)
+        if not any(link["idString"] == link_id for link in self.domains[int(request.query["domainId"])]):
+            return as_json({"error": "Link not found"}, 404)
+        return as_json(self.countries.get(link_id, []))
 
     def _links(self, links: list[dict[str, Any]], request: Request) -> Answer:
         size = min(int(request.query.get("limit", 50)), 150)

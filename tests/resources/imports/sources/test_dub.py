@@ -60,7 +60,7 @@ async def test_reads_all_fields() -> None:
                     "password": "open sesame",
                     "fallback_url": "https://www.example.com/over",
                 },
-                left_out=["preview text and image", "external ID"],
+                left_out=["preview text and image", "external ID", "the end of the A/B test on 2100-01-01"],
             )
         ]
 

@@ -46,7 +46,13 @@ async def test_reads_all_fields() -> None:
     assert shlink.rules is not None
     shlink.rules["go.example.com", "Größe/2"] = [
         _shlink_rule("https://www.example.com/fr", ("language", None, "fr"), priority=2),
-        _shlink_rule("https://apps.example.com", ("device", None, "ios"), ("query-param", "q", "1"), priority=1),
+        _shlink_rule(
+            "https://apps.example.com",
+            ("device", None, "ios"),
+            ("query-param", "q", "1"),
+            ("valueless-query-param", "app", None),
+            priority=1,
+        ),
         _shlink_rule("https://www.example.com/home", ("ip-address", None, "192.0.2.*"), ("device", None, "desktop")),
     ]
     with source_of("shlink", shlink) as source:
@@ -63,10 +69,11 @@ async def test_reads_all_fields() -> None:
                 routing={
                     "rules": [
                         {
-                            "name": "iOS, 1",
+                            "name": "iOS, 1, app",
                             "conditions": [
                                 {"type": "platform", "operator": "in", "values": ["iOS"]},
                                 {"type": "query", "operator": "in", "name": "q", "values": ["1"]},
+                                {"type": "query", "operator": "in", "name": "app", "values": [""]},
                             ],
                             "destination_url": "https://apps.example.com",
                         },
@@ -79,12 +86,13 @@ async def test_reads_all_fields() -> None:
                     "starts_at": "2021-12-31T23:00:00.000000Z",
                     "click_limit": 100,
                 },
-                left_out=["a redirect rule by ip-address, device"],
+                lost_rules=["a redirect rule by ip-address, device"],
+                bot_clicks=2,
             )
         ]
 
 
-def _shlink_rule(url: str, *conditions: tuple[str, str | None, str], priority: int = 3) -> dict[str, Any]:
+def _shlink_rule(url: str, *conditions: tuple[str, str | None, str | None], priority: int = 3) -> dict[str, Any]:
     rows = [{"type": kind, "matchKey": key, "matchValue": value} for kind, key, value in conditions]
     return {"longUrl": url, "priority": priority, "conditions": rows}
 
@@ -95,14 +103,6 @@ async def test_the_same_code_on_several_domains_is_several_links() -> None:
         found = await read_links(source)
     assert [link.address.hostname for link in found] == [HOST, "a.example.com", "b.example.com"]
     assert [link.source_id for link in found] == [f"{HOST}//page1", "a.example.com/page1", "b.example.com/page1"]
-
-
-async def test_a_limit_that_is_used_up_disables_the_link() -> None:
-    meta = {"validSince": None, "validUntil": None, "maxVisits": 3}
-    with source_of("shlink", Shlink(short_url(1, meta=meta, visitsSummary={"total": 3}))) as source:
-        (link,) = await read_links(source)
-    assert not link.is_enabled
-    assert link.left_out == ["visits beyond the limit, which is used up: the link is disabled"]
 
 
 async def test_device_urls_of_older_versions_become_rules() -> None:

@@ -6,6 +6,7 @@ from resources.imports.servers.short_io import ShortIo, short_io_link
 from resources.imports.sources.reading import read_links, read_pages, source_of
 
 from waypost.resources.imports.source import Address, SourceLink, UnexpectedAnswer, WrongToken
+from waypost.resources.imports.sources.short_io import NO_COUNTRIES
 
 
 async def test_reads_all_fields() -> None:
@@ -33,6 +34,12 @@ async def test_reads_all_fields() -> None:
             cloaking=True,
         )
     )
+    short_io.countries = {
+        "lnk_1": [
+            {"id": number, "country": country, "originalURL": f"https://www.example.com/{page}"}
+            for number, (country, page) in enumerate([("DE", "eu"), ("US", "us"), ("FR", "eu")])
+        ]
+    }
     with source_of("short-io", short_io) as source:
         assert await read_links(source) == [
             SourceLink(
@@ -56,6 +63,16 @@ async def test_reads_all_fields() -> None:
                             "conditions": [{"type": "platform", "operator": "in", "values": ["Android"]}],
                             "destination_url": "https://apps.example.com/android",
                         },
+                        {
+                            "name": "DE, FR",
+                            "conditions": [{"type": "country", "operator": "in", "values": ["DE", "FR"]}],
+                            "destination_url": "https://www.example.com/eu",
+                        },
+                        {
+                            "name": "US",
+                            "conditions": [{"type": "country", "operator": "in", "values": ["US"]}],
+                            "destination_url": "https://www.example.com/us",
+                        },
                     ],
                     "variants": [{"name": "Split", "destination_url": "https://www.example.com/b", "weight": 30}],
                     "password": "open sesame",
@@ -65,6 +82,16 @@ async def test_reads_all_fields() -> None:
                 left_out=["retargeting pixels", "cloaking"],
             )
         ]
+
+
+async def test_stops_asking_for_countries_that_the_plan_does_not_have() -> None:
+    short_io = ShortIo(*map(short_io_link, range(160)))
+    short_io.countries = None
+    with source_of("short-io", short_io) as source:
+        pages = await read_pages(source)
+    assert [len(page.links) for page in pages] == [150, 10]
+    assert [page.warnings for page in pages] == [[NO_COUNTRIES]] * 2
+    assert sum(request.path.startswith("/link_country/") for request in short_io.requests) <= 150
 
 
 async def test_reads_all_pages_of_all_domains() -> None:

@@ -7,6 +7,8 @@ from resources.imports.sources.reading import read_links, source_of
 
 from waypost.resources.imports.source import Address, SourceLink, WrongToken
 
+FUTURE = 4102444800
+
 
 async def test_reads_all_fields() -> None:
     spoo_me = SpooMe(
@@ -53,7 +55,7 @@ async def test_reads_all_fields() -> None:
                     "click_limit": 100,
                     "fallback_url": "https://www.example.com/over",
                 },
-                left_out=["the URL before the start", "the link preview", "the blocking of bots"],
+                left_out=["the link preview", "the blocking of bots"],
             )
         ]
 
@@ -64,6 +66,30 @@ def _rule(*countries: str, url: str) -> dict[str, Any]:
         "conditions": [{"type": "country", "operator": "in", "values": [*countries]}],
         "destination_url": url,
     }
+
+
+@pytest.mark.parametrize(
+    ("fields", "fallback", "left_out"),
+    [
+        ({"expire_after": FUTURE}, None, ["the URL before the start", "the URL after the end"]),
+        ({"max_clicks": 10, "pre_start_url": None}, None, ["the URL after the end"]),
+        ({"max_clicks": 10, "expired_redirect_url": "https://example.com/soon"}, "https://example.com/soon", []),
+        ({}, "https://example.com/soon", []),
+        ({"expire_after": FUTURE, "starts_at": 1}, "https://example.com/over", []),
+    ],
+)
+async def test_one_fallback_is_not_used_for_both_ends(
+    fields: dict[str, Any], fallback: str | None, left_out: list[str]
+) -> None:
+    early = {
+        "starts_at": FUTURE,
+        "pre_start_url": "https://example.com/soon",
+        "expired_redirect_url": "https://example.com/over",
+    }
+    with source_of("spoo-me", SpooMe(spoo_me_link(1, **early | fields))) as source:
+        (link,) = await read_links(source)
+    assert link.routing is not None
+    assert (link.routing.get("fallback_url"), link.left_out) == (fallback, left_out)
 
 
 async def test_links_without_a_domain_are_on_spoo_me() -> None:

@@ -9,13 +9,14 @@ from waypost.resources.imports.json_fields import (
     integer,
     names,
     nested,
+    objects,
     read_links,
     required_text,
     rows,
     text,
     time,
 )
-from waypost.resources.imports.routing_data import routing, rule, variant
+from waypost.resources.imports.routing_data import country_rules, routing, rule, variant
 from waypost.resources.imports.source import (
     Address,
     ClickPage,
@@ -88,6 +89,8 @@ class Dub:
         key = required_text(row, "key")
         destination_url = required_text(row, "url")
         geo = nested(row, "geo")
+        test_ends_at = time(row, "testCompletedAt")
+        is_tested = test_ends_at is not None and test_ends_at > self._clock()
         return SourceLink(
             required_text(row, "id"),
             Address(text(row, "domain"), _path(key)),
@@ -101,31 +104,28 @@ class Dub:
             routing=routing(
                 rules=[
                     *(rule("platform", [name], url) for key, name in PLATFORMS.items() if (url := text(row, key))),
-                    *(rule("country", [country.upper()], required_text(geo, country)) for country in geo),
+                    *country_rules({country: required_text(geo, country) for country in geo}),
                 ],
-                variants=self._variants(row, destination_url),
+                variants=_variants(row, destination_url) if is_tested else (),
                 password=text(row, "password"),
                 fallback_url=text(row, "expiredUrl"),
             ),
             left_out=[
                 *(["preview text and image"] if row.get("proxy") else []),
                 *(["external ID"] if row.get("externalId") else []),
+                *(["cloaking"] if row.get("rewrite") else []),
+                *([f"the end of the A/B test on {test_ends_at:%Y-%m-%d}"] if is_tested else []),
             ],
         )
 
-    def _variants(self, row: Row, destination_url: str) -> list[dict[str, object]]:
-        """A test that has ended keeps its variants. The destination itself is one of them, and gets what is left."""
-        ends_at = time(row, "testCompletedAt")
-        if ends_at and ends_at <= self._clock():
-            return []
-        tested = row.get("testVariants") or []
-        if not isinstance(tested, list) or not all(isinstance(each, dict) for each in tested):
-            raise BadField("testVariants is not a list.")
-        others = [each for each in tested if each.get("url") != destination_url]
-        return [
-            variant(f"Variant {number}", required_text(each, "url"), integer(each, "percentage") or 0)
-            for number, each in enumerate(others, 1)
-        ]
+
+def _variants(row: Row, destination_url: str) -> list[dict[str, object]]:
+    """The destination itself is one of the variants, and gets what is left."""
+    others = [each for each in objects(row, "testVariants") if each.get("url") != destination_url]
+    return [
+        variant(f"Variant {number}", required_text(each, "url"), integer(each, "percentage") or 0)
+        for number, each in enumerate(others, 1)
+    ]
 
 
 def _path(key: str) -> str:

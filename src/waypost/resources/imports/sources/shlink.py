@@ -1,12 +1,11 @@
 """Shlink: the short URLs that an API key sees, their redirect rules and their visits."""
 
-import asyncio
 from typing import Any
 from urllib.parse import quote
 
 from waypost.outbound import Outbound
 from waypost.resources.imports import routing_data
-from waypost.resources.imports.client import SourceClient, Wait
+from waypost.resources.imports.client import SourceClient, Wait, ask_each
 from waypost.resources.imports.json_fields import (
     BadField,
     Row,
@@ -120,7 +119,6 @@ class Shlink:
         """Add `redirectRules` to each row. Versions before 4.3 do not say which links have any."""
         if not self._has_rules:
             return found
-        places = asyncio.Semaphore(AT_ONCE)
         answers: list[bool] = []
         """Of versions before 4.3."""
 
@@ -129,31 +127,21 @@ class Shlink:
             if not isinstance(code, str) or not row.get("hasRedirectRules", "deviceLongUrls" not in row):
                 return row
             query = {"domain": str(row["domain"])} if row.get("domain") else None
-            async with places:
-                try:
-                    answer = await self._client.get(f"{_path(code)}/redirect-rules", query)
-                except NotThere:  # the version has no rules, or the link was deleted meanwhile
-                    answer = None
+            try:
+                answer = await self._client.get(f"{_path(code)}/redirect-rules", query)
+            except NotThere:  # the version has no rules, or the link was deleted meanwhile
+                answer = None
             if "hasRedirectRules" not in row:
                 answers.append(answer is not None)
             return row if answer is None else {**row, "redirectRules": rows(answer, "redirectRules")}
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(with_rules(row)) for row in found]
-        except ExceptionGroup as errors:
-            raise errors.exceptions[0] from None
+        asked = await ask_each(found, with_rules, at_once=AT_ONCE)
         self._has_rules = not answers or any(answers)  # some were deleted, but not all of a page
-        return [task.result() for task in tasks]
+        return asked
 
     def _link(self, row: Row) -> SourceLink:
         meta, visits = nested(row, "meta"), nested(row, "visitsSummary")
-        limit = integer(meta, "maxVisits")
-        clicks = integer(visits, "total") if visits else integer(row, "visitsCount")
-        is_used_up = limit is not None and (clicks or 0) >= limit
-        rules, left_out = _rules(row)
-        if is_used_up:
-            left_out.append("visits beyond the limit, which is used up: the link is disabled")
+        rules, lost_rules = _rules(row)
         address = self._address(row)
         return SourceLink(
             _source_id(row, address),
@@ -162,13 +150,15 @@ class Shlink:
             title=text(row, "title"),
             tags=names(row, "tags"),
             created_at=time(row, "dateCreated"),
-            is_enabled=not is_used_up,
             expires_at=time(meta, "validUntil"),
-            clicks=clicks,
+            clicks=integer(visits, "total") if visits else integer(row, "visitsCount"),
             routing=routing_data.routing(
-                rules=[*_device_rules(row), *rules], starts_at=time(meta, "validSince"), click_limit=limit
+                rules=[*_device_rules(row), *rules],
+                starts_at=time(meta, "validSince"),
+                click_limit=integer(meta, "maxVisits"),
             ),
-            left_out=left_out,
+            lost_rules=lost_rules,
+            bot_clicks=integer(visits, "bots") or 0,
         )
 
     def _address(self, row: Row) -> Address:
@@ -209,17 +199,17 @@ def _device_rules(row: Row) -> list[dict[str, Any]]:
 
 
 def _rules(row: Row) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the rules in their order, and what cannot be expressed here: a rule needs all its conditions."""
-    rules, left_out = [], []
+    """Return the rules in their order, and those that cannot be expressed here: a rule needs all its conditions."""
+    rules, lost = [], []
     for rule in sorted(objects(row, "redirectRules"), key=lambda rule: integer(rule, "priority") or 0):
         given = objects(rule, "conditions")
         conditions = [condition for row in given if (condition := _condition(row))]
         if not given or len(conditions) < len(given):
-            left_out.append(f"a redirect rule by {', '.join(str(row.get('type')) for row in given) or 'nothing'}")
+            lost.append(f"a redirect rule by {', '.join(str(row.get('type')) for row in given) or 'nothing'}")
             continue
-        name = ", ".join(value for condition in conditions for value in condition["values"])
+        name = ", ".join(value or condition["name"] for condition in conditions for value in condition["values"])
         rules.append({"name": name, "conditions": conditions, "destination_url": required_text(rule, "longUrl")})
-    return rules, left_out
+    return rules, lost
 
 
 def _condition(row: Row) -> dict[str, Any] | None:
@@ -228,12 +218,14 @@ def _condition(row: Row) -> dict[str, Any] | None:
         case "device" if value.lower() in DEVICES:
             name, values = DEVICES[value.lower()]
             return {"type": name, "operator": "in", "values": values}
-        case "language" if "-" not in value and "_" not in value:
+        case "language" if value.isalpha():  # else with a country
             return {"type": "language", "operator": "in", "values": [value.lower()]}
         case "geolocation-country-code":
             return {"type": "country", "operator": "in", "values": [value.upper()]}
         case "query-param" | "query":
             return {"type": "query", "operator": "in", "name": required_text(row, "matchKey"), "values": [value]}
+        case "valueless-query-param":
+            return {"type": "query", "operator": "in", "name": required_text(row, "matchKey"), "values": [""]}
         case _:
             return None
 

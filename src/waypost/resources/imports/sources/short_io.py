@@ -1,25 +1,37 @@
 """Short.io: the links of all domains of an account."""
 
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 from waypost.outbound import Outbound
 from waypost.resources.imports import sections
-from waypost.resources.imports.client import SourceClient, Wait
+from waypost.resources.imports.client import SourceClient, Wait, ask_each
 from waypost.resources.imports.json_fields import (
     Row,
     integer,
     names,
+    objects,
     read_links,
     required_text,
     rows,
     text,
     time,
 )
-from waypost.resources.imports.routing_data import routing, rule, variant
-from waypost.resources.imports.source import Address, LinkPage, SourceLink, SourceOptions
+from waypost.resources.imports.routing_data import country_rules, routing, rule, variant
+from waypost.resources.imports.source import (
+    Address,
+    LinkPage,
+    NotThere,
+    SourceLink,
+    SourceOptions,
+    UnexpectedAnswer,
+    WrongToken,
+)
 
 ORIGIN = "https://api.short.io"
 PAGE = 150
+AT_ONCE = 4
+"""Requests for destinations by country, one for each link."""
+NO_COUNTRIES = "Short.io does not list destinations by country for this key: rules by country are left out"
 PLATFORMS = {"iphoneURL": "iOS", "androidURL": "Android"}
 UTM_FIELDS = {
     "utmSource": "utm_source",
@@ -42,6 +54,7 @@ class ShortIo:
     def __init__(self, outbound: Outbound, token: str, wait: Wait, origin: str) -> None:
         self._client = SourceClient(outbound, origin, headers={"Authorization": token}, wait=wait)
         self._domains: dict[str, Row] | None = None
+        self._lists_countries = True
 
     async def check(self) -> None:
         await self._read_domains()
@@ -52,16 +65,41 @@ class ShortIo:
         query: dict[str, str | int] = {"domain_id": domain_id, "limit": PAGE}
         answer = await self._client.get("/api/links", query | ({"pageToken": token} if token else {}))
         domain = domains[domain_id]
-        links, refused = read_links(rows(answer, "links"), "idString", lambda row: _link(row, domain))
+        found = await self._with_countries(rows(answer, "links"), domain_id)
+        links, refused = read_links(found, "idString", lambda row: _link(row, domain))
         next_token = text(answer, "nextPageToken")
         total = integer(answer, "count") if len(domains) == 1 else None
-        return LinkPage(links, sections.following(domain_id, token, next_token, [*domains]), refused, total=total)
+        following = sections.following(domain_id, token, next_token, [*domains])
+        return LinkPage(links, following, refused, [] if self._lists_countries else [NO_COUNTRIES], total)
 
     async def _read_domains(self) -> dict[str, Row]:
         if self._domains is None:
             found = rows(await self._client.get("/api/domains"))
             self._domains = {required_text(domain, "id"): domain for domain in found}
         return self._domains
+
+    async def _with_countries(self, found: list[Row], domain_id: str) -> list[Row]:
+        """Add `countries` to each row. The list of links does not say which have any."""
+        if not self._lists_countries:
+            return found
+        answers: list[bool] = []
+
+        async def with_countries(row: Row) -> Row:
+            if not isinstance(link_id := row.get("idString"), str):
+                return row
+            try:
+                answer = await self._client.get(f"/link_country/{quote(link_id, safe='')}", {"domainId": domain_id})
+                answers.append(True)
+                return {**row, "countries": rows(answer)}
+            except NotThere:  # the link was deleted meanwhile
+                answers.append(False)
+            except (WrongToken, UnexpectedAnswer):
+                self._lists_countries = False
+            return row
+
+        asked = await ask_each(found, with_countries, at_once=AT_ONCE)
+        self._lists_countries &= not answers or any(answers)
+        return asked
 
 
 def _link(row: Row, domain: Row) -> SourceLink:
@@ -81,7 +119,15 @@ def _link(row: Row, domain: Row) -> SourceLink:
         other_addresses=[in_lower_case] if domain.get("caseSensitive") is False and in_lower_case != address else [],
         has_unreadable_password=bool(row.get("hasPassword")) and password is None,
         routing=routing(
-            rules=[rule("platform", [name], url) for field, name in PLATFORMS.items() if (url := text(row, field))],
+            rules=[
+                *(rule("platform", [name], url) for field, name in PLATFORMS.items() if (url := text(row, field))),
+                *country_rules(
+                    {
+                        required_text(each, "country"): required_text(each, "originalURL")
+                        for each in objects(row, "countries")
+                    }
+                ),
+            ],
             variants=_variants(row),
             password=password,
             click_limit=integer(row, "clicksLimit"),

@@ -1,12 +1,13 @@
 """spoo.me: the links of the account that an API key belongs to. Clicks are totals."""
 
+from datetime import datetime
 from typing import Any
 
+from waypost.kit.clock import Clock, now
 from waypost.outbound import Outbound
 from waypost.resources.imports import routing_data
 from waypost.resources.imports.client import SourceClient, Wait
 from waypost.resources.imports.json_fields import (
-    BadField,
     Row,
     integer,
     names,
@@ -37,7 +38,8 @@ class SpooMe:
     name = "spoo-me"
     ignores_case = False
 
-    def __init__(self, outbound: Outbound, token: str, wait: Wait, origin: str = ORIGIN) -> None:
+    def __init__(self, outbound: Outbound, token: str, wait: Wait, origin: str = ORIGIN, clock: Clock = now) -> None:
+        self._clock = clock
         self._client = SourceClient(outbound, origin, headers={"Authorization": f"Bearer {token}"}, wait=wait)
 
     async def check(self) -> None:
@@ -51,7 +53,7 @@ class SpooMe:
             at = Offset(max(1, at.start - -(-deleted // PAGE)), count)
             answer = await self._list(at.start, PAGE)
         found = rows(answer, "items")
-        links, refused = read_links(found, "id", _link)
+        links, refused = read_links(found, "id", lambda row: _link(row, self._clock()))
         has_next = bool(answer.get("hasNext")) and bool(found)
         return LinkPage(links, str(Offset(at.start + 1, count)) if has_next else None, refused, total=count)
 
@@ -60,10 +62,12 @@ class SpooMe:
         return await self._client.get("/api/v1/urls", {"page": page, "pageSize": size, **order})
 
 
-def _link(row: Row) -> SourceLink:
+def _link(row: Row, at: datetime) -> SourceLink:
     expires_at, limit, clicks = time(row, "expire_after"), integer(row, "max_clicks"), integer(row, "total_clicks")
-    fallback_url, url_before_start = text(row, "expired_redirect_url"), text(row, "pre_start_url")
+    starts_at = time(row, "starts_at")
     is_used_up = limit is not None and (clicks or 0) >= limit
+    has_end = expires_at is not None or limit is not None
+    fallback_url, left_out = _fallback(row, is_early=starts_at is not None and starts_at > at, has_end=has_end)
     return SourceLink(
         required_text(row, "id"),
         Address((text(row, "domain") or HOSTNAME).lower(), required_text(row, "alias")),
@@ -79,18 +83,14 @@ def _link(row: Row) -> SourceLink:
         routing=routing_data.routing(
             rules=_country_rules(row),
             variants=_variants(row),
-            starts_at=time(row, "starts_at"),
+            starts_at=starts_at,
             click_limit=limit,
             fallback_url=fallback_url,
         ),
         left_out=[
-            what
-            for what, is_there in (
-                ("the URL before the start", url_before_start not in {None, fallback_url}),
-                ("the link preview", row.get("meta_tags")),
-                ("the blocking of bots", row.get("block_bots")),
-            )
-            if is_there
+            *left_out,
+            *(["the link preview"] if row.get("meta_tags") else []),
+            *(["the blocking of bots"] if row.get("block_bots") else []),
         ],
     )
 
@@ -100,14 +100,23 @@ def _is_enabled(status: str, *, has_expired: bool) -> bool:
     return status.upper() in {"ACTIVE", "SCHEDULED", *(["EXPIRED"] if has_expired else [])}
 
 
+def _fallback(row: Row, *, is_early: bool, has_end: bool) -> tuple[str | None, list[str]]:
+    """Return the fallback, and what is left out.
+
+    Here one URL is for visitors before the start and after the end, so neither must get that of the other.
+    """
+    before, after = text(row, "pre_start_url"), text(row, "expired_redirect_url")
+    if not is_early or before == after:
+        return after, []
+    if not has_end:
+        return before, []
+    left_out = {"the URL before the start": before, "the URL after the end": after}
+    return None, [what for what, url in left_out.items() if url]
+
+
 def _country_rules(row: Row) -> list[dict[str, Any]]:
-    """One rule for each destination, in the order of its first country."""
-    countries: dict[str, list[str]] = {}
-    for country, url in nested(row, "geo_rules").items():
-        if not isinstance(url, str):
-            raise BadField("geo_rules has a destination that is not a text.")
-        countries.setdefault(url, []).append(country.upper())
-    return [routing_data.rule("country", values, url) for url, values in countries.items()]
+    geo_rules = nested(row, "geo_rules")
+    return routing_data.country_rules({country: required_text(geo_rules, country) for country in geo_rules})
 
 
 def _variants(row: Row) -> list[dict[str, Any]]:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from uuid import UUID
 
 from waypost import auth
-from waypost.kit.clock import microseconds
 from waypost.kit.errors import Problems
 from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.urls import Url
@@ -153,14 +152,9 @@ def _with_urls(after: LinkRouting, urls: Mapping[str, Url]) -> LinkRouting:
 
 
 def _with_password(after: LinkRouting, before: LinkRouting | None, hashed: str | None, *, is_kept: bool) -> LinkRouting:
-    """Set the password. Its version is the time: after a removed password, none gets an earlier one's version again."""
     if is_kept and before:
         return replace(after, password_hash=before.password_hash, password_version=before.password_version)
-    if hashed is None:
-        return after
-    next_version = (before.password_version or 0) + 1 if before else 0
-    version = max(microseconds(after.updated_at), next_version)
-    return replace(after, password_hash=hashed, password_version=version)
+    return after if hashed is None else after.with_password(hashed, before)
 
 
 def _is_plain(link: Link, stored: LinkRouting) -> bool:

@@ -1,0 +1,200 @@
+"""Makes what a source says of a link's routing one that a link here may have.
+
+Pure. What cannot be taken over is left out and noted. Where visitors would then be sent elsewhere, or without a
+password, the link is imported disabled.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from waypost.kit.clock import parse_timestamp
+from waypost.kit.errors import Problems
+from waypost.kit.fields import parse, text_problem
+from waypost.kit.urls import Url
+from waypost.redirect import DEFAULT_TARGET
+from waypost.resources.imports.source import SourceLink
+from waypost.resources.routing import RuleJson, VariantJson
+from waypost.resources.routing.schemas import (
+    MAX_CLICKS,
+    MAX_NAME,
+    MAX_RULES,
+    MAX_VARIANTS,
+    ParsedRouting,
+    RoutingFields,
+    parse_routing,
+)
+
+DISABLED = "The link is disabled: edit its routing, then enable it"
+NO_PASSWORD = "The link is disabled: set a password for it, then enable it"  # noqa: S105  # a message
+TO_OWN = "Its visitors go to the link's own destination"
+
+CheckedUrls = Mapping[str, Url | str]
+"""By what the source sent: the canonical URL, or why it is refused."""
+
+_Entry = dict[str, Any]
+_HASH = re.compile(r"\$(2[abxy]|argon2)")
+"""How hashes of passwords begin: the password itself is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    rules: Sequence[RuleJson] = ()
+    variants: Sequence[VariantJson] = ()
+    starts_at: datetime | None = None
+    click_limit: int | None = None
+    fallback_url: str | None = None
+    password: str | None = field(default=None, repr=False)
+    lacks_password: bool = False
+    """Visitors need one that cannot be set here."""
+    is_disabled: bool = False
+    notes: Sequence[str] = ()
+    """What is left out, for the report."""
+
+    @property
+    def is_plain(self) -> bool:
+        return not (
+            self.rules or self.variants or self.starts_at or self.click_limit or self.fallback_url or self.password
+        )
+
+
+PLAIN = Fitted()
+
+
+def urls_of(source: SourceLink) -> Iterator[str]:
+    """Yield the destinations of the routing."""
+    body = source.routing or {}
+    for entry in (*body.get("rules", ()), *body.get("variants", ())):
+        yield entry["destination_url"]
+    if url := body.get("fallback_url"):
+        yield url
+
+
+def fit(source: SourceLink, urls: CheckedUrls, *, has_rows: bool) -> Fitted:
+    """`urls`: those of `urls_of`. `has_rows`: the clicks of the link are imported with their times."""
+    if not (source.routing or source.lost_rules or source.has_unreadable_password):
+        return PLAIN
+    body = source.routing or {}
+    notes = [f"Left out: {what}. {DISABLED}" for what in source.lost_rules]
+    rules = _resolve(body.get("rules", ()), urls, f"Left out: a rule. {{}}. {DISABLED}", notes)
+    if len(rules) > MAX_RULES:
+        notes.append(f"Left out: rules after the first {MAX_RULES}. {DISABLED}")
+    variants = _variants(body.get("variants", ()), urls, notes)
+    rules = _with_names(rules[:MAX_RULES], variants)
+    sent = body.get("password")
+    is_unreadable = source.has_unreadable_password or bool(sent and _HASH.match(sent))
+    if is_unreadable:
+        notes.append(f"The password cannot be read. {NO_PASSWORD}")
+    parsed, password = _parse(rules, variants, None if is_unreadable else sent, notes)
+    fitted = Fitted(
+        rules=parsed.rules,
+        variants=parsed.variants,
+        starts_at=parse_timestamp(body["starts_at"]) if body.get("starts_at") else None,
+        fallback_url=_fallback(body.get("fallback_url"), urls, notes),
+        password=password,
+        lacks_password=is_unreadable or password != sent,
+    )
+    fitted = _with_limit(fitted, source, notes, has_rows=has_rows)
+    is_disabled = fitted.is_disabled or fitted.lacks_password or any(note.endswith(DISABLED) for note in notes)
+    return replace(fitted, is_disabled=is_disabled, notes=list(dict.fromkeys(notes)))
+
+
+def _with_limit(fitted: Fitted, source: SourceLink, notes: list[str], *, has_rows: bool) -> Fitted:
+    """Set the number of clicks that are left.
+
+    A limit counts all clicks of the link here. Those that are imported with their times are among them, except for
+    bots; a total is not.
+    """
+    limit = (source.routing or {}).get("click_limit")
+    if not limit:
+        return fitted
+    if source.clicks is None:
+        notes.append("The source does not say how many clicks of the limit are used: it counts from 0 here")
+    elif source.clicks >= limit:
+        notes.append("The click limit is used up. The link is disabled")
+        return replace(fitted, is_disabled=True)
+    used = source.bot_clicks if has_rows else source.clicks or 0
+    return replace(fitted, click_limit=min(limit - used, MAX_CLICKS))
+
+
+def _resolve(entries: Sequence[Mapping[str, Any]], urls: CheckedUrls, note: str, notes: list[str]) -> list[_Entry]:
+    """Return the entries with canonical destinations. `note`: with a place for the reason why one is left out."""
+    resolved = []
+    for entry in entries:
+        url = urls[entry["destination_url"]]
+        if isinstance(url, str):
+            notes.append(note.format(url.rstrip(".")))
+        else:
+            resolved.append({**entry, "destination_url": url.text})
+    return resolved
+
+
+def _variants(entries: Sequence[Mapping[str, Any]], urls: CheckedUrls, notes: list[str]) -> list[_Entry]:
+    variants = _resolve(
+        [entry for entry in entries if entry["weight"] > 0], urls, f"Left out: a variant. {{}}. {TO_OWN}", notes
+    )
+    if len(variants) > MAX_VARIANTS:
+        notes.append(f"Left out: variants after the first {MAX_VARIANTS}. {TO_OWN}")
+    variants = variants[:MAX_VARIANTS]
+    weights = [variant["weight"] for variant in variants]
+    if (total := sum(weights)) > 100:
+        notes.append("The weights of the variants are more than 100 together: they are scaled down")
+        weights = [max(1, weight * 100 // total) for weight in weights]
+        weights[weights.index(max(weights))] -= max(0, sum(weights) - 100)
+    return [{**variant, "weight": weight} for variant, weight in zip(variants, weights, strict=True)]
+
+
+def _with_names(rules: Sequence[_Entry], variants: Sequence[_Entry]) -> list[_Entry]:
+    """Return the rules with names that are valid, and not those of others."""
+    used = {DEFAULT_TARGET, *(variant["name"] for variant in variants)}
+    named = []
+    for index, rule in enumerate(rules):
+        base = rule["name"][: MAX_NAME - 20].strip()
+        name = base = f"Rule {index + 1}" if not base or text_problem(base) else base
+        number = 1
+        while name in used:
+            number += 1
+            name = f"{base} ({number})"
+        used.add(name)
+        named.append({**rule, "name": name})
+    return named
+
+
+def _parse(
+    rules: list[_Entry], variants: list[_Entry], password: str | None, notes: list[str]
+) -> tuple[ParsedRouting, str | None]:
+    """Leave out what the API would refuse."""
+    while True:
+        fields, problems = parse(RoutingFields, {"rules": rules, "variants": variants, "password": password})
+        parsed = parse_routing(fields, problems)
+        if not problems:
+            return parsed, password
+        rules, wrong = _without_wrong(rules, "rules", problems)
+        notes += (f"Left out: a rule. {reason}. {DISABLED}" for reason in wrong)
+        variants, wrong = _without_wrong(variants, "variants", problems)
+        notes += (f"Left out: a variant. {reason}. {TO_OWN}" for reason in wrong)
+        if "password" in problems:
+            notes.append(f"The password cannot be used. {problems.errors['password'][0].rstrip('.')}. {NO_PASSWORD}")
+            password = None
+
+
+def _without_wrong(entries: list[_Entry], name: str, problems: Problems) -> tuple[list[_Entry], list[str]]:
+    """Return the entries without a problem, and the first problem of each other."""
+    if messages := problems.errors.get(name):  # all together are too long
+        return entries[:-1], messages
+    wrong: dict[int, str] = {}
+    for path, messages in problems.errors.items():
+        in_list, _, rest = path.partition(".")
+        if in_list == name:
+            wrong.setdefault(int(rest.partition(".")[0]), messages[0].rstrip("."))
+    return [entry for index, entry in enumerate(entries) if index not in wrong], [*wrong.values()]
+
+
+def _fallback(text: str | None, urls: CheckedUrls, notes: list[str]) -> str | None:
+    url = urls[text] if text else None
+    if isinstance(url, str):
+        notes.append(f"Left out: the URL after the end. {url.rstrip('.')}. Its visitors get the not-found page")
+        return None
+    return url.text if url else None

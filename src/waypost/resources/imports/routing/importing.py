@@ -1,0 +1,142 @@
+"""Stores the routing of imported links. Like other fields, it changes only when it has changed at the source."""
+
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+from uuid import UUID
+
+from waypost import auth
+from waypost.database import Tx
+from waypost.kit.clock import EPOCH
+from waypost.kit.urls import Url
+from waypost.resources import domains, links, routing
+from waypost.resources.imports import destinations, rules, store
+from waypost.resources.imports.deps import Deps
+from waypost.resources.imports.routing.fitting import PLAIN, CheckedUrls, Fitted, fit, urls_of
+from waypost.resources.imports.rules import Draft, Refused
+from waypost.resources.imports.source import SourceLink
+from waypost.resources.links import Link, batch
+from waypost.resources.links.rules import LOOP
+from waypost.resources.routing import LinkRouting
+
+FIELDS = frozenset({"routing", "click_limit"})
+"""Of `rules.FIELDS`."""
+
+
+class Saved(NamedTuple):
+    """A link that has been added or changed."""
+
+    link: Link
+    draft: Draft
+    names: Collection[str]
+    """Of `rules.FIELDS`, those that changed at the source."""
+
+
+class RoutingImport:
+    def __init__(self, deps: Deps, account_id: UUID, source: str, *, has_rows: bool, is_dry_run: bool) -> None:
+        """`has_rows`: the clicks of links are imported with their times."""
+        self._deps = deps
+        self._account_id = account_id
+        self._source = source
+        self._has_rows = has_rows
+        self._is_dry_run = is_dry_run
+        self._hashes: dict[str, str] = {}
+        """Of the passwords of new and changed links, by source id."""
+
+    async def fit(self, links_of_page: Sequence[SourceLink]) -> Mapping[str, Fitted]:
+        """Return what links can have of their routing, by source id, without those that have none."""
+        urls = await self._check_urls({url for link in links_of_page for url in urls_of(link)})
+        fitted = ((link.source_id, fit(link, urls, has_rows=self._has_rows)) for link in links_of_page)
+        return {source_id: each for source_id, each in fitted if each is not PLAIN}
+
+    async def _check_urls(self, texts: Collection[str]) -> CheckedUrls:
+        checked: dict[str, Url | str] = {}
+        for text in texts:
+            try:
+                checked[text] = await destinations.parse(self._deps, text)
+            except Refused as error:
+                checked[text] = str(error)
+        hosts = {url.host for url in checked.values() if isinstance(url, Url)}
+        if hosts:
+            async with self._deps.db.read() as tx:
+                own = await domains.find_custom_domains(tx, self._account_id, hosts)
+            checked |= {text: LOOP for text, url in checked.items() if isinstance(url, Url) and url.host in own}
+        return checked
+
+    async def hash_passwords(self, drafts: Sequence[Draft]) -> None:
+        """Hash those of links that are new, or whose routing changed: each takes some milliseconds of a processor."""
+        self._hashes = {}
+        protected = {self._key(draft): draft for draft in drafts if draft.fitted.password}
+        if self._is_dry_run or not protected:
+            return
+        async with self._deps.db.read() as tx:
+            known = await store.find_links(tx, self._account_id, list(protected))
+            existing = await batch.find_existing(tx, self._account_id, (link for link, _ in known.values()))
+        for key, draft in protected.items():
+            link, digest = known.get(key, (None, ""))
+            if link not in existing or "routing" in rules.changed_fields(digest, draft.digest):
+                await self._hash(draft)
+
+    async def keep_edited(self, tx: Tx, changed: MutableMapping[UUID, tuple[Draft, UUID, list[str]]]) -> list[Draft]:
+        """Leave out routing that an earlier version imported without applying it, where the link has got some here.
+
+        Return the drafts of these links. `changed`: (draft, link, names of changed fields) by key.
+        """
+        ids = [link_id for _, link_id, names in changed.values() if "routing" in names]
+        pending = await store.take_routing(tx, ids)
+        edited = await routing.find_of_links(tx, pending)
+        kept = []
+        for key, (draft, link_id, names) in changed.items():
+            if link_id in edited:
+                changed[key] = draft, link_id, [name for name in names if name not in FIELDS | {"is_enabled"}]
+                kept.append(draft)
+        return kept
+
+    async def change(self, tx: Tx, before: Link, after: Link, draft: Draft, names: Collection[str]) -> Link:
+        """Return `after` with its start and click limit."""
+        if "routing" in names:
+            after = replace(after, starts_at=draft.fitted.starts_at)
+        if "click_limit" in names:
+            limit = draft.fitted.click_limit
+            counted = 0 if self._has_rows or limit is None else await links.find_clicks(tx, before.id)
+            after = replace(after, click_limit=None if limit is None else limit + counted)
+        return after
+
+    async def save(self, tx: Tx, saved: Sequence[Saved]) -> None:
+        """The links are stored and locked, and their routes are published by the caller."""
+        routed = [each for each in saved if FIELDS & {*each.names} and not self._is_new_and_plain(each)]
+        before = await routing.find_of_links(tx, [each.link.id for each in routed])
+        stored = {each.link.id: await self._routing_of(each, before.get(each.link.id)) for each in routed}
+        await routing.add_many(tx, [each for each in stored.values() if each])
+        await routing.delete_of_links(tx, [id_ for id_, each in stored.items() if not each])
+
+    @staticmethod
+    def _is_new_and_plain(saved: Saved) -> bool:
+        return len(saved.names) == len(rules.FIELDS) and saved.draft.fitted.is_plain
+
+    async def _routing_of(self, saved: Saved, before: LinkRouting | None) -> LinkRouting | None:
+        """Return None for a link without any."""
+        link, fitted, now = saved.link, saved.draft.fitted, self._deps.clock()
+        after = replace(before, updated_at=now) if before else LinkRouting(link.id, self._account_id, now, EPOCH)
+        if "routing" in saved.names:
+            # checked_at: the next check for unsafe URLs includes them
+            after = LinkRouting(
+                link.id, self._account_id, now, EPOCH, fitted.rules, fitted.variants, fitted.fallback_url
+            )
+            if fitted.password:
+                after = after.with_password(await self._hash(saved.draft), before)
+            elif fitted.lacks_password and before:  # one that was set here
+                after = replace(after, password_hash=before.password_hash, password_version=before.password_version)
+        return after if after.destinations or after.password_hash or link.starts_at or link.click_limit else None
+
+    async def _hash(self, draft: Draft) -> str:
+        source_id, password = draft.source.source_id, draft.fitted.password or ""
+        if self._is_dry_run:
+            return ""
+        if source_id not in self._hashes:
+            client = auth.SignInClient(self._account_id.bytes, is_known=True)
+            self._hashes[source_id] = await auth.hash_password(password, client)
+        return self._hashes[source_id]
+
+    def _key(self, draft: Draft) -> UUID:
+        return rules.key_of(self._account_id, self._source, draft.source.source_id)
