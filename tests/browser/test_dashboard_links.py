@@ -182,6 +182,14 @@ async def test_routing_is_edited_by_keyboard_and_tested(chromium: Browser, servi
     await page.keyboard.press("Enter")
     await expect(page.locator("#rules-0-name")).to_have_value("First")
     await expect(page.get_by_role("button", name="Move up rule 2")).to_be_focused()
+    for dragged, other, first in ((0, 1, "Second"), (1, 0, "First")):
+        await page.locator(".handle").nth(dragged).hover()
+        await page.mouse.down()
+        passed = await page.locator(".entries > li").nth(other).bounding_box()
+        assert passed
+        await page.mouse.move(passed["x"], passed["y"] + passed["height"] * (0.9 if other else 0.1))
+        await page.mouse.up()
+        await expect(page.locator("#rules-0-name")).to_have_value(first)
     await page.get_by_role("button", name="Add variant").click()
     await expect(page.locator("#variants-0-name")).to_be_focused()
     await page.keyboard.type("B")

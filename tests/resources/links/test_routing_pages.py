@@ -94,10 +94,10 @@ async def test_rules_and_variants_are_edited_tested_and_saved(place: WebApp, sit
     sent = fields(page.text)
     assert "rules.1.name" not in sent
     urls = {"rules.0.destination_url": site.url("/ios"), "rules.1.destination_url": site.url("/de")}
-    page = await ada.post(path, sent | RULE | GERMAN | urls | {"edit": "up:rules.1"})
+    page = await ada.post(path, sent | RULE | GERMAN | urls | {"edit": "move:rules.1.0"})
     sent = fields(page.text)
     assert (sent["rules.0.name"], sent["rules.1.name"]) == ("German", "iPhone")
-    assert re.search(r'value="down:rules.0"[^>]* autofocus', page.text)
+    assert re.search(r'value="move:rules.0.1"[^>]* autofocus', page.text)
     variant = {"variants.0.name": "B", "variants.0.destination_url": site.url("/b"), "variants.0.weight": "40"}
     test = {"action": "test", "test.platform": "iOS", "test.country": "de", "test.time": "2030-01-05T12:00"}
     page = await ada.post(path, sent | variant | test)
@@ -176,7 +176,16 @@ def flat(fields: dict[str, Any]) -> list[tuple[str, Any]]:
 
 @pytest.mark.parametrize(
     "change",
-    ["up:rules.7", "remove:rules.0.conditions.9", "add:rules.4.conditions", "up:", "add:everything", "down:rules"],
+    [
+        "move:rules.0.7",
+        "move:rules.7.0",
+        "move:rules.0",
+        "move:",
+        "remove:rules.0.conditions.9",
+        "add:rules.4.conditions",
+        "add:everything",
+        "up:rules",
+    ],
 )
 def test_an_edit_of_nothing_changes_nothing(change: str) -> None:
     form = forms.read(Form({"rules.3.name": "x", "rules": "hostile", "rules.3.conditions.0.type": "unknown"}))

@@ -22,7 +22,8 @@ _NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 _LINES = re.compile(r"[\r\n]+")
 _CODES = re.compile(r"[\s,;]+")
 _EDIT = re.compile(
-    r"(add|remove|up|down):(rules|variants|rules\.([0-9]{1,3})\.conditions)(?:\.([0-9]{1,3}))?", re.ASCII
+    r"(add|remove|move):(rules|variants|rules\.([0-9]{1,3})\.conditions)(?:\.([0-9]{1,3}))?(?:\.([0-9]{1,3}))?",
+    re.ASCII,
 )
 _LIMITS = {"rules": MAX_RULES, "variants": MAX_VARIANTS, "conditions": MAX_CONDITIONS}
 _FIRST_TYPE: ConditionType = "platform"
@@ -91,7 +92,7 @@ def request_of(form: Form) -> dict[str, Any]:
 
 
 def edit(form: Form, change: str) -> Edited:
-    """Add, remove or move an entry. `change`: such as `add:rules.0.conditions`, `remove:rules.0`, `up:rules.1`."""
+    """Add, remove or move an entry. `change`: such as `add:rules.0.conditions`, `remove:rules.0`, `move:rules.1.0`."""
     match = _EDIT.fullmatch(change)
     if match is None:
         return Edited(form, "")
@@ -101,17 +102,16 @@ def edit(form: Form, change: str) -> Edited:
         return Edited(form, "")
     name = path.rpartition(".")[2]
     entries, focus = _entries(owner[name]), f"add:{path}"
-    index = int(match[4]) if match[4] else len(entries)
+    index, to = (int(text) if text else len(entries) for text in match.group(4, 5))
     if action == "add" and len(entries) < _LIMITS[name]:
         entries.append(_new_entry(name, form.text("new_rule" if name == "rules" else f"new.{path}")))
         focus = _first_field(path, len(entries) - 1, entries[-1])
     elif action == "remove" and index < len(entries):
         del entries[index]
-    elif action in {"up", "down"} and index < len(entries):
-        other = min(max(index + (1 if action == "down" else -1), 0), len(entries) - 1)
-        entries[index], entries[other] = entries[other], entries[index]
-        is_at_end = other == (0 if action == "up" else len(entries) - 1)
-        focus = f"{ ({'up': 'down', 'down': 'up'}[action] if is_at_end else action) }:{path}.{other}"
+    elif action == "move" and max(index, to) < len(entries):
+        entries.insert(to, entries.pop(index))
+        step = 1 if to > index else -1
+        focus = f"move:{path}.{to}.{to + step if 0 <= to + step < len(entries) else to - step}"
     owner[name] = _mapping(entries)
     return Edited(form, focus)
 

@@ -1,4 +1,5 @@
-// The routing form: a bar with the weights of the variants. The server adds, removes and moves entries.
+// The routing form: a bar with the weights of the variants, and handles to drag rules. The server adds, removes and
+// moves entries.
 
 const form = document.getElementById("routing");
 
@@ -26,3 +27,39 @@ form.addEventListener("input", (event) => {
 });
 document.addEventListener("htmx:afterSettle", showWeights);
 showWeights();
+
+const EDGE = 80; // pixels
+const middle = (element) => element.getBoundingClientRect().top + element.offsetHeight / 2;
+form.addEventListener("pointerdown", (event) => {
+  const handle = event.target.closest(".handle");
+  if (!handle || event.button) return;
+  event.preventDefault();
+  handle.setPointerCapture(event.pointerId);
+  const entry = handle.closest("li");
+  const place = () => [...entry.parentElement.children].indexOf(entry);
+  const from = place();
+  const setDragged = (isDragged) => { // entries are folded meanwhile, and the handle stays under the pointer
+    const { top } = handle.getBoundingClientRect();
+    entry.classList.toggle("dragged", isDragged);
+    scrollBy(0, handle.getBoundingClientRect().top - top);
+  };
+  setDragged(true);
+  const drag = ({ clientY }) => {
+    const { previousElementSibling: before, nextElementSibling: after } = entry;
+    // the neighbor moves: an element that is moved loses the pointer
+    if (before && clientY < middle(before)) entry.after(before);
+    else if (after && clientY > middle(after)) entry.before(after);
+    if (clientY < EDGE) scrollBy(0, -EDGE / 4);
+    else if (clientY > innerHeight - EDGE) scrollBy(0, EDGE / 4);
+  };
+  const drop = () => {
+    handle.removeEventListener("pointermove", drag);
+    setDragged(false);
+    if (place() === from) return;
+    const button = entry.querySelector("[value^='move:']:enabled");
+    button.value = `move:rules.${from}.${place()}`;
+    button.click();
+  };
+  handle.addEventListener("pointermove", drag);
+  handle.addEventListener("lostpointercapture", drop, { once: true });
+});
