@@ -55,7 +55,9 @@ async def find(tx: Tx, table: Table, keys: Sequence[BulkRow]) -> list[BulkRow]:
             _select_keys(table, _unnested(table.primary_key)), _arrays(table.primary_key, keys)
         )
         ids = {number for number, column in enumerate(table.c) if isinstance(column.type, Id)}
-        return [tuple(value.bytes if number in ids else value for number, value in enumerate(row)) for row in rows]
+        return [
+            tuple(value.bytes if value and number in ids else value for number, value in enumerate(row)) for row in rows
+        ]
     found: list[BulkRow] = []
     for batch in _batches(keys):
         values = _values(len(table.primary_key), len(batch))

@@ -3,6 +3,8 @@
 import io
 import json
 import zipfile
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -11,13 +13,14 @@ from typing import Any
 from people import START, FakeClock, Person
 from PIL import Image
 from resources.clicks.visited import fill, new_click, new_link
+from resources.imports.importing import new_deps, run
 from sqlalchemy import delete, insert
 
 from waypost.auth import get_account
 from waypost.auth.deps import Deps as AuthDeps
 from waypost.database import Database
 from waypost.kit.ids import new_id
-from waypost.resources import aliases
+from waypost.resources import aliases, routing
 from waypost.resources.account.archive import contents
 from waypost.resources.account.deps import ExportDeps
 from waypost.resources.aliases import Alias
@@ -26,13 +29,18 @@ from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.clicks.stats.rebuild import rebuild
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.model import Domain
+from waypost.resources.imports.archive.reader import Archive
+from waypost.resources.imports.report import Report
 from waypost.resources.links import account_data, batch, store
 from waypost.resources.links.image_files import ImageFiles
 from waypost.resources.links.images import ReencodedImage
 from waypost.resources.qrcodes import account_data as qrcodes
 from waypost.resources.qrcodes.style import CodeStyle
+from waypost.resources.routing import LinkRouting, RuleJson, VariantJson
+from waypost.resources.routing.model import ConditionJson
 
 NOW = START + timedelta(days=5)
+IPHONE: ConditionJson = {"type": "platform", "operator": "in", "values": ["iOS"]}
 
 
 def export_deps(db: Database, directory: Path) -> ExportDeps:
@@ -43,6 +51,28 @@ def export_deps(db: Database, directory: Path) -> ExportDeps:
 async def exported(db: Database, directory: Path, email: str) -> bytes:
     account = await get_account(db, email)
     return b"".join([chunk async for chunk in contents.write_archive(export_deps(db, directory), account)])
+
+
+async def restored(
+    db: Database, directory: Path, who: Person, content: bytes, changes: list[str] | None = None, **options: Any
+) -> Report:
+    """Import an archive. `changes`: gets the routes that change."""
+    path = directory / "given.zip"
+    path.write_bytes(content)
+    with closing(Archive.open(path)) as archive:
+        return await run(new_deps(db, FakeClock(NOW), changes, media=directory / "media"), who, archive, **options)
+
+
+def rewritten(content: bytes, change: Callable[[dict[str, bytes]], None]) -> bytes:
+    """The archive with other files. `change`: gets their contents by name."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    change(files)
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return target.getvalue()
 
 
 def rows(content: bytes) -> dict[str, list[Any]]:
@@ -79,6 +109,13 @@ async def furnish(db: Database, directory: Path, who: Person) -> None:
     made = [new_link(who.account_id, slug=f"slug-{number}", title=f"Titel {number} ü") for number in range(7)]
     made[0] = replace(made[0], **fields)
     made[1] = replace(made[1], domain_id=domain.id, hostname=domain.hostname, is_enabled=False)
+    made[4] = replace(made[4], starts_at=START + timedelta(days=9), click_limit=1_000)
+    made[5] = replace(made[5], click_limit=3)
+    rules: list[RuleJson] = [
+        {"name": "iPhone Ü", "conditions": [IPHONE], "destination_url": "https://example.com/ios?a=%20b"}
+    ]
+    variants: list[VariantJson] = [{"name": "B", "destination_url": "https://example.com/b", "weight": 50}]
+    routed = LinkRouting(made[4].id, who.account_id, START, START, rules, variants, "https://example.com/over")
     picture = io.BytesIO()
     Image.new("RGB", (300, 200), "red").save(picture, "PNG")
     image = await ImageFiles(directory / "media").save(ReencodedImage(picture.getvalue(), "png"))
@@ -90,6 +127,7 @@ async def furnish(db: Database, directory: Path, who: Person) -> None:
             await store.add(tx, link)
         address = Alias(new_id(), who.account_id, made[1].id, domain.id, domain.hostname, "Über/uns", START)
         await aliases.add_many(tx, [address])
+        await routing.add_many(tx, [routed, LinkRouting(made[5].id, who.account_id, START, START)])
         await batch.set_imported_clicks(tx, who.account_id, {made[3].id: 17})
         await qrcodes.add_styles(tx, [(made[0].id, CodeStyle(foreground="#1d4ed8", size=300), START)])
     visits = [

@@ -1,3 +1,4 @@
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -33,3 +34,12 @@ async def alice(db: Database) -> Person:
 @pytest.fixture
 async def bob(db: Database) -> Person:
     return await new_person(db, "bob", scopes=["pixels:read"])
+
+
+@pytest.fixture
+async def source(sqlite_template: Path, tmp_path: Path) -> AsyncIterator[Database]:
+    """Another installation."""
+    shutil.copy(sqlite_template, tmp_path / "source.db")
+    database = Database(f"sqlite:///{tmp_path / 'source.db'}")
+    yield database
+    await database.close()

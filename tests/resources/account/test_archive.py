@@ -2,42 +2,24 @@
 
 import io
 import json
-import shutil
 import zipfile
-from collections.abc import AsyncIterator, Callable
-from contextlib import closing, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from people import FakeClock, Person, new_person
-from resources.account.archived import NOW, exported, furnish, rows
+from people import new_person
+from resources.account.archived import NOW, exported, furnish, restored, rewritten, rows
 from resources.clicks.visited import new_link
-from resources.imports.importing import new_deps, run
 
 from waypost.database import Database
 from waypost.resources.clicks.stats.rebuild import check
 from waypost.resources.imports.archive import importer
 from waypost.resources.imports.archive.importer import ArchiveImporter
-from waypost.resources.imports.archive.reader import Archive, BadArchive
-from waypost.resources.imports.report import Report
+from waypost.resources.imports.archive.reader import BadArchive
 from waypost.resources.links import store
-
-
-@pytest.fixture
-async def source(sqlite_template: Path, tmp_path: Path) -> AsyncIterator[Database]:
-    shutil.copy(sqlite_template, tmp_path / "source.db")
-    database = Database(f"sqlite:///{tmp_path / 'source.db'}")
-    yield database
-    await database.close()
-
-
-async def restored(db: Database, directory: Path, who: Person, content: bytes, **options: Any) -> Report:
-    path = directory / "given.zip"
-    path.write_bytes(content)
-    with closing(Archive.open(path)) as archive:
-        return await run(new_deps(db, FakeClock(NOW), media=directory / "media"), who, archive, **options)
 
 
 async def test_moves_everything_into_an_empty_installation(source: Database, db: Database, tmp_path: Path) -> None:
@@ -145,17 +127,6 @@ async def test_a_dry_run_changes_nothing(source: Database, db: Database, tmp_pat
     report = await restored(db, tmp_path, await new_person(db, "Bea"), archive, is_dry_run=True)
     assert (report.counts.found, report.counts.created) == (6, 6)
     assert rows(await exported(db, tmp_path, "bea@example.com"))["links.ndjson"] == []
-
-
-def rewritten(content: bytes, change: Callable[[dict[str, bytes]], None]) -> bytes:
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        files = {name: archive.read(name) for name in archive.namelist()}
-    change(files)
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return target.getvalue()
 
 
 def with_manifest(**fields: Any) -> Callable[[dict[str, bytes]], None]:

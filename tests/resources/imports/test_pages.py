@@ -166,7 +166,7 @@ async def test_imports_an_account_of_another_installation(place: WebApp, ada: Br
     path = answer.headers["location"]
     await work_off(place)
     plan = await text_of(ada, path)
-    assert "Plan Links found 6 To create 6 Aliases 1 Clicks 2" in plan
+    assert "Plan Links found 6 To create 6 Aliases 2 Clicks 2" in plan
     assert "Add go.example.com here" in plan
     assert "go.test 5 links" in plan
     await ada.post(f"{path}/start", {"host-0": "go.test", "domain-0": ""})

@@ -29,6 +29,7 @@ from waypost.resources.links.model import (
 )
 from waypost.resources.links.schemas import LinkJson, to_json
 from waypost.resources.links.store import find_imported_clicks
+from waypost.resources.routing import LinkRouting
 from waypost.resources.routing.schemas import RoutingJson
 from waypost.resources.routing.schemas import to_json as routing_to_json
 
@@ -49,6 +50,8 @@ class ExportedLink(LinkJson):
     """Name of the file that `og_image` is the URL of."""
     imported_clicks: int
     """Counted by another service before the link was imported; in no other figure."""
+    routing: RoutingJson | None
+    """None for a link without routing."""
 
 
 async def export_account_data(
@@ -63,12 +66,14 @@ async def export_account_data(
         async with db.read_long() as tx:
             batch = [Link(*row) for row in await tx.execute(query)]
             imported = await find_imported_clicks(tx, [link.id for link in batch])
+            routed = await routing.find_of_links(tx, [link.id for link in batch])
         yield [
             {
                 **to_json(link, shared_domain=shared_domain, base_url=base_url, now=now),
                 "is_enabled": link.is_enabled,
                 "uploaded_image": link.og_image_file_name,
                 "imported_clicks": imported.get(link.id, 0),
+                "routing": _routing_json(link, routed[link.id]) if link.id in routed else None,
             }
             for link in batch
         ]
@@ -78,27 +83,16 @@ async def export_account_data(
         query = newest.where(tuple_(*order) < tuple_(literal(last.created_at, Instant), literal(last.id, Id)))
 
 
+def _routing_json(link: Link, stored: LinkRouting) -> RoutingJson:
+    return routing_to_json(link.id, stored, starts_at=link.starts_at, click_limit=link.click_limit)
+
+
 async def export_aliases(db: Database, account_id: UUID) -> AsyncIterator[list[AliasJson]]:
     """Yield the aliases as the API shows them, by link."""
     async for rows in _by_id(db, select(links.c.id).where(links.c.account_id == account_id, NOT_DELETED)):
         async with db.read_long() as tx:
             found = await aliases.find_of_links(tx, [row.id for row in rows])
         yield [alias_to_json(alias) for of_link in found.values() for alias in of_link]
-
-
-async def export_routing(db: Database, account_id: UUID) -> AsyncIterator[list[RoutingJson]]:
-    """Yield the routing of the links that have some, as the API shows it."""
-    query = select(links.c.id, links.c.starts_at, links.c.click_limit).where(
-        links.c.account_id == account_id, NOT_DELETED
-    )
-    async for rows in _by_id(db, query):
-        async with db.read_long() as tx:
-            found = await routing.find_of_links(tx, [row.id for row in rows])
-        yield [
-            routing_to_json(row.id, found[row.id], starts_at=row.starts_at, click_limit=row.click_limit)
-            for row in rows
-            if row.id in found
-        ]
 
 
 class DeletedLinkJson(TypedDict):

@@ -40,6 +40,14 @@ _COPIED = [name for name in Link.__dataclass_fields__ if name in links.c]
 _TAKE_UNUSED = "ON CONFLICT (slug) DO NOTHING"
 
 
+async def find_slug_owners(tx: Tx, texts: Iterable[str]) -> dict[str, SlugOwner]:
+    """Return who has those of the slugs that were ever used."""
+    return {
+        slug: (UUID(bytes=account), UUID(bytes=link) if link else None)
+        for slug, account, link in await bulk.find(tx, slugs, [(text,) for text in sorted(set(texts))])
+    }
+
+
 async def reserve_slugs(tx: Tx, drafts: Sequence[Link]) -> dict[UUID, SlugOwner]:
     """Reserve the slugs that are unused, or that the account used before. Return who has the others, by draft."""
     return await _reserve(tx, drafts, _TAKE_OWN)
@@ -63,10 +71,7 @@ async def _reserve(tx: Tx, drafts: Sequence[Link], on_conflict: str) -> dict[UUI
     # sorted: two imports that want the same slugs wait for each other in the same order
     rows = sorted((draft.slug, draft.account_id.bytes, draft.id.bytes) for draft in first.values())
     await bulk.insert(tx, slugs, rows, on_conflict=on_conflict)
-    owners = {
-        slug: (UUID(bytes=account), UUID(bytes=link) if link else None)
-        for slug, account, link in await bulk.find(tx, slugs, [(slug,) for slug, _, _ in rows])
-    }
+    owners = await find_slug_owners(tx, first)
     return {draft.id: owners[draft.slug] for draft in drafts if owners[draft.slug][1] != draft.id}
 
 

@@ -39,10 +39,9 @@ account.json           the account, its API keys (without the keys themselves), 
 domains.ndjson         custom domains
 pixels.ndjson          pixels (without their ids and tokens)
 webhooks.ndjson        webhooks (without their secrets)
-links.ndjson           links, newest first, as the API shows them
-links.csv              the same for spreadsheets
+links.ndjson           links, newest first, as the API shows them, and their routing (without passwords)
+links.csv              links for spreadsheets, without routing
 aliases.ndjson         further addresses of links
-routing.ndjson         where visitors of links are sent: rules, variants, start, limit (without passwords)
 deleted_links.ndjson   what is left of deleted links
 qr_styles.ndjson       styles of QR codes that differ from the default
 imports.ndjson         imports of links that were requested in the dashboard (without tokens and files)
@@ -103,7 +102,6 @@ def _files(deps: ExportDeps, account: Account, now: datetime) -> Mapping[str, As
         "links.ndjson": _ndjson(links()),
         "links.csv": _csv(_LINK_COLUMNS, links(), _link_lines),
         "aliases.ndjson": _ndjson(links_of_account.export_aliases(db, id_)),
-        "routing.ndjson": _ndjson(links_of_account.export_routing(db, id_)),
         "deleted_links.ndjson": _ndjson(links_of_account.export_deleted_links(db, id_)),
         "qr_styles.ndjson": _ndjson(qrcodes_of_account.export_account_data(db, id_)),
         "imports.ndjson": _ndjson(imports_of_account.export_account_data(db, id_)),

@@ -1,14 +1,27 @@
-"""Reads the images of an archive, one at a time."""
+"""Imports the images of an archive, one at a time. They are encoded again, like every upload."""
 
 import asyncio
 import tarfile
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import replace
 from typing import NamedTuple
 from uuid import UUID
 
+from waypost import auth
+from waypost.database import Tx
+from waypost.kit.errors import NotFound
+from waypost.kit.ids import parse_id
+from waypost.resources.imports.archive.context import Context
 from waypost.resources.imports.archive.reader import Archive
-from waypost.resources.links.images import MAX_BYTES
-from waypost.resources.links.media import NAME
+from waypost.resources.imports.run import Page
+from waypost.resources.links import Link, batch
+from waypost.resources.links import store as link_store
+from waypost.resources.links.images import MAX_BYTES, BadImage, ImageReencoder
+from waypost.resources.links.media import NAME, UploadedImage
+from waypost.resources.links.rules import MAX_IMAGES_MB
+
+_LINKS_AT_ONCE = 500
 
 
 class ArchivedImage(NamedTuple):
@@ -18,8 +31,54 @@ class ArchivedImage(NamedTuple):
     problem: str | None = None
 
 
-async def read_images(archive: Archive, links: Mapping[str, UUID], start: int) -> AsyncGenerator[ArchivedImage, None]:
-    """Yield each entry, from number `start` on. `links`: by the name of their image. Raises BadArchive."""
+async def read_images(context: Context, archive: Archive, start: int) -> AsyncGenerator[list[ArchivedImage], None]:
+    """Yield each image by itself, from number `start` on, with the link that it belongs to here. Raises BadArchive."""
+    own: dict[str, UUID] = {}
+    async for rows in archive.read("links.ndjson", _LINKS_AT_ONCE):
+        named = {row["uploaded_image"]: parse_id(str(row.get("id"))) for row in rows if row.get("uploaded_image")}
+        async with context.deps.db.read() as tx:
+            ids = await context.find_own_ids(tx, filter(None, named.values()))
+        own |= {str(name): ids[id_] for name, id_ in named.items() if id_ in ids}
+    if own:
+        async with aclosing(_read_entries(archive, own, start)) as images:
+            async for image in images:
+                yield [image]
+
+
+async def encode(context: Context, image: ArchivedImage, reencoder: ImageReencoder, done: Page) -> UploadedImage | None:
+    """Encode and store the image, if its link has none yet."""
+    async with context.deps.db.read() as tx:
+        here = await batch.find_all(tx, context.account_id, [image.link_id] if image.link_id else [])
+    if image.problem:
+        done.warn(image.problem)
+    if not any(map(_has_no_image, here.values())):  # it was set by an earlier run, or changed here
+        return None
+    try:
+        return await context.deps.image_store.save(await reencoder.reencode(image.content, account=context.account_id))
+    except BadImage as error:
+        done.warn(f"An image is left out. {error}", str(image.link_id))
+        return None
+
+
+async def use(context: Context, tx: Tx, link_id: UUID, image: UploadedImage, done: Page) -> bool:
+    """Return False if the stored image is not used."""
+    try:
+        before = await link_store.lock(tx, context.account_id, link_id)
+    except NotFound:  # deleted meanwhile
+        return False
+    if not _has_no_image(before):
+        return False
+    if not await auth.adjust_image_bytes(tx, context.account_id, image.size, limit=MAX_IMAGES_MB << 20):
+        done.warn(f"Images are left out: an account has at most {MAX_IMAGES_MB} MB", str(link_id))
+        return False
+    await link_store.save(tx, before, replace(before, og_image_file_name=image.name, og_image_bytes=image.size))
+    done.changes.append(before.slug)
+    await link_store.record_route_changes(tx, done.changes, context.deps.clock())
+    return True
+
+
+async def _read_entries(archive: Archive, links: Mapping[str, UUID], start: int) -> AsyncGenerator[ArchivedImage, None]:
+    """`links`: by the name of their image."""
     try:
         with archive.open_file("images.tar") as file, tarfile.open(fileobj=file, mode="r|") as entries:
             number = 0
@@ -38,3 +97,7 @@ async def read_images(archive: Archive, links: Mapping[str, UUID], start: int) -
 
 def _is_image(entry: tarfile.TarInfo) -> bool:
     return entry.isfile() and entry.size <= MAX_BYTES
+
+
+def _has_no_image(link: Link) -> bool:
+    return not link.og_image and not link.og_image_file_name

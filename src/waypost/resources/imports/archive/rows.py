@@ -37,6 +37,8 @@ class LinkRow(BaseModel):
     pixel_ids: Annotated[list[UUID], Field(max_length=20)] = []
     is_enabled: bool = True
     imported_clicks: Annotated[int, Field(ge=0, lt=_SIGN)] = 0
+    routing: Any = None
+    """Checked apart: a link whose routing cannot be used is imported, and disabled."""
     created_at: AwareDatetime
     updated_at: AwareDatetime
 

@@ -49,13 +49,13 @@ async def save(deps: Deps, caller: auth.Caller, link_id: UUID, fields: RoutingFi
     async with deps.db.write() as tx:
         link = await store.lock(tx, account, link_id)
         before, now = await routing.find(tx, link_id), deps.clock()
-        after = _with_urls(LinkRouting(link_id, account, now, now, parsed.rules, parsed.variants), urls)
+        after = with_urls(LinkRouting(link_id, account, now, now, parsed.rules, parsed.variants), urls)
         after = _with_password(after, before, hashed, is_kept=fields.keeps_password)
         if before:
             unsafe = after.destinations.intersection(before.unsafe_urls) - fetched  # found since the checks above
             after = replace(after, unsafe_urls=sorted(unsafe), checked_at=before.checked_at)
         changed = replace(link, starts_at=fields.starts_at, click_limit=fields.click_limit)
-        stored = None if _is_plain(changed, after) else after
+        stored = None if is_plain(changed, after) else after
         if stored:
             await routing.save(tx, stored)
         else:
@@ -135,7 +135,7 @@ async def _hash(account: UUID, password: str | None) -> str | None:
     return await auth.hash_password(password, auth.SignInClient(account.bytes, is_known=True))
 
 
-def _with_urls(after: LinkRouting, urls: Mapping[str, Url]) -> LinkRouting:
+def with_urls(after: LinkRouting, urls: Mapping[str, Url]) -> LinkRouting:
     """Set the canonical URLs."""
     return replace(
         after,
@@ -157,5 +157,5 @@ def _with_password(after: LinkRouting, before: LinkRouting | None, hashed: str |
     return after if hashed is None else after.with_password(hashed, before)
 
 
-def _is_plain(link: Link, stored: LinkRouting) -> bool:
+def is_plain(link: Link, stored: LinkRouting) -> bool:
     return not (link.starts_at or link.click_limit or stored.password_hash or stored.destinations)

@@ -1,0 +1,83 @@
+"""Imports the aliases of an archive."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from waypost.database import Tx
+from waypost.kit.ids import new_id
+from waypost.resources import aliases
+from waypost.resources.aliases import Alias
+from waypost.resources.imports.archive.context import Context, Rows
+from waypost.resources.imports.archive.rows import AliasRow, parse_rows
+from waypost.resources.imports.run import Page
+from waypost.resources.links import batch
+from waypost.resources.links import store as link_store
+
+
+def read(context: Context, rows: Rows, done: Page) -> list[Alias]:
+    """Leave out those that no link here can have. `link_id`: of the archive."""
+    return list(_read(context, parse_rows(AliasRow, rows, "alias", done.warn), done))
+
+
+async def plan(context: Context, tx: Tx, new: Sequence[Alias], refused: Collection[str], done: Page) -> None:
+    """Count and warn as an import does. `refused`: the links of the archive that are refused."""
+    own = await context.find_own_ids(tx, (alias.link_id for alias in new))
+    kept = [
+        replace(alias, link_id=own.get(alias.link_id, alias.link_id))
+        for alias in new
+        if str(alias.link_id) not in refused
+    ]
+    done.counts.aliases = len(await find_free(tx, kept, done))
+
+
+async def save(context: Context, tx: Tx, new: Sequence[Alias], done: Page) -> None:
+    own = await context.find_own_ids(tx, (alias.link_id for alias in new))
+    here = await batch.find_all(tx, context.account_id, own.values())
+    kept = [replace(alias, link_id=own[alias.link_id]) for alias in new if own.get(alias.link_id) in here]
+    done.counts.aliases = await insert_free(tx, kept, done)
+    for link_id in {alias.link_id for alias in kept}:
+        await link_store.save_search_text(tx, here[link_id])
+    await link_store.record_route_changes(tx, done.changes, context.deps.clock())
+
+
+async def insert_free(tx: Tx, new: Sequence[Alias], done: Page) -> int:
+    """Add those that `find_free` returns. The caller records the changes."""
+    free = await find_free(tx, new, done)
+    await aliases.add_many(tx, free)
+    done.changes += {alias.hostname for alias in free}
+    return len(free)
+
+
+def _read(context: Context, rows: Sequence[AliasRow], done: Page) -> Iterator[Alias]:
+    for row in rows:
+        host = context.references.host(row.hostname)
+        if host.domain_id is None or aliases.find_path_problem(row.path):
+            done.warn("An alias is left out: its domain is not here", f"{row.hostname}/{row.path}")
+        else:
+            account, domain = context.account_id, host.domain_id
+            yield Alias(new_id(), account, row.link_id, domain, host.hostname, row.path, row.created_at)
+
+
+async def find_free(tx: Tx, new: Sequence[Alias], done: Page) -> list[Alias]:
+    """Return those that can be added. Warns of those whose address leads to another link."""
+    taken = await _find_taken(tx, new)
+    free: dict[tuple[UUID, str], Alias] = {}
+    for alias in new:
+        address = alias.domain_id, alias.path
+        if taken.get(address, alias.link_id) != alias.link_id:
+            done.warn("An alias leads to another link here already", f"{alias.hostname}/{alias.path}")
+        elif address not in taken:
+            free.setdefault(address, alias)
+    return list(free.values())
+
+
+async def _find_taken(tx: Tx, new: Sequence[Alias]) -> Mapping[tuple[UUID, str], UUID]:
+    by_domain: dict[UUID, set[str]] = {}
+    for alias in new:
+        by_domain.setdefault(alias.domain_id, set()).add(alias.path)
+    taken: dict[tuple[UUID, str], UUID] = {}
+    for domain_id, paths in by_domain.items():
+        found = await aliases.find_links(tx, domain_id, paths)
+        taken |= {(domain_id, path): link_id for path, link_id in found.items()}
+    return taken

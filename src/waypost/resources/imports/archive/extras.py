@@ -1,0 +1,43 @@
+"""Imports what is left of deleted links, and the styles of QR codes."""
+
+from uuid import UUID
+
+from pydantic import ValidationError
+
+from waypost.database import Tx
+from waypost.kit.ids import new_id, parse_id
+from waypost.resources import links
+from waypost.resources.imports import store
+from waypost.resources.imports.archive.context import Context, Rows
+from waypost.resources.imports.archive.rows import DeletedLinkRow
+from waypost.resources.imports.run import Page
+from waypost.resources.links import account_data, batch
+from waypost.resources.qrcodes import account_data as qrcodes_of_account
+from waypost.resources.qrcodes.schemas import NewStyle
+
+
+async def add_deleted_links(context: Context, tx: Tx, rows: list[DeletedLinkRow]) -> None:
+    known = await context.find_own_ids(tx, (row.id for row in rows))
+    owners = await links.find_accounts(tx, [row.id for row in rows])
+    new = {row.id: new_id() if row.id in owners else row.id for row in rows if row.id not in known}
+    added = [(new[row.id], row.slug, row.created_at, row.deleted_at) for row in rows if row.id in new]
+    await account_data.add_deleted_links(tx, context.account_id, added)
+    keys = {context.key_of(id_): (own_id, "") for id_, own_id in new.items()}
+    await store.save_links(tx, context.account_id, keys)
+
+
+async def add_styles(context: Context, tx: Tx, rows: Rows, done: Page) -> None:
+    rows = [row for row in rows if parse_id(str(row.get("link_id")))]
+    own = await context.find_own_ids(tx, (UUID(row["link_id"]) for row in rows))
+    here = await batch.find_existing(tx, context.account_id, own.values())
+    styles = []
+    for row in rows:
+        link_id = own.get(UUID(row["link_id"]))
+        try:
+            style = NewStyle.model_validate({name: row[name] for name in NewStyle.model_fields}).code_style
+        except (ValidationError, KeyError):
+            done.warn("A style of a QR code cannot be read and is left out", row["link_id"])
+            continue
+        if link_id in here:
+            styles.append((link_id, style, context.deps.clock()))
+    await qrcodes_of_account.add_styles(tx, styles)
