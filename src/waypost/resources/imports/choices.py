@@ -60,7 +60,7 @@ CHOICES = (
     SourceChoice(
         "short-io",
         "Short.io",
-        "Links of all your domains with tags, expiry and mobile destinations, without clicks.",
+        "Links of all your domains with tags, expiry, rules, variants and passwords, without clicks.",
         "token",
         "Secret API key",
         "In Short.io: Integrations & API → Create API key. Choose a secret key.",
@@ -68,7 +68,7 @@ CHOICES = (
     SourceChoice(
         "dub",
         "Dub",
-        "Links with tags, expiry and rules, and single clicks on plans that list them.",
+        "Links with tags, expiry, rules, variants and passwords, and single clicks on plans that list them.",
         "token",
         "API key",
         "In Dub: Workspace settings → API keys → Create. Read access to links and analytics is enough.",
@@ -113,7 +113,7 @@ CHOICES = (
     SourceChoice(
         "spoo-me",
         "spoo.me",
-        "Links with tags, limits, rules and total clicks.",
+        "Links with tags, limits, rules, variants and total clicks.",
         "token",
         "API key",
         "In spoo.me: Dashboard → API keys → Create.",

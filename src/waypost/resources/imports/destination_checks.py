@@ -5,7 +5,7 @@ The job runs for some seconds, then adds itself again behind the jobs of others.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -13,6 +13,7 @@ from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.urls import BadUrl, canonical
 from waypost.outbound import DestinationChecker, NotPublic, OutboundError, Unsafe
+from waypost.resources import routing
 from waypost.resources.imports import store
 from waypost.resources.imports.model import CHECK_JOB
 from waypost.resources.links import batch
@@ -33,7 +34,12 @@ async def warnings_about_destinations(tx: Tx, account_id: UUID) -> list[str]:
     """Return what the checks of the account's imported links found so far, the newest first."""
     problems = await store.list_problems(tx, account_id, limit=_MAX_LISTED)
     links = await batch.find_all(tx, account_id, [id_ for id_, _ in problems])
-    return [f"{links[id_].destination_url}: {problem.rstrip('.')}" for id_, problem in problems if id_ in links]
+    return [_with_url(problem, links[id_].destination_url).rstrip(".") for id_, problem in problems if id_ in links]
+
+
+def _with_url(problem: str, destination: str) -> str:
+    """Earlier versions stored no URL."""
+    return problem if problem.startswith("http") else f"{destination}: {problem}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +54,37 @@ class DestinationChecks:
     async def __call__(self, job: Job) -> None:
         if job.account_id is None:
             return
-        began, is_more_left = self.monotonic(), True
-        while is_more_left and self.monotonic() - began < TURN:
-            is_more_left = await self._check_some(job.account_id)
+        ends_at, is_more_left = self.monotonic() + TURN, True
+        while is_more_left and self.monotonic() < ends_at:
+            is_more_left = await self._check_some(job.account_id, ends_at)
         if is_more_left:
             async with self.db.write() as tx:
                 await jobs.enqueue(tx, CHECK_JOB, {}, now=self.clock(), account_id=job.account_id)
 
-    async def _check_some(self, account_id: UUID) -> bool:
+    async def _check_some(self, account_id: UUID, ends_at: float) -> bool:
         async with self.db.read() as tx:
             ids = await store.find_unchecked(tx, account_id, limit=AT_ONCE)
             links = await batch.find_all(tx, account_id, ids)
+            routed = await routing.find_of_links(tx, ids)
         if not ids:
             return False
-        checks = (self._find_problem(account_id, link.destination_url) for link in links.values())
-        problems = dict(zip(links, await asyncio.gather(*checks), strict=True))
+        urls = {id_: [link.destination_url] for id_, link in links.items()}
+        for id_, of_link in routed.items():
+            urls.setdefault(id_, []).extend(sorted(of_link.destinations))
+        checks = (self._find_problem_of(account_id, of_link, ends_at) for of_link in urls.values())
+        problems = dict(zip(urls, await asyncio.gather(*checks), strict=True))
         async with self.db.write() as tx:
             await store.save_checks(tx, {id_: problems.get(id_) for id_ in ids}, self.clock())
         return True
+
+    async def _find_problem_of(self, account_id: UUID, urls: Sequence[str], ends_at: float) -> str | None:
+        """Return the first problem, with its URL. Only the first URL is checked for certain: others may be too slow."""
+        for number, url in enumerate(dict.fromkeys(urls)):
+            if number and self.monotonic() >= ends_at:
+                break
+            if problem := await self._find_problem(account_id, url):
+                return f"{url}: {problem}"
+        return None
 
     async def _find_problem(self, account_id: UUID, destination: str) -> str | None:
         """Raises Unavailable: the job is then retried."""
