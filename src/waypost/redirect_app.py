@@ -17,7 +17,8 @@ from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
 from waypost.metrics import ReadGauges
 from waypost.probes import probe_routes
 from waypost.redirect import AliasTable, ChangeFeed, HostTable, RedirectState, RouteTable, Spool
-from waypost.redirect.asgi import Finders, FindPasswordVersion, RedirectApp
+from waypost.redirect.asgi import RedirectApp
+from waypost.redirect.finders import Finders, FindPasswordVersion
 from waypost.redirect.password_pages import Cookies
 from waypost.resources import aliases, domains
 from waypost.resources.clicks.intake.bots import detect_bot
@@ -68,6 +69,7 @@ class RedirectParts:
         finders = Finders(
             bot_page=partial(find_bot_page, self.db, settings.shared_domain, settings.base_url),
             info_page=partial(find_info_page, self.db, settings.shared_domain, clock),
+            app_links=partial(domains.find_app_links, self.db),
             password_version=self._password_finder(settings),
         )
         cookies = Cookies(derived_keys(settings, "link passwords") if settings.secret_key else [])

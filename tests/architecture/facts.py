@@ -64,6 +64,8 @@ ENDPOINTS = (
     Endpoint("GET", "/v1/links/{id}/routing", LINKS_READ, 200),
     Endpoint("PUT", "/v1/links/{id}/routing", LINKS_WRITE, 200),
     Endpoint("DELETE", "/v1/links/{id}/routing", LINKS_WRITE, 204),
+    Endpoint("GET", "/v1/domains/{id}/app-links", DOMAINS_READ, 200),
+    Endpoint("PUT", "/v1/domains/{id}/app-links", DOMAINS_WRITE, 200),
 )
 """Those the application has, for any key."""
 

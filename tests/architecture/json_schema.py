@@ -59,6 +59,8 @@ def _any_of(document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
 def _members(document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
     reported, more = schema.get("properties", {}), schema.get("additionalProperties")
     for name, member in value.items() if isinstance(value, dict) else ():
+        if more is True and name not in reported:
+            continue
         if name in reported or more:
             yield from problems(document, reported.get(name, more), member, f"{at}.{name}")
         else:

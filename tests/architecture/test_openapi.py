@@ -53,7 +53,7 @@ QR, SET_LOOK, PIXELS, MAKE_PIXEL, ONE_PIXEL, CHANGE_PIXEL, DELETE_PIXEL, PIXEL_R
 HOOKS, SUBSCRIBE, UNSUBSCRIBE, HOOK, DELIVERIES, REDELIVER, ASK_FOR_TEST, *OF_DOMAINS = WEBHOOKS
 DOMAINS, CLAIM, ONE_DOMAIN, CHANGE_DOMAIN, VERIFY, DELETE_DOMAIN, *OF_LINKS = OF_DOMAINS
 CREATE_MANY, CHANGE_MANY, DELETE_MANY, ALIASES, ADD_ALIAS, DELETE_ALIAS, *OF_ROUTING = OF_LINKS
-ROUTING, SET_ROUTING, DELETE_ROUTING = OF_ROUTING
+ROUTING, SET_ROUTING, DELETE_ROUTING, APP_LINKS, SET_APP_LINKS = OF_ROUTING
 BULK = CREATE_MANY, CHANGE_MANY, DELETE_MANY
 COUNTED = (CLICKS, CLICKS_OF_LINK, STATS_OF_LINK, STATS)
 UTM_KEYS = [name.removeprefix("utm_params.") for name in LINK_LIMITS if name.startswith("utm_params.")]
@@ -82,7 +82,7 @@ _OPERATIONS = {
     "account": "me tokens",
     "clicks": "browse browse_link",
     "stats": "of_account of_link",
-    "domains": "browse create find change delete verify",
+    "domains": "browse create find change delete verify get_app_links set_app_links",
     "links": "browse create find change delete create_many change_many delete_many "
     "browse_aliases add_alias delete_alias get_routing set_routing delete_routing",
     "pixels": "browse create find change delete results",
@@ -193,6 +193,17 @@ async def test_documents_routing(document: Document, key: str) -> None:
     assert FORM not in document.operation(SET_ROUTING)["requestBody"]["content"]
     assert plain(document.body(SET_ROUTING)["properties"]["password"])["writeOnly"] is True
     assert (await document.ask(key, DELETE_ROUTING, link["id"])).status_code == 204
+
+
+async def test_documents_app_links(document: Document, key: str) -> None:
+    domain = await document.running.domain(key)
+    sent = {"apple_app_site_association": {"unknown": [{}]}, "assetlinks": None}
+    assert list(problems(document.content, document.body(SET_APP_LINKS), sent)) == []
+    assert (await document.ask(key, SET_APP_LINKS, domain["id"], json=sent)).json()["data"] == sent
+    assert (await document.ask(key, APP_LINKS, domain["id"])).json()["data"] == sent
+    for name, wrong in (("apple_app_site_association", []), ("assetlinks", {})):
+        assert list(problems(document.content, document.body(SET_APP_LINKS), {name: wrong})) != []
+        assert (await document.ask(key, SET_APP_LINKS, domain["id"], json={name: wrong})).status_code == 422
 
 
 async def test_documents_many_links(document: Document, key: str) -> None:
@@ -462,7 +473,7 @@ def test_every_operation_has_a_summary_and_a_described_group(document: Document)
 def test_examples_match_their_schemas(document: Document) -> None:
     bodies = [document.operation(endpoint).get("requestBody") for endpoint in ENDPOINTS]
     examples = [body["content"][JSON] for body in bodies if body]
-    assert len(examples) == 13
+    assert len(examples) == 14
     for each in examples:
         assert list(problems(document.content, each["schema"], each["example"])) == []
 

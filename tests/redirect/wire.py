@@ -26,8 +26,10 @@ from waypost.redirect import (
     new_host,
     new_route,
 )
-from waypost.redirect.asgi import Finders, RedirectApp
+from waypost.redirect.app_links import AppLinks
+from waypost.redirect.asgi import RedirectApp
 from waypost.redirect.click_limits import ClickLimits
+from waypost.redirect.finders import Finders
 from waypost.redirect.password_pages import Cookies
 from waypost.redirect.protocol import protocol_for
 from waypost.redirect.routing.requests import VisitorReader
@@ -151,8 +153,10 @@ def is_bot(user_agent: bytes) -> bool:
 
 @dataclass
 class Previews:
-    """Of every link a page for bots and an info page that say its id."""
+    """Of every link a page for bots and an info page that say its id; the app links of hosts."""
 
+    app_links: dict[bytes, AppLinks] = field(default_factory=dict)
+    app_links_asked: list[bytes] = field(default_factory=list)
     is_gone: bool = False
     has_link: bool = True
     gate: asyncio.Event | None = None
@@ -160,7 +164,18 @@ class Previews:
 
     @property
     def finders(self) -> Finders:
-        return Finders(bot_page=self._page_of, info_page=self._info_of, password_version=self._password_version)
+        return Finders(
+            bot_page=self._page_of,
+            info_page=self._info_of,
+            app_links=self._app_links_of,
+            password_version=self._password_version,
+        )
+
+    async def _app_links_of(self, host: bytes) -> AppLinks | None:
+        self.app_links_asked.append(host)
+        if self.is_gone:
+            raise Unavailable
+        return self.app_links.get(host)
 
     async def _info_of(self, link: bytes) -> bytes | None:
         page = await self._page_of(link)

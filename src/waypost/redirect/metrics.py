@@ -2,12 +2,23 @@
 
 from waypost.metrics import LATENCY_BUCKETS, Counter, Histogram
 
-_RESULTS = ("redirected", "pixel_page", "preview", "info_page", "password_page", "not_found", "unavailable")
+_RESULTS = (
+    "redirected",
+    "pixel_page",
+    "preview",
+    "info_page",
+    "password_page",
+    "app_links",
+    "not_found",
+    "unavailable",
+)
 
 _requests = Counter(
     "waypost_redirects_total", "Requests for short links by result.", ("result",), starts=[(each,) for each in _RESULTS]
 )
-REDIRECTED, PIXEL_PAGE, PREVIEW, INFO_PAGE, PASSWORD_PAGE, NOT_FOUND, UNAVAILABLE = map(_requests.series, _RESULTS)
+REDIRECTED, PIXEL_PAGE, PREVIEW, INFO_PAGE, PASSWORD_PAGE, APP_LINKS, NOT_FOUND, UNAVAILABLE = map(
+    _requests.series, _RESULTS
+)
 
 LATENCY = Histogram("waypost_redirect_seconds", "Time to answer a request for a short link.")
 FAST_LATENCY = LATENCY.series()

@@ -54,7 +54,8 @@ HOSTNAME = re.compile(rb"(?=.{4,253}$)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+")
 """Any custom domain. No slug matches, so both can share the change feed."""
 
 _LOCATION = re.compile(rb"https?://[\x21-\x7e]+", re.IGNORECASE)
-_NO_LINK = b"0" * 32
+NO_ID = b"0" * 32
+"""In the route of a host: it has no app links."""
 
 
 def new_route(
@@ -85,13 +86,23 @@ def new_alias(host: bytes, slug: str, link: UUID) -> Route:
     return host, link.hex.encode() + slug.encode(), NEVER, None, (), None
 
 
-def new_host(host: bytes, root_url: str | None, not_found_url: str | None, *, has_aliases: bool = False) -> Route:
+def new_host(
+    host: bytes,
+    root_url: str | None,
+    not_found_url: str | None,
+    *,
+    has_aliases: bool = False,
+    app_links: UUID | None = None,
+) -> Route:
     """Return the route of a custom domain. Its location is both URLs, separated by a space; an empty one is unset.
+
+    `app_links`: the version of its app links, which takes the place of the link's id.
 
     Raises ValueError like `new_route`.
     """
     root, not_found = (new_location(url) if url else b"" for url in (root_url, not_found_url))
-    return host, _NO_LINK + root + b" " + not_found, NEVER, None, (b"1",) if has_aliases else (), None
+    id_ = app_links.hex.encode() if app_links else NO_ID
+    return host, id_ + root + b" " + not_found, NEVER, None, (b"1",) if has_aliases else (), None
 
 
 def new_location(url: str) -> bytes:

@@ -114,11 +114,11 @@ async def read_body(request: Request, limit: int) -> bytes:
 
 def _json(body: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(
-            body.decode(), object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite
-        )
+        value = load_json(body.decode())
     except UnicodeDecodeError:
         raise malformed("The body must be JSON in UTF-8.") from None
+    except RepeatedKey:
+        raise malformed("The body names a key twice.") from None
     except RecursionError:
         raise malformed("The body is nested too deeply.") from None
     except ValueError:  # also an integer with more digits than Python reads
@@ -128,11 +128,19 @@ def _json(body: bytes) -> dict[str, Any]:
     return value
 
 
+class RepeatedKey(ValueError):
+    """An object has a key twice: two parsers may each use a different value."""
+
+
+def load_json(text: str) -> Any:
+    """Raises RepeatedKey and ValueError, and RecursionError for deeply nested values."""
+    return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite)
+
+
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a repeated key: two parsers may each use a different value."""
     members = dict(pairs)
     if len(members) < len(pairs):
-        raise malformed("The body names a key twice.")
+        raise RepeatedKey
     return members
 
 

@@ -7,6 +7,8 @@ FIELDS = {
     "access_token": "Access token of the platform, for events sent from the server. It is never returned.",
     "active": "Whether the plan permits requests to the API",
     "add_tags": "Tags to add; those that a link has already stay where they are",
+    "apple_app_site_association": "Document for iOS and macOS, at most 128 KiB; null if there is none",
+    "assetlinks": "Document for Android: a list of statements, at most 128 KiB; null if there is none",
     "at": "Start of the interval, in UTC",
     "attempts": "Number of attempts so far",
     "background": "Background color, such as #fff or #ffffff",

@@ -3,6 +3,7 @@
 An unverified hostname is never served, and an unverified registration ends after seven days.
 """
 
+from waypost.resources.domains.app_links.store import find_app_links
 from waypost.resources.domains.deps import CheckUrl, Deps, WebDeps
 from waypost.resources.domains.lookups import (
     HostSource,
@@ -30,6 +31,7 @@ __all__ = [
     "WebDeps",
     "change_links_count",
     "change_links_counts",
+    "find_app_links",
     "find_by_hostname",
     "find_custom_domains",
     "find_id",

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from waypost.auth import Caller
 from waypost.kit.errors import Problems
 from waypost.resources.domains import service
+from waypost.resources.domains.app_links import api as app_links_api
 from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import DomainChange, DomainJson, NewDomain, to_json
@@ -86,4 +87,5 @@ def endpoints(deps: WebDeps, guard: Guard) -> APIRouter:
         """Schedule a check of the DNS records; get the domain to see the result."""
         return data(domain_json(await service.request_verification(deps, caller, domain_id)), 202)
 
+    router.include_router(app_links_api.endpoints(deps, guard))
     return router

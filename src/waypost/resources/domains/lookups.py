@@ -12,6 +12,7 @@ from sqlalchemy import Column, ColumnElement, Select, bindparam, or_, select, up
 
 from waypost.database import Database, Tx
 from waypost.redirect import Route, new_host
+from waypost.resources.domains.app_links.model import domain_app_links
 from waypost.resources.domains.model import domains
 
 HasAliases = Callable[[Column[Any]], ColumnElement[bool]]
@@ -121,7 +122,11 @@ class HostSource:
     def __init__(self, db: Database, has_aliases: HasAliases) -> None:
         self._db = db
         columns = domains.c.root_url, domains.c.not_found_url, has_aliases(domains.c.id).label("has_aliases")
-        self._query = select(*columns).where(domains.c.hostname == bindparam("hostname"), domains.c.is_served)
+        self._query = (
+            select(*columns, domain_app_links.c.version)
+            .outerjoin(domain_app_links, domain_app_links.c.domain_id == domains.c.id)
+            .where(domains.c.hostname == bindparam("hostname"), domains.c.is_served)
+        )
 
     async def find(self, host: bytes) -> Route | None:
         """Return the route of a served host, or None. Raises Unavailable."""
@@ -129,4 +134,5 @@ class HostSource:
             row = (await tx.execute(self._query, {"hostname": host.decode("ascii")})).one_or_none()
         if row is None:
             return None
-        return new_host(host, row.root_url, row.not_found_url, has_aliases=bool(row.has_aliases))
+        has_aliases = bool(row.has_aliases)
+        return new_host(host, row.root_url, row.not_found_url, has_aliases=has_aliases, app_links=row.version)

@@ -15,6 +15,7 @@ from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Unsafe
 from waypost.resources.domains import certificates, history, lookups, names, store
+from waypost.resources.domains.app_links import store as app_links_store
 from waypost.resources.domains.deps import Deps, WebDeps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import MAX_URL, DomainChange, NewDomain
@@ -139,6 +140,7 @@ async def delete_locked(deps: Deps, tx: Tx, domain: Domain) -> Callable[[], None
     Call the returned function after the commit.
     """
     await store.delete_row(tx, domain.id)
+    await app_links_store.delete_of_domain(tx, domain.id)
     now = deps.clock()
     if domain.unverified_since is None:
         await history.delete_registrations(tx, domain.hostname, domain.account_id)

@@ -9,6 +9,7 @@ PAGES = (
     (r"/links/[^/]+/routing", "guides/dashboard/#routing-of-a-link"),
     (r"/links/bulk", "guides/dashboard/#change-many-links"),
     (r"/links(/new|/[^/]+/edit)?$", "guides/how-to/"),
+    (r"/domains/[^/]+/app-links", "guides/app-links/"),
     (r"/domains", "guides/domains/#dns-records"),
     (r"/pixels", "guides/pixels/#platform-ids-and-tokens"),
     (r"/webhooks", "guides/webhooks/"),

@@ -1,0 +1,69 @@
+"""What responses that are not redirects need of the database."""
+
+from collections.abc import Awaitable, Callable
+
+from starlette.types import Receive, Scope
+
+from waypost.kit.errors import RateLimited, Unavailable
+from waypost.kit.fair_queue import FairQueue
+from waypost.redirect import password_pages
+from waypost.redirect.app_links import AppLinks
+
+FindPage = Callable[[bytes], Awaitable[bytes | None]]
+"""Return a page by the link's id in 32 hex digits. None if the link is gone. Raises Unavailable."""
+
+FindAppLinks = Callable[[bytes], Awaitable[AppLinks | None]]
+"""Return the app links of a served host, or None. Raises Unavailable."""
+
+FindPasswordVersion = Callable[[bytes, str, Scope], Awaitable[int | None]]
+"""Return the version of a link's password, None if the password sent is wrong. Raises RateLimited and Unavailable."""
+
+_CONCURRENT = 4
+"""Each queries the database: many of them must not slow down the API and the dashboard."""
+_MAX_WAITING = 64
+"""Of each kind. Further bots are redirected, further requests of other kinds get 503."""
+_KINDS = 3
+
+
+class Finders:
+    def __init__(
+        self,
+        *,
+        bot_page: FindPage,
+        info_page: FindPage,
+        app_links: FindAppLinks,
+        password_version: FindPasswordVersion,
+    ) -> None:
+        self._password_version = password_version
+        self._bot_page = bot_page
+        self._info_page = info_page
+        self._app_links = app_links
+        self._queue = FairQueue(
+            _CONCURRENT, per_key=_CONCURRENT, max_waiting=_KINDS * _MAX_WAITING, max_waiting_per_key=_MAX_WAITING
+        )
+
+    async def bot_page(self, link_id: bytes) -> bytes | None:
+        """Raises Unavailable, also if too many wait."""
+        async with self._queue.slot("bot"):
+            return await self._bot_page(link_id)
+
+    async def info_page(self, link_id: bytes) -> bytes | None:
+        """Raises Unavailable, also if too many wait."""
+        async with self._queue.slot("info"):
+            return await self._info_page(link_id)
+
+    async def app_links(self, host: bytes) -> AppLinks | None:
+        """Raises Unavailable, also if too many wait."""
+        async with self._queue.slot("app_links"):
+            return await self._app_links(host)
+
+    async def check_password(self, scope: Scope, receive: Receive, link_id: bytes) -> int | str:
+        """Return the version of the password that was sent, or the message if it is not accepted."""
+        password = await password_pages.read_password(receive)
+        try:
+            version = await self._password_version(link_id, password, scope) if password else None
+        except RateLimited:
+            return password_pages.TOO_MANY
+        except Unavailable:
+            return password_pages.BUSY
+        return password_pages.WRONG if version is None else version

@@ -1,0 +1,110 @@
+"""The page with the app links of a domain."""
+
+import json
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from waypost.kit.errors import Errors, Invalid, PaymentRequired, WaypostError
+from waypost.kit.fields import parse
+from waypost.resources.domains import names
+from waypost.resources.domains.app_links import service
+from waypost.resources.domains.app_links.documents import TOO_DEEP, find_hints, load
+from waypost.resources.domains.app_links.model import AppLinksTexts
+from waypost.resources.domains.app_links.schemas import APPLE_EXAMPLE, GOOGLE_EXAMPLE, AppLinksFields
+from waypost.resources.domains.deps import WebDeps
+from waypost.resources.domains.model import Domain
+from waypost.web.body import RepeatedKey, load_json
+from waypost.web.dashboard import Form, Pages
+
+_PATH = "/domains/{id}/app-links"
+_REPEATED_KEY = "An object has a key twice. Remove one of them."
+_NOT_JSON = "This is not valid JSON."
+_EXAMPLES = {"apple_app_site_association": APPLE_EXAMPLE, "assetlinks": GOOGLE_EXAMPLE}
+
+
+class AppLinksPages(Pages[WebDeps]):
+    def endpoints(self) -> list[Route]:
+        return [Route(_PATH, self.show, methods=["GET"]), Route(_PATH, self.save, methods=["POST"])]
+
+    async def show(self, request: Request) -> Response:
+        domain, texts = await self._get(request)
+        form = Form({name: _indented(load(text)) for name, text in texts._asdict().items() if text})
+        notice = "Changes saved." if "saved" in request.query_params else ""
+        return self._render(request, domain, texts, form, notice=notice)
+
+    async def save(self, request: Request) -> Response:
+        domain, texts = await self._get(request)  # before the form: others get 404 for any input
+        session, form = await self._read(request)
+        documents, malformed = _load_documents(form)
+        new, problems = parse(AppLinksFields, documents)
+        problems.errors.update(malformed)
+        try:
+            self._auth.require_active_plan(session)
+            await service.save(self._deps, session, domain.id, new, problems)
+        except (Invalid, PaymentRequired) as error:
+            return self._render(request, domain, texts, form, error)
+        return RedirectResponse(f"/domains/{domain.id}/app-links?saved=1", 303)
+
+    async def _get(self, request: Request) -> tuple[Domain, AppLinksTexts]:
+        session = await self._auth.require_session(request)
+        return await service.get(self._deps, session, self._path_id(request))
+
+    def _render(
+        self,
+        request: Request,
+        domain: Domain,
+        texts: AppLinksTexts,
+        form: Form,
+        error: WaypostError | None = None,
+        *,
+        notice: str = "",
+    ) -> Response:
+        """`texts`: what is served."""
+        errors = error.errors if isinstance(error, Invalid) else {}
+        return self._views.form(
+            request,
+            "domains/app_links.html",
+            form,
+            error,
+            notice=notice,
+            domain=domain,
+            readable=names.readable,
+            served=texts,
+            examples={name: _indented(example) for name, example in _EXAMPLES.items()},
+            found={name: _places(name, errors) for name in AppLinksTexts._fields},
+            hints={name: _places("", hints.errors) for name, hints in find_hints(texts).items() if not error},
+        )
+
+
+def _load_documents(form: Form) -> tuple[dict[str, Any], Errors]:
+    documents: dict[str, Any] = {}
+    errors: Errors = {}
+    for name in AppLinksTexts._fields:
+        try:
+            documents[name] = load_json(form.text(name) or "null")
+        except RepeatedKey:
+            errors[name] = [_REPEATED_KEY]
+        except RecursionError:
+            errors[name] = [TOO_DEEP]
+        except json.JSONDecodeError as error:
+            errors[name] = [f"{_NOT_JSON} Line {error.lineno}, column {error.colno}: {error.msg}."]
+        except ValueError:  # a number that JSON does not have
+            errors[name] = [_NOT_JSON]
+    return documents, errors
+
+
+def _places(name: str, errors: Errors) -> list[tuple[str, str]]:
+    """Return (place in the document, message) of the errors of a document."""
+    found = []
+    for key, messages in errors.items():
+        if not name or key == name or key.startswith(f"{name}."):
+            place = key.removeprefix(name).removeprefix(".")
+            found += [(place, message) for message in messages]
+    return found
+
+
+def _indented(document: Any) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=2)

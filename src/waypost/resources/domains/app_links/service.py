@@ -1,0 +1,36 @@
+"""Reads and replaces the app links of a domain."""
+
+from uuid import UUID
+
+from waypost.auth import Caller
+from waypost.kit.errors import Problems
+from waypost.resources.domains import store as domain_store
+from waypost.resources.domains.app_links import store
+from waypost.resources.domains.app_links.documents import to_texts
+from waypost.resources.domains.app_links.model import AppLinksTexts
+from waypost.resources.domains.app_links.schemas import AppLinksFields
+from waypost.resources.domains.deps import WebDeps
+from waypost.resources.domains.model import Domain
+
+
+async def get(deps: WebDeps, caller: Caller, domain_id: UUID) -> tuple[Domain, AppLinksTexts]:
+    async with deps.db.read() as tx:
+        return await domain_store.get(tx, caller.account.id, domain_id), await store.find(tx, domain_id)
+
+
+async def save(
+    deps: WebDeps, caller: Caller, domain_id: UUID, new: AppLinksFields, problems: Problems
+) -> AppLinksTexts:
+    """Replace both documents. Raises NotFound before it checks them, then Invalid."""
+    async with deps.db.read() as tx:
+        await domain_store.get(tx, caller.account.id, domain_id)
+    texts = to_texts(new.apple_app_site_association, new.assetlinks, problems)
+    problems.raise_if_any()
+    async with deps.db.write() as tx:
+        domain = await domain_store.get_for_update(tx, caller.account.id, domain_id)
+        if await store.find(tx, domain_id) == texts:
+            return texts
+        await store.save(tx, domain_id, texts)
+        notify = await deps.invalidate_host_pages(tx, domain.hostname)
+    notify()
+    return texts

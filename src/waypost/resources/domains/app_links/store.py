@@ -1,0 +1,55 @@
+"""SQL of app links. The caller has locked the domain, and publishes its host after a change."""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from sqlalchemy import bindparam, delete, select
+
+from waypost.database import Database, Tx, upsert
+from waypost.kit.ids import new_id
+from waypost.redirect.app_links import APPLE_PATH, GOOGLE_PATH, AppLinks
+from waypost.resources.domains.app_links.model import AppLinksTexts, domain_app_links
+from waypost.resources.domains.model import domains
+
+_TEXTS = tuple(domain_app_links.c[name] for name in AppLinksTexts._fields)
+_FIND_OF_HOST = (
+    select(domain_app_links.c.version, *_TEXTS)
+    .join(domains, domains.c.id == domain_app_links.c.domain_id)
+    .where(domains.c.hostname == bindparam("hostname"), domains.c.is_served)
+)
+
+
+async def find(tx: Tx, domain_id: UUID) -> AppLinksTexts:
+    row = (await tx.execute(select(*_TEXTS).where(domain_app_links.c.domain_id == domain_id))).one_or_none()
+    return AppLinksTexts(*row) if row else AppLinksTexts()
+
+
+async def find_of_domains(tx: Tx, domain_ids: Sequence[UUID]) -> Mapping[UUID, AppLinksTexts]:
+    """Return the documents of those domains that have some. For few domains: a document can have 128 KiB."""
+    query = select(domain_app_links.c.domain_id, *_TEXTS).where(domain_app_links.c.domain_id.in_(domain_ids))
+    return {domain_id: AppLinksTexts(*texts) for domain_id, *texts in await tx.execute(query)}
+
+
+async def save(tx: Tx, domain_id: UUID, texts: AppLinksTexts) -> None:
+    """Replace the documents of the domain."""
+    if not any(texts):
+        await delete_of_domain(tx, domain_id)
+        return
+    row = {"domain_id": domain_id, "version": new_id(), **texts._asdict()}
+    statement = upsert(tx, domain_app_links).values(row)
+    await tx.execute(statement.on_conflict_do_update(index_elements=[domain_app_links.c.domain_id], set_=row))
+
+
+async def delete_of_domain(tx: Tx, domain_id: UUID) -> None:
+    await tx.execute(delete(domain_app_links).where(domain_app_links.c.domain_id == domain_id))
+
+
+async def find_app_links(db: Database, host: bytes) -> AppLinks | None:
+    """Return the documents of a served host, for redirects. Raises Unavailable."""
+    async with db.point_read() as tx:
+        row = (await tx.execute(_FIND_OF_HOST, {"hostname": host.decode("ascii")})).one_or_none()
+    if row is None:
+        return None
+    version, *texts = row
+    documents = zip((APPLE_PATH, GOOGLE_PATH), texts, strict=True)
+    return AppLinks(version.hex.encode(), {path: text.encode() for path, text in documents if text is not None})
