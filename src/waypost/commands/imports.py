@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,8 @@ from waypost.kit.errors import Invalid
 from waypost.redirect import ChangeFeed
 from waypost.resources.imports import lease, service
 from waypost.resources.imports.archive.reader import Archive
-from waypost.resources.imports.deps import new_deps
+from waypost.resources.imports.deps import Deps, new_deps
+from waypost.resources.imports.model import Import
 from waypost.resources.imports.report import Report
 from waypost.resources.imports.run import ImportRun
 from waypost.resources.imports.runs import new_run
@@ -55,14 +56,8 @@ class ImportOptions:
 async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
     """Return the report, and the exit code: 1 if the source could not be read to its end."""
     domains = _read_mapping(options.domains)
-    source_options = SourceOptions(
-        url=options.url,
-        token=_read_token(options.token_file) if options.token_file else None,
-        file=options.file,
-        timezone=_read_timezone(options.timezone),
-        site=next(iter(domains)) if len(domains) == 1 else None,
-    )
-    stored: dict[str, Any] = {
+    source_options = _source_options(options, domains)
+    stored = {
         "url": options.url,
         "file": _digest(options.file) if options.file else None,
         "domains": domains,
@@ -73,31 +68,48 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
     logs.configure()  # stdout is for the report
     outbound = outbound_client(settings)
     async with open_database(settings) as db:
-        await _limit_cache(db)
         owner = await get_account(db, options.account)
         source = open_source(options.source, source_options, outbound, _wait)
         if not isinstance(source, Archive):
             source = cast(Source, _ReadOnce(source))
         await source.check()  # before anything is written
-        is_dry_run = options.is_dry_run
-        if not is_dry_run:
+        if not options.is_dry_run:
+            await _limit_cache(db)
             await prepare_key(db, settings, "all")
         own = with_existing_key(settings)
-        key_ring = KeyRing(["of a dry run"]) if is_dry_run else KeyRing.from_setting(secret_text(own))
+        key_ring = KeyRing(["of a dry run"]) if options.is_dry_run else KeyRing.from_setting(secret_text(own))
         with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
             deps = new_deps(own, db, outbound, key_ring, feed.publish)
             new = service.new_import(deps, owner.id, options.source, stored)
-            import_ = new if is_dry_run else await service.create(deps, owner.id, options.source, stored)
-            importer = new_run(deps, source, import_, lease.holder(), is_dry_run=is_dry_run)
             try:
-                if not is_dry_run and import_.cursor is None:
-                    await _say_plan(new_run(deps, source, new, lease.holder(), is_dry_run=True))
-                code = await _run(importer, options)
+                return await (_plan if options.is_dry_run else _import)(deps, source, new)
             finally:
                 await deps.click_writer.close()
-            if is_dry_run:
-                return importer.dry_report, code
-            return await service.get_report(deps, await service.get(deps, owner.id, import_.id)), code
+
+
+def _source_options(options: ImportOptions, domains: Mapping[str, str]) -> SourceOptions:
+    return SourceOptions(
+        url=options.url,
+        token=_read_token(options.token_file) if options.token_file else None,
+        file=options.file,
+        timezone=_read_timezone(options.timezone),
+        site=next(iter(domains)) if len(domains) == 1 else None,
+    )
+
+
+async def _plan(deps: Deps, source: Source | Archive, new: Import) -> tuple[Report, int]:
+    planned = new_run(deps, source, new, "", is_dry_run=True)
+    code = await _run(planned, f"Planning the import from {new.source}")
+    return planned.dry_report, code
+
+
+async def _import(deps: Deps, source: Source | Archive, new: Import) -> tuple[Report, int]:
+    """Import, or continue an import with the same options."""
+    import_ = await service.create(deps, new.account_id, new.source, new.options)
+    if import_.cursor is None:
+        await _say_plan(new_run(deps, source, new, "", is_dry_run=True))
+    code = await _run(new_run(deps, source, import_, lease.holder()), f"Importing from {new.source}")
+    return await service.get_report(deps, await service.get(deps, new.account_id, import_.id)), code
 
 
 class _ReadOnce:
@@ -135,11 +147,11 @@ async def _say_plan(planned: ImportRun) -> None:
         say(f"Warning: {warning}.")
 
 
-async def _run(importer: ImportRun, options: ImportOptions) -> int:
+async def _run(importer: ImportRun, label: str) -> int:
     error: Exception | None = None
     try:
         await importer.start()
-        with progress(f"Importing from {options.source}") as report:
+        with progress(label) as report:
             while await importer.step():
                 if report:
                     report(*importer.progress)

@@ -1,21 +1,19 @@
 """Imports of links: where each goes, what a second run changes, and what is refused."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 import pytest
 from domains import count, domain
-from people import START, FakeClock, Person, new_person
+from people import START, Person, new_person
 from resources.imports.importing import SHARED, THEN, Pages, link, new_deps, run
 from sqlalchemy import func, select
 
 from waypost.database import Database, metadata
 from waypost.resources import aliases, links
-from waypost.resources.imports import lease, service
-from waypost.resources.imports.importer import Importer
-from waypost.resources.imports.lease import ImportRunning, LeaseLost
+from waypost.resources.imports import service
 from waypost.resources.imports.source import Address, SourceError
 from waypost.resources.links import Link
 from waypost.resources.links import store as link_store
@@ -112,19 +110,21 @@ async def test_creates_a_link_again_that_was_deleted_here(db: Database, alice: P
 async def test_a_slug_that_cannot_be_used_becomes_an_alias(db: Database, alice: Person) -> None:
     bob = await new_person(db, "bob")
     deps = new_deps(db)
-    await run(deps, bob, Pages([[link("taken")]]))
+    await run(deps, bob, Pages([[link("taken"), link("released")]]))
+    async with db.write() as tx:
+        await link_store.mark_deleted(tx, [(await stored(db))["released"]], START)
     await domain(db, alice.account_id, "go.acme.example")
-    paths = ["taken", "a/b", "v1.2", "🎉", "login", "Grüße"]
+    paths = ["taken", "released", "a/b", "v1.2", "🎉", "login", "Grüße"]
     source = Pages([[link(str(number), path) for number, path in enumerate(paths)]])
     report = await run(deps, alice, source, domains={"old.example": "go.acme.example"})
-    assert (report.counts.created, report.counts.aliases, report.warnings) == (6, 6, [])
+    assert (report.counts.created, report.counts.aliases, report.warnings) == (7, 7, [])
     found = await stored(db)
     for number, path in enumerate(paths):
         mine = found[str(number)]
         assert mine.slug not in {path, ""}
         assert await alias_paths(db, mine.id) == [("go.acme.example", path)]
     async with db.read() as tx:
-        text = await tx.scalar(select(link_rows.c.search_text).where(link_rows.c.id == found["5"].id))
+        text = await tx.scalar(select(link_rows.c.search_text).where(link_rows.c.id == found["6"].id))
     assert text is not None
     assert text.endswith("\ngrüsse")
 
@@ -216,58 +216,20 @@ async def test_an_endless_list_is_an_error(db: Database, alice: Person) -> None:
     assert len(source.asked) < 10
 
 
-async def test_a_dry_run_reports_the_same_and_writes_nothing(db: Database, alice: Person) -> None:
+async def test_a_dry_run_reports_the_same_and_does_not_even_lock(
+    db: Database, alice: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await domain(db, alice.account_id, "go.acme.example")
     before = await row_counts(db)
     pages = [[link("a"), link("x/y"), link("bad", destination_url="ftp://example.com")], [link("b")]]
     options = {"domains": {"old.example": "go.acme.example"}}
     changes: list[str] = []
-    dry = await run(new_deps(db, changes=changes), alice, Pages(pages), is_dry_run=True, **options)
+    with monkeypatch.context() as patched:
+        patched.setattr(db, "write", None)
+        dry = await run(new_deps(db, changes=changes), alice, Pages(pages), is_dry_run=True, **options)
     assert (await row_counts(db), changes) == (before, [])
     real = await run(new_deps(db), alice, Pages(pages), **options)
     assert dry.to_json() == real.to_json()
-
-
-async def test_continues_after_the_last_stored_page(db: Database, alice: Person) -> None:
-    deps = new_deps(db)
-    source = Pages([[link("a")], [link("b")], [link("bad", destination_url="x"), link("c")]])
-    import_ = await service.create(deps, alice.account_id, "dub", {})
-    killed = Importer(deps, source, import_, "elsewhere:1:1")
-    await killed.start()
-    assert await killed.step()
-    clock = FakeClock(START + timedelta(minutes=2))  # the lease has run out
-    report = await run(new_deps(db, clock), alice, source)
-    assert source.asked == [None, "1", "2"]
-    assert (report.counts.found, report.counts.created, report.counts.refused) == (4, 3, 1)
-    with pytest.raises(LeaseLost):
-        await killed.step()
-    assert len(await service.list_newest(deps, alice.account_id)) == 1
-
-
-async def test_a_second_import_at_once_is_refused(db: Database, alice: Person) -> None:
-    deps = new_deps(db)
-    first = await service.create(deps, alice.account_id, "dub", {})
-    running = Importer(deps, Pages([[link("a")], [link("b")]]), first, lease.holder())
-    await running.start()
-    with pytest.raises(ImportRunning, match="An import from dub is running"):
-        await service.create(deps, alice.account_id, "csv", {})
-    assert await running.step()
-    await running.stop(SourceError("The quota is used up."))
-    stopped = await service.get(deps, alice.account_id, first.id)
-    assert (stopped.state, stopped.error, stopped.cursor) == (
-        "stopped",
-        "The quota is used up.",
-        {"phase": "links", "at": "1"},
-    )
-    await service.create(deps, alice.account_id, "csv", {})
-
-
-async def test_a_killed_process_of_this_machine_gives_its_lease_back(db: Database, alice: Person) -> None:
-    deps = new_deps(db)
-    first = await service.create(deps, alice.account_id, "dub", {})
-    host, _, _ = lease.holder().rsplit(":", 2)
-    await Importer(deps, Pages([[]]), first, f"{host}:4194305:1").start()  # no process has such an id
-    assert (await service.create(deps, alice.account_id, "dub", {})).id == first.id
 
 
 async def test_stores_the_token_encrypted_until_the_end(db: Database, alice: Person) -> None:

@@ -51,6 +51,8 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
+    key: UUID
+    """See `key_of`."""
     link: Link
     """Its slug is empty if the path cannot be a slug."""
     source: SourceLink
@@ -90,6 +92,7 @@ def draft(
     url: Url,
     host: Host,
     *,
+    key: UUID,
     link_id: UUID,
     now: datetime,
     reserved: Collection[str],
@@ -124,7 +127,7 @@ def draft(
         starts_at=fitted.starts_at,
         click_limit=fitted.click_limit,
     )
-    return Draft(link, source, host, _digest(link, source), fitted)
+    return Draft(key, link, source, host, _digest(link, source), fitted)
 
 
 def printable(text: str) -> str:
@@ -160,12 +163,12 @@ def changed_fields(before: str, after: str) -> list[str]:
     ]
 
 
-def apply_changes(link: Link, new: Link, names: Collection[str], now: datetime) -> Link:
+def apply_changes(link: Link, new: Link, names: Collection[str]) -> Link:
     """Return the link with those fields of `new` that changed at the source."""
     own: dict[str, Any] = {name: getattr(new, name) for name in names if name in LINK_FIELDS}
     if "domain_id" in own:
         own["hostname"] = new.hostname
-    return replace(link, **own, updated_at=now)
+    return replace(link, **own)
 
 
 def addresses_of(source: SourceLink) -> list[Address]:

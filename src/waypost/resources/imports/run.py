@@ -27,10 +27,6 @@ Cursor = dict[str, Any]
 _RENEWAL = store.LEASE.total_seconds() / 3
 
 
-class _DryRun(Exception):
-    """Rolls back the transaction."""
-
-
 @dataclass(slots=True)
 class Page:
     """What one page changes. Merged into the import after the commit."""
@@ -48,11 +44,17 @@ class Page:
     def warn(self, text: str, source_id: str = "") -> None:
         warn(self.warnings, rules.printable(text), rules.printable(source_id))
 
+    def add(self, other: "Page") -> None:
+        self.counts.add(other.counts)
+        _merge(self.warnings, other.warnings)
+        self.refused += other.refused
+        self.changes += other.changes
+
 
 class ImportRun(ABC):
     """Call `start`, then `step` until it returns False, and always `stop`.
 
-    A dry run does the same in transactions that are rolled back.
+    A dry run only reads.
     """
 
     _first_phase: str
@@ -144,29 +146,35 @@ class ImportRun(ABC):
 
     @contextlib.asynccontextmanager
     async def _write(self, done: Page, cursor: Cursor, total: int | None = None) -> AsyncIterator[Tx]:
-        """Open the transaction that stores a page with the cursor after it. Merge what it did after the commit."""
+        """Open the transaction that stores a page with the cursor after it; a dry run only reads in it.
+
+        Merge what the page did after the commit. Raises LeaseLost.
+        """
         counts, warnings = Counts(**asdict(self.counts)), dict(self.warnings)
         total = self.total if total is None else total
-        with contextlib.suppress(_DryRun):
-            async with self._deps.db.write() as tx:
-                now = self._deps.clock()
-                if not self._is_dry_run and not await store.renew_lease(tx, self._import.id, self._holder, now):
-                    raise lease.LeaseLost
-                yield tx
-                counts.add(done.counts)
-                for text, (count, example) in done.warnings.items():
-                    before, first = warnings.get(text, (0, example))
-                    warnings[text] = before + count if example else 1, first
-                if self._is_dry_run:
-                    raise _DryRun
-                await store.add_refusals(tx, self._import.id, self.counts.refused, done.refused)
+        db, import_id = self._deps.db, self._import.id
+        async with db.read() if self._is_dry_run else db.write() as tx:
+            now = self._deps.clock()
+            if not self._is_dry_run and not await store.renew_lease(tx, import_id, self._holder, now):
+                raise lease.LeaseLost
+            yield tx
+            counts.add(done.counts)
+            _merge(warnings, done.warnings)
+            if not self._is_dry_run:
+                await store.add_refusals(tx, import_id, self.counts.refused, done.refused)
                 values = {"cursor": cursor, "counts": asdict(counts), "warnings": _rows(warnings), "total": total}
-                await store.save(tx, self._import.id, now, values)
+                await store.save(tx, import_id, now, values)
         if self._is_dry_run:
             self.refused += done.refused
         else:
             self._deps.invalidate_routes(done.changes)
         self.counts, self.warnings, self.total, self._cursor = counts, warnings, total, cursor
+
+
+def _merge(warnings: dict[str, tuple[int, str]], new: Mapping[str, tuple[int, str]]) -> None:
+    for text, (count, example) in new.items():
+        before, first = warnings.get(text, (0, example))
+        warnings[text] = before + count if example else 1, first
 
 
 def _rows(warnings: Mapping[str, tuple[int, str]]) -> list[tuple[str, int, str]]:

@@ -110,14 +110,15 @@ async def save_links(tx: Tx, account_id: UUID, rows: Mapping[UUID, tuple[UUID, s
     await bulk.insert(tx, imported_links, values, on_conflict=replace)
 
 
-async def take_routing(tx: Tx, link_ids: Sequence[UUID]) -> list[UUID]:
-    """Delete the routing that earlier versions kept without applying it. Return the links that had some."""
-    if not link_ids:
-        return []
+async def find_unapplied_routing(tx: Tx, link_ids: Sequence[UUID]) -> Sequence[UUID]:
+    """Return the links whose routing earlier versions kept without applying it."""
     own = imported_routing.c
-    found = list(await tx.scalars(select(own.link_id).where(own.link_id.in_(link_ids))))
-    await tx.execute(delete(imported_routing).where(own.link_id.in_(found)))
-    return found
+    return (await tx.scalars(select(own.link_id).where(own.link_id.in_(link_ids)))).all() if link_ids else []
+
+
+async def delete_unapplied_routing(tx: Tx, link_ids: Sequence[UUID]) -> None:
+    if link_ids:
+        await tx.execute(delete(imported_routing).where(imported_routing.c.link_id.in_(link_ids)))
 
 
 async def add_checks(tx: Tx, account_id: UUID, link_ids: Sequence[UUID]) -> None:

@@ -235,7 +235,7 @@ async def test_redirects_follow_the_rules_of_each_source(db: Database, alice: Pe
             report = await run(deps, alice, source)
         assert (report.counts.created, report.counts.refused) == (1, 0)
     b, french = KnownVisitor(PC, drawn=29), KnownVisitor(PC, country="FR", drawn=29)
-    app = KnownVisitor(PC, query={b"app": [b""]}, drawn=99)
+    app = KnownVisitor(PC, query={b"app": {b""}}, drawn=99)
     german = KnownVisitor(IPHONE, country="FR", language="de", drawn=29)
     expected = {
         "shlink": ("de-mobile", None, None, "app"),

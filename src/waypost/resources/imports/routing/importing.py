@@ -1,6 +1,6 @@
 """Stores the routing of imported links. Like other fields, it changes only when it has changed at the source."""
 
-from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 from uuid import UUID
@@ -15,7 +15,7 @@ from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.routing.fitting import PLAIN, CheckedUrls, Fitted, fit, urls_of
 from waypost.resources.imports.rules import Draft, Refused
 from waypost.resources.imports.source import SourceLink
-from waypost.resources.links import Link, batch
+from waypost.resources.links import Link
 from waypost.resources.links.rules import LOOP
 from waypost.resources.routing import LinkRouting
 
@@ -33,15 +33,13 @@ class Saved(NamedTuple):
 
 
 class RoutingImport:
-    def __init__(self, deps: Deps, account_id: UUID, source: str, *, has_rows: bool, is_dry_run: bool) -> None:
+    def __init__(self, deps: Deps, account_id: UUID, *, has_rows: bool) -> None:
         """`has_rows`: the clicks of links are imported with their times."""
         self._deps = deps
         self._account_id = account_id
-        self._source = source
         self._has_rows = has_rows
-        self._is_dry_run = is_dry_run
-        self._hashes: dict[str, str] = {}
-        """Of the passwords of new and changed links, by source id."""
+        self._hashes: dict[UUID, str] = {}
+        """Of passwords, by key of the draft."""
 
     async def fit(self, links_of_page: Sequence[SourceLink]) -> Mapping[str, Fitted]:
         """Return what links can have of their routing, by source id, without those that have none."""
@@ -63,34 +61,18 @@ class RoutingImport:
             checked |= {text: LOOP for text, url in checked.items() if isinstance(url, Url) and url.host in own}
         return checked
 
+    async def find_edited(self, tx: Tx, link_ids: Sequence[UUID]) -> Collection[UUID]:
+        """Return the links whose routing an earlier version kept without applying it, and that have got some here."""
+        return (await routing.find_of_links(tx, await store.find_unapplied_routing(tx, link_ids))).keys()
+
     async def hash_passwords(self, drafts: Sequence[Draft]) -> None:
-        """Hash those of links that are new, or whose routing changed: each takes some milliseconds of a processor."""
-        self._hashes = {}
-        protected = {self._key(draft): draft for draft in drafts if draft.fitted.password}
-        if self._is_dry_run or not protected:
-            return
-        async with self._deps.db.read() as tx:
-            known = await store.find_links(tx, self._account_id, list(protected))
-            existing = await batch.find_existing(tx, self._account_id, (link for link, _ in known.values()))
-        for key, draft in protected.items():
-            link, digest = known.get(key, (None, ""))
-            if link not in existing or "routing" in rules.changed_fields(digest, draft.digest):
-                await self._hash(draft)
-
-    async def keep_edited(self, tx: Tx, changed: MutableMapping[UUID, tuple[Draft, UUID, list[str]]]) -> list[Draft]:
-        """Leave out routing that an earlier version imported without applying it, where the link has got some here.
-
-        Return the drafts of these links. `changed`: (draft, link, names of changed fields) by key.
-        """
-        ids = [link_id for _, link_id, names in changed.values() if "routing" in names]
-        pending = await store.take_routing(tx, ids)
-        edited = await routing.find_of_links(tx, pending)
-        kept = []
-        for key, (draft, link_id, names) in changed.items():
-            if link_id in edited:
-                changed[key] = draft, link_id, [name for name in names if name not in FIELDS | {"is_enabled"}]
-                kept.append(draft)
-        return kept
+        """Call this before `save`: each takes some milliseconds of a processor."""
+        client = auth.SignInClient(self._account_id.bytes, is_known=True)
+        self._hashes = {
+            draft.key: await auth.hash_password(draft.fitted.password, client)
+            for draft in drafts
+            if draft.fitted.password
+        }
 
     async def change(self, tx: Tx, before: Link, after: Link, draft: Draft, names: Collection[str]) -> Link:
         """Return `after` with its start and click limit."""
@@ -106,7 +88,7 @@ class RoutingImport:
         """The links are stored and locked, and their routes are published by the caller."""
         routed = [each for each in saved if FIELDS & {*each.names} and not self._is_new_and_plain(each)]
         before = await routing.find_of_links(tx, [each.link.id for each in routed])
-        stored = {each.link.id: await self._routing_of(each, before.get(each.link.id)) for each in routed}
+        stored = {each.link.id: self._routing_of(each, before.get(each.link.id)) for each in routed}
         await routing.add_many(tx, [each for each in stored.values() if each])
         await routing.delete_of_links(tx, [id_ for id_, each in stored.items() if not each])
 
@@ -114,7 +96,7 @@ class RoutingImport:
     def _is_new_and_plain(saved: Saved) -> bool:
         return len(saved.names) == len(rules.FIELDS) and saved.draft.fitted.is_plain
 
-    async def _routing_of(self, saved: Saved, before: LinkRouting | None) -> LinkRouting | None:
+    def _routing_of(self, saved: Saved, before: LinkRouting | None) -> LinkRouting | None:
         """Return None for a link without any."""
         link, fitted, now = saved.link, saved.draft.fitted, self._deps.clock()
         after = replace(before, updated_at=now) if before else LinkRouting(link.id, self._account_id, now, EPOCH)
@@ -124,19 +106,7 @@ class RoutingImport:
                 link.id, self._account_id, now, EPOCH, fitted.rules, fitted.variants, fitted.fallback_url
             )
             if fitted.password:
-                after = after.with_password(await self._hash(saved.draft), before)
+                after = after.with_password(self._hashes[saved.draft.key], before)
             elif fitted.lacks_password and before:  # one that was set here
                 after = replace(after, password_hash=before.password_hash, password_version=before.password_version)
         return after if after.destinations or after.password_hash or link.starts_at or link.click_limit else None
-
-    async def _hash(self, draft: Draft) -> str:
-        source_id, password = draft.source.source_id, draft.fitted.password or ""
-        if self._is_dry_run:
-            return ""
-        if source_id not in self._hashes:
-            client = auth.SignInClient(self._account_id.bytes, is_known=True)
-            self._hashes[source_id] = await auth.hash_password(password, client)
-        return self._hashes[source_id]
-
-    def _key(self, draft: Draft) -> UUID:
-        return rules.key_of(self._account_id, self._source, draft.source.source_id)

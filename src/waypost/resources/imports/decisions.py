@@ -1,0 +1,230 @@
+"""Decides what becomes of the links of a page. A dry run reports the decision, an import also saves it."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from waypost.database import Tx
+from waypost.kit.ids import new_id
+from waypost.kit.urls import Url
+from waypost.resources import aliases, domains
+from waypost.resources.aliases import Alias
+from waypost.resources.imports import destinations, rules, store
+from waypost.resources.imports.deps import Deps
+from waypost.resources.imports.hosts import Hosts
+from waypost.resources.imports.model import Import
+from waypost.resources.imports.report import Counts
+from waypost.resources.imports.routing.fitting import PLAIN, Fitted
+from waypost.resources.imports.routing.importing import FIELDS as ROUTING_FIELDS
+from waypost.resources.imports.routing.importing import RoutingImport
+from waypost.resources.imports.rules import Draft, Refused
+from waypost.resources.imports.run import Page
+from waypost.resources.imports.source import LinkPage, Source, SourceError, SourceLink
+from waypost.resources.links import Link, batch
+from waypost.resources.links.rules import LOOP
+
+_MAX_REPEATED_PAGES = 3
+"""In a row, without any link that is new in this run: then the list has no end."""
+
+Address = tuple[UUID, str]
+"""Domain and path of an alias."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    before: Link
+    draft: Draft
+    names: Collection[str]
+    """Those of `rules.FIELDS` that changed at the source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    new: Sequence[Draft]
+    """One whose slug is empty gets a generated slug."""
+    changed: Sequence[Change]
+    aliases: Sequence[Alias]
+    done: Page
+    """What it counts and reports."""
+
+
+class Decider:
+    def __init__(self, deps: Deps, source: Source, import_: Import, routing: RoutingImport, *, has_rows: bool) -> None:
+        """`has_rows`: the clicks of links are imported with their times, so their totals are not kept."""
+        self._deps = deps
+        self._import = import_
+        self._account_id = import_.account_id
+        self._ignores_case = source.ignores_case
+        self._routing = routing
+        self._has_rows = has_rows
+        self._hosts = Hosts(deps.shared_domain)
+        self._seen: set[int] = set()
+        """Hashes of the ids of links in earlier pages."""
+        self._repeated_pages = 0
+
+    async def find_hosts(self, done: Page) -> None:
+        """Call this first."""
+        async with self._deps.db.read() as tx:
+            await self._hosts.find(tx, self._account_id, self._import.options.get("domains", {}), done)
+
+    async def read(self, page: LinkPage, done: Page) -> list[Draft]:
+        """Check the links of a page, and leave out what cannot be imported. Raises SourceError."""
+        self._check_end(page)
+        done.counts.found += len(page.refused)
+        for row in page.refused:
+            done.refuse(row.source_id, row.reason)
+        for warning in page.warnings:
+            done.warn(warning)
+        accepted: list[tuple[SourceLink, Url]] = []
+        for link in self._distinct(page, done):
+            done.counts.found += 1
+            try:
+                accepted.append((link, await destinations.parse(self._deps, link.destination_url)))
+            except Refused as error:
+                done.refuse(link.source_id, str(error))
+        async with self._deps.db.read() as tx:
+            own = await domains.find_custom_domains(tx, self._account_id, {url.host for _, url in accepted})
+        fitted = await self._routing.fit([link for link, _ in accepted])
+        drafts = []
+        for link, url in accepted:
+            try:
+                drafts.append(self._draft(link, url, own, fitted.get(link.source_id, PLAIN), done))
+            except Refused as error:
+                done.refuse(link.source_id, str(error))
+        return drafts
+
+    def _check_end(self, page: LinkPage) -> None:
+        keys = {hash(link.source_id) for link in page.links}
+        self._repeated_pages = self._repeated_pages + 1 if page.links and keys <= self._seen else 0
+        if self._repeated_pages == _MAX_REPEATED_PAGES and page.next_cursor:
+            raise SourceError("The source sends the same links again and again. Its list has no end.")
+
+    def _distinct(self, page: LinkPage, done: Page) -> Iterator[SourceLink]:
+        """Leave out what an earlier page had already: pages shift while links are added at the source."""
+        for link in page.links:
+            key = hash(link.source_id)
+            if link.address and not link.address.path:
+                domain = link.address.hostname or "the domain"
+                done.warn(f"The root of {domain} is not imported: set the root URL of the domain here")
+            elif key not in self._seen:
+                self._seen.add(key)
+                yield link
+
+    def _draft(self, link: SourceLink, url: Url, own_domains: Collection[str], fitted: Fitted, done: Page) -> Draft:
+        if url.host in own_domains:
+            raise Refused(LOOP)
+        return rules.draft(
+            self._account_id,
+            replace(link, clicks=None) if self._has_rows else link,
+            url,
+            self._hosts.get(link.address.hostname, done) if link.address else self._hosts.shared,
+            key=rules.key_of(self._account_id, self._import.source, link.source_id),
+            link_id=new_id(),
+            now=self._deps.clock(),
+            reserved=self._deps.reserved,
+            fitted=fitted,
+        )
+
+    async def decide(self, tx: Tx, drafts: Sequence[Draft]) -> Decision:
+        """Compare the drafts with what is here."""
+        known = await store.find_links(tx, self._account_id, [draft.key for draft in drafts])
+        existing = await batch.find_existing(tx, self._account_id, (link for link, _ in known.values()))
+        new: list[Draft] = []
+        differing: dict[UUID, Draft] = {}
+        names: dict[UUID, Collection[str]] = {}
+        for draft in drafts:
+            link_id, digest = known.get(draft.key, (None, ""))
+            if link_id is None or link_id not in existing:
+                new.append(draft)
+            elif fields := rules.changed_fields(digest, draft.digest):
+                differing[link_id], names[link_id] = draft, fields
+        done = Page(Counts(unchanged=len(drafts) - len(new) - len(differing)))
+        for link_id in await self._routing.find_edited(tx, [id_ for id_ in names if "routing" in names[id_]]):
+            names[link_id] = set(names[link_id]) - ROUTING_FIELDS - {"is_enabled"}
+            text = "Its routing was set here and is kept, without that of the source"
+            done.warn(text, differing[link_id].source.source_id)
+        here = await batch.find_all(tx, self._account_id, differing)
+        changed = [Change(here[id_], draft, names[id_]) for id_, draft in differing.items()]
+        placed = await self._place(tx, new, done)
+        free = await self._find_free_aliases(tx, placed, changed, done)
+        done.counts.created, done.counts.updated, done.counts.aliases = len(placed), len(changed), len(free)
+        for draft in (*placed, *(change.draft for change in changed)):
+            for text in rules.warnings_about(draft):
+                done.warn(text, draft.source.source_id)
+        return Decision(placed, changed, free, done)
+
+    async def _place(self, tx: Tx, drafts: Sequence[Draft], done: Page) -> list[Draft]:
+        """Take the slug from those whose slug is not free. Refuse those whose address leads to another link."""
+        account_id = self._account_id
+        owners = await batch.find_slug_owners(tx, (draft.link.slug for draft in drafts if draft.link.slug))
+        own = (link for account, link in owners.values() if account == account_id and link)
+        domain_of = await batch.find_existing(tx, account_id, own)
+        addresses = [(draft.host.domain_id, draft.path) for draft in drafts if draft.host.domain_id]
+        is_alias = {*await find_aliases(tx, addresses)}
+        placed = []
+        for draft in drafts:
+            slug, domain_id = draft.link.slug, draft.host.domain_id
+            account, owner = owners.get(slug, (account_id, None))
+            if slug and account == account_id and owner is None:
+                owners[slug], domain_of[draft.link.id] = (account_id, draft.link.id), domain_id
+                placed.append(draft)
+                continue
+            if domain_id:
+                if (domain_id, draft.path) in is_alias or (owner and domain_of.get(owner) == domain_id):
+                    address = f"{draft.host.hostname}/{draft.path}"
+                    done.refuse(draft.source.source_id, f"{address} leads to another link here already.")
+                    continue
+                is_alias.add((domain_id, draft.path))
+            elif draft.path:
+                text = "The slug is taken or has unsupported characters: the link gets a generated one"
+                done.warn(text, draft.source.source_id)
+            placed.append(replace(draft, link=replace(draft.link, slug="")))
+        return placed
+
+    async def _find_free_aliases(
+        self, tx: Tx, new: Sequence[Draft], changed: Sequence[Change], done: Page
+    ) -> list[Alias]:
+        """Return the aliases that the links get besides their slugs: those that are free."""
+        linked = [(draft, draft.link) for draft in new]
+        linked += (
+            (change.draft, rules.apply_changes(change.before, change.draft.link, change.names))
+            for change in changed
+            if {"addresses", "domain_id"} & set(change.names)
+        )
+        candidates = [(alias, draft) for draft, link in linked for alias in self._aliases(draft, link, done)]
+        link_of = await find_aliases(tx, [(alias.domain_id, alias.path) for alias, _ in candidates])
+        free = []
+        for alias, draft in candidates:
+            address = alias.domain_id, alias.path
+            if address not in link_of:
+                link_of[address] = alias.link_id
+                free.append(alias)
+            elif link_of[address] != alias.link_id:
+                done.warn("A further address leads to another link here already", draft.source.source_id)
+        return free
+
+    def _aliases(self, draft: Draft, link: Link, done: Page) -> Iterator[Alias]:
+        """Yield an alias for each address on a custom domain that is not the link's own one."""
+        source, now = draft.source, self._deps.clock()
+        others = rules.other_addresses(source, ignores_case=self._ignores_case)
+        for address in [*([source.address] if source.address else ()), *others]:
+            host = self._hosts.get(address.hostname, done)
+            if host.domain_id is None:
+                if address in source.other_addresses:
+                    done.warn("A further address is left out: its domain is not mapped", source.source_id)
+            elif problem := aliases.find_path_problem(address.path):
+                done.warn(f"A further address is left out. {problem}", source.source_id)
+            elif (host.domain_id, address.path) != (link.domain_id, link.slug):
+                yield Alias(new_id(), self._account_id, link.id, host.domain_id, host.hostname, address.path, now)
+
+
+async def find_aliases(tx: Tx, addresses: Iterable[Address]) -> dict[Address, UUID]:
+    """Return the link of each (domain, path) that is an alias."""
+    paths: dict[UUID, set[str]] = {}
+    for domain_id, path in addresses:
+        paths.setdefault(domain_id, set()).add(path)
+    return {
+        (domain_id, path): link_id
+        for domain_id, of_domain in paths.items()
+        for path, link_id in (await aliases.find_links(tx, domain_id, of_domain)).items()
+    }
