@@ -52,7 +52,8 @@ def describe_split(clicks: Mapping[str, int], totals: StatsTotals, routing: Link
     visitors = total * totals.visitors / max(1, totals.clicks)
     needed = max(_MIN_VISITORS, -(-_MIN_EXPECTED * 100 // min(weight for _, weight in weights)))
     if visitors < needed:
-        return [f"The split can be compared with the weights from {needed:,} visitors without a rule on{since}."]
+        counted = f"{visitors:,.0f} without a rule{since}, {needed:,} are needed"
+        return [f"Too few visitors to compare the split with the weights: {counted}."]
     shares = {name: clicks.get(name, 0) / total for name, _ in weights}
     chi_square = sum(visitors * (shares[name] - weight / 100) ** 2 / (weight / 100) for name, weight in weights)
     split = ", ".join(f"{_label(name)} {shares[name]:.1%} (weight {weight}%)" for name, weight in weights)

@@ -28,7 +28,8 @@ form.addEventListener("input", (event) => {
 document.addEventListener("htmx:afterSettle", showWeights);
 showWeights();
 
-const EDGE = 80; // pixels
+const EDGE = 60; // of the window, in pixels: dragging there scrolls
+const SPEED = 8; // pixels in each frame
 const middle = (element) => element.getBoundingClientRect().top + element.offsetHeight / 2;
 form.addEventListener("pointerdown", (event) => {
   const handle = event.target.closest(".handle");
@@ -44,13 +45,25 @@ form.addEventListener("pointerdown", (event) => {
     scrollBy(0, handle.getBoundingClientRect().top - top);
   };
   setDragged(true);
+  let y = event.clientY;
+  const arrange = () => {
+    for (;;) { // neighbors move past it: an element that is moved loses the pointer
+      const { previousElementSibling: before, nextElementSibling: after } = entry;
+      if (before && y < middle(before)) entry.after(before);
+      else if (after && y > middle(after)) entry.before(after);
+      else return;
+    }
+  };
   const drag = ({ clientY }) => {
-    const { previousElementSibling: before, nextElementSibling: after } = entry;
-    // the neighbor moves: an element that is moved loses the pointer
-    if (before && clientY < middle(before)) entry.after(before);
-    else if (after && clientY > middle(after)) entry.before(after);
-    if (clientY < EDGE) scrollBy(0, -EDGE / 4);
-    else if (clientY > innerHeight - EDGE) scrollBy(0, EDGE / 4);
+    y = clientY;
+    arrange();
+  };
+  const scroll = () => {
+    if (!handle.hasPointerCapture(event.pointerId)) return;
+    if (y < EDGE) scrollBy(0, -SPEED);
+    else if (y > innerHeight - EDGE) scrollBy(0, SPEED);
+    arrange();
+    requestAnimationFrame(scroll);
   };
   const drop = () => {
     handle.removeEventListener("pointermove", drag);
@@ -61,5 +74,6 @@ form.addEventListener("pointerdown", (event) => {
     button.click();
   };
   handle.addEventListener("pointermove", drag);
+  requestAnimationFrame(scroll);
   handle.addEventListener("lostpointercapture", drop, { once: true });
 });
