@@ -1,5 +1,6 @@
 """Accounts with one of everything, and their archives."""
 
+import hashlib
 import io
 import json
 import zipfile
@@ -29,6 +30,7 @@ from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.clicks.stats.rebuild import rebuild
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.model import Domain
+from waypost.resources.imports.archive.format import MANIFEST
 from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.report import Report
 from waypost.resources.links import account_data, batch, store
@@ -73,6 +75,17 @@ def rewritten(content: bytes, change: Callable[[dict[str, bytes]], None]) -> byt
         for name, data in files.items():
             archive.writestr(name, data)
     return target.getvalue()
+
+
+def with_file(content: bytes, name: str, data: bytes) -> bytes:
+    """The archive with another content of one of its files."""
+
+    def replace_file(files: dict[str, bytes]) -> None:
+        manifest = json.loads(files[MANIFEST])
+        manifest["files"][name] |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        files |= {name: data, MANIFEST: json.dumps(manifest).encode()}
+
+    return rewritten(content, replace_file)
 
 
 def rows(content: bytes) -> dict[str, list[Any]]:

@@ -10,7 +10,7 @@ import pytest
 from browsing import Browser, WebApp, open_place
 from resources.domains.test_pages import NAME, add, set_
 
-from waypost.resources.domains.app_links import apple, pages
+from waypost.resources.domains.app_links import apple, documents, pages
 from waypost.resources.domains.app_links.schemas import APPLE_EXAMPLE, GOOGLE_EXAMPLE
 
 APPLE, GOOGLE = "apple_app_site_association", "assetlinks"
@@ -69,15 +69,15 @@ async def test_errors_have_their_place_and_the_text_stays(place: WebApp) -> None
     assert answer.status_code == 422
     page = unescape(answer.text)
     assert f"applinks.details.0.appIDs.0</code> {apple.APP_ID}" in page
-    assert f"{pages._NOT_JSON} Line 2, column 4: " in page
+    assert f"{documents.NOT_JSON} Line 2, column 4: " in page
     assert "</textarea><script>" not in answer.text
     assert 'aria-describedby="assetlinks-hint assetlinks-error" aria-invalid="true"' in answer.text
     assert typed(answer.text) == {APPLE: wrong, GOOGLE: "[\n  {,\n]"}
     for text, message in (
         ("5", "This must be an object."),
-        ("NaN", pages._NOT_JSON),
+        ("NaN", documents.NOT_JSON),
         ('{"a": 1, "a": 2}', pages._REPEATED_KEY),
-        ("[" * 5_000, pages.TOO_DEEP),
+        ("[" * 5_000, documents.TOO_DEEP),
         ('{"x": "' + "x" * (128 << 10) + '"}', "at most 128 KiB"),
     ):
         answer = await save(ada, path, text)

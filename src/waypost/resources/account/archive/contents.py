@@ -24,6 +24,7 @@ from waypost.resources.clicks.export import json_lines, read_batches
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.statistics_export import CSV_COLUMNS, csv_lines, read_old_statistics, read_totals
 from waypost.resources.domains import account_data as domains_of_account
+from waypost.resources.domains.app_links import account_data as app_links
 from waypost.resources.imports import account_data as imports_of_account
 from waypost.resources.imports.archive.format import FORMAT, FORMAT_VERSION
 from waypost.resources.links import account_data as links_of_account
@@ -37,6 +38,7 @@ README = """An export of a Waypost account. Files that end with .ndjson have one
 
 account.json           the account, its API keys (without the keys themselves), passkeys and sessions
 domains.ndjson         custom domains
+app_links.ndjson       documents of domains that say which apps open their links
 pixels.ndjson          pixels (without their ids and tokens)
 webhooks.ndjson        webhooks (without their secrets)
 links.ndjson           links, newest first, as the API shows them, and their routing (without passwords)
@@ -97,6 +99,7 @@ def _files(deps: ExportDeps, account: Account, now: datetime) -> Mapping[str, As
         "README.txt": _text(README),
         "account.json": _account(deps, account, now),
         "domains.ndjson": _ndjson(domains_of_account.export_account_data(db, id_, deps.cname_target)),
+        "app_links.ndjson": _ndjson(app_links.export_account_data(db, id_)),
         "pixels.ndjson": _ndjson(pixels_of_account.export_account_data(db, id_)),
         "webhooks.ndjson": _ndjson(webhooks_of_account.export_account_data(db, id_)),
         "links.ndjson": _ndjson(links()),

@@ -11,6 +11,7 @@ from waypost.resources.domains.app_links.model import AppLinksTexts
 
 MAX_BYTES = 128 << 10
 TOO_LONG = "This must have at most 128 KiB, without the spaces between values."
+NOT_JSON = "This is not valid JSON."
 TOO_DEEP = "This is nested too deeply."
 NO_UNICODE = "This is not valid Unicode: it contains an unpaired surrogate, half of a character."
 _MAX_LEVELS = 32
@@ -46,11 +47,14 @@ def _to_text(name: str, document: Any, problems: Problems) -> str | None:
     if _is_deeper(document, _MAX_LEVELS):
         problems.add(name, TOO_DEEP)
         return None
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     try:
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         size = len(text.encode())
     except UnicodeEncodeError:
         problems.add(name, NO_UNICODE)
+        return None
+    except ValueError:  # NaN, which Python reads
+        problems.add(name, NOT_JSON)
         return None
     if size > MAX_BYTES:
         problems.add(name, TOO_LONG)

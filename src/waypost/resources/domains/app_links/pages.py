@@ -11,7 +11,7 @@ from waypost.kit.errors import Errors, Invalid, PaymentRequired, WaypostError
 from waypost.kit.fields import parse
 from waypost.resources.domains import names
 from waypost.resources.domains.app_links import service
-from waypost.resources.domains.app_links.documents import TOO_DEEP, find_hints, load
+from waypost.resources.domains.app_links.documents import NOT_JSON, TOO_DEEP, find_hints, load
 from waypost.resources.domains.app_links.model import AppLinksTexts
 from waypost.resources.domains.app_links.schemas import APPLE_EXAMPLE, GOOGLE_EXAMPLE, AppLinksFields
 from waypost.resources.domains.deps import WebDeps
@@ -21,7 +21,6 @@ from waypost.web.dashboard import Form, Pages
 
 _PATH = "/domains/{id}/app-links"
 _REPEATED_KEY = "An object has a key twice. Remove one of them."
-_NOT_JSON = "This is not valid JSON."
 _EXAMPLES = {"apple_app_site_association": APPLE_EXAMPLE, "assetlinks": GOOGLE_EXAMPLE}
 
 
@@ -90,9 +89,9 @@ def _load_documents(form: Form) -> tuple[dict[str, Any], Errors]:
         except RecursionError:
             errors[name] = [TOO_DEEP]
         except json.JSONDecodeError as error:
-            errors[name] = [f"{_NOT_JSON} Line {error.lineno}, column {error.colno}: {error.msg}."]
+            errors[name] = [f"{NOT_JSON} Line {error.lineno}, column {error.colno}: {error.msg}."]
         except ValueError:  # a number that JSON does not have
-            errors[name] = [_NOT_JSON]
+            errors[name] = [NOT_JSON]
     return documents, errors
 
 

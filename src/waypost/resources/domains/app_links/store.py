@@ -1,6 +1,5 @@
 """SQL of app links. The caller has locked the domain, and publishes its host after a change."""
 
-from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from sqlalchemy import bindparam, delete, select
@@ -22,12 +21,6 @@ _FIND_OF_HOST = (
 async def find(tx: Tx, domain_id: UUID) -> AppLinksTexts:
     row = (await tx.execute(select(*_TEXTS).where(domain_app_links.c.domain_id == domain_id))).one_or_none()
     return AppLinksTexts(*row) if row else AppLinksTexts()
-
-
-async def find_of_domains(tx: Tx, domain_ids: Sequence[UUID]) -> Mapping[UUID, AppLinksTexts]:
-    """Return the documents of those domains that have some. For few domains: a document can have 128 KiB."""
-    query = select(domain_app_links.c.domain_id, *_TEXTS).where(domain_app_links.c.domain_id.in_(domain_ids))
-    return {domain_id: AppLinksTexts(*texts) for domain_id, *texts in await tx.execute(query)}
 
 
 async def save(tx: Tx, domain_id: UUID, texts: AppLinksTexts) -> None:

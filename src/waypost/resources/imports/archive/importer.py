@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from waypost.resources.domains.names import canonical_or_lower
-from waypost.resources.imports.archive import aliases, clicks, drafts, extras, images, links, references
+from waypost.resources.imports.archive import aliases, app_links, clicks, drafts, extras, images, links, references
 from waypost.resources.imports.archive.context import Context, Rows
 from waypost.resources.imports.archive.images import ArchivedImage
 from waypost.resources.imports.archive.reader import Archive
@@ -17,7 +17,7 @@ from waypost.resources.imports.model import Import
 from waypost.resources.imports.run import Cursor, ImportRun, Page
 from waypost.resources.links.images import ImageReencoder
 
-_LINKS_AT_ONCE, _CLICKS_AT_ONCE, _DAYS_AT_ONCE = 500, 5_000, 100
+_LINKS_AT_ONCE, _DOMAINS_AT_ONCE, _CLICKS_AT_ONCE, _DAYS_AT_ONCE = 500, 10, 5_000, 100
 
 _SLOW = ("links.ndjson", "clicks.ndjson")
 _Step = Callable[[Any, Page, Cursor], Awaitable[None]]
@@ -41,6 +41,7 @@ class ArchiveImporter(ImportRun):
         steps: dict[str, tuple[_Step, int]] = {
             "links.ndjson": (self._add_links, _LINKS_AT_ONCE),
             "aliases.ndjson": (self._add_aliases, _LINKS_AT_ONCE),
+            "app_links.ndjson": (self._add_app_links, _DOMAINS_AT_ONCE),
             "deleted_links.ndjson": (self._add_deleted_links, _LINKS_AT_ONCE),
             "qr_styles.ndjson": (self._add_styles, _LINKS_AT_ONCE),
             "clicks.ndjson": (self._add_clicks, _CLICKS_AT_ONCE),
@@ -120,6 +121,10 @@ class ArchiveImporter(ImportRun):
                 await aliases.plan(self._context, tx, read, {row.source_id for row in self.refused}, done)
             else:
                 await aliases.save(self._context, tx, read, done)
+
+    async def _add_app_links(self, rows: Rows, done: Page, cursor: Cursor) -> None:
+        async with self._write(done, cursor) as tx:
+            await app_links.save(self._context, tx, rows, done)
 
     async def _add_deleted_links(self, rows: Rows, done: Page, cursor: Cursor) -> None:
         parsed = parse_rows(DeletedLinkRow, rows, "deleted link", done.warn)

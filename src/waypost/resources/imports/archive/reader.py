@@ -161,5 +161,5 @@ def _not_an_export(path: Path) -> BadArchive:
 def _parse(line: bytes) -> Any:
     try:
         return json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

@@ -63,6 +63,14 @@ class DomainRow(BaseModel):
     not_found_url: UrlText | None = None
 
 
+class AppLinksRow(BaseModel):
+    """Its documents are checked apart."""
+
+    hostname: ShortText
+    apple_app_site_association: dict[str, Any] | None = None
+    assetlinks: list[Any] | None = None
+
+
 class PixelRow(BaseModel):
     id: UUID
     platform: ShortText
