@@ -47,6 +47,9 @@ async def test_lists_unreachable_destinations_and_switches_nothing_off(db: Datab
         async with db.read() as tx:
             assert set(await tx.scalars(select(links.c.is_enabled))) == {True}
             assert await store.find_unchecked(tx, alice.account_id, limit=1) == []
+        other = await run(deps, alice, Pages([[link("other", destination_url=urls["page"])]]))
+        assert [text for text in other.warnings if "reached" in text] == []
+        assert await check(db, outbound)
         again = await run(deps, alice, source)
         reason = "The destination URL could not be reached: the server responded 500"
         assert sorted(again.warnings[1:]) == [f"{urls['broken']}: {reason}", f"{urls['broken']}?routed: {reason}"]

@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 
 from waypost.database import Database, metadata
 from waypost.resources import aliases, links
-from waypost.resources.imports import service
+from waypost.resources.imports import rules, service
 from waypost.resources.imports.source import Address, SourceError
 from waypost.resources.links import Link
 from waypost.resources.links import store as link_store
@@ -238,3 +238,15 @@ async def test_stores_the_token_encrypted_until_the_end(db: Database, alice: Per
     assert await service.get_token(deps, import_.id) == "secret"
     await run(deps, alice, Pages([[link("a")]]))
     assert await service.get_token(deps, import_.id) is None
+
+
+@pytest.mark.parametrize(
+    ("source_id", "shown"),
+    [
+        ("s.example.com//abc", "s.example.com/abc"),
+        ("s.example/a//b", "s.example/a//b"),
+        ("https://a.b/c", "https://a.b/c"),
+    ],
+)
+def test_shows_ids_as_addresses(source_id: str, shown: str) -> None:
+    assert rules.printable_id(source_id) == shown

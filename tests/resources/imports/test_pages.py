@@ -166,7 +166,7 @@ async def test_imports_an_account_of_another_installation(place: WebApp, ada: Br
     path = answer.headers["location"]
     await work_off(place)
     plan = await text_of(ada, path)
-    assert "Plan Links found 6 To create 6 Aliases 2 Clicks 2" in plan
+    assert "Plan Links found 6 To create 6 Aliases 2 Clicks at the source 2" in plan
     assert "Add go.example.com here" in plan
     assert "go.test 5 links" in plan
     await ada.post(f"{path}/start", {"host-0": "go.test", "domain-0": ""})
@@ -331,9 +331,13 @@ async def test_refuses_what_cannot_be_imported(ada: Browser) -> None:
     assert "This is not a time zone" in (await post("/links/import/csv", {"timezone": "Mars"})).text
     assert (await ada.get("/links/import/unknown")).status_code == 404
     assert (await ada.get(f"/links/imports/{uuid4()}")).status_code == 404
-    for _ in range(5):
+    for _ in range(2):
+        await post("/links/import/csv", {"file_name": "x.csv", "file_size": str(200 << 20)})
+    large = await post("/links/import/csv", {"file_name": "x.csv", "file_size": str(200 << 20)})
+    assert "more than 512 MiB together" in large.text
+    for _ in range(3):
         await start_csv(ada)
-    assert "have not ended" in (await post("/links/import/bitly", {"token": "x"})).text
+    assert "You have 5 imports that have not ended" in (await post("/links/import/bitly", {"token": "x"})).text
 
 
 async def test_a_form_of_an_earlier_plan_maps_the_domains_it_showed(place: WebApp, ada: Browser) -> None:

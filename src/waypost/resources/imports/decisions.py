@@ -43,6 +43,7 @@ class Decision:
     new: Sequence[Draft]
     """One whose slug is empty gets a generated slug."""
     changed: Sequence[Change]
+    unchanged: Sequence[UUID]
     aliases: Sequence[Alias]
     done: Page
     """What it counts and reports."""
@@ -132,13 +133,16 @@ class Decider:
         new: list[Draft] = []
         differing: dict[UUID, Draft] = {}
         names: dict[UUID, Collection[str]] = {}
+        unchanged: list[UUID] = []
         for draft in drafts:
             link_id, digest = known.get(draft.key, (None, ""))
             if link_id is None or link_id not in existing:
                 new.append(draft)
             elif fields := rules.changed_fields(digest, draft.digest):
                 differing[link_id], names[link_id] = draft, fields
-        done = Page(Counts(unchanged=len(drafts) - len(new) - len(differing)))
+            else:
+                unchanged.append(link_id)
+        done = Page(Counts(unchanged=len(unchanged)))
         for link_id in await self._routing.find_edited(tx, [id_ for id_ in names if "routing" in names[id_]]):
             names[link_id] = set(names[link_id]) - ROUTING_FIELDS - {"is_enabled"}
             text = "Its routing was set here and is kept, without that of the source"
@@ -151,7 +155,7 @@ class Decider:
         for draft in (*placed, *(change.draft for change in changed)):
             for text in rules.warnings_about(draft):
                 done.warn(text, draft.source.source_id)
-        return Decision(placed, changed, free, done)
+        return Decision(placed, changed, unchanged, free, done)
 
     async def _place(self, tx: Tx, drafts: Sequence[Draft], done: Page) -> list[Draft]:
         """Take the slug from those whose slug is not free. Refuse those whose address leads to another link."""

@@ -15,7 +15,7 @@ from waypost.kit.urls import BadUrl, canonical
 from waypost.outbound import DestinationChecker, NotPublic, OutboundError, Unsafe
 from waypost.resources import routing
 from waypost.resources.imports import store
-from waypost.resources.imports.model import CHECK_JOB
+from waypost.resources.imports.model import CHECK_JOB, Import
 from waypost.resources.links import batch
 from waypost.resources.links.rules import NOT_PUBLIC
 from waypost.worker import jobs
@@ -30,11 +30,18 @@ UNSAFE = "The destination URL was flagged as unsafe."
 _MAX_LISTED = 100
 
 
-async def warnings_about_destinations(tx: Tx, account_id: UUID) -> list[str]:
-    """Return what the checks of the account's imported links found so far, the newest first."""
-    problems = await store.list_problems(tx, account_id, limit=_MAX_LISTED)
-    links = await batch.find_all(tx, account_id, [id_ for id_, _ in problems])
+async def warnings_about_destinations(tx: Tx, import_: Import) -> list[str]:
+    """Return what the checks of the links that the import found have shown so far, the newest first."""
+    problems = await store.list_problems(tx, import_, limit=_MAX_LISTED)
+    links = await batch.find_all(tx, import_.account_id, [id_ for id_, _ in problems])
     return [_with_url(problem, links[id_].destination_url).rstrip(".") for id_, problem in problems if id_ in links]
+
+
+def _in_words(reason: str) -> str:
+    """Write out the prefixes that logs have."""
+    if reason == "dns: timed out":
+        return "the DNS lookup timed out"
+    return reason.removeprefix("dns: ").replace("tls: ", "HTTPS failed: ", 1)
 
 
 def _with_url(problem: str, destination: str) -> str:
@@ -95,5 +102,5 @@ class DestinationChecks:
         except Unsafe:
             return UNSAFE
         except (OutboundError, BadUrl) as error:
-            return f"The destination URL could not be reached: {error}."
+            return f"The destination URL could not be reached: {_in_words(str(error))}."
         return None

@@ -72,6 +72,7 @@ import_checks = Table(  # links whose destinations are still to be checked, or h
     Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False),
     Column("problem", Text),
     Column("checked_at", Instant),  # null: not yet
+    Column("import_id", Id),  # the last one that found the link; null: one of an earlier version
     sqlite_with_rowid=False,
 )
 Index("ix_import_checks_account", *(import_checks.c[name] for name in ("account_id", "checked_at", "link_id")))

@@ -168,7 +168,7 @@ class ImportPages(Pages[Deps]):
         async with self._deps.db.read() as tx:
             started = await import_store.find(tx, current.account_id, current.import_id)
             refused = await import_store.list_refusals(tx, started.id)
-            warnings = [*to_warnings(started.warnings), *await warnings_about_destinations(tx, current.account_id)]
+            warnings = [*to_warnings(started.warnings), *await warnings_about_destinations(tx, started)]
         return Report(current.source, Counts(**started.counts), started.total, warnings, refused)
 
     def _render_new(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:

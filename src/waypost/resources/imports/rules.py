@@ -135,6 +135,12 @@ def printable(text: str) -> str:
     return _UNREADABLE.sub("?", text[:_MAX_PRINTED])
 
 
+def printable_id(source_id: str) -> str:
+    """As `printable`. Ids of Shlink have two slashes after the hostname of the default domain."""
+    hostname, slashes, code = source_id.partition("//")
+    return printable(f"{hostname}/{code}" if slashes and "." in hostname and "/" not in hostname else source_id)
+
+
 def short_digest(value: Any) -> str:
     return blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=8).hexdigest()
 

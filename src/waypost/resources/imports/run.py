@@ -38,11 +38,11 @@ class Page:
     """Slugs, and hostnames with new aliases."""
 
     def refuse(self, source_id: str, reason: str) -> None:
-        self.refused.append(RefusedRow(rules.printable(source_id), reason))
+        self.refused.append(RefusedRow(rules.printable_id(source_id), reason))
         self.counts.refused += 1
 
     def warn(self, text: str, source_id: str = "") -> None:
-        warn(self.warnings, rules.printable(text), rules.printable(source_id))
+        warn(self.warnings, rules.printable(text), rules.printable_id(source_id))
 
     def add(self, other: "Page") -> None:
         self.counts.add(other.counts)

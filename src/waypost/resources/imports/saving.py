@@ -11,6 +11,7 @@ from waypost.resources.aliases import Alias
 from waypost.resources.imports import rules, store
 from waypost.resources.imports.decisions import Change, Decision, find_aliases
 from waypost.resources.imports.deps import Deps
+from waypost.resources.imports.model import Import
 from waypost.resources.imports.routing.importing import FIELDS as ROUTING_FIELDS
 from waypost.resources.imports.routing.importing import RoutingImport, Saved
 from waypost.resources.links import Link, batch
@@ -21,8 +22,9 @@ class Outdated(Exception):
     """A slug or an alias was taken, or a link was changed, after the decision: decide again."""
 
 
-async def save(tx: Tx, deps: Deps, account_id: UUID, decision: Decision, routing: RoutingImport) -> list[str]:
+async def save(tx: Tx, deps: Deps, import_: Import, decision: Decision, routing: RoutingImport) -> list[str]:
     """Return what has to be published: slugs, and hostnames with new aliases. Raises Outdated."""
+    account_id = import_.account_id
     changes = await _add(tx, deps, account_id, decision)
     await _add_aliases(tx, decision.aliases)
     changes += {alias.hostname for alias in decision.aliases}
@@ -37,7 +39,8 @@ async def save(tx: Tx, deps: Deps, account_id: UUID, decision: Decision, routing
             await link_store.save_search_text(tx, after)
         saved.append(Saved(after, change.draft, change.names))
     await store.save_links(tx, account_id, {each.draft.key: (each.link.id, each.draft.digest) for each in saved})
-    await store.add_checks(tx, account_id, [each.link.id for each in saved])
+    await store.add_checks(tx, import_, [each.link.id for each in saved])
+    await store.keep_checks(tx, import_, decision.unchanged)
     await _save_imported_clicks(tx, account_id, saved)
     await store.delete_unapplied_routing(tx, [change.before.id for change in decision.changed])
     await routing.save(tx, saved)

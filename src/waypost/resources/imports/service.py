@@ -76,5 +76,5 @@ async def get_report(deps: Deps, import_: Import) -> Report:
     """Return the report of the import so far, with all refused rows and what is known of destinations."""
     async with deps.db.read() as tx:
         refused = await store.list_refusals(tx, import_.id)
-        warnings = [*to_warnings(import_.warnings), *await warnings_about_destinations(tx, import_.account_id)]
+        warnings = [*to_warnings(import_.warnings), *await warnings_about_destinations(tx, import_)]
     return Report(import_.source, Counts(**import_.counts), import_.total, warnings, refused)

@@ -23,6 +23,7 @@ from waypost.resources.imports.model import (
 from waypost.resources.imports.source import RefusedRow
 
 LEASE = timedelta(seconds=60)
+_BATCH = 500  # parameters of one statement
 
 
 async def add(tx: Tx, new: Import) -> None:
@@ -121,11 +122,18 @@ async def delete_unapplied_routing(tx: Tx, link_ids: Sequence[UUID]) -> None:
         await tx.execute(delete(imported_routing).where(imported_routing.c.link_id.in_(link_ids)))
 
 
-async def add_checks(tx: Tx, account_id: UUID, link_ids: Sequence[UUID]) -> None:
+async def add_checks(tx: Tx, import_: Import, link_ids: Sequence[UUID]) -> None:
     """Let the destinations of the links be checked."""
-    rows = [(link_id.bytes, account_id.bytes, None, None) for link_id in sorted(link_ids)]
-    again = "ON CONFLICT (link_id) DO UPDATE SET checked_at = NULL, problem = NULL"
+    rows = [(link_id.bytes, import_.account_id.bytes, None, None, import_.id.bytes) for link_id in sorted(link_ids)]
+    again = "ON CONFLICT (link_id) DO UPDATE SET checked_at = NULL, problem = NULL, import_id = excluded.import_id"
     await bulk.insert(tx, import_checks, rows, on_conflict=again)
+
+
+async def keep_checks(tx: Tx, import_: Import, link_ids: Sequence[UUID]) -> None:
+    """Let what earlier imports found out about unchanged links be reported by this one."""
+    for start in range(0, len(link_ids), _BATCH):
+        in_batch = import_checks.c.link_id.in_(link_ids[start : start + _BATCH])
+        await tx.execute(update(import_checks).where(in_batch).values(import_id=import_.id))
 
 
 async def find_unchecked(tx: Tx, account_id: UUID, *, limit: int) -> Sequence[UUID]:
@@ -146,7 +154,10 @@ async def save_checks(tx: Tx, problems: Mapping[UUID, str | None], now: datetime
             await tx.execute(statement.values(problem=problem, checked_at=now))
 
 
-async def list_problems(tx: Tx, account_id: UUID, *, limit: int) -> list[tuple[UUID, str]]:
+async def list_problems(tx: Tx, import_: Import, *, limit: int) -> list[tuple[UUID, str]]:
+    """Return those of links that the import found, the newest first."""
     own = import_checks.c
-    query = select(own.link_id, own.problem).where(own.account_id == account_id, own.checked_at.is_not(None))
+    query = select(own.link_id, own.problem).where(
+        own.account_id == import_.account_id, own.checked_at.is_not(None), own.import_id == import_.id
+    )
     return [(row.link_id, row.problem) for row in await tx.execute(query.order_by(own.checked_at.desc()).limit(limit))]

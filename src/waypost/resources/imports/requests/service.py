@@ -19,7 +19,13 @@ from waypost.resources.imports.rules import printable
 
 MAX_OPEN = 5
 """Requests per account that have not ended."""
+MAX_FILES = 512 << 20
+"""Bytes of all files of these requests."""
 _MAX_TOKEN = 1_000
+_FILES_TOO_LARGE = (
+    f"The files of your imports that have not ended would have more than {MAX_FILES >> 20} MiB together. "
+    "Finish or give up one first."
+)
 _STATE_CHANGED = "This import is in another state by now. Reload the page."
 
 
@@ -110,6 +116,8 @@ async def create(deps: Deps, session: Session, choice: SourceChoice, new: NewImp
         await lock_account(tx, request.account_id)
         if await store.count_open(tx, request.account_id) >= MAX_OPEN:
             raise Conflict({"body": [f"You have {MAX_OPEN} imports that have not ended. Finish or give up one first."]})
+        if request.file_size and await store.count_open_bytes(tx, request.account_id) + request.file_size > MAX_FILES:
+            raise Conflict({"body": [_FILES_TOO_LARGE]})
         await store.add(tx, request, token)
         if request.is_active:
             await store.enqueue_turn(tx, request, deps.clock())

@@ -55,6 +55,12 @@ async def count_open(tx: Tx, account_id: UUID) -> int:
     return (await tx.execute(query)).scalar_one()
 
 
+async def count_open_bytes(tx: Tx, account_id: UUID) -> int:
+    """Return the size of the files of all requests of the account that have not ended."""
+    query = select(func.sum(_request.file_size)).where(_request.account_id == account_id, _request.state.not_in(ENDED))
+    return int((await tx.execute(query)).scalar_one() or 0)
+
+
 async def lock(tx: Tx, request_id: UUID) -> ImportRequest | None:
     """Find the request. Its state does not change before the transaction ends."""
     query = select(*_COLUMNS).where(_request.id == request_id).with_for_update()
