@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.report import Row, at_most
 from bench.run import Run
-from bench.seed import slug_of
+from bench.seed import Store, slug_of
 from bench.servers import module
 from waypost.database import KeyRing
 from waypost.redirect import ChangeFeed, RouteTable
@@ -19,17 +19,25 @@ from waypost.resources.links.route_source import SqliteRouteSource
 
 def measure(run: Run) -> list[Row]:
     store = run.store(run.many)
-    command = module("route_memory", str(store.path), str(run.many), str(run.new_directory() / "feed"))
-    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     detail = f"{run.many:,} links with destinations of 66 characters; WAYPOST_ROUTES_IN_MEMORY bounds it"
-    return [at_most("memory of the route table per link", float(output), 400, detail, " bytes")]
+    return [
+        at_most(
+            "memory of the route table per link", bytes_per_route(run, store, count=run.many), 400, detail, " bytes"
+        )
+    ]
 
 
-def main(path: str, count: int, feed: str) -> None:
+def bytes_per_route(run: Run, store: Store, *, count: int, first: int = 0) -> float:
+    """Measure the routes of `count` links whose slugs are numbered from `first`."""
+    command = module("route_memory", str(store.path), str(count), str(run.new_directory() / "feed"), str(first))
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def main(path: str, count: int, feed: str, first: int) -> None:
     source = SqliteRouteSource(Path(path), "127.0.0.1:8000", KeyRing(["bench"]))
     shared_host = b"127.0.0.1:8000"
     table = RouteTable(source, ChangeFeed(Path(feed)), capacity=count * 2 + 1_000, shared_host=shared_host)
-    slugs = [slug_of(number).encode() for number in range(count)]
+    slugs = [slug_of(number).encode() for number in range(first, first + count)]
     random.Random(1).shuffle(slugs)
     for slug in slugs[:100]:
         table.find(slug)
@@ -45,4 +53,4 @@ def _own_bytes() -> int:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4]))

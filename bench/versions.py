@@ -1,7 +1,7 @@
 """Redirects of this version relative to another: `python -m bench.versions CHECKOUT`, where `make run` has been run.
 
 Both versions serve the same links in alternating rounds on the same core. This version is also compared with itself:
-the distance of that ratio from 1 is the noise.
+the distance of that ratio from 1 is the noise. Some other links of each server have rules, if the version has routing.
 """
 
 import contextlib
@@ -14,15 +14,17 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from bench import report, wrk
 from bench.report import Row, without_target
+from bench.routing import rules
 from bench.run import Run
 from bench.seed import slug_of
 from bench.servers import LOAD_CORE, SERVER_CORE, WAYPOST, Server, clean_environment, free_port, started
 from bench.wrk import Contender
 
-_LINKS = 20  # fewer than a key's rate limit per minute
+_LINKS, _ROUTED = 20, 10  # fewer requests than a key's rate limit per minute
 
 
 def measure(run: Run, other: Path) -> list[Row]:
@@ -68,13 +70,20 @@ def _serving(program: str, directory: Path, destination: str) -> Iterator[Server
     serve = [program, "serve", "--role", "web", "--port", str(port)]
     where = {"port": port, "ready": "/readyz", "cores": SERVER_CORE, "directory": directory, "environment": settings}
     with started("waypost", serve, **where) as server:  # type: ignore[arg-type]
-        for number in range(_LINKS):
-            body = json.dumps({"slug": slug_of(number), "destination_url": destination})
-            url = f"http://127.0.0.1:{port}/api/v1/links"
-            headers = ["-H", f"Authorization: Bearer {key}", "-H", "Content-Type: application/json"]
-            subprocess.run(["curl", "-sf", "-o", os.devnull, *headers, "-d", body, url], check=True)
-        wrk.warm_up(port, _LINKS)
+        for number in range(_LINKS + _ROUTED):
+            made = _request(port, key, "POST", "links", {"slug": slug_of(number), "destination_url": destination})
+            if number >= _LINKS:
+                routing = {"rules": [rule | {"destination_url": destination} for rule in rules()]}
+                _request(port, key, "PUT", f"links/{made['data']['id']}/routing", routing)
+        wrk.warm_up(port, _LINKS + _ROUTED)
         yield server
+
+
+def _request(port: int, key: str, method: str, path: str, body: object) -> Any:
+    """Return the answer: versions before routing have an error."""
+    headers = ["-H", f"Authorization: Bearer {key}", "-H", "Content-Type: application/json"]
+    url = f"http://127.0.0.1:{port}/api/v1/{path}"
+    return json.loads(subprocess.check_output(["curl", "-s", "-X", method, *headers, "-d", json.dumps(body), url]))
 
 
 class _Page(http.server.BaseHTTPRequestHandler):

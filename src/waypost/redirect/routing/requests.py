@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 
 import structlog
@@ -20,6 +21,8 @@ log = structlog.get_logger(__name__)
 _AGENTS, _COUNTRIES = 1, 2
 _NEEDS = {"device": _AGENTS, "platform": _AGENTS, "browser": _AGENTS, "country": _COUNTRIES}
 _MAX_USER_AGENT = 1_024  # bytes that distinguish visitors
+_ADDRESSES = 4_096  # cached ones
+_MAX_CACHED_LENGTH = 256  # bytes of forwarding headers
 
 CountryOfAddress = Callable[[str], str]
 """Returns "" for an unknown country."""
@@ -45,7 +48,8 @@ class VisitorReader:
         """
         self.country_of_address: CountryOfAddress = lambda _: ""
         self.trusted_proxies = trusted_proxies
-        self.variant_key = variant_key
+        self.new_hash = blake2b(digest_size=8, key=variant_key).copy  # a key for each costs as much as the hash
+        self._cached_address = lru_cache(_ADDRESSES)(self._read_address)
         self._open_countries = open_countries
         self._loaded = 0
         self._loading = asyncio.Lock()
@@ -77,6 +81,15 @@ class VisitorReader:
     ) -> Decision:
         """Return where the visitor is sent. `load` has loaded what the routing needs. `link`: the id in hex."""
         return decide(routing, self.read(link, peer, query, headers), now)
+
+    def address(self, peer: bytes, headers: VisitHeaders) -> str:
+        """Return the visitor's address. Parsing forwarding headers takes as long as all rules."""
+        forwarded_for, forwarded = headers[FORWARDED_FOR], headers[FORWARDED]
+        is_short = len(forwarded_for) + len(forwarded) <= _MAX_CACHED_LENGTH
+        return (self._cached_address if is_short else self._read_address)(peer, forwarded_for, forwarded)
+
+    def _read_address(self, peer: bytes, forwarded_for: bytes, forwarded: bytes) -> str:
+        return read_address(peer, forwarded_for, forwarded, self.trusted_proxies)
 
     def read(self, link: bytes, peer: bytes, query: bytes, headers: VisitHeaders) -> "RequestVisitor":
         """`link`: the id in hex."""
@@ -117,10 +130,9 @@ class RequestVisitor:
 
     def draw(self, day: int) -> int:
         visitor = self._address().encode(), self._headers[USER_AGENT][:_MAX_USER_AGENT]
-        identity = b"%b%d\0%b\0%b" % (self._link, day, *visitor)
-        digest = blake2b(identity, digest_size=8, key=self._reader.variant_key).digest()
-        return int.from_bytes(digest) * 100 >> 64
+        identity = self._reader.new_hash()
+        identity.update(b"%b%d\0%b\0%b" % (self._link, day, *visitor))
+        return int.from_bytes(identity.digest()) * 100 >> 64
 
     def _address(self) -> str:
-        headers = self._headers
-        return read_address(self._peer, headers[FORWARDED_FOR], headers[FORWARDED], self._reader.trusted_proxies)
+        return self._reader.address(self._peer, self._headers)

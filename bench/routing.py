@@ -1,0 +1,91 @@
+"""Redirects of links with rules or variants, relative to plain links of the same visitors, and the memory of rules.
+
+One server has plain links only; the other also has as many links with five rules, and with two variants. The visitors
+are 4,000 addresses with five user agents behind a proxy, so what is read of them is mostly cached. `python -m
+bench.versions CHECKOUT` compares plain links beside routed ones with a version before routing.
+"""
+
+import asyncio
+from pathlib import Path
+
+from bench import wrk
+from bench.report import Row, at_least, at_most
+from bench.route_memory import bytes_per_route
+from bench.run import Run
+from bench.seed import Store, add_links, new_account
+from bench.servers import waypost
+from bench.wrk import Contender
+from waypost.database import Database
+from waypost.database.migrations import migrate
+from waypost.kit.clock import now
+from waypost.resources import routing
+from waypost.resources.routing import LinkRouting, RuleJson, VariantJson
+from waypost.resources.routing.model import ConditionJson
+
+_LINKS = 10_000
+"""Of each kind. Plain ones have the first numbers, then those with rules, then those with variants."""
+
+
+def rules() -> list[RuleJson]:
+    """Return five rules. About half of the visitors match one."""
+    conditions: list[tuple[str, ConditionJson]] = [
+        ("partners", {"type": "query", "operator": "in", "name": "ref", "values": ["partner", "reseller"]}),
+        ("ios", {"type": "platform", "operator": "in", "values": ["iOS"]}),
+        ("dach", {"type": "country", "operator": "in", "values": ["DE", "AT", "CH"]}),
+        ("french", {"type": "language", "operator": "in", "values": ["fr"]}),
+        ("android", {"type": "platform", "operator": "in", "values": ["Android"]}),
+    ]
+    return [
+        {"name": name, "conditions": [condition], "destination_url": f"https://www.example.com/landing/{name}"}
+        for name, condition in conditions
+    ]
+
+
+def _variants() -> list[VariantJson]:
+    return [
+        {"name": name, "destination_url": f"https://www.example.com/landing/{name}", "weight": 33}
+        for name in ("b", "c")
+    ]
+
+
+def measure(run: Run) -> list[Row]:
+    plain = asyncio.run(_seeded(run.new_directory() / "waypost.db", kinds=1))
+    mixed = asyncio.run(_seeded(run.new_directory() / "waypost.db", kinds=3))
+    settings = {"trusted_proxies": "127.0.0.1/32"}
+    with (
+        waypost(plain, run.new_directory(), **settings) as alone,
+        waypost(mixed, run.new_directory(), **settings) as beside,
+    ):
+        for server, store in ((alone, plain), (beside, mixed)):
+            wrk.warm_up(server.port, store.links)
+        places = ((alone, 0), (beside, 0), (beside, _LINKS), (beside, 2 * _LINKS))
+        contenders = [Contender(server, "routing.lua", [str(_LINKS), str(first)]) for server, first in places]
+        of_plain, of_beside, of_rules, of_variants = wrk.alternate(run, contenders)
+    size = bytes_per_route(run, mixed, count=_LINKS, first=_LINKS)
+    return [
+        *(
+            at_least(
+                what, wrk.rate_ratio(rounds, of_plain), bound, f"{wrk.spread(rounds)}; plain {wrk.spread(of_plain)}"
+            )
+            for what, rounds, bound in (
+                ("redirects of plain links beside links with routing, relative to plain links alone", of_beside, 0.98),
+                ("redirects by five rules with country, relative to plain links", of_rules, 0.5),
+                ("redirects to variants, relative to plain links", of_variants, 0.7),
+            )
+        ),
+        at_most("memory of a route with five rules", size, 3_072, f"{_LINKS:,} links", " bytes"),
+    ]
+
+
+async def _seeded(path: Path, kinds: int) -> Store:
+    db = Database(f"sqlite:///{path}")
+    await migrate(db)
+    account = await new_account(db, "seed")
+    for kind in range(kinds):
+        made, at = await add_links(db, account, _LINKS, first=kind * _LINKS), now()
+        if kind:
+            parts = {"rules": rules()} if kind == 1 else {"variants": _variants()}
+            async with db.write() as tx:
+                await routing.add_many(tx, [LinkRouting(link, account, at, at, **parts) for link in made])
+    await db.close()
+    return Store(path, account, kinds * _LINKS)
