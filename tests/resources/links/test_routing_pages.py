@@ -2,19 +2,23 @@
 
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from browsing import Browser, WebApp, open_place
 from resources.links.env import HOST, Website
 
+from waypost.resources import routing
 from waypost.resources.links.routing import forms
 from waypost.resources.routing.conditions import NO_COUNTRY
 from waypost.resources.routing.schemas import OVER_100
 from waypost.web.dashboard import Form
 
+UNSAFE = "This destination is unsafe now"
 RULE = {
     "rules.0.name": "iPhone",
     "rules.0.conditions.0.type": "platform",
@@ -154,6 +158,21 @@ async def test_password_is_kept_changed_and_removed(place: WebApp, site: Website
     ):
         assert (await ada.post(path, sent)).status_code == 303
         assert ("A password is set." in (await ada.get(path)).text) is has_password
+
+
+async def test_an_unsafe_destination_is_marked_beside_its_field(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    path = await make(ada, site)
+    rules = RULE | GERMAN | {"rules.0.destination_url": site.url("/ios"), "rules.1.destination_url": site.url("/de")}
+    assert (await ada.post(path, rules)).status_code == 303
+    assert UNSAFE not in (await ada.get(path)).text
+    async with place.db.write() as tx:
+        stored = await routing.find(tx, UUID(path.split("/")[2]))
+        assert stored
+        await routing.save(tx, replace(stored, unsafe_urls=[site.url("/de")]))
+    page = (await ada.get(path)).text
+    assert page.count(UNSAFE) == 1
+    assert page.index('name="rules.1.destination_url"') < page.index(UNSAFE) < page.index("rules.1.conditions.0")
 
 
 def test_every_condition_is_sent_as_it_was_stored() -> None:
