@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from waypost.resources.domains.app_links.schemas import AppLinksFields
+
 BASE_URL = "https://go.example.com"
 
 _LINK = "01a1fbb2-2855-72ee-8e77-c161c4205e89"
@@ -124,6 +126,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "path": "2026/Spring sale",
         **_CREATED,
     },
+    "AppLinks": AppLinksFields.EXAMPLE,
     "Routing": {
         "link_id": _LINK,
         "rules": [

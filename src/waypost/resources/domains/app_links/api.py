@@ -9,13 +9,13 @@ from waypost.kit.errors import Problems
 from waypost.resources.domains.app_links import service
 from waypost.resources.domains.app_links.schemas import AppLinksFields, AppLinksJson, to_json
 from waypost.resources.domains.deps import WebDeps
-from waypost.web import Data, Guard, ParsedBody, PathId, data, read_json
+from waypost.web import Data, Guard, ParsedBody, PathId, data, new_router, read_json
 
 AppLinksBody = Annotated[tuple[AppLinksFields, Problems], Depends(ParsedBody(AppLinksFields, read_json, is_form=False))]
 
 
 def endpoints(deps: WebDeps, guard: Guard) -> APIRouter:
-    router = APIRouter(prefix="/{id}/app-links")
+    router = new_router("domains", "/domains/{id}/app-links")
     Reader = Annotated[Caller, Depends(guard.allow("domains:read"))]  # noqa: N806  # a type
     Writer = Annotated[Caller, Depends(guard.allow("domains:write"))]  # noqa: N806  # a type
 
