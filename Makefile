@@ -52,6 +52,7 @@ test-slow: .venv/.installed-test .venv/.tools-test .venv/.clickhouse-test
 	DRAIN_IN_FULL=1 MOVE_DAYS=40 .venv/bin/pytest -q tests/resources/clicks/test_clickhouse_move.py \
 		tests/resources/clicks/clickhouse/test_drain.py
 	DAY_VISITS=1000000 .venv/bin/pytest -q tests/journeys/test_day.py -k sqlite
+	ARCHIVE_LINKS=100000 .venv/bin/pytest -q tests/resources/account/test_large_archive.py -k postgresql --timeout 1800
 
 MINUTES ?= 3
 test-nodes: .venv/.installed-test .venv/.tools-test .venv/.clickhouse-test .venv/.installed-deployments

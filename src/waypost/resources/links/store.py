@@ -68,6 +68,7 @@ _SAVE_ALL = (
     .where(links.c.id == bindparam("link_id", type_=Id))
     .values({name: bindparam(f"new_{name}", type_=links.c[name].type) for name in _CHANGED_IN_BULK})
 )
+_SAVE_TEXT = update(links).where(links.c.id == bindparam("link_id", type_=Id)).values(search_text=bindparam("text"))
 
 _ADD_CLICKS = "ON CONFLICT (link_id) DO UPDATE SET clicks = link_clicks.clicks + excluded.clicks"
 _SET_CLICKS = "ON CONFLICT (link_id) DO UPDATE SET clicks = excluded.clicks"
@@ -185,6 +186,20 @@ async def save_all(tx: Tx, changes: Sequence[tuple[Link, Link]]) -> None:
 async def save_search_text(tx: Tx, link: Link) -> None:
     text_ = link.search_text + await aliases.find_search_text(tx, link.id)
     await tx.execute(update(links).where(links.c.id == link.id).values(search_text=text_))
+
+
+async def save_search_texts(tx: Tx, saved: Sequence[Link]) -> None:
+    """Do what `save_search_text` does, in few statements."""
+    of_links = await aliases.find_of_links(tx, [link.id for link in saved])
+    rows = [
+        {
+            "link_id": link.id,
+            "text": link.search_text + aliases.to_search_text(alias.path for alias in of_links.get(link.id, ())),
+        }
+        for link in saved
+    ]
+    if rows:
+        await tx.execute(_SAVE_TEXT, rows)
 
 
 async def mark_deleted(tx: Tx, deleted: Sequence[Link], at: datetime) -> None:

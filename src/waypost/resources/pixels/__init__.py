@@ -7,6 +7,7 @@ from waypost.resources.pixels.deps import Deps
 from waypost.resources.pixels.platforms import PixelTags
 from waypost.resources.pixels.store import (
     attach,
+    attach_to_new,
     detach_from_links,
     find_own_ids,
     join_pixels,
@@ -19,6 +20,7 @@ __all__ = [
     "Deps",
     "PixelTags",
     "attach",
+    "attach_to_new",
     "detach_from_links",
     "find_own_ids",
     "join_pixels",

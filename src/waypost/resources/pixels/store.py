@@ -15,7 +15,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator
 
-from waypost.database import Ciphertext, Tx
+from waypost.database import Ciphertext, Tx, bulk
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
 from waypost.resources.pixels.model import Pixel, link_pixels, pixels
@@ -118,6 +118,12 @@ async def attach(tx: Tx, link_id: UUID, ids: Sequence[UUID]) -> None:
     rows = [{"link_id": link_id, "position": position, "pixel_id": id_} for position, id_ in enumerate(ids)]
     if rows:
         await tx.execute(link_pixels.insert(), rows)
+
+
+async def attach_to_new(tx: Tx, pixels_of: Mapping[UUID, Sequence[UUID]]) -> None:
+    """Attach pixels to links that have none, in few statements. `pixels_of`: ids by link."""
+    rows = [(link.bytes, number, id_.bytes) for link, ids in pixels_of.items() for number, id_ in enumerate(ids)]
+    await bulk.insert(tx, link_pixels, rows)
 
 
 async def detach_from_links(tx: Tx, link_ids: Sequence[UUID]) -> None:

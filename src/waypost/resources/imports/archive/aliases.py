@@ -35,18 +35,18 @@ async def save(context: Context, tx: Tx, new: Sequence[Alias], done: Page) -> No
     own = await context.find_own_ids(tx, (alias.link_id for alias in new))
     here = await batch.find_all(tx, context.account_id, own.values())
     kept = [replace(alias, link_id=own[alias.link_id]) for alias in new if own.get(alias.link_id) in here]
-    done.counts.aliases = await insert_free(tx, kept, done)
-    for link_id in {alias.link_id for alias in kept}:
-        await link_store.save_search_text(tx, here[link_id])
+    added = await insert_free(tx, kept, done)
+    done.counts.aliases = len(added)
+    await link_store.save_search_texts(tx, [here[link_id] for link_id in {alias.link_id for alias in added}])
     await link_store.record_route_changes(tx, done.changes, context.deps.clock())
 
 
-async def insert_free(tx: Tx, new: Sequence[Alias], done: Page) -> int:
-    """Add those that `find_free` returns. The caller records the changes."""
+async def insert_free(tx: Tx, new: Sequence[Alias], done: Page) -> list[Alias]:
+    """Add and return those that `find_free` returns. The caller records the changes."""
     free = await find_free(tx, new, done)
     await aliases.add_many(tx, free)
     done.changes += {alias.hostname for alias in free}
-    return len(free)
+    return free
 
 
 def _read(context: Context, rows: Sequence[AliasRow], done: Page) -> Iterator[Alias]:

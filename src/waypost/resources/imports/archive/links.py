@@ -50,11 +50,9 @@ async def _add(context: Context, tx: Tx, new: Sequence[Draft], done: Page) -> di
     moved = list(filter(None, (decisions.keep_address(by_id[link.id], link.id, done) for link in displaced)))
     texts = {alias.link_id: aliases.to_search_text([alias.path]) for alias in moved}
     await batch.add_all(tx, context.account_id, added, texts)
-    for link in added:
-        if link.pixel_ids:
-            await pixels.attach(tx, link.id, link.pixel_ids)
+    await pixels.attach_to_new(tx, {link.id: link.pixel_ids for link in added})
     await _save_routing(context, tx, [(link, by_id[link.id]) for link in added], {})
-    done.counts.aliases += await insert_free(tx, moved, done)
+    done.counts.aliases += len(await insert_free(tx, moved, done))
     done.changes += (link.slug for link in added)
     return by_id
 
