@@ -1,22 +1,28 @@
 """Runs `waypost …` in a process forked from one that has loaded all modules, because loading takes seconds.
 
 Effects, exit code and output are the same as from a shell. Loading differs, so each command also runs once by `alone`.
+The processes of `waypost serve` are forked as well, where they would be started; what else a process inherits is that
+of the loaded one, such as its umask.
 """
 
 import atexit
 import functools
 import gc
 import importlib
+import itertools
 import json
 import os
 import pkgutil
+import runpy
+import select
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 WAYPOST = Path(sys.executable).parent / "waypost"
 _PATIENCE = 60  # seconds
@@ -28,7 +34,10 @@ def run(arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: s
     files = [os.memfd_create(name) for name in ("stdin", "stdout", "stderr")]
     try:
         os.pwrite(files[0], stdin.encode(), 0)
-        code = _ask({"arguments": list(arguments), "cwd": str(cwd), "env": dict(env)}, files)
+        with _begin(arguments, cwd, env, files) as notes:
+            notes.settimeout(_PATIENCE)
+            notes.recv(16)
+            code = int(notes.recv(16))
         texts = [os.pread(each, os.fstat(each).st_size, 0).decode() for each in files[1:]]
     finally:
         for each in files:
@@ -44,13 +53,45 @@ def alone(arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin:
     )
 
 
-def _ask(request: dict[str, Any], files: Sequence[int]) -> int:
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
+class Serving:
+    """`waypost serve …`, with what tests use of `subprocess.Popen`. Its processes write to `stdout`."""
+
+    def __init__(self, arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> None:
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        read, write = os.pipe()
+        try:
+            self._notes = _begin(arguments, cwd, env, [nothing, write, write])
+        finally:
+            os.close(nothing)
+            os.close(write)
+        self.stdout = os.fdopen(read)
+        self.pid = int(self._notes.recv(16))
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        if self.returncode is None and select.select([self._notes], [], [], 0)[0]:
+            self.wait()
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self.returncode is None:
+            self._notes.settimeout(timeout)
+            self.returncode = int(self._notes.recv(16))
+            self._notes.close()
+        return self.returncode
+
+    def terminate(self) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGTERM)
+
+
+def _begin(arguments: Sequence[str], cwd: Path, env: Mapping[str, str], files: Sequence[int]) -> socket.socket:
+    """Start a command. What is returned receives its process id, and when it has ended, its exit code."""
+    ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+    request = {"arguments": list(arguments), "cwd": str(cwd), "env": dict(env)}
+    with theirs:
         socket.send_fds(_loaded(), [json.dumps(request).encode()], [*files, theirs.fileno()])
-        theirs.close()
-        ours.settimeout(_PATIENCE)
-        return int(ours.recv(16))
+    return ours
 
 
 @functools.cache
@@ -81,8 +122,8 @@ def _serve(asked: socket.socket) -> None:
 
 def _load() -> None:
     commands = importlib.import_module("waypost.commands")
-    for name in ("waypost.cli", "waypost.web_app", "waypost.worker_wiring", "waypost.database.migrations"):
-        importlib.import_module(name)
+    for name in ("cli", "web_app", "web_process", "worker_process", "worker_wiring", "database.migrations"):
+        importlib.import_module(f"waypost.{name}")
     for each in pkgutil.iter_modules(commands.__path__, "waypost.commands."):
         importlib.import_module(each.name)
     gc.freeze()
@@ -92,6 +133,9 @@ def _attend(request: dict[str, Any], files: list[int]) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     command = os.fork()
     if command:
+        os.write(files[3], str(command).encode())
+        for each in files[:3]:
+            os.close(each)
         code = os.waitstatus_to_exitcode(os.waitpid(command, 0)[1])
         os.write(files[3], str(code).encode())
         os._exit(0)
@@ -105,6 +149,64 @@ def _attend(request: dict[str, Any], files: list[int]) -> None:
     os.environ.clear()
     os.environ |= request["env"]
     sys.argv = [str(WAYPOST), *request["arguments"]]
+    if request["arguments"][:1] == ["serve"]:
+        os.execv = _become_parent
+        subprocess.Popen = _Child  # type: ignore[misc]
+
+
+def _become_parent(_program: str, command: Sequence[str]) -> NoReturn:
+    """As `execv` does with `parent_command`."""
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    _, _, _, module, *sys.argv[1:] = command
+    _end_with(lambda: runpy.run_module(module, run_name="__main__"))
+
+
+class _Child(subprocess.Popen[bytes]):
+    """A process of `child_command`."""
+
+    def _execute_child(
+        self, command: Sequence[str], _program: Any, _first: Any, _close: Any, fds: Any, *_: Any
+    ) -> None:
+        self.pid = os.fork()
+        if not self.pid:
+            _end_with(lambda: _be_child(command, fds))
+        self._child_created = True
+
+
+_Started = subprocess.Popen
+
+
+def _be_child(command: Sequence[str], fds: Sequence[int]) -> NoReturn:
+    subprocess.Popen = _Started  # type: ignore[misc]
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    limits = [2, *sorted(fds), os.sysconf("SC_OPEN_MAX")]
+    for before, after in itertools.pairwise(limits):
+        os.closerange(before + 1, after)
+    if command[0] == "nice":
+        os.nice(int(command[2]))
+    _, *arguments = command[list(command).index("-m") :][1:]
+    sys.argv[1:] = arguments
+    Path("/proc/self/comm").write_text(arguments[0])  # for who looks for processes of a kind
+    sys.exit(importlib.import_module("waypost.child").main())
+
+
+def _end_with(last: Callable[[], object]) -> NoReturn:
+    """The process ends with the exit code of `last`, without what the process that it was forked from does then."""
+    code: Any = 0
+    try:
+        last()
+    except SystemExit as end:
+        code = end.code or 0
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

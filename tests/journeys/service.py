@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import httpx
-from forked import WAYPOST, run
+from forked import WAYPOST, Serving, run
 
 PATIENCE = 60.0  # seconds; only a broken service makes anybody wait that long
 OWNER = "owner@example.com"
@@ -33,8 +33,8 @@ _PREPARED_BY = {"WAYPOST_DATABASE_URL", "WAYPOST_SECRET_KEY"}
 class Service:
     """`with Service(directory) as service:` prepares an account and a key, serves, and ends every process."""
 
-    def __init__(self, directory: Path, *, options: tuple[str, ...] = (), **settings: str) -> None:
-        """`options` of `waypost serve`; `settings` as environment variables."""
+    def __init__(self, directory: Path, *, options: tuple[str, ...] = (), alone: bool = False, **settings: str) -> None:
+        """`options` of `waypost serve`; `settings` as environment variables; `alone`: not forked, see forked.py."""
         self.directory = directory
         self.port = free_port()
         self.base_url = f"http://127.0.0.1:{self.port}"
@@ -45,7 +45,8 @@ class Service:
         self.client = httpx.Client(base_url=self.base_url, timeout=PATIENCE, trust_env=False)
         self.key = ""
         self.log = Log()
-        self._process: subprocess.Popen[str] | None = None
+        self._alone = alone or "PYTHONPATH" in settings
+        self._process: subprocess.Popen[str] | Serving | None = None
 
     def __enter__(self) -> Self:
         self.prepare()
@@ -98,16 +99,23 @@ class Service:
     def spawn(self) -> None:
         """Returns when the parent listens."""
         self.log = Log()
-        self._process = subprocess.Popen(
-            self.serving,
-            env=self.environment,
-            cwd=self.directory,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        if self._is_forked():
+            self._process = Serving(self.serving[1:], env=self.environment, cwd=self.directory)
+        else:
+            self._process = subprocess.Popen(
+                self.serving,
+                env=self.environment,
+                cwd=self.directory,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
         self.log.follow(self._process)
         self.log.wait_for('"processes started" process=parent')
+
+    def _is_forked(self) -> bool:
+        """Loading takes three seconds. A process of its own has another program, other modules or another umask."""
+        return not self._alone and self.serving[0] == str(WAYPOST)
 
     def stop(self) -> int:
         """SIGTERM, as a supervisor does. Returns the exit code once no process is left."""
@@ -140,7 +148,8 @@ class Service:
             with suppress(OSError):
                 parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
                 command = (entry / "cmdline").read_bytes().split(b"\0")
-                if parent == self._process.pid and b"waypost.child" in command and kind.encode() in command:
+                is_forked = (entry / "comm").read_text().strip() == kind
+                if parent == self._process.pid and (is_forked or {b"waypost.child", kind.encode()} <= set(command)):
                     found.append(int(entry.name))
         return sorted(found)
 
@@ -175,7 +184,7 @@ class Log:
         self._news = threading.Condition()
         self._ended = False
 
-    def follow(self, process: subprocess.Popen[str]) -> None:
+    def follow(self, process: subprocess.Popen[str] | Serving) -> None:
         threading.Thread(target=self._read, args=[process], daemon=True).start()
 
     def wait_for(self, text: str, *, since: int = 0) -> str:
@@ -193,7 +202,7 @@ class Log:
     def _find(self, text: str, since: int) -> str | None:
         return next((line for line in self.lines[since:] if text in line), None)
 
-    def _read(self, process: subprocess.Popen[str]) -> None:
+    def _read(self, process: subprocess.Popen[str] | Serving) -> None:
         assert process.stdout is not None
         with process.stdout:
             for line in process.stdout:

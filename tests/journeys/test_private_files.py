@@ -18,7 +18,7 @@ def test_files_are_private_and_the_log_names_the_one_with_the_key(tmp_path: Path
     data, other = tmp_path / "data", tmp_path / "other"
     data.mkdir()
     data.chmod(0o755)
-    with umask(0), started(Service(tmp_path)) as service:
+    with umask(0), started(Service(tmp_path, alone=True)) as service:
         service.log.wait_for("first-start.txt")
         first = (data / "first-start.txt").read_text()
         assert "/enter/" in first
