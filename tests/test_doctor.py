@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from people import new_person
 from pydantic import SecretStr
+from resources.imports.importing import Pages, new_deps
 from sqlalchemy import insert, text, update
 
 from waypost.commands import doctor
@@ -14,6 +15,9 @@ from waypost.database import Database
 from waypost.kit import clock
 from waypost.outbound import Unreachable
 from waypost.resources.clicks.model import click_retention
+from waypost.resources.imports import lease, service
+from waypost.resources.imports.runs import new_run
+from waypost.resources.imports.source import SourceError
 from waypost.secret_key import FILE, with_secret_key
 from waypost.settings import SettingProblem, Settings
 from waypost.worker import jobs
@@ -35,7 +39,7 @@ async def found(settings: Settings, check: str):
 async def test_a_healthy_service_has_no_warnings(settings: Settings) -> None:
     findings = await examine(settings, now=lambda: datetime(2026, 12, 1, tzinfo=UTC))
     checks = "settings, base URL, outbound, data directory, secret key, file modes, disk, spool, countries, clock, DNS"
-    of_database = "schema, key of secrets, database, queue, clicks"
+    of_database = "schema, key of secrets, database, queue, imports, clicks"
     expected = dict.fromkeys(f"{checks}, {of_database}".split(", "), "ok")
     assert {finding.check: finding.state for finding in findings} == expected
 
@@ -192,6 +196,20 @@ async def test_reports_a_spool_that_is_not_drained(settings: Settings) -> None:
         file.truncate(40 << 20)
     full = settings.model_copy(update={"spool_limit_mb": 64})
     assert (await found(full, "spool")).state == "failed"
+
+
+async def test_reports_stopped_imports(settings: Settings, db: Database) -> None:
+    alice, deps = await new_person(db, "alice"), new_deps(db)
+    import_ = await service.create(deps, alice.account_id, "dub", {})
+    importer = new_run(deps, Pages([[]]), import_, lease.holder(), is_dry_run=False)
+    await importer.start()
+    assert (await found(settings, "imports")).state == "ok"
+    await importer.stop(SourceError("The quota is used up."))
+    finding = await found(settings, "imports")
+    assert (finding.state, finding.message) == (
+        "warning",
+        "1 stopped and can be continued, the newest because: The quota is used up",
+    )
 
 
 @pytest.mark.parametrize(("days_ago", "state"), [(30, "ok"), (29, "warning"), (-1, "failed")])

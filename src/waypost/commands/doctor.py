@@ -28,6 +28,7 @@ from waypost.kit.errors import SettingsError, Unavailable, WaypostError
 from waypost.outbound import Unreachable
 from waypost.outbound.own_url import status_of
 from waypost.resources.clicks.days import find_kept_since
+from waypost.resources.imports import store as imports
 from waypost.secret_key import with_existing_key
 from waypost.settings import PREFIX, SettingProblem, Settings
 from waypost.visitors import countries
@@ -332,6 +333,7 @@ async def _database_findings(db: Database, settings: Settings, now: Clock) -> As
     async with db.read() as tx:
         yield await (_sqlite(tx) if db.dialect == "sqlite" else _postgresql(tx))
         yield await _queue(tx)
+        yield await _imports(tx)
         yield await _clicks(tx, settings.click_retention_days, (now() - EPOCH).days)
 
 
@@ -378,6 +380,15 @@ async def _queue(tx: Tx) -> Finding:
         advice = "See the column error of the table jobs for the reasons."
         return Finding("queue", "warning", f"{backlog.failed} jobs failed permanently", advice)
     return Finding("queue", "ok", f"{backlog.pending} jobs pending")
+
+
+async def _imports(tx: Tx) -> Finding:
+    reasons = await imports.find_stopped(tx)
+    if not reasons:
+        return Finding("imports", "ok", "none stopped")
+    advice = "Select Continue on the page of the import, or run the same waypost import again: it continues."
+    message = f"{len(reasons)} stopped and can be continued, the newest because: {reasons[0].rstrip('.')}"
+    return Finding("imports", "warning", message, advice)
 
 
 async def _clicks(tx: Tx, days: int | None, today: int) -> Finding:

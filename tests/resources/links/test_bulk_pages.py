@@ -218,6 +218,27 @@ async def test_an_interrupted_replacement_replaces_once(env: Env, monkeypatch: p
     assert found == {env.site.url(f"/page/page?n={n}") for n in range(6)}
 
 
+async def test_a_change_is_continued_after_its_process_was_killed_in_many_attempts(
+    env: Env, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await env.make()
+    change = await start(env, "replace", ALL, find="page", replacement="other")
+    async with env.deps.db.read() as tx:
+        job = (await tx.execute(select(jobs_table).where(jobs_table.c.name == CHANGE_JOB))).one()
+    assert job.max_attempts > 100
+    assert (await run_job(env, change, attempt=9)).state == "finished"
+
+    async def failing(*_: Any) -> bool:
+        raise ConnectionError
+
+    change = await start(env, "replace", ALL, find="other", replacement="page")
+    monkeypatch.setattr(bulk_change_steps, "run", failing)
+    for attempt, state in ((7, "running"), (8, "failed")):
+        with pytest.raises(ConnectionError):
+            await run_job(env, change, attempt=attempt)
+        assert (await bulk_changes.get(env.deps, env.alice.account_id, change.id)).state == state
+
+
 # ── pages ──
 
 

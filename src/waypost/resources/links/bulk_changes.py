@@ -6,14 +6,14 @@ A deletion takes effect at once and can be undone until `UNDO_TIME` is over; the
 
 import time
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import delete, select
 
 from waypost import auth
-from waypost.database import Database, upsert
+from waypost.database import Database, Tx, upsert
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Invalid, NotFound
 from waypost.resources.links import bulk_change_steps as steps
@@ -32,6 +32,8 @@ _LONGEST = timedelta(days=7)
 """After this time a change is deleted even if it runs: its job may have failed permanently."""
 MAX_NOW = 100
 """More links than this are changed by a job."""
+_MAX_FAILURES, _MAX_ATTEMPTS = 8, 1_000
+"""Of one job. A change fails after so many errors; a process that is killed settles none, so it may be tried again."""
 _TIME_LIMIT = 30.0  # seconds of one job; a new job continues afterwards
 BUSY = "Another change of many links is running. Wait until it has finished, or cancel it."
 
@@ -102,13 +104,13 @@ async def run(deps: Deps, job: Job) -> None:
     except NotFound:  # the account was deleted
         return
     except Exception:
-        if job.attempt >= job.max_attempts:
+        if job.attempt >= min(_MAX_FAILURES, job.max_attempts):
             async with deps.db.write() as tx:
                 await changes.finish(tx, id_, "failed", deps.clock())
         raise
     if is_running:
         async with deps.db.write() as tx:
-            await jobs.enqueue(tx, CHANGE_JOB, {"id": str(id_)}, now=deps.clock(), account_id=account)
+            await _enqueue(tx, account, id_, deps.clock())
 
 
 async def purge(deps: Deps, job: Job) -> None:
@@ -170,9 +172,14 @@ async def _start(
         if is_new:
             # also if it runs now, in case this process dies
             run_at = now + timedelta(minutes=1) if is_now else now
-            await jobs.enqueue(tx, CHANGE_JOB, {"id": str(id_)}, now=now, run_at=run_at, account_id=account)
+            await _enqueue(tx, account, id_, now, run_at)
             purge_at = now + UNDO_TIME + _PURGE_DELAY
             await jobs.enqueue(tx, PURGE_JOB, {"id": str(id_)}, now=now, run_at=purge_at, account_id=account)
     while is_new and is_now and await steps.run(deps, account, id_):
         pass
     return await get(deps, account, id_)
+
+
+async def _enqueue(tx: Tx, account: UUID, id_: UUID, now: datetime, run_at: datetime | None = None) -> None:
+    payload = {"id": str(id_)}
+    await jobs.enqueue(tx, CHANGE_JOB, payload, now=now, run_at=run_at, account_id=account, max_attempts=_MAX_ATTEMPTS)
