@@ -31,6 +31,16 @@ showWeights();
 const EDGE = 60; // of the window, in pixels: dragging there scrolls
 const SPEED = 8; // pixels in each frame
 const middle = (element) => element.getBoundingClientRect().top + element.offsetHeight / 2;
+
+// Neighbors move past the entry: an element that is moved loses the pointer.
+const arrange = (entry, y) => {
+  for (;;) {
+    const { previousElementSibling: before, nextElementSibling: after } = entry;
+    if (before && y < middle(before)) entry.after(before);
+    else if (after && y > middle(after)) entry.before(after);
+    else return;
+  }
+};
 form.addEventListener("pointerdown", (event) => {
   const handle = event.target.closest(".handle");
   if (!handle || event.button) return;
@@ -39,30 +49,18 @@ form.addEventListener("pointerdown", (event) => {
   const entry = handle.closest("li");
   const place = () => [...entry.parentElement.children].indexOf(entry);
   const from = place();
-  const setDragged = (isDragged) => { // entries are folded meanwhile, and the handle stays under the pointer
+  const setDragged = (isDragged) => {
     const { top } = handle.getBoundingClientRect();
-    entry.classList.toggle("dragged", isDragged);
+    entry.classList.toggle("dragged", isDragged); // folds all entries
     scrollBy(0, handle.getBoundingClientRect().top - top);
   };
-  setDragged(true);
   let y = event.clientY;
-  const arrange = () => {
-    for (;;) { // neighbors move past it: an element that is moved loses the pointer
-      const { previousElementSibling: before, nextElementSibling: after } = entry;
-      if (before && y < middle(before)) entry.after(before);
-      else if (after && y > middle(after)) entry.before(after);
-      else return;
-    }
-  };
-  const drag = ({ clientY }) => {
-    y = clientY;
-    arrange();
-  };
+  const drag = ({ clientY }) => arrange(entry, (y = clientY));
   const scroll = () => {
     if (!handle.hasPointerCapture(event.pointerId)) return;
     if (y < EDGE) scrollBy(0, -SPEED);
     else if (y > innerHeight - EDGE) scrollBy(0, SPEED);
-    arrange();
+    arrange(entry, y);
     requestAnimationFrame(scroll);
   };
   const drop = () => {
@@ -73,7 +71,8 @@ form.addEventListener("pointerdown", (event) => {
     button.value = `move:rules.${from}.${place()}`;
     button.click();
   };
+  setDragged(true);
   handle.addEventListener("pointermove", drag);
-  requestAnimationFrame(scroll);
   handle.addEventListener("lostpointercapture", drop, { once: true });
+  requestAnimationFrame(scroll);
 });
