@@ -15,21 +15,21 @@ PATHS = ["sale", "Sale", "a/b", 'quo"te\\', "{braces},", "😀", "é", "e\u0301"
 
 async def test_writes_and_finds_aliases_of_any_path(db: Database) -> None:
     account, domain = new_id(), Domain.new(new_id(), "go.example.com", NOW)
-    links = {path: new_id() for path in PATHS}
-    rows = [Alias(new_id(), account, links[path], domain.id, domain.hostname, path, NOW) for path in PATHS]
+    links = {(domain.id, path): new_id() for path in PATHS}
+    rows = [Alias(new_id(), account, link, domain.id, domain.hostname, path, NOW) for (_, path), link in links.items()]
     async with db.write() as tx:
         await domain_store.add(tx, domain)
         await aliases.add_many(tx, rows[:6])
-        assert await aliases.find_links(tx, domain.id, PATHS) == {path: links[path] for path in PATHS[:6]}
+        assert await aliases.find_links(tx, links) == dict(list(links.items())[:6])
         others = [Alias(new_id(), account, new_id(), domain.id, domain.hostname, path, NOW) for path in PATHS[:6]]
         await aliases.add_many(tx, [*others, *rows[6:]])
     async with db.read() as tx:
-        assert await aliases.find_links(tx, domain.id, PATHS) == links
-        assert await aliases.find_links(tx, new_id(), PATHS) == {}
+        assert await aliases.find_links(tx, links) == links
+        assert await aliases.find_links(tx, [(new_id(), path) for path in PATHS]) == {}
         assert await aliases.find_of_links(tx, list(links.values())) == {row.link_id: [row] for row in rows}
     async with db.write() as tx:
         await aliases.delete_of_links(tx, list(links.values())[:5])
-        assert len(await aliases.find_links(tx, domain.id, PATHS)) == len(PATHS) - 5
+        assert len(await aliases.find_links(tx, links)) == len(PATHS) - 5
 
 
 async def test_hides_and_deletes_aliases_of_a_deleted_domain(db: Database) -> None:

@@ -6,6 +6,7 @@ Another package writes aliases in bulk with `add_many`, and calls `links.invalid
 from waypost.resources.aliases.model import Alias
 from waypost.resources.aliases.rules import MAX_ALIASES, PATH_TAKEN, TOO_MANY, find_path_problem, to_search_text
 from waypost.resources.aliases.store import (
+    Address,
     add,
     add_many,
     count,
@@ -26,6 +27,7 @@ __all__ = [
     "MAX_ALIASES",
     "PATH_TAKEN",
     "TOO_MANY",
+    "Address",
     "Alias",
     "add",
     "add_many",

@@ -19,6 +19,9 @@ from waypost.resources import domains
 from waypost.resources.aliases.model import Alias, link_aliases
 from waypost.resources.aliases.rules import MAX_ALIASES, digest, to_search_text
 
+Address = tuple[UUID, str]
+"""Domain and path."""
+
 _COLUMNS = (
     *(link_aliases.c[name] for name in ("id", "account_id", "link_id", "domain_id")),
     domains.hostname_subquery(link_aliases.c.domain_id).label("hostname"),
@@ -62,14 +65,17 @@ async def add_many(tx: Tx, aliases: Sequence[Alias]) -> None:
     await bulk.insert(tx, link_aliases, rows, on_conflict="ON CONFLICT (domain_id, digest) DO NOTHING")
 
 
-async def find_links(tx: Tx, domain_id: UUID, paths: Iterable[str]) -> dict[str, UUID]:
-    """Return the id of the link for each of the paths that is an alias on the domain."""
-    digests = {digest(path): path for path in paths}
-    found: dict[str, UUID] = {}
-    for batch in _batches(list(digests)):
-        query = select(link_aliases.c.digest, link_aliases.c.link_id)
-        query = query.where(link_aliases.c.domain_id == domain_id, link_aliases.c.digest.in_(batch))
-        found |= {digests[digest_]: link_id for digest_, link_id in await tx.execute(query)}
+async def find_links(tx: Tx, addresses: Iterable[Address]) -> dict[Address, UUID]:
+    """Return the id of the link for each of the addresses that is an alias."""
+    by_domain: dict[UUID, dict[UUID, str]] = {}
+    for domain_id, path in addresses:
+        by_domain.setdefault(domain_id, {})[digest(path)] = path
+    found: dict[Address, UUID] = {}
+    for domain_id, paths in by_domain.items():
+        for batch in _batches(list(paths)):
+            query = select(link_aliases.c.digest, link_aliases.c.link_id)
+            query = query.where(link_aliases.c.domain_id == domain_id, link_aliases.c.digest.in_(batch))
+            found |= {(domain_id, paths[digest_]): link_id for digest_, link_id in await tx.execute(query)}
     return found
 
 

@@ -1,6 +1,6 @@
 """Decides what becomes of the links of a page. A dry run reports the decision, an import also saves it."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -25,9 +25,6 @@ from waypost.resources.links.rules import LOOP
 
 _MAX_REPEATED_PAGES = 3
 """In a row, without any link that is new in this run: then the list has no end."""
-
-Address = tuple[UUID, str]
-"""Domain and path of an alias."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +161,7 @@ class Decider:
         own = (link for account, link in owners.values() if account == account_id and link)
         domain_of = await batch.find_existing(tx, account_id, own)
         addresses = [(draft.host.domain_id, draft.path) for draft in drafts if draft.host.domain_id]
-        is_alias = {*await find_aliases(tx, addresses)}
+        is_alias = {*await aliases.find_links(tx, addresses)}
         placed = []
         for draft in drafts:
             slug, domain_id = draft.link.slug, draft.host.domain_id
@@ -196,7 +193,7 @@ class Decider:
             if {"addresses", "domain_id"} & set(change.names)
         )
         candidates = [(alias, draft) for draft, link in linked for alias in self._aliases(draft, link, done)]
-        link_of = await find_aliases(tx, [(alias.domain_id, alias.path) for alias, _ in candidates])
+        link_of = await aliases.find_links(tx, [(alias.domain_id, alias.path) for alias, _ in candidates])
         free = []
         for alias, draft in candidates:
             address = alias.domain_id, alias.path
@@ -220,15 +217,3 @@ class Decider:
                 done.warn(f"A further address is left out. {problem}", source.source_id)
             elif (host.domain_id, address.path) != (link.domain_id, link.slug):
                 yield Alias(new_id(), self._account_id, link.id, host.domain_id, host.hostname, address.path, now)
-
-
-async def find_aliases(tx: Tx, addresses: Iterable[Address]) -> dict[Address, UUID]:
-    """Return the link of each (domain, path) that is an alias."""
-    paths: dict[UUID, set[str]] = {}
-    for domain_id, path in addresses:
-        paths.setdefault(domain_id, set()).add(path)
-    return {
-        (domain_id, path): link_id
-        for domain_id, of_domain in paths.items()
-        for path, link_id in (await aliases.find_links(tx, domain_id, of_domain)).items()
-    }

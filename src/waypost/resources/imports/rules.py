@@ -99,10 +99,7 @@ def draft(
     fitted: Fitted = PLAIN,
 ) -> Draft:
     """Raises Refused."""
-    path = source.address.path if source.address else ""
-    problem = aliases.find_path_problem(path) if source.address else None
-    if problem and (host.domain_id or problem in NEVER_ADDRESSES):
-        raise Refused(f"Path: {problem}")
+    path = _path(source, host)
     link = Link(
         id=link_id,
         account_id=account_id,
@@ -128,6 +125,16 @@ def draft(
         click_limit=fitted.click_limit,
     )
     return Draft(key, link, source, host, _digest(link, source), fitted)
+
+
+def _path(source: SourceLink, host: Host) -> str:
+    """Raises Refused."""
+    if source.address is None:
+        return ""
+    problem = aliases.find_path_problem(source.address.path)
+    if problem and (host.domain_id or problem in NEVER_ADDRESSES):
+        raise Refused(f"Path: {problem}")
+    return source.address.path
 
 
 def printable(text: str) -> str:

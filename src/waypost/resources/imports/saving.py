@@ -9,7 +9,7 @@ from waypost.kit.errors import NotFound
 from waypost.resources import aliases, domains
 from waypost.resources.aliases import Alias
 from waypost.resources.imports import rules, store
-from waypost.resources.imports.decisions import Change, Decision, find_aliases
+from waypost.resources.imports.decisions import Change, Decision
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.model import Import
 from waypost.resources.imports.routing.importing import FIELDS as ROUTING_FIELDS
@@ -28,16 +28,16 @@ async def save(tx: Tx, deps: Deps, import_: Import, decision: Decision, routing:
     changes = await _add(tx, deps, account_id, decision)
     await _add_aliases(tx, decision.aliases)
     changes += {alias.hostname for alias in decision.aliases}
-    with_aliases = {alias.link_id for alias in decision.aliases}
     saved = [Saved(draft.link, draft, rules.FIELDS) for draft in decision.new]
     for change in decision.changed:
         before, after = await _change(tx, account_id, change, routing)
         if after != before or ROUTING_FIELDS & {*change.names}:
             await link_store.save(tx, before, replace(after, updated_at=deps.clock()))
             changes.append(after.slug)
-        if after.id in with_aliases:
-            await link_store.save_search_text(tx, after)
         saved.append(Saved(after, change.draft, change.names))
+    with_aliases = {alias.link_id for alias in decision.aliases}
+    changed = (each.link for each in saved[len(decision.new) :])
+    await link_store.save_search_texts(tx, [link for link in changed if link.id in with_aliases])
     await store.save_links(tx, account_id, {each.draft.key: (each.link.id, each.draft.digest) for each in saved})
     await store.add_checks(tx, import_, [each.link.id for each in saved])
     await store.keep_checks(tx, import_, decision.unchanged)
@@ -61,7 +61,7 @@ async def _add(tx: Tx, deps: Deps, account_id: UUID, decision: Decision) -> list
 
 async def _add_aliases(tx: Tx, new: Sequence[Alias]) -> None:
     await aliases.add_many(tx, new)
-    link_of = await find_aliases(tx, [(alias.domain_id, alias.path) for alias in new])
+    link_of = await aliases.find_links(tx, [(alias.domain_id, alias.path) for alias in new])
     if any(link_of.get((alias.domain_id, alias.path)) != alias.link_id for alias in new):
         raise Outdated
 

@@ -1,8 +1,7 @@
 """Imports the aliases of an archive."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from uuid import UUID
 
 from waypost.database import Tx
 from waypost.kit.ids import new_id
@@ -61,8 +60,8 @@ def _read(context: Context, rows: Sequence[AliasRow], done: Page) -> Iterator[Al
 
 async def find_free(tx: Tx, new: Sequence[Alias], done: Page) -> list[Alias]:
     """Return those that can be added. Warns of those whose address leads to another link."""
-    taken = await _find_taken(tx, new)
-    free: dict[tuple[UUID, str], Alias] = {}
+    taken = await aliases.find_links(tx, ((alias.domain_id, alias.path) for alias in new))
+    free: dict[aliases.Address, Alias] = {}
     for alias in new:
         address = alias.domain_id, alias.path
         if taken.get(address, alias.link_id) != alias.link_id:
@@ -70,14 +69,3 @@ async def find_free(tx: Tx, new: Sequence[Alias], done: Page) -> list[Alias]:
         elif address not in taken:
             free.setdefault(address, alias)
     return list(free.values())
-
-
-async def _find_taken(tx: Tx, new: Sequence[Alias]) -> Mapping[tuple[UUID, str], UUID]:
-    by_domain: dict[UUID, set[str]] = {}
-    for alias in new:
-        by_domain.setdefault(alias.domain_id, set()).add(alias.path)
-    taken: dict[tuple[UUID, str], UUID] = {}
-    for domain_id, paths in by_domain.items():
-        found = await aliases.find_links(tx, domain_id, paths)
-        taken |= {(domain_id, path): link_id for path, link_id in found.items()}
-    return taken
