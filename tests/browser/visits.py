@@ -113,6 +113,8 @@ def _of_resources(seeded: SeededService) -> Iterator[Visit]:
         yield Visit(f"{each}/delete")
     yield Visit("/domains", form="#new-domain", fields={"#hostname": "co.uk"})
     yield Visit(domains[0], form="#pages", fields={"#root_url": "x", "#not_found_url": "javascript:x"})
+    app_links = {"#apple_app_site_association": '{"applinks": {"details": [{}]}}', "#assetlinks": "[\n5"}
+    yield Visit(f"{domains[1]}/app-links", form="#app-links", fields=app_links)
     yield Visit("/pixels/new", form="#new-pixel")
     yield Visit(pixels[0], form="#pixel", fields={"#name": " ", "#pixel_id": "x"})
     yield Visit("/webhooks/new", form="#new-webhook", fields={"#url": "http://127.0.0.1/"})

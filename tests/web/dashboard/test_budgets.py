@@ -103,6 +103,7 @@ async def test_a_lapsed_account_can_view_disable_and_delete(place: WebApp) -> No
         (f"{own}/qrcode", {"size": "300"}, 'value="300"'),
         (pixel, PIXEL | {"name": "Typed"}, "Typed"),
         (domain, {"root_url": "https://typed.example"}, "https://typed.example"),
+        (f"{domain}/app-links", {"assetlinks": "[5]"}, "[5]"),
         (f"{own}/switch", {"status": "active"}, "/plan"),
         (f"{domain}/verify", {}, "/plan"),
         (f"{hook}/test", {}, "/plan"),

@@ -96,6 +96,7 @@ async def test_limits_size_and_depth(env: Env) -> None:
         (APPLE, {"x": longest + "ü"}, documents.TOO_LONG),
         (GOOGLE, ["x" * documents.MAX_BYTES], documents.TOO_LONG),
         (APPLE, {"x": "\ud800"}, documents.NO_UNICODE),
+        (APPLE, {"\ud800": {"\ud800": 1}}, documents.NO_UNICODE),
         (GOOGLE, _nested(40), documents.TOO_DEEP),
         (GOOGLE, _nested(900), documents.TOO_DEEP),
     ):

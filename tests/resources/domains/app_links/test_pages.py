@@ -68,7 +68,7 @@ async def test_errors_have_their_place_and_the_text_stays(place: WebApp) -> None
     answer = await save(ada, path, wrong, "[\n  {,\n]")
     assert answer.status_code == 422
     page = unescape(answer.text)
-    assert f"applinks.details.0.appIDs.0</code> {apple.APP_ID}" in page
+    assert f"applinks.details.0.appIDs.0</code>: {apple.APP_ID}" in page
     assert f"{documents.NOT_JSON} Line 2, column 4: " in page
     assert "</textarea><script>" not in answer.text
     assert 'aria-describedby="assetlinks-hint assetlinks-error" aria-invalid="true"' in answer.text

@@ -15,6 +15,7 @@ EMPTY = "This must not be empty."
 UNKNOWN_KEY = "This key is not known. It is served as it is: check its spelling."
 MAX_FINDINGS = 50
 """Of each kind. More do not help to correct a document."""
+_MAX_KEY = 100
 
 
 class Findings:
@@ -34,8 +35,9 @@ class Findings:
         if not isinstance(value, dict):
             self.add(place, NO_OBJECT)
             return None
-        for key in value.keys() - set(known):
-            self.hint(_join(place, key), UNKNOWN_KEY)
+        for key in value:
+            if key not in known:
+                self.hint(_join(place, key), UNKNOWN_KEY)
         return value
 
     def entries(self, owner: Mapping[str, Any], key: str, place: str) -> Iterator[tuple[str, Any]]:
@@ -71,4 +73,5 @@ def _add(problems: Problems, place: str, message: str) -> None:
 
 
 def _join(place: str, key: str) -> str:
-    return f"{place}.{key}" if place else key
+    shown = key if len(key) <= _MAX_KEY else f"{key[:_MAX_KEY]}…"
+    return f"{place}.{shown}" if place else shown
