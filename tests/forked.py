@@ -126,6 +126,7 @@ def _load() -> None:
         importlib.import_module(f"waypost.{name}")
     for each in pkgutil.iter_modules(commands.__path__, "waypost.commands."):
         importlib.import_module(each.name)
+    importlib.import_module("waypost.resources.clicks.intake.bots").detect_bot(b"")  # compiles its patterns
     gc.freeze()
 
 
