@@ -16,7 +16,7 @@ from conftest import PostgresServer
 from waypost.auth import RateLimiter, rate_limit_steps
 from waypost.auth.postgres_limiter import PostgresLimiters, delete_idle
 from waypost.database import Database, direct
-from waypost.database.engine import DatabaseUnavailable
+from waypost.database.failures import DatabaseUnavailable
 from waypost.database.migrations import migrate
 from waypost.kit.errors import Unavailable
 

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from waypost.database import Database
-from waypost.database.engine import SQLITE_PRAGMAS, WRITER_CACHE
+from waypost.database.connections import SQLITE_PRAGMAS, WRITER_CACHE
 from waypost.kit.errors import Unavailable
 
 

@@ -12,7 +12,8 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg.rows import TupleRow
 
-from waypost.database.engine import DatabaseUnavailable, pool_gauges
+from waypost.database.connections import pool_gauges
+from waypost.database.failures import DatabaseUnavailable
 from waypost.database.socket_shutdown import shut_socket
 from waypost.database.url import location_of
 from waypost.kit.fair_queue import FairQueue

@@ -8,7 +8,7 @@ import psycopg
 import structlog
 from psycopg import sql
 
-from waypost.database.engine import TCP_OPTIONS
+from waypost.database.connections import TCP_OPTIONS
 from waypost.database.socket_shutdown import shut_socket
 
 log = structlog.get_logger(__name__)
