@@ -117,7 +117,14 @@ def test_countries_of_one_destination_are_one_rule() -> None:
 
 @pytest.mark.parametrize(
     ("clicks", "bots", "has_rows", "limit"),
-    [(0, 0, False, 100), (40, 5, False, 60), (40, 5, True, 95), (100, 5, False, None), (100, 5, True, None)],
+    [
+        (0, 0, False, 100),
+        (40, 5, False, 60),
+        (40, 5, True, 95),
+        (40, 200, True, 1),
+        (100, 5, False, None),
+        (100, 5, True, None),
+    ],
 )
 def test_a_limit_is_what_is_left_unless_clicks_come_along(
     clicks: int, bots: int, has_rows: bool, limit: int | None

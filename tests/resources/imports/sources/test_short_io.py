@@ -37,7 +37,7 @@ async def test_reads_all_fields() -> None:
     short_io.countries = {
         "lnk_1": [
             {"id": number, "country": country, "originalURL": f"https://www.example.com/{page}"}
-            for number, (country, page) in enumerate([("DE", "eu"), ("US", "us"), ("FR", "eu")])
+            for number, (country, page) in enumerate([("DE", "eu"), ("US", "us"), ("FR", "eu"), (None, "none")])
         ]
     }
     with source_of("short-io", short_io) as source:
@@ -79,6 +79,7 @@ async def test_reads_all_fields() -> None:
                     "click_limit": 100,
                     "fallback_url": "https://www.example.com/over",
                 },
+                lost_rules=["a destination by country"],
                 left_out=["retargeting pixels", "cloaking"],
             )
         ]

@@ -5,8 +5,8 @@ password, the link is imported disabled.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -72,75 +72,101 @@ def urls_of(source: SourceLink) -> Iterator[str]:
         yield url
 
 
+@dataclass(slots=True)
+class _Losses:
+    notes: list[str] = field(default_factory=list)
+    is_disabled: bool = False
+    lacks_password: bool = False
+
+    def note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def disable(self, text: str) -> None:
+        self.note(text)
+        self.is_disabled = True
+
+    def rule(self, what: str) -> None:
+        """Its visitors would be sent elsewhere."""
+        self.disable(f"Left out: {what}. {DISABLED}")
+
+    def variant(self, what: str) -> None:
+        """Visitors get any of the variants, so they may get another one."""
+        self.note(f"Left out: {what}. {TO_OWN}")
+
+    def password(self, why: str) -> None:
+        self.disable(f"The password {why}. {NO_PASSWORD}")
+        self.lacks_password = True
+
+
 def fit(source: SourceLink, urls: CheckedUrls, *, has_rows: bool) -> Fitted:
     """`urls`: those of `urls_of`. `has_rows`: the clicks of the link are imported with their times."""
     if not (source.routing or source.lost_rules or source.has_unreadable_password):
         return PLAIN
-    body = source.routing or {}
-    notes = [f"Left out: {what}. {DISABLED}" for what in source.lost_rules]
-    rules = _resolve(body.get("rules", ()), urls, f"Left out: a rule. {{}}. {DISABLED}", notes)
+    body, losses = source.routing or {}, _Losses()
+    for what in source.lost_rules:
+        losses.rule(what)
+    rules = _resolve(body.get("rules", ()), urls, lambda reason: losses.rule(f"a rule. {reason}"))
     if len(rules) > MAX_RULES:
-        notes.append(f"Left out: rules after the first {MAX_RULES}. {DISABLED}")
-    variants = _variants(body.get("variants", ()), urls, notes)
-    rules = _with_names(rules[:MAX_RULES], variants)
-    sent = body.get("password")
-    is_unreadable = source.has_unreadable_password or bool(sent and _HASH.match(sent))
-    if is_unreadable:
-        notes.append(f"The password cannot be read. {NO_PASSWORD}")
-    parsed, password = _parse(rules, variants, None if is_unreadable else sent, notes)
-    fitted = Fitted(
+        losses.rule(f"rules after the first {MAX_RULES}")
+    variants = _variants(body.get("variants", ()), urls, losses)
+    password = body.get("password")
+    if source.has_unreadable_password or (password and _HASH.match(password)):
+        losses.password("cannot be read")
+        password = None
+    parsed, password = _parse(_with_names(rules[:MAX_RULES], variants), variants, password, losses)
+    return Fitted(
         rules=parsed.rules,
         variants=parsed.variants,
         starts_at=parse_timestamp(body["starts_at"]) if body.get("starts_at") else None,
-        fallback_url=_fallback(body.get("fallback_url"), urls, notes),
+        click_limit=_click_limit(source, losses, has_rows=has_rows),
+        fallback_url=_fallback(body.get("fallback_url"), urls, losses),
         password=password,
-        lacks_password=is_unreadable or password != sent,
+        lacks_password=losses.lacks_password,
+        is_disabled=losses.is_disabled,
+        notes=losses.notes,
     )
-    fitted = _with_limit(fitted, source, notes, has_rows=has_rows)
-    is_disabled = fitted.is_disabled or fitted.lacks_password or any(note.endswith(DISABLED) for note in notes)
-    return replace(fitted, is_disabled=is_disabled, notes=list(dict.fromkeys(notes)))
 
 
-def _with_limit(fitted: Fitted, source: SourceLink, notes: list[str], *, has_rows: bool) -> Fitted:
-    """Set the number of clicks that are left.
+def _click_limit(source: SourceLink, losses: _Losses, *, has_rows: bool) -> int | None:
+    """Return how many clicks are left.
 
     A limit counts all clicks of the link here. Those that are imported with their times are among them, except for
     bots; a total is not.
     """
-    limit = (source.routing or {}).get("click_limit")
-    if not limit:
-        return fitted
+    limit = (source.routing or {}).get("click_limit") or 0
+    if limit < 1:
+        return None
     if source.clicks is None:
-        notes.append("The source does not say how many clicks of the limit are used: it counts from 0 here")
+        losses.note("The source does not say how many clicks of the limit are used: it counts from 0 here")
     elif source.clicks >= limit:
-        notes.append("The click limit is used up. The link is disabled")
-        return replace(fitted, is_disabled=True)
+        losses.disable("The click limit is used up. The link is disabled")
+        return None
     used = source.bot_clicks if has_rows else source.clicks or 0
-    return replace(fitted, click_limit=min(limit - used, MAX_CLICKS))
+    return min(max(1, limit - used), MAX_CLICKS)
 
 
-def _resolve(entries: Sequence[Mapping[str, Any]], urls: CheckedUrls, note: str, notes: list[str]) -> list[_Entry]:
-    """Return the entries with canonical destinations. `note`: with a place for the reason why one is left out."""
+def _resolve(entries: Sequence[Mapping[str, Any]], urls: CheckedUrls, leave_out: Callable[[str], None]) -> list[_Entry]:
+    """Return the entries with canonical destinations."""
     resolved = []
     for entry in entries:
         url = urls[entry["destination_url"]]
         if isinstance(url, str):
-            notes.append(note.format(url.rstrip(".")))
+            leave_out(url.rstrip("."))
         else:
             resolved.append({**entry, "destination_url": url.text})
     return resolved
 
 
-def _variants(entries: Sequence[Mapping[str, Any]], urls: CheckedUrls, notes: list[str]) -> list[_Entry]:
-    variants = _resolve(
-        [entry for entry in entries if entry["weight"] > 0], urls, f"Left out: a variant. {{}}. {TO_OWN}", notes
-    )
+def _variants(entries: Sequence[Mapping[str, Any]], urls: CheckedUrls, losses: _Losses) -> list[_Entry]:
+    used = [entry for entry in entries if entry["weight"] > 0]
+    variants = _resolve(used, urls, lambda reason: losses.variant(f"a variant. {reason}"))
     if len(variants) > MAX_VARIANTS:
-        notes.append(f"Left out: variants after the first {MAX_VARIANTS}. {TO_OWN}")
+        losses.variant(f"variants after the first {MAX_VARIANTS}")
     variants = variants[:MAX_VARIANTS]
     weights = [variant["weight"] for variant in variants]
     if (total := sum(weights)) > 100:
-        notes.append("The weights of the variants are more than 100 together: they are scaled down")
+        losses.note("The weights of the variants are more than 100 together: they are scaled down")
         weights = [max(1, weight * 100 // total) for weight in weights]
         weights[weights.index(max(weights))] -= max(0, sum(weights) - 100)
     return [{**variant, "weight": weight} for variant, weight in zip(variants, weights, strict=True)]
@@ -163,7 +189,7 @@ def _with_names(rules: Sequence[_Entry], variants: Sequence[_Entry]) -> list[_En
 
 
 def _parse(
-    rules: list[_Entry], variants: list[_Entry], password: str | None, notes: list[str]
+    rules: list[_Entry], variants: list[_Entry], password: str | None, losses: _Losses
 ) -> tuple[ParsedRouting, str | None]:
     """Leave out what the API would refuse."""
     while True:
@@ -171,19 +197,21 @@ def _parse(
         parsed = parse_routing(fields, problems)
         if not problems:
             return parsed, password
-        rules, wrong = _without_wrong(rules, "rules", problems)
-        notes += (f"Left out: a rule. {reason}. {DISABLED}" for reason in wrong)
-        variants, wrong = _without_wrong(variants, "variants", problems)
-        notes += (f"Left out: a variant. {reason}. {TO_OWN}" for reason in wrong)
+        rules, reasons = _without_wrong(rules, "rules", problems)
+        for reason in reasons:
+            losses.rule(f"a rule. {reason}")
+        variants, reasons = _without_wrong(variants, "variants", problems)
+        for reason in reasons:
+            losses.variant(f"a variant. {reason}")
         if "password" in problems:
-            notes.append(f"The password cannot be used. {problems.errors['password'][0].rstrip('.')}. {NO_PASSWORD}")
+            losses.password(f"cannot be used. {problems.errors['password'][0].rstrip('.')}")
             password = None
 
 
 def _without_wrong(entries: list[_Entry], name: str, problems: Problems) -> tuple[list[_Entry], list[str]]:
     """Return the entries without a problem, and the first problem of each other."""
     if messages := problems.errors.get(name):  # all together are too long
-        return entries[:-1], messages
+        return entries[:-1], [messages[0].rstrip(".")]
     wrong: dict[int, str] = {}
     for path, messages in problems.errors.items():
         in_list, _, rest = path.partition(".")
@@ -192,9 +220,9 @@ def _without_wrong(entries: list[_Entry], name: str, problems: Problems) -> tupl
     return [entry for index, entry in enumerate(entries) if index not in wrong], [*wrong.values()]
 
 
-def _fallback(text: str | None, urls: CheckedUrls, notes: list[str]) -> str | None:
+def _fallback(text: str | None, urls: CheckedUrls, losses: _Losses) -> str | None:
     url = urls[text] if text else None
     if isinstance(url, str):
-        notes.append(f"Left out: the URL after the end. {url.rstrip('.')}. Its visitors get the not-found page")
+        losses.note(f"Left out: the URL after the end. {url.rstrip('.')}. Its visitors get the not-found page")
         return None
     return url.text if url else None

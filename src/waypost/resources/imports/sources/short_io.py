@@ -108,6 +108,10 @@ def _link(row: Row, domain: Row) -> SourceLink:
     in_lower_case = Address(hostname, address.path.lower())
     destination_url = _with_utm(required_text(row, "originalURL"), row)
     password = text(row, "password")
+    countries = objects(row, "countries")
+    by_country = {
+        country: url for each in countries if (country := text(each, "country")) and (url := text(each, "originalURL"))
+    }
     return SourceLink(
         required_text(row, "idString"),
         address,
@@ -121,18 +125,14 @@ def _link(row: Row, domain: Row) -> SourceLink:
         routing=routing(
             rules=[
                 *(rule("platform", [name], url) for field, name in PLATFORMS.items() if (url := text(row, field))),
-                *country_rules(
-                    {
-                        required_text(each, "country"): required_text(each, "originalURL")
-                        for each in objects(row, "countries")
-                    }
-                ),
+                *country_rules(by_country),
             ],
             variants=_variants(row),
             password=password,
             click_limit=integer(row, "clicksLimit"),
             fallback_url=text(row, "expiredURL"),
         ),
+        lost_rules=["a destination by country"] if len(by_country) < len(countries) else [],
         left_out=[
             *(["retargeting pixels"] if any(row.get(name) for name in PIXELS) else []),
             *(["cloaking"] if row.get("cloaking") else []),
