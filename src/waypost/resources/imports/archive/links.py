@@ -45,7 +45,8 @@ async def _add(context: Context, tx: Tx, new: Sequence[Draft], done: Page) -> di
     """Return the drafts by the ids of the links."""
     in_use = await links.find_accounts(tx, [draft.link.id for draft in new])
     by_id = {new_id() if draft.link.id in in_use else draft.link.id: draft for draft in new}
-    added = await _reserve_slugs(context, tx, [_to_add(id_, draft, done) for id_, draft in by_id.items()])
+    protected = [_protected(replace(draft.link, id=id_), draft, None, done) for id_, draft in by_id.items()]
+    added = await _reserve_slugs(context, tx, protected)
     displaced = [link for link in added if link.slug != by_id[link.id].row.slug]
     moved = list(filter(None, (decisions.keep_address(by_id[link.id], link.id, done) for link in displaced)))
     texts = {alias.link_id: aliases.to_search_text([alias.path]) for alias in moved}
@@ -55,10 +56,6 @@ async def _add(context: Context, tx: Tx, new: Sequence[Draft], done: Page) -> di
     done.counts.aliases += len(await insert_free(tx, moved, done))
     done.changes += (link.slug for link in added)
     return by_id
-
-
-def _to_add(link_id: UUID, draft: Draft, done: Page) -> Link:
-    return _protected(replace(draft.link, id=link_id), draft, None, done)
 
 
 async def _reserve_slugs(context: Context, tx: Tx, new: Sequence[Link]) -> list[Link]:
