@@ -44,15 +44,17 @@ def is_split(routing: LinkRouting) -> bool:
 def describe_split(clicks: Mapping[str, int], totals: StatsTotals, routing: LinkRouting, since: str) -> list[str]:
     """Compare the clicks of variants with their weights. Call it if `is_split`.
 
-    A visitor gets the same variant all day, so visitors are independent of each other, and clicks are not. `clicks`
-    and `totals` are those since these weights are used, or of a shorter time; `since` names its beginning.
+    A visitor gets the same variant all day, so visitors are independent of each other, and clicks are not. Their
+    number is estimated by the clicks per visitor of all targets.
+
+    `clicks` and `totals` are those since these weights are used, or of a shorter time; `since` names its beginning.
     """
     weights = _weights(routing)
     total = sum(clicks.get(name, 0) for name, _ in weights)
     visitors = total * totals.visitors / max(1, totals.clicks)
     needed = max(_MIN_VISITORS, -(-_MIN_EXPECTED * 100 // min(weight for _, weight in weights)))
     if visitors < needed:
-        counted = f"{visitors:,.0f} without a rule{since}, {needed:,} are needed"
+        counted = f"about {visitors:,.0f} without a rule{since}, {needed:,} are needed"
         return [f"Too few visitors to compare the split with the weights: {counted}."]
     shares = {name: clicks.get(name, 0) / total for name, _ in weights}
     chi_square = sum(visitors * (shares[name] - weight / 100) ** 2 / (weight / 100) for name, weight in weights)
