@@ -23,7 +23,7 @@ from waypost.kit.errors import Invalid, NotFound
 from waypost.kit.ids import new_id
 from waypost.resources.links import bulk_change_steps, bulk_change_store, bulk_changes
 from waypost.resources.links.bulk_change_store import UNDO_TIME, BulkChange, Kind, Selection
-from waypost.resources.links.listing import LinkFilter
+from waypost.resources.links.list_query import LinkFilter
 from waypost.resources.links.model import deleted_links
 from waypost.resources.links.work import CHANGE_JOB, PURGE_JOB
 from waypost.worker.jobs import Job

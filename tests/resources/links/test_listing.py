@@ -11,7 +11,15 @@ from sqlalchemy import Select, update
 from waypost.database import Database
 from waypost.kit.pagination import PageRequest
 from waypost.resources.links import listing, trigrams
-from waypost.resources.links.listing import AccessPath, LinkFilter, ListPlan, ListStatistics, Order, plan_list
+from waypost.resources.links.list_query import (
+    AccessPath,
+    LinkFilter,
+    ListPlan,
+    ListQuery,
+    ListStatistics,
+    Order,
+    plan_list,
+)
 from waypost.resources.links.model import Link, link_clicks
 
 FILTERS = [
@@ -147,7 +155,7 @@ async def sqlite_plan(db: Database, statement: Select[Any]) -> list[str]:
 async def test_common_matches_are_read_in_order_of_an_index(
     env: Env, db: Database, order: Order, filter_: LinkFilter
 ) -> None:
-    query = listing._ListQuery(env.alice.account_id, filter_, ListStatistics(), env.clock(), "sqlite")
+    query = ListQuery(env.alice.account_id, filter_, ListStatistics(), env.clock(), "sqlite")
     steps = await sqlite_plan(db, query.ids(order, is_match_common=True))
     assert steps
     assert not [step for step in steps if "TEMP B-TREE" in step]
@@ -161,6 +169,6 @@ async def test_common_matches_are_read_in_order_of_an_index(
 )
 async def test_rare_candidates_are_read_by_id(env: Env, db: Database, order: Order, filter_: LinkFilter) -> None:
     statistics = ListStatistics(candidates=[1])
-    query = listing._ListQuery(env.alice.account_id, filter_, statistics, env.clock(), "sqlite")
+    query = ListQuery(env.alice.account_id, filter_, statistics, env.clock(), "sqlite")
     of_links = [step for step in await sqlite_plan(db, query.ids(order)) if " links " in f"{step} "]
     assert {*of_links} == {"SEARCH links USING INDEX sqlite_autoindex_links_1 (id=?)"}

@@ -13,7 +13,7 @@ from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import PageRequest
 from waypost.resources.links import listing, trigrams
-from waypost.resources.links.listing import LinkFilter
+from waypost.resources.links.list_query import LinkFilter
 from waypost.resources.links.model import links
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

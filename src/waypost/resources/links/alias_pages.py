@@ -13,7 +13,7 @@ from waypost.resources import domains, routing
 from waypost.resources.aliases.schemas import NewAlias
 from waypost.resources.links import alias_service, service
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.listing import find_choices
+from waypost.resources.links.form_choices import find_choices
 from waypost.web import require_pagination
 from waypost.web.dashboard import Form, Pages
 

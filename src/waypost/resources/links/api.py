@@ -9,7 +9,7 @@ from waypost.kit.errors import Problems
 from waypost.kit.fields import ONE_LINE
 from waypost.resources.links import alias_api, bulk_api, listing, service
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.listing import MAX_SEARCH, read_filter
+from waypost.resources.links.list_query import MAX_SEARCH, read_filter
 from waypost.resources.links.model import Link, LinkStatus
 from waypost.resources.links.routing import api as routing_api
 from waypost.resources.links.schemas import LinkChange, LinkJson, NewLink, to_json

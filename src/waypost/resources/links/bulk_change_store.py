@@ -12,7 +12,7 @@ from waypost.database import Database, Tx
 from waypost.kit.clock import parse_timestamp, timestamp
 from waypost.kit.errors import or_not_found
 from waypost.resources.links import listing
-from waypost.resources.links.listing import LinkFilter
+from waypost.resources.links.list_query import LinkFilter
 from waypost.resources.links.model import COLUMNS, Link, bulk_changes, deleted_links, links
 
 Kind = Literal["set", "delete", "replace", "restore"]

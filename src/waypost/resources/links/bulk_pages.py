@@ -20,12 +20,13 @@ from waypost.kit.fields import text_problem
 from waypost.kit.ids import new_id, parse_id
 from waypost.kit.urls import BadUrl
 from waypost.resources import domains
-from waypost.resources.links import bulk, bulk_changes, forms, listing
+from waypost.resources.links import bulk, bulk_changes, forms
 from waypost.resources.links.bulk_change_steps import replaced
 from waypost.resources.links.bulk_change_store import UNDO_TIME, Kind, Selection
 from waypost.resources.links.bulk_schemas import MAX_ROWS
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.listing import FILTERS, FormChoices
+from waypost.resources.links.form_choices import FormChoices, find_choices
+from waypost.resources.links.list_query import FILTERS, LinkFilter, read_filter
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import MAX_URL
 from waypost.web.body import nest
@@ -113,7 +114,7 @@ class BulkPages(Pages[Deps]):
         selection = self._read_selection(form, Problems())
         total = await bulk_changes.count(self._deps, session.account.id, selection) if selection else 0
         async with self._deps.db.read() as tx:
-            choices = await listing.find_choices(tx, session.account.id)
+            choices = await find_choices(tx, session.account.id)
         context = {"choices": choices, "total": total, "query": _query(form), "selected": _hidden(form, selected=True)}
         context |= {"shared_domain": self._deps.shared_domain, "readable": domains.readable}
         context |= {"has_active_plan": self._auth.has_active_plan(session)}
@@ -126,7 +127,7 @@ class BulkPages(Pages[Deps]):
         total = await bulk_changes.count(self._deps, account, asked.selection, find)
         links = await bulk_changes.find_first(self._deps, account, asked.selection, _PREVIEWED, find)
         async with self._deps.db.read() as tx:
-            choices = await listing.find_choices(tx, account)
+            choices = await find_choices(tx, account)
         context: dict[str, Any] = {
             "kind": asked.kind,
             "total": total,
@@ -170,13 +171,13 @@ class BulkPages(Pages[Deps]):
     def _read_selection(self, form: Form, problems: Problems) -> Selection | None:
         texts = {name: form.text(name) for name in FILTERS if form.text(name)}
         if form.is_checked("all"):
-            filter_ = listing.read_filter(texts, self._deps.shared_domain, problems)
+            filter_ = read_filter(texts, self._deps.shared_domain, problems)
             return None if problems else Selection(None, filter_)
         ids = list(dict.fromkeys(id_ for id_ in map(parse_id, form.texts("ids")) if id_))[:MAX_ROWS]
         if not ids:
             problems.add("body", _NOTHING_SELECTED)
             return None
-        return Selection(ids, listing.LinkFilter())
+        return Selection(ids, LinkFilter())
 
     def _preview_row(
         self, link: Link, asked: BulkRequest, checked: bulk.CheckedSet | None, choices: FormChoices

@@ -13,7 +13,7 @@ from waypost.kit.ids import parse_id, require_id
 from waypost.resources import domains, routing
 from waypost.resources.links import checks, forms, media_api, service
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.listing import find_choices
+from waypost.resources.links.form_choices import find_choices
 from waypost.resources.links.model import Link
 from waypost.web.dashboard import Form, Pages, read_form
 

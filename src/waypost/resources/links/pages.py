@@ -19,6 +19,8 @@ from waypost.resources import domains, routing
 from waypost.resources.links import alias_pages, bulk_changes, form_pages, listing, service
 from waypost.resources.links.bulk_change_store import Selection
 from waypost.resources.links.deps import Deps
+from waypost.resources.links.form_choices import find_choices
+from waypost.resources.links.list_query import FILTERS, LinkFilter, Order, read_filter
 from waypost.resources.links.model import Link
 from waypost.resources.links.routing import pages as routing_pages
 from waypost.resources.links.schemas import LinkChange
@@ -31,7 +33,7 @@ Sparklines = Callable[[UUID, Sequence[UUID]], Awaitable[Mapping[UUID, Sequence[i
 _PER_PAGE = 25
 _MAX_COUNTED = 1_000
 """With a filter, a longer list shows "more than 1,000"."""
-_LIST_PARAMETERS = (*listing.FILTERS, "sort")
+_LIST_PARAMETERS = (*FILTERS, "sort")
 _WIDTH, _HEIGHT = 84, 24  # of a sparkline
 _NOTICES = {
     "enabled": "Link enabled.",
@@ -72,7 +74,7 @@ class LinkPages(Pages[Deps]):
     async def list_links(self, request: Request) -> Response:
         session = await self._auth.require_session(request)
         problems = Problems()
-        filter_ = listing.read_filter(read_query(request), self._deps.shared_domain, problems)
+        filter_ = read_filter(read_query(request), self._deps.shared_domain, problems)
         page = PageRequest(read_pagination(request, Problems()).page, _PER_PAGE)
         form = Form(dict(read_query(request)), problems.errors)
         query, is_fragment = _query(request), is_fragment_request(request, "found")
@@ -84,7 +86,7 @@ class LinkPages(Pages[Deps]):
                     tx, session.account.id, filter_, page, now, order, limit=_MAX_COUNTED
                 )
             found = await _find_shown(tx, links)
-            choices = None if is_fragment else await listing.find_choices(tx, session.account.id)
+            choices = None if is_fragment else await find_choices(tx, session.account.id)
         rows = await self._rows(session, links, *found)
         context: dict[str, Any] = {"page": rows, "form": form, "query": query, "width": _WIDTH, "height": _HEIGHT}
         context["counted"] = links.total if filter_.is_empty else _MAX_COUNTED
@@ -124,7 +126,7 @@ class LinkPages(Pages[Deps]):
 
     async def delete(self, request: Request) -> Response:
         session, id_ = await self._auth.require_session(request), self._path_id(request)
-        one = Selection([id_], listing.LinkFilter())
+        one = Selection([id_], LinkFilter())
         change = await bulk_changes.start(self._deps, session.account.id, new_id(), "delete", one, {})
         if not change.changed:
             raise NotFound
@@ -167,8 +169,8 @@ def sparkline_points(counts: Sequence[int]) -> str:
     )
 
 
-def _order(form: Form) -> listing.Order:
-    return next((order for order in get_args(listing.Order) if order == form.text("sort")), "newest")
+def _order(form: Form) -> Order:
+    return next((order for order in get_args(Order) if order == form.text("sort")), "newest")
 
 
 def _query(request: Request) -> str:
