@@ -17,10 +17,10 @@ from waypost.resources.clicks.clickhouse.client import ClickHouse
 from waypost.resources.clicks.clickhouse.store import ClickHouseStore
 from waypost.resources.clicks.model import CRAWLER, HUMAN, Click, clicks
 from waypost.resources.clicks.sql_store import SqlClickStore
-from waypost.resources.imports import importer, lease, service
+from waypost.resources.imports import click_pages, lease, service
 from waypost.resources.imports.clickhouse_clicks import ClickHouseClickWriter
 from waypost.resources.imports.importer import Importer
-from waypost.resources.imports.source import ClickPage, SourceClick, SourceError
+from waypost.resources.imports.source import ClickPage, QuotaUsedUp, SourceClick, SourceError
 from waypost.resources.links.model import imported_clicks, link_clicks
 
 AT = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
@@ -125,10 +125,35 @@ async def test_imports_clicks_of_all_links_and_leaves_out_impossible_ones(db: Da
     assert await is_exact(db)
 
 
+@dataclass
+class UsedUp(Together):
+    """Its quota is used up after the first page, for as long as `is_used_up`."""
+
+    is_used_up: bool = True
+
+    async def click_page(self, cursor: str | None) -> ClickPage:
+        if cursor and self.is_used_up:
+            raise QuotaUsedUp("The quota is used up.")
+        return await super().click_page(cursor)
+
+
+async def test_stores_the_clicks_that_were_read_before_an_error(db: Database, alice: Person) -> None:
+    """The next page is read while they are stored."""
+    source = UsedUp([[link("a")]], clicks=[[click("a", source_id="1")], [click("a", source_id="2")]])
+    with pytest.raises(QuotaUsedUp):
+        await run(new_deps(db), alice, source, clicks=True)
+    assert await counted(db) == {"a": 1}
+    source.is_used_up = False
+    report = await run(new_deps(db), alice, source, clicks=True)
+    assert report.counts.clicks == 2
+    assert await counted(db) == {"a": 2}
+    assert await is_exact(db)
+
+
 async def test_continues_amid_the_clicks_of_a_page(
     db: Database, alice: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importer, "_CLICKS_PER_STEP", 1)
+    monkeypatch.setattr(click_pages, "_CLICKS_PER_PAGE", 1)
     pages = {name: [[click(name)] * 2, [click(name)]] for name in "ab"}
     source = OfLinks([[link("a"), link("b")], [link("c")]], clicks=pages)
     deps = new_deps(db)

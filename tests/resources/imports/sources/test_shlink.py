@@ -10,8 +10,7 @@ from resources.imports.sources.reading import Waits, read_links, source_of
 from sqlalchemy import select
 
 from waypost.database import Database
-from waypost.resources.imports import importer as framework
-from waypost.resources.imports import lease, service
+from waypost.resources.imports import click_pages, lease, service
 from waypost.resources.imports.importer import Importer
 from waypost.resources.imports.source import (
     Address,
@@ -226,7 +225,7 @@ async def test_imports_each_visit_once_although_it_is_killed_and_more_are_made(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importer, "VISITS", 10)
-    monkeypatch.setattr(framework, "_CLICKS_PER_STEP", 1)
+    monkeypatch.setattr(click_pages, "_CLICKS_PER_PAGE", 1)
     alice, deps = await new_person(db, "alice"), new_deps(db)
     shlink = Shlink(*(short_url(number, visitsSummary={"total": 25}) for number in range(3)))
     for number in range(3):
