@@ -5,7 +5,7 @@ is decided in one place for all sources.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -96,7 +96,7 @@ class SourceLink:
     """The source's total. Kept apart as `imported_clicks` where the source has no rows."""
     has_unreadable_password: bool = False
     """Visitors need a password, and the source does not say which: the link is imported disabled."""
-    routing: Mapping[str, Any] | None = None
+    routing: Mapping[str, Any] | None = field(default=None, repr=False)
     """Rules, variants, password, start, limit and fallback, in the form of the body of PUT /v1/links/{id}/routing.
 
     Not validated, see `routing.fitting`. `click_limit`: how many clicks the source allows in all.

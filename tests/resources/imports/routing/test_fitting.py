@@ -3,12 +3,16 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from resources.imports.importing import link
 
+from waypost.kit.fields import parse
 from waypost.kit.urls import canonical
 from waypost.resources.imports.routing.fitting import DISABLED, NO_PASSWORD, PLAIN, TO_OWN, Fitted, fit, urls_of
 from waypost.resources.imports.routing_data import country_rules, rule, variant
 from waypost.resources.imports.source import SourceLink
+from waypost.resources.routing.schemas import RoutingFields, parse_routing
 
 URL = "https://example.com/x"
 REFUSED = "https://refused.example/"
@@ -136,3 +140,32 @@ def test_a_limit_is_what_is_left_unless_clicks_come_along(
 def test_says_that_a_limit_counts_from_0() -> None:
     got = fitted(click_limit=2**40)
     assert (got.click_limit, len(got.notes)) == (2**31 - 1, 1)
+
+
+ODD = st.text(max_size=300) | st.sampled_from(["iOS", "DE", "default", "B", ""])
+RULES = st.lists(
+    st.builds(
+        rule,
+        st.sampled_from(["platform", "device", "country", "language", "query", "schedule", "other"]),
+        st.lists(ODD, max_size=6),
+        st.sampled_from([URL, REFUSED]),
+    ),
+    max_size=25,
+)
+VARIANTS = st.lists(
+    st.builds(variant, st.sampled_from([*"BCDEFGHIJKLMN"]), st.sampled_from([URL, REFUSED]), st.integers(-5, 10_000)),
+    max_size=13,
+    unique_by=lambda each: each["name"],
+)
+
+
+@given(RULES, VARIANTS, st.none() | st.text(max_size=140), st.integers(-5, 10**12))
+def test_what_is_taken_over_is_valid(rules: list[Any], variants: list[Any], password: str | None, limit: int) -> None:
+    got = fitted(rules=rules, variants=variants, password=password, click_limit=limit, clicks=3)
+    sent = {"rules": [*got.rules], "variants": [*got.variants], "password": got.password}
+    fields, problems = parse(RoutingFields, sent | {"click_limit": got.click_limit})
+    parse_routing(fields, problems)
+    assert problems.errors == {}
+    assert got.is_disabled or len(got.rules) == len(rules)
+    assert got.is_disabled or got.password == (password or None)
+    assert bool(got.notes) or not got.is_disabled
