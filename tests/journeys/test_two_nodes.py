@@ -23,11 +23,16 @@ class SecondNode(Service):
 
 
 @pytest.fixture
-def nodes(tmp_path: Path, postgres_url: str) -> Iterator[list[Service]]:
+def options() -> tuple[str, ...]:
+    return ("--role", "web")
+
+
+@pytest.fixture
+def nodes(tmp_path: Path, postgres_url: str, options: tuple[str, ...]) -> Iterator[list[Service]]:
     settings = {"WAYPOST_DATABASE_URL": postgres_url, "WAYPOST_SECRET_KEY": "the same key on both of the nodes"}
     with contextlib.ExitStack() as stack:
         kinds = (Service, SecondNode)
-        made = [kind(tmp_path / kind.__name__, options=("--role", "web"), **settings) for kind in kinds]
+        made = [kind(tmp_path / kind.__name__, options=options, **settings) for kind in kinds]
         for node in made:
             node.directory.mkdir()
             stack.enter_context(node)
@@ -89,3 +94,34 @@ def test_an_alias_of_one_redirects_on_both_until_it_is_deleted(nodes: list[Servi
         answers("404")
         assert first.client.post(f"{urls[1]}/aliases", json=new).status_code == 201
         answers(f"{site.url}/1")
+
+
+@pytest.mark.parametrize("options", [()], ids=["with-workers"])
+def test_a_click_limit_holds_on_both_once_clicks_are_stored(nodes: list[Service]) -> None:
+    """Until then, a node knows its own clicks: each redirects at most as many visitors as the limit."""
+    first, second = nodes
+    with Website() as site:
+        link = first.client.post("/api/v1/links", json={"destination_url": site.url, "slug": "sale"}).json()["data"]
+        path = f"/api/v1/links/{link['id']}"
+
+        def set_limit(clicks: int) -> None:
+            assert first.client.put(f"{path}/routing", json={"click_limit": clicks}).status_code == 200
+            for node in nodes:  # HEAD is no click; the change reaches the second node within a second
+                eventually(lambda node=node: node.client.head("/sale").status_code == 302)
+
+        def has_stored(clicks: int) -> bool:
+            return first.client.get(path).json()["data"]["clicks"] == clicks
+
+        set_limit(10)
+        assert [first.client.get("/sale").status_code for _ in range(9)] == [302] * 9
+        eventually(lambda: has_stored(9), every=1.5)
+        assert [second.client.get("/sale").status_code for _ in range(2)] == [302, 404], "it learns of the others"
+        eventually(lambda: has_stored(10), every=1.5)
+        assert [node.client.get("/sale").status_code for node in nodes] == [404, 404]
+        set_limit(30)
+        found = spend(nodes, "GET", "/sale")
+        assert found[302] + found[404] == 140
+        assert 20 <= found[302] <= 40
+        eventually(lambda: has_stored(10 + found[302]), every=1.5)
+        assert [node.client.get("/sale").status_code for node in nodes] == [404, 404]
+        assert first.client.get(path).json()["data"]["status"] == "inactive"
