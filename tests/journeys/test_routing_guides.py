@@ -9,6 +9,8 @@ from journeys.service import Service, Website
 
 DOCS = ROOT / "docs"
 GUIDES = ("device-and-country-routing", "ab-tests", "protected-links", "campaign-links", "link-info-page")
+PASSWORD = re.compile(rb"spring-202[67]")
+"""Those of protected-links.md, the right and the wrong one."""
 
 
 def blocks(page: str) -> list[str]:
@@ -16,7 +18,10 @@ def blocks(page: str) -> list[str]:
 
 
 def test_commands_do_what_the_guides_say(tmp_path: Path) -> None:
-    """Comments at the ends of lines, and lines of comments, are what the visits of a block print."""
+    """Comments at the ends of lines, and lines of comments, are what the visits of a block print.
+
+    R44: afterwards, no password is in the log or in a file.
+    """
     with Website() as site, Service(tmp_path) as service:
 
         def here(text: str) -> str:
@@ -35,6 +40,10 @@ def test_commands_do_what_the_guides_say(tmp_path: Path) -> None:
                 assert output.endswith("".join(f"{line}\n" for line in printed)), block
                 before += "".join(re.findall(r"^visit\(\) .*\n", block, re.MULTILINE))
             assert service.client.delete(f"/api/v1/links/{link['id']}").status_code == 204
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files
+    assert [path for path in files if PASSWORD.search(path.read_bytes())] == []
+    assert PASSWORD.search("".join(service.log.lines).encode()) is None
 
 
 def run(commands: str) -> str:

@@ -4,13 +4,15 @@ Knows routes and visits, but no accounts, links or database: the source of route
 """
 
 from waypost.redirect.aliases import AliasTable, alias_change, path_digest
+from waypost.redirect.changes import host_change, pixel_change
 from waypost.redirect.connections import Connections
 from waypost.redirect.feed import ChangeFeed, InvalidateRoutes
+from waypost.redirect.host_table import HostTable
 from waypost.redirect.route import DISABLED, NEVER, Route, disabled_host, new_alias, new_host, new_location, new_route
 from waypost.redirect.routing.routed import DEFAULT_TARGET, ClickLimit, Routed
 from waypost.redirect.spool import Spool
 from waypost.redirect.state import RedirectState
-from waypost.redirect.table import HostTable, RouteTable, Source, host_change, pixel_change
+from waypost.redirect.table import RouteTable, Source
 
 __all__ = [
     "DEFAULT_TARGET",

@@ -13,10 +13,12 @@ from hashlib import blake2b
 from typing import Protocol
 from urllib.parse import unquote_to_bytes
 
+from waypost.redirect.changes import HOST_PREFIX
 from waypost.redirect.feed import ChangeFeed
+from waypost.redirect.host_table import HostTable
 from waypost.redirect.known_aliases import DigestSource, KnownAliases
 from waypost.redirect.route import HAS_ALIASES, HOST, LINK_ID, LOCATION, MISSING, SLUG, TARGET, Route
-from waypost.redirect.table import HOST_PREFIX, HostTable, RouteTable, Source
+from waypost.redirect.table import RouteTable, Source
 
 _MAX_PATH = 4 * 1024  # bytes of the longest path
 _MAX_KEPT_PATH = 255  # bytes, as many as a slug has

@@ -14,10 +14,11 @@ from uuid_utils import uuid7
 from waypost.redirect import pages, pixel_pages
 from waypost.redirect.aliases import AliasTable
 from waypost.redirect.connections import Connections
+from waypost.redirect.host_table import HostTable
 from waypost.redirect.metrics import BUCKETS_NS, FAST_LATENCY, REDIRECTED
 from waypost.redirect.route import LINK_ID, MISSING, Route
 from waypost.redirect.spool import Spool, encode
-from waypost.redirect.table import HostTable, RouteTable
+from waypost.redirect.table import RouteTable
 from waypost.redirect.visit_headers import HeaderReader, VisitHeaders
 
 if TYPE_CHECKING:

@@ -15,16 +15,13 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Protocol
-from uuid import UUID
 
 from waypost.kit.errors import Unavailable
 from waypost.metrics import Gauge
+from waypost.redirect.changes import HOST_PREFIX, PIXEL_PREFIX
 from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.metrics import CACHE_MISSES
-from waypost.redirect.route import DISABLED_PREFIX, HOST, HOSTNAME, MISSING, PIXELS, ROUTED, SLUG, Route
-
-HOST_PREFIX, _PIXEL_PREFIX = b"@", b"*"
-"""Prefixes of messages that are not slugs."""
+from waypost.redirect.route import DISABLED_PREFIX, HOST, MISSING, PIXELS, ROUTED, SLUG, Route
 
 _SHARDS = 256
 _MISSING_LIFETIME = 10.0  # seconds; creating the slug invalidates it immediately
@@ -33,16 +30,6 @@ _SOURCE_PAUSE = 1.0  # seconds without a new attempt after a failure, if memory 
 _SOURCE_TIMEOUT = 2.0  # seconds; a network that drops packets reports no failure
 _NO_POSITION = -1  # never a position of the feed
 _MAX_CHANGES = 20_000  # hosts and pixels whose last change is kept
-
-
-def host_change(hostname: str) -> str:
-    """Return a message for the feed: the host's route and every route on it may have changed."""
-    return f"{HOST_PREFIX.decode()}{hostname}"
-
-
-def pixel_change(pixel_id: UUID) -> str:
-    """Return a message for the feed: every route with this pixel may have changed."""
-    return f"{_PIXEL_PREFIX.decode()}{pixel_id.hex}"
 
 
 _Dependent = tuple[Route, int]
@@ -136,7 +123,7 @@ class RouteTable:
 
     def invalidate(self, change: bytes) -> None:
         """Forgets a slug, or all that a `host_change` or `pixel_change` affects. A read in progress is not kept."""
-        if change.startswith((HOST_PREFIX, _PIXEL_PREFIX)):
+        if change.startswith((HOST_PREFIX, PIXEL_PREFIX)):
             self._record_change(change[1:])
         else:
             self._evict(change)
@@ -308,17 +295,3 @@ class RouteTable:
         if self._all_changed > seen or self._changed.get(route[HOST].removeprefix(DISABLED_PREFIX), 0) > seen:
             return False
         return all(self._changed.get(pixel, 0) <= seen for pixel in route[PIXELS])
-
-
-class HostTable(RouteTable):
-    """Custom domains, by name. `new_host` makes their routes."""
-
-    key_pattern = HOSTNAME
-
-    def __init__(self, source: Source, feed: ChangeFeed, *, capacity: int) -> None:
-        super().__init__(source, feed, capacity=capacity, shared_host=b"")
-        self._misses = [0.0]  # those of links are shown only
-
-    def invalidate(self, change: bytes) -> None:
-        """`change`: a host name or a `host_change`."""
-        self._evict(change.removeprefix(HOST_PREFIX))

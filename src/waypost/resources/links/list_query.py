@@ -165,11 +165,19 @@ class ListQuery:
             yield domains.is_on_shared_domain(links.c.domain_id)
         if filter_.hostname is not None:
             yield links.c.domain_id == domains.id_subquery(self.account_id, filter_.hostname)
-        limited = [links.c.id.in_(_early_or_used_up(self.account_id, self.now))] if self.statistics.has_limited else []
-        if filter_.status == "active":
+        yield from self._match_status()
+
+    def _match_status(self) -> Iterator[ColumnElement[bool]]:
+        ended = _early_or_used_up(self.account_id, self.now)
+        if self.filter.status == "active":
             yield links.c.is_enabled & or_(links.c.expires_at.is_(None), links.c.expires_at > self.now)
-            yield from (~is_limited for is_limited in limited)
-        if filter_.status == "inactive":
+            if self.statistics.has_limited and self.dialect == "postgresql":
+                # it evaluates all of a NOT IN, also for the first page
+                yield ~ended.where(_LIMITED.c.id == links.c.id).correlate(links).exists()
+            elif self.statistics.has_limited:
+                yield links.c.id.not_in(ended)
+        if self.filter.status == "inactive":
+            limited = [links.c.id.in_(ended)] if self.statistics.has_limited else []
             yield or_(~links.c.is_enabled, links.c.expires_at <= self.now, *limited)
 
 

@@ -1,0 +1,15 @@
+"""Messages of the change feed that are not slugs."""
+
+from uuid import UUID
+
+HOST_PREFIX, PIXEL_PREFIX = b"@", b"*"
+
+
+def host_change(hostname: str) -> str:
+    """Return a message for the feed: the host's route and every route on it may have changed."""
+    return f"{HOST_PREFIX.decode()}{hostname}"
+
+
+def pixel_change(pixel_id: UUID) -> str:
+    """Return a message for the feed: every route with this pixel may have changed."""
+    return f"{PIXEL_PREFIX.decode()}{pixel_id.hex}"

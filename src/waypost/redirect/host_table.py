@@ -1,0 +1,20 @@
+"""The routes of custom domains in memory."""
+
+from waypost.redirect.changes import HOST_PREFIX
+from waypost.redirect.feed import ChangeFeed
+from waypost.redirect.route import HOSTNAME
+from waypost.redirect.table import RouteTable, Source
+
+
+class HostTable(RouteTable):
+    """Custom domains, by name. `new_host` makes their routes."""
+
+    key_pattern = HOSTNAME
+
+    def __init__(self, source: Source, feed: ChangeFeed, *, capacity: int) -> None:
+        super().__init__(source, feed, capacity=capacity, shared_host=b"")
+        self._misses = [0.0]  # those of links are shown only
+
+    def invalidate(self, change: bytes) -> None:
+        """`change`: a host name or a `host_change`."""
+        self._evict(change.removeprefix(HOST_PREFIX))
