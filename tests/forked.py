@@ -25,6 +25,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 WAYPOST = Path(sys.executable).parent / "waypost"
+APP = "TEST_APP"
+"""The environment variable that names a module to serve in place of `waypost.app`."""
+
 _PATIENCE = 60  # seconds
 _LARGE = 1 << 17
 
@@ -158,7 +161,9 @@ def _attend(request: dict[str, Any], files: list[int]) -> None:
 def _become_parent(_program: str, command: Sequence[str]) -> NoReturn:
     """As `execv` does with `parent_command`."""
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-    _, _, _, module, *sys.argv[1:] = command
+    app = os.environ.get(APP, "waypost.app")
+    _, _, _, module, *sys.argv[1:] = [app if each == "waypost.app" else each for each in command]
+    sys.path.append(str(Path(__file__).parent))
     _end_with(lambda: runpy.run_module(module, run_name="__main__"))
 
 

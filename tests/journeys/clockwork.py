@@ -42,7 +42,8 @@ class Clock:
         return _EPOCH + timedelta(microseconds=self._nanoseconds[0] // 1000)
 
 
-async def run_web(settings: Settings, *, role: str, sockets: list[socket.socket], stop: Event) -> None:
+async def run_web(settings: Settings, *, role: str, sockets: list[socket.socket], stop: Event, welcome: int) -> None:
+    os.close(welcome)
     clock = Clock(Path(os.environ[FILE]))
     await app.run_web(settings, role=role, sockets=sockets, stop=stop, clock=clock.now, time_ns=clock.time_ns)
 

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
+from forked import APP
 from journeys import clockwork
 from journeys.crowd import send
 from journeys.places import places
@@ -26,7 +27,6 @@ from people import new_key, new_person
 
 from waypost.database import Database
 from waypost.visitors.countries import data_date
-from waypost.worker.parent import parent_command
 
 VISITS = int(os.environ.get("DAY_VISITS", "4000"))
 BEGIN = datetime(2026, 10, 24, 12, tzinfo=UTC)  # with a midnight in it, and the night in which Berlin's clocks go back
@@ -72,12 +72,7 @@ def day(database_url: str, tmp_path: Path) -> Iterator[Day]:
         tmp_path,
         WAYPOST_DATABASE_URL=database_url,
         WAYPOST_TRUSTED_PROXIES="127.0.0.0/8",
-        WAYPOST_SECRET_KEY="k" * 40,  # the parent starts without `waypost serve`, which would create one
-        PYTHONPATH=os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]),
-        **{clockwork.FILE: str(tmp_path / "clock")},
-    )
-    service.serving = parent_command(
-        "127.0.0.1", service.port, workers=1, role="all", app="journeys.clockwork", welcome=False
+        **{APP: "journeys.clockwork", clockwork.FILE: str(tmp_path / "clock")},
     )
     with Website() as page, service:
         keys = asyncio.run(_keys(database_url))
