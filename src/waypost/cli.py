@@ -4,14 +4,15 @@ Results go to stdout, with --json as one document; messages for people go to std
 """
 
 import sys
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 from cyclopts import App, CycloptsError, Parameter
 
-from waypost.commands.accounts import AccountOption, account, key
+from waypost.commands.accounts import account, key
 from waypost.commands.clicks import clicks, export, stats
+from waypost.commands.domains import domain
+from waypost.commands.import_links import import_links
 from waypost.commands.runner import (
     EXIT_FAILED,
     EXIT_OK,
@@ -23,6 +24,7 @@ from waypost.commands.runner import (
     say,
     with_settings,
 )
+from waypost.commands.webhooks import webhook
 from waypost.private_files import restrict_new_files
 
 if TYPE_CHECKING:
@@ -30,9 +32,6 @@ if TYPE_CHECKING:
 
 Role = Literal["all", "web", "redirect", "worker"]
 LevelOption = Literal["L", "M", "Q", "H"]
-SourceArgument = Literal[
-    "bitly", "rebrandly", "short-io", "dub", "yourls", "kutt", "shlink", "spoo-me", "csv", "waypost"
-]
 StyleOption = Literal["squares", "dots", "fluid"]
 
 
@@ -44,12 +43,11 @@ def _version() -> str:
 
 # plain text: rendering help as Markdown would take 0.1 s more
 app = App(name="waypost", help="Branded short links, self-hosted.", help_format="plaintext", version=_version)
-domain = App(name="domain", help="Custom domains of all accounts.")
-webhook = App(name="webhook", help="Tools for webhook receivers.")
 secrets = App(name="secrets", help="Secrets encrypted at rest.")
 spool = App(name="spool", help="Visits that are not in the database yet.")
 for group in (account, key, domain, clicks, stats, export, webhook, secrets, spool):
     app.command(group)
+app.command(import_links, name="import")
 
 
 @app.command
@@ -228,148 +226,6 @@ async def demo(settings: "Settings", *, remove: FlagOption = False, json: JsonOp
     created = await demo.create(settings)
     output.write(created, as_json=json)
     say("Open the sign-in link within 15 minutes, while the service runs. Remove the account: waypost demo --remove")
-
-
-@app.command(name="import")
-@with_settings
-async def import_links(
-    settings: "Settings",
-    source: SourceArgument,
-    /,
-    *,
-    account: AccountOption,
-    url: str | None = None,
-    token_file: str | None = None,
-    file: Path | None = None,
-    domain: Annotated[tuple[str, ...], Parameter(name="--domain", negative="", show_default=False)] = (),
-    clicks: FlagOption = False,
-    timezone: str | None = None,
-    dry_run: FlagOption = False,
-    json: JsonOption = False,
-) -> int:
-    """Import links from another service or a file. Run it again to continue, or to import what changed there.
-
-    Parameters
-    ----------
-    source
-        The service, or csv for a CSV file, or waypost for an archive of `waypost export all`.
-    url
-        Origin of the service, such as https://links.example.com, instead of the vendor's.
-    token_file
-        File with the token for the service's API; - is stdin.
-    file
-        CSV file, SQL dump of YOURLS, or archive.
-    domain
-        FROM=TO, repeatable: links of the hostname FROM go to this domain of the account, others to the shared domain.
-    clicks
-        Also import clicks, where the source has their times. Otherwise its totals are kept apart.
-    timezone
-        Of times without a time zone, such as Europe/Berlin. Default: UTC.
-    dry_run
-        Change nothing; report what would be imported.
-
-    """
-    from waypost.commands import imports, output
-
-    options = imports.ImportOptions(source, account, url, token_file, file, domain, clicks, timezone, dry_run)
-    report, code = await imports.run(settings, options)
-    if json:
-        output.write(report.to_json(), as_json=True)
-    else:
-        imports.show(report, is_dry_run=dry_run)
-    return code
-
-
-@domain.command(name="list")
-@with_settings
-async def list_domains(settings: "Settings", *, json: JsonOption = False) -> None:
-    """List the domains of all accounts by name."""
-    from waypost.commands import output
-    from waypost.commands.database import open_database
-    from waypost.resources.domains import store
-
-    async with open_database(settings) as db, db.read() as tx:
-        output.write([output.domain_json(email, domain) for email, domain in await store.list_all(tx)], as_json=json)
-
-
-@domain.command(name="release")
-@with_settings
-async def release_domain(
-    settings: "Settings",
-    hostname: str,
-    /,
-    *,
-    force: FlagOption = False,
-) -> None:
-    """Remove a domain from its account. Its links move to the shared domain.
-
-    Parameters
-    ----------
-    hostname
-        The domain, such as go.example.com.
-    force
-        Release the domain even if it is verified and its links work.
-
-    """
-    from waypost.commands.database import open_database
-    from waypost.kit.clock import now
-    from waypost.kit.errors import NotFound
-    from waypost.redirect import ChangeFeed
-    from waypost.resources.domains import service
-    from waypost.wiring import domain_deps
-
-    async with open_database(settings) as db:
-        with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
-            deps = domain_deps(settings, db, feed, now)
-            try:
-                released = await service.release(deps, hostname, is_forced=force)
-            except NotFound:
-                if not await service.delete_registrations(deps, hostname):
-                    raise
-                say(f"{hostname} is not registered. Any waiting period for it has ended.")
-                return
-    count = released.links_count
-    say(f"Released {released.hostname}. {count:,} link{'s' * (count != 1)} moved to the shared domain.")
-    if released.verified_at:
-        say("It was verified: the next account that registers it must verify it with a TXT record.")
-
-
-@webhook.command(name="listen")
-def listen_to_webhooks(
-    *,
-    port: int = 9000,
-    secret: str | None = None,
-    secret_file: Path | None = None,
-    status: int = 200,
-    certificate: Path | None = None,
-    key: Path | None = None,
-) -> int:
-    """Receive deliveries on this machine, verify and print them, until Ctrl-C.
-
-    Parameters
-    ----------
-    port
-        Port of 127.0.0.1 to listen on; 0 is any free one.
-    secret
-        Secret of the webhook. Other users of this machine may see it in the process list.
-    secret_file
-        File with the secret, instead of --secret.
-    status
-        HTTP status of the response, such as 500 to test retries.
-    certificate
-        PEM file with the certificates of an HTTPS receiver, and its key unless --key is given.
-    key
-        PEM file with the key.
-
-    """
-    from waypost.commands import webhook_receiver
-
-    return webhook_receiver.listen(
-        port=port,
-        secret=webhook_receiver.read_secret(secret, secret_file),
-        status=status,
-        tls=webhook_receiver.tls_context(certificate, key),
-    )
 
 
 @secrets.command(name="rotate")

@@ -12,9 +12,9 @@ from typing import Any, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from waypost import logs
+from waypost.commands import output
 from waypost.commands.database import get_account, open_database
 from waypost.commands.key_check import prepare_key
-from waypost.commands.output import progress
 from waypost.commands.runner import EXIT_FAILED, EXIT_OK, say
 from waypost.database import Database, KeyRing
 from waypost.kit.errors import Invalid
@@ -151,7 +151,7 @@ async def _run(importer: ImportRun, label: str) -> int:
     error: Exception | None = None
     try:
         await importer.start()
-        with progress(label) as report:
+        with output.progress(label) as report:
             while await importer.step():
                 if report:
                     report(*importer.progress)
@@ -166,9 +166,11 @@ async def _run(importer: ImportRun, label: str) -> int:
     return EXIT_FAILED if error else EXIT_OK
 
 
-def show(report: Report, *, is_dry_run: bool) -> None:
-    """Write the report for people."""
+def show(report: Report, *, is_dry_run: bool, as_json: bool) -> None:
     json = report.to_json()
+    if as_json:
+        output.write(json, as_json=True)
+        return
     counts = ", ".join(f"{count:,} {name}" for name, count in json["links"].items())
     sys.stdout.write(f"{'Dry run: nothing was changed. ' if is_dry_run else ''}Links: {counts}.\n")
     sys.stdout.write(f"Aliases: {report.counts.aliases:,}. Clicks: {report.counts.clicks:,}.\n")
