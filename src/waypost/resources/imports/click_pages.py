@@ -54,7 +54,7 @@ class ClickReader:
         self._source = source
         of_links, of_all = hasattr(source, "clicks_of_link"), hasattr(source, "click_page")
         self.has_rows = bool(import_.options.get("clicks")) and (of_links or of_all)
-        """Whether the source lists clicks with their times, and they are wanted."""
+        """Whether the source lists clicks with their times, and they are imported, too."""
         is_read = self.has_rows and not is_dry_run
         self._of_links = cast(HasClicksOfLinks, source) if is_read and of_links else None
         self._all = cast(HasClicks, source) if is_read and of_all else None
