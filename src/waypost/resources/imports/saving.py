@@ -82,7 +82,7 @@ async def _change(tx: Tx, account_id: UUID, change: Change, routing: RoutingImpo
     if (before.domain_id, before.slug) != (change.before.domain_id, change.before.slug):
         raise Outdated
     after = rules.apply_changes(before, change.draft.link, change.names)
-    after = await routing.change(tx, before, after, change.draft, change.names)
+    after = await routing.change(tx, after, change.draft, change.names)
     if before.domain_id != after.domain_id:
         await domains.change_links_count(tx, before.domain_id, after.domain_id)
     return before, after

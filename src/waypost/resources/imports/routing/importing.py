@@ -29,10 +29,12 @@ class Saved(NamedTuple):
     link: Link
     draft: Draft
     names: Collection[str]
-    """Of `rules.FIELDS`, those that changed at the source."""
+    """Those of `rules.FIELDS` that changed at the source; `rules.FIELDS` itself for a new link."""
 
 
 class RoutingImport:
+    """Of one import: `fit` the links of a page, `hash_passwords` of those to save, then `change` and `save` them."""
+
     def __init__(self, deps: Deps, account_id: UUID, *, has_rows: bool) -> None:
         """`has_rows`: the clicks of links are imported with their times."""
         self._deps = deps
@@ -74,15 +76,15 @@ class RoutingImport:
             if draft.fitted.password
         }
 
-    async def change(self, tx: Tx, before: Link, after: Link, draft: Draft, names: Collection[str]) -> Link:
-        """Return `after` with its start and click limit."""
+    async def change(self, tx: Tx, link: Link, draft: Draft, names: Collection[str]) -> Link:
+        """Return the link with the start and click limit of the draft, as far as they changed."""
         if "routing" in names:
-            after = replace(after, starts_at=draft.fitted.starts_at)
+            link = replace(link, starts_at=draft.fitted.starts_at)
         if "click_limit" in names:
             limit = draft.fitted.click_limit
-            counted = 0 if self._has_rows or limit is None else await links.find_clicks(tx, before.id)
-            after = replace(after, click_limit=None if limit is None else limit + counted)
-        return after
+            counted = 0 if self._has_rows or limit is None else await links.find_clicks(tx, link.id)
+            link = replace(link, click_limit=None if limit is None else limit + counted)
+        return link
 
     async def save(self, tx: Tx, saved: Sequence[Saved]) -> None:
         """The links are stored and locked, and their routes are published by the caller."""
@@ -94,7 +96,7 @@ class RoutingImport:
 
     @staticmethod
     def _is_new_and_plain(saved: Saved) -> bool:
-        return len(saved.names) == len(rules.FIELDS) and saved.draft.fitted.is_plain
+        return saved.names is rules.FIELDS and saved.draft.fitted.is_plain
 
     def _routing_of(self, saved: Saved, before: LinkRouting | None) -> LinkRouting | None:
         """Return None for a link without any."""
