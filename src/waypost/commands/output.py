@@ -25,7 +25,7 @@ from waypost.kit.clock import timestamp
 from waypost.resources.domains.model import Domain
 
 if TYPE_CHECKING:  # importing it takes a second
-    from waypost.commands.doctor import Finding
+    from waypost.commands.findings import Finding
 
 _COLUMNS = {
     "id",

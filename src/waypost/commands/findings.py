@@ -1,0 +1,12 @@
+"""What `waypost doctor` finds."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Finding:
+    check: str
+    state: Literal["ok", "warning", "failed"]
+    message: str
+    advice: str = ""
