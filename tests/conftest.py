@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import functools
+import gc
 import os
 import shutil
 import subprocess
@@ -33,6 +34,13 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).
 settings.register_profile("default", deadline=None)
 settings.register_profile("short", settings.get_profile("default"), max_examples=30)
 settings.load_profile("short")
+
+gc.disable()  # until all tests are collected: looking for garbage among them took a quarter of that time
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 _CLOSE_OTHERS = """
