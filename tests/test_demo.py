@@ -36,6 +36,7 @@ from waypost.resources.clicks.days import DaySlice
 from waypost.resources.clicks.model import HUMAN, KINDS
 from waypost.resources.domains.certificates.store import find_missing
 from waypost.resources.domains.model import domains
+from waypost.resources.links import slug_store
 from waypost.resources.links import store as link_store
 from waypost.resources.links.model import link_clicks, links
 from waypost.resources.pixels.events.model import pixel_events
@@ -103,7 +104,7 @@ async def test_creates_exact_data_and_removes_all_of_it(store: tuple[Database, S
     db, settings = store
     other = new_link((await new_person(db, "alice")).account_id, slug="winter")
     async with db.write() as tx:
-        await link_store.reserve_slug(tx, other)
+        await slug_store.reserve_slug(tx, other)
         await link_store.add(tx, other)
     before = await count_rows(db)
     created = await account.create(settings, db, feed, now=NOW, seed=1, volume=1 if IN_FULL else 0.03)

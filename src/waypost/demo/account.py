@@ -26,7 +26,7 @@ from waypost.resources.account.account_deletion import AccountDeletion
 from waypost.resources.clicks.click_stores import new_click_store
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.work import intake_settings, new_drainer
-from waypost.resources.links import store as link_store
+from waypost.resources.links import slug_store
 from waypost.resources.links.work import new_image_store
 from waypost.resources.webhooks.deps import Deps as WebhooksDeps
 from waypost.secret_key import secret_text
@@ -108,7 +108,7 @@ async def remove(settings: Settings, db: Database, feed: ChangeFeed, *, clock: C
     finally:
         await click_store.close()
     async with db.write() as tx:
-        await link_store.delete_slugs(tx, ACCOUNT_ID)
+        await slug_store.delete_slugs(tx, ACCOUNT_ID)
 
 
 async def _exists(db: Database) -> bool:

@@ -33,7 +33,7 @@ from waypost.resources.domains.model import Domain
 from waypost.resources.imports.archive.format import MANIFEST
 from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.report import Report
-from waypost.resources.links import account_data, batch, store
+from waypost.resources.links import account_data, batch, slug_store, store
 from waypost.resources.links.image_files import ImageFiles
 from waypost.resources.links.images import ReencodedImage
 from waypost.resources.qrcodes import account_data as qrcodes
@@ -136,7 +136,7 @@ async def furnish(db: Database, directory: Path, who: Person) -> None:
     async with db.write() as tx:
         await domain_store.add(tx, domain)
         for link in made:
-            await store.reserve_slug(tx, link)
+            await slug_store.reserve_slug(tx, link)
             await store.add(tx, link)
         address = Alias(new_id(), who.account_id, made[1].id, domain.id, domain.hostname, "Über/uns", START)
         await aliases.add_many(tx, [address])

@@ -19,7 +19,7 @@ from waypost.resources.clicks.stats.rebuild import check
 from waypost.resources.imports.archive import importer
 from waypost.resources.imports.archive.importer import ArchiveImporter
 from waypost.resources.imports.archive.reader import BadArchive
-from waypost.resources.links import store
+from waypost.resources.links import slug_store, store
 
 
 async def test_moves_everything_into_an_empty_installation(source: Database, db: Database, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ async def test_a_slug_that_another_account_has_becomes_an_alias(source: Database
     archive = await exported(source, tmp_path / "old", "ada@example.com")
     other = new_link((await new_person(db, "Carl")).account_id, slug="slug-1")
     async with db.write() as tx:
-        await store.reserve_slug(tx, other)
+        await slug_store.reserve_slug(tx, other)
         await store.add(tx, other)
     report = await restored(db, tmp_path, await new_person(db, "Bea"), archive)
     assert any("its address as an alias" in warning for warning in report.warnings)
@@ -106,7 +106,7 @@ async def test_a_changed_link_keeps_what_was_set_here_and_is_not_in_the_archive(
     ada, bea = await new_person(source, "Ada"), await new_person(db, "Bea")
     before = new_link(ada.account_id, slug="spring")
     async with source.write() as tx:
-        await store.reserve_slug(tx, before)
+        await slug_store.reserve_slug(tx, before)
         await store.add(tx, before)
     await restored(db, tmp_path, bea, await exported(source, tmp_path, "ada@example.com"))
     async with db.write() as tx:
@@ -175,7 +175,7 @@ async def test_refuses_an_archive_before_anything_is_written(name: str, source: 
     ada = await new_person(source, "Ada")
     async with source.write() as tx:
         link = new_link(ada.account_id, slug="spring")
-        await store.reserve_slug(tx, link)
+        await slug_store.reserve_slug(tx, link)
         await store.add(tx, link)
     archive = await exported(source, tmp_path, "ada@example.com")
     bea = await new_person(source, "Bea")

@@ -19,7 +19,7 @@ from waypost.resources.aliases import Alias
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.model import Domain
 from waypost.resources.imports.archive.routing import NO_PASSWORD
-from waypost.resources.links import Link, store
+from waypost.resources.links import Link, slug_store, store
 from waypost.resources.links.rules import LOOP
 from waypost.resources.routing import LinkRouting, RuleJson
 
@@ -30,7 +30,7 @@ OTHER_RULE: RuleJson = {**RULE, "destination_url": "https://example.com/new"}
 async def put(db: Database, link: Link, **fields: Any) -> Link:
     """Make a link, with routing if there are fields of it."""
     async with db.write() as tx:
-        await store.reserve_slug(tx, link)
+        await slug_store.reserve_slug(tx, link)
         await store.add(tx, link)
         if fields:
             await routing.save(tx, LinkRouting(link.id, link.account_id, START, START, **fields))

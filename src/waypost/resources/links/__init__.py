@@ -3,22 +3,24 @@
 A destination must be reachable and safe; a slug never passes from one account to another.
 """
 
+from waypost.resources.links.click_counters import (
+    add_clicks,
+    count_clicks,
+    find_busy,
+    find_clicks,
+    find_imported_clicks,
+    find_wrong_clicks,
+    set_clicks,
+)
 from waypost.resources.links.domain_detach import detach_domain
 from waypost.resources.links.model import Link
 from waypost.resources.links.route_invalidation import invalidate_host, invalidate_host_pages, invalidate_pixel
 from waypost.resources.links.store import (
     SHORT_LINKS,
-    add_clicks,
-    count_clicks,
     find_accounts,
-    find_busy,
-    find_clicks,
-    find_imported_clicks,
     find_names,
-    find_wrong_clicks,
     get,
     require_exists,
-    set_clicks,
 )
 
 __all__ = [

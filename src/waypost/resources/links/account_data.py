@@ -16,6 +16,7 @@ from waypost.resources import aliases, routing
 from waypost.resources.aliases.schemas import AliasJson
 from waypost.resources.aliases.schemas import to_json as alias_to_json
 from waypost.resources.links import store
+from waypost.resources.links.click_counters import find_imported_clicks
 from waypost.resources.links.media import ImageStore
 from waypost.resources.links.model import (
     COLUMNS,
@@ -28,7 +29,6 @@ from waypost.resources.links.model import (
     slugs,
 )
 from waypost.resources.links.schemas import LinkJson, to_json
-from waypost.resources.links.store import find_imported_clicks
 from waypost.resources.routing import LinkRouting
 from waypost.resources.routing.schemas import RoutingJson
 from waypost.resources.routing.schemas import to_json as routing_to_json

@@ -14,7 +14,7 @@ from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound import NotPublic, OutboundError, PageMetadata, Unreachable, Unsafe
 from waypost.resources import domains, pixels
-from waypost.resources.links import media, rules, store
+from waypost.resources.links import media, rules, slug_store
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import MAX_BYTES, BadImage, ReencodedImage, check_size_and_type
 from waypost.resources.links.model import Link
@@ -58,7 +58,7 @@ async def run_cheap_checks(
     # the transaction checks slug and quota again: here they only avoid expensive checks
     if fields.slug is not None and "slug" not in problems:
         async with deps.db.point_read() as tx:
-            owner = await store.find_slug_owner(tx, fields.slug)
+            owner = await slug_store.find_slug_owner(tx, fields.slug)
         state, problem = rules.slug_state(owner, account, before.id if before else None)
         if state == "taken":
             problems.add("slug", problem)

@@ -12,7 +12,7 @@ from waypost.kit.errors import Invalid, Problems
 from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.ids import new_id
 from waypost.resources import domains, pixels, webhooks
-from waypost.resources.links import checks, rules, store
+from waypost.resources.links import checks, rules, slug_store, store
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import ReencodedImage
 from waypost.resources.links.media import UploadedImage
@@ -152,7 +152,7 @@ async def slug_state(deps: Deps, caller: auth.Caller, slug: str, link_id: UUID |
     if problem := rules.find_slug_problem(slug, deps.reserved):
         return "refused", problem
     async with deps.db.read() as tx:
-        owner = await store.find_slug_owner(tx, slug)
+        owner = await slug_store.find_slug_owner(tx, slug)
     return rules.slug_state(owner, caller.account.id, link_id)
 
 
@@ -181,13 +181,13 @@ async def _reserve_slug(deps: Deps, tx: Tx, draft: Link) -> Link:
     attempt = 0
     while True:
         link = replace(draft, slug=rules.generate_slug(attempt, deps.reserved))
-        if await store.reserve_unused_slug(tx, link):
+        if await slug_store.reserve_unused_slug(tx, link):
             return link
         attempt += 1
 
 
 async def _reserve_chosen_slug(tx: Tx, link: Link) -> None:
-    if not await store.reserve_slug(tx, link):
+    if not await slug_store.reserve_slug(tx, link):
         raise Invalid({"slug": [rules.SLUG_TAKEN]})
 
 
@@ -196,10 +196,10 @@ async def _move_slug(tx: Tx, before: Link, after: Link) -> None:
     if before.slug == after.slug:
         return
     if before.slug < after.slug:
-        await store.release_slug(tx, before.slug)
+        await slug_store.release_slug(tx, before.slug)
     await _reserve_chosen_slug(tx, after)
     if before.slug > after.slug:
-        await store.release_slug(tx, before.slug)
+        await slug_store.release_slug(tx, before.slug)
 
 
 async def _lock_pixels(tx: Tx, account: UUID, fields: LinkFields, problems: Problems) -> None:

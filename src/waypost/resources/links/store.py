@@ -1,19 +1,16 @@
-"""SQL of links, apart from lists. Other packages use some of it inside their transactions.
+"""SQL of links, apart from lists. Other packages use some of it inside their transactions."""
 
-Only the database decides whether a slug is free, so that no two links get the same.
-"""
-
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Subquery, Text, bindparam, cast, delete, func, insert, select, text, update
+from sqlalchemy import Text, bindparam, cast, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from waypost import auth
-from waypost.database import Id, PointRead, Tx, bulk
+from waypost.database import Id, PointRead, Tx
 from waypost.kit.errors import NotFound
 from waypost.resources import aliases, domains, pixels, routing
 from waypost.resources.links.model import (
@@ -22,7 +19,6 @@ from waypost.resources.links.model import (
     NOT_DELETED,
     ROUTE_CHANNEL,
     Link,
-    imported_clicks,
     link_clicks,
     link_tags,
     links,
@@ -37,17 +33,6 @@ _FIND = select(*COLUMNS).where(
 
 _CHANGE_RETENTION = timedelta(hours=1)
 _IN_OTHER_TABLES = ("hostname", "clicks", "pixel_ids")
-
-_IDS = (bindparam("account_id", type_=Id), bindparam("link_id", type_=Id))
-_RESERVE = text(
-    "INSERT INTO slugs (slug, account_id, link_id) VALUES (:slug, :account_id, :link_id)"
-    " ON CONFLICT (slug) DO UPDATE SET link_id = excluded.link_id"
-    " WHERE slugs.account_id = excluded.account_id AND slugs.link_id IS NULL RETURNING slug"
-).bindparams(*_IDS)
-_RESERVE_UNUSED = text(
-    "INSERT INTO slugs (slug, account_id, link_id) VALUES (:slug, :account_id, :link_id)"
-    " ON CONFLICT (slug) DO NOTHING RETURNING slug"
-).bindparams(*_IDS)
 
 _ADD = {
     name: dialect.insert(links).on_conflict_do_nothing(index_elements=[links.c.id]).returning(links.c.id)
@@ -70,40 +55,12 @@ _SAVE_ALL = (
 )
 _SAVE_TEXT = update(links).where(links.c.id == bindparam("link_id", type_=Id)).values(search_text=bindparam("text"))
 
-_ADD_CLICKS = "ON CONFLICT (link_id) DO UPDATE SET clicks = link_clicks.clicks + excluded.clicks"
-_SET_CLICKS = "ON CONFLICT (link_id) DO UPDATE SET clicks = excluded.clicks"
 _BATCH = 500  # parameters of one statement
 
 SHORT_LINKS = select(
     *(links.c.id, links.c.account_id, HOSTNAME.label("hostname"), links.c.slug, links.c.created_at, links.c.deleted_at)
 ).subquery("short_links")
 """Every link, deleted ones included, for queries of other packages. The databases merge it into them."""
-
-
-async def reserve_slug(tx: Tx, link: Link) -> bool:
-    """Reserve a slug that is unused, or that this account used before. A concurrent call waits for our commit."""
-    return (await tx.execute(_RESERVE, _slug_row(link))).one_or_none() is not None
-
-
-async def reserve_unused_slug(tx: Tx, link: Link) -> bool:
-    """Reserve a slug that was never used: a generated one must not revive a printed QR code."""
-    return (await tx.execute(_RESERVE_UNUSED, _slug_row(link))).one_or_none() is not None
-
-
-async def release_slug(tx: Tx, slug: str) -> None:
-    """Detach the slug from its link. The account keeps it, because printed QR codes contain it."""
-    await tx.execute(update(slugs).where(slugs.c.slug == slug).values(link_id=None))
-
-
-async def delete_slugs(tx: Tx, account_id: UUID) -> None:
-    """Let others use the slugs of a deleted account. Only for links that nobody has printed: see `waypost demo`."""
-    await tx.execute(delete(slugs).where(slugs.c.account_id == account_id))
-
-
-async def find_slug_owner(tx: Tx | PointRead, slug: str) -> tuple[UUID, UUID | None] | None:
-    """Return the account that has the slug, and the link that uses it; None if the slug was never used."""
-    row = (await tx.execute(select(slugs.c.account_id, slugs.c.link_id).where(slugs.c.slug == slug))).one_or_none()
-    return None if row is None else (row.account_id, row.link_id)
 
 
 async def add(tx: Tx, link: Link) -> bool:
@@ -282,12 +239,6 @@ async def require_exists(tx: Tx, account_id: UUID, link_id: UUID) -> None:
         raise NotFound
 
 
-async def find_imported_clicks(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, int]:
-    """Return what another service counted for links that were imported without their clicks."""
-    query = select(imported_clicks.c.link_id, imported_clicks.c.clicks).where(imported_clicks.c.link_id.in_(ids))
-    return {row.link_id: row.clicks for row in await tx.execute(query)}
-
-
 async def find_names(tx: Tx, ids: Sequence[UUID], *, shared_domain: str) -> dict[UUID, tuple[str, str]]:
     """Return (short URL, title) of each link that is not deleted. For about a page of ids."""
     hostname = func.coalesce(HOSTNAME, shared_domain)
@@ -306,47 +257,6 @@ async def find_accounts(tx: Tx, link_ids: Collection[UUID]) -> dict[UUID, UUID]:
     return accounts
 
 
-async def find_busy(tx: Tx, account_id: UUID, clicks: int) -> list[UUID]:
-    """Return links with more than `clicks` clicks, without deleted ones."""
-    counters = link_clicks.c
-    query = select(links.c.id).join(link_clicks, counters.link_id == links.c.id)
-    query = query.where(counters.account_id == account_id, counters.clicks > clicks, NOT_DELETED)
-    return list(await tx.scalars(query))
-
-
-async def find_clicks(tx: Tx | PointRead, link_id: UUID) -> int:
-    """Return 0 for an unknown link."""
-    query = select(link_clicks.c.clicks).where(link_clicks.c.link_id == link_id)
-    return (await tx.execute(query)).scalar_one_or_none() or 0
-
-
-async def count_clicks(tx: Tx, account_id: UUID) -> int:
-    """Count the clicks of all links of the account, deleted ones included."""
-    query = select(func.sum(link_clicks.c.clicks)).where(link_clicks.c.account_id == account_id)
-    return int(await tx.scalar(query) or 0)
-
-
-async def add_clicks(tx: Tx, counts: Iterable[tuple[bytes, bytes, int]]) -> None:
-    """`counts`: (id of the link, id of its account, clicks).
-
-    The caller has the lock on statistics, so that one drainer writes at a time. Sorted: neighboring rows share pages.
-    """
-    await bulk.insert(tx, link_clicks, sorted(counts), on_conflict=_ADD_CLICKS)
-
-
-async def find_wrong_clicks(tx: Tx, expected: Subquery) -> Sequence[UUID]:
-    """Return links whose counter differs or is missing. `expected`: (id, clicks) of every link."""
-    counter = func.coalesce(link_clicks.c.clicks, -1)
-    query = select(expected.c.id).outerjoin(link_clicks, link_clicks.c.link_id == expected.c.id)
-    return (await tx.scalars(query.where(counter != expected.c.clicks))).all()
-
-
-async def set_clicks(tx: Tx, clicks: Mapping[UUID, int]) -> None:
-    accounts = await find_accounts(tx, clicks)
-    rows = sorted((id_.bytes, accounts[id_].bytes, count) for id_, count in clicks.items() if id_ in accounts)
-    await bulk.insert(tx, link_clicks, rows, on_conflict=_SET_CLICKS)
-
-
 async def _add_tags(tx: Tx, *tagged: Link) -> None:
     if rows := _tag_rows(tagged):
         await tx.execute(insert(link_tags), rows)
@@ -359,7 +269,3 @@ async def _delete_tags(tx: Tx, *tagged: Link) -> None:
 
 def _tag_rows(tagged: Sequence[Link]) -> list[dict[str, Any]]:
     return [{"account_id": link.account_id, "tag": tag, "link_id": link.id} for link in tagged for tag in link.tags]
-
-
-def _slug_row(link: Link) -> dict[str, Any]:
-    return {"slug": link.slug, "account_id": link.account_id, "link_id": link.id}

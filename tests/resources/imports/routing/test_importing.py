@@ -26,7 +26,7 @@ from waypost.auth.model import SignInClient
 from waypost.database import Database
 from waypost.redirect.route import ROUTED
 from waypost.redirect.routing.rules import KnownVisitor, decide
-from waypost.resources import routing
+from waypost.resources import links, routing
 from waypost.resources.imports.model import imported_links, imported_routing
 from waypost.resources.imports.routing_data import rule, variant
 from waypost.resources.imports.source import SourceLink
@@ -58,7 +58,7 @@ async def found(db: Database, name: str = "a") -> tuple[Link, LinkRouting | None
 
 async def add_clicks(db: Database, link_id: UUID, account_id: UUID, count: int) -> None:
     async with db.write() as tx:
-        await link_store.add_clicks(tx, [(link_id.bytes, account_id.bytes, count)])
+        await links.add_clicks(tx, [(link_id.bytes, account_id.bytes, count)])
 
 
 async def test_stores_routing_with_a_hashed_password(db: Database, alice: Person) -> None:
