@@ -168,8 +168,17 @@ async def test_head_and_prefetches_get_the_form(fast: Wire, visits) -> None:
 
 
 async def test_forms_elsewhere_are_refused(fast: Wire) -> None:
-    for path in ("open", "early", "off", "nothing"):
+    for path in ("open", "nothing"):
         assert (await fast.say(post(path))).startswith(b"HTTP/1.1 405 ")
+
+
+async def test_a_form_of_a_link_that_is_over_gets_what_a_visit_gets(fast: Wire, visits) -> None:
+    early, off = await fast.say(post("early")), await fast.say(post("off"))
+    assert early.startswith(b"HTTP/1.1 302 ")
+    assert f"\r\nlocation: {FALLBACK}\r\n".encode() in early
+    assert off.startswith(b"HTTP/1.1 404 ")
+    assert b"Link not found" in off
+    assert visits() == []
 
 
 async def test_a_link_that_has_not_started_asks_for_nothing(fast: Wire) -> None:

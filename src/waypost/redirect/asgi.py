@@ -153,8 +153,11 @@ class RedirectApp:
         route = await self._load_route(host, slug)
         self._begin_batch()
         routed = route[ROUTED]
-        if routed is None or routed.password_version is None or self._is_over(route):
+        if routed is None or routed.password_version is None:
             await send_response(send, 405, [(b"allow", b"GET, HEAD")])
+            return
+        if self._is_over(route):  # since the form was opened
+            await self._missing.respond(send, host, slug, headers, fallback_of(route), with_body=True)
             return
         link = route[TARGET][LINK_ID]
         version = await self._finders.check_password(scope, receive, link)
