@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Literal
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -191,6 +192,7 @@ def _changed_image(link: Link, change: LinkChange, image: UploadedImage | None, 
     return {"og_image": change.og_image, "og_image_file_name": None, "og_image_bytes": 0}
 
 
+@lru_cache(16)  # hosts of the settings, compared with each of very many destinations of an import
 def _host_and_port(netloc: str) -> tuple[str, int | None]:
     parts = urlsplit(f"//{netloc}")
     return (parts.hostname or "").rstrip("."), _unless_default(parts.port)
