@@ -1,12 +1,14 @@
 """Redirects of links with rules or variants, relative to plain links of the same visitors, and the memory of rules.
 
-One server has plain links only; the other also has as many links with five rules, and with two variants. The visitors
-are 4,000 addresses with five user agents behind a proxy, so what is read of them is mostly cached. `python -m
-bench.versions CHECKOUT` compares plain links beside routed ones with a version before routing.
+Both servers have as many links. Those of one are plain; a third of the other's have five rules, and a third two
+variants. The visitors are 4,000 addresses with five user agents behind a proxy, so what is read of them is mostly
+cached. `python -m bench.versions CHECKOUT` compares plain links beside routed ones with a version before routing.
 """
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from bench import wrk
 from bench.report import Row, at_least, at_most
@@ -49,8 +51,9 @@ def _variants() -> list[VariantJson]:
 
 
 def measure(run: Run) -> list[Row]:
-    plain = asyncio.run(_seeded(run.new_directory() / "waypost.db", kinds=1))
-    mixed = asyncio.run(_seeded(run.new_directory() / "waypost.db", kinds=3))
+    plain = asyncio.run(_seeded(run.new_directory() / "waypost.db", [{}, {}, {}]))
+    routings: list[dict[str, Any]] = [{}, {"rules": rules()}, {"variants": _variants()}]
+    mixed = asyncio.run(_seeded(run.new_directory() / "waypost.db", routings))
     settings = {"trusted_proxies": "127.0.0.1/32"}
     with (
         waypost(plain, run.new_directory(), **settings) as alone,
@@ -77,15 +80,15 @@ def measure(run: Run) -> list[Row]:
     ]
 
 
-async def _seeded(path: Path, kinds: int) -> Store:
+async def _seeded(path: Path, routings: Sequence[Mapping[str, Any]]) -> Store:
+    """Add links with each routing; an empty one is none."""
     db = Database(f"sqlite:///{path}")
     await migrate(db)
     account = await new_account(db, "seed")
-    for kind in range(kinds):
+    for kind, parts in enumerate(routings):
         made, at = await add_links(db, account, _LINKS, first=kind * _LINKS), now()
-        if kind:
-            parts = {"rules": rules()} if kind == 1 else {"variants": _variants()}
+        if parts:
             async with db.write() as tx:
                 await routing.add_many(tx, [LinkRouting(link, account, at, at, **parts) for link in made])
     await db.close()
-    return Store(path, account, kinds * _LINKS)
+    return Store(path, account, len(routings) * _LINKS)
