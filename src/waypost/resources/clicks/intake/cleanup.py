@@ -14,7 +14,7 @@ from waypost.redirect.segment import HEADER
 from waypost.redirect.spool import UnknownFormat, is_finished, read_lines, segments
 
 _PROBE = 1 << 16  # bytes; enough for one complete line
-_BLANK = b"\n" * (1 << 20)
+_BLANK = b"\n" * (64 << 10)
 """Empty lines: readers ignore them."""
 
 

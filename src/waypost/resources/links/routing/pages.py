@@ -136,6 +136,7 @@ class RoutingPages(Pages[Deps]):
             "has_password": routing is not None and routing.password_hash is not None,
             "unsafe_urls": routing.unsafe_urls if routing else (),
             "focus": focus,
+            "zones": sorted(zone_names()),
             "result": result,
             "notice": "Routing saved. It applies to the next visitor." if "done" in request.query_params else "",
         }
@@ -148,7 +149,6 @@ _CHOICES: Mapping[str, Any] = {
     "platforms": PLATFORMS,
     "browsers": BROWSERS,
     "days": [(str(number), day) for number, day in enumerate(DAYS, 1)],
-    "zones": sorted(zone_names()),
     "limits": {"rules": MAX_RULES, "conditions": MAX_CONDITIONS, "variants": MAX_VARIANTS},
 }
 
