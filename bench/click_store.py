@@ -25,7 +25,7 @@ from waypost.kit.clock import EPOCH
 from waypost.resources.clicks.model import clicks
 
 ACCOUNTS = 20
-_COLUMNS = tuple(column.name for column in clicks.c)
+_COLUMNS = tuple(column.name for column in clicks.c if column.name != "target")  # no link has routing
 _UUID_7 = 0x7000_8000_0000_0000_0000
 
 
@@ -74,7 +74,7 @@ async def _links(url: str, each: int, accounts: int) -> tuple[list[UUID], list[U
 def _write_sqlite(url: str, history: History, owners: list[UUID], links: list[UUID]) -> None:
     """Without durability: nothing has to survive a crash here."""
     keys = [(owner.bytes, link.bytes) for owner, link in zip(owners, links, strict=True)]
-    insert = f"INSERT INTO clicks VALUES ({', '.join('?' * len(_COLUMNS))})"
+    insert = f"INSERT INTO clicks ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
     path = Path(url.removeprefix("sqlite:///"))
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for pragma in ("journal_mode = off", "synchronous = off", "cache_size = -500000", "temp_store = memory"):
@@ -116,7 +116,7 @@ def _write_postgres(url: str, history: History, owners: list[UUID], links: list[
         for name, _ in found:
             cursor.execute(f"DROP INDEX {name}")
         for day, hits in _days(history):
-            with cursor.copy("COPY clicks FROM STDIN") as copy:
+            with cursor.copy(f"COPY clicks ({', '.join(_COLUMNS)}) FROM STDIN") as copy:
                 copy.write("".join(_postgres_lines(profiles, keys, day, hits)))
         for _, sql in found:
             cursor.execute(sql)

@@ -41,7 +41,7 @@ _CALLS = 40
 _TABLES = ("clicks", "click_counts", "click_dimensions", "visitor_counts")
 
 _INSERT = """
-INSERT INTO clicks SELECT account_id, toInt32(intDiv(at, 86400000000)), link_id,
+INSERT INTO clicks (* EXCEPT (target)) SELECT account_id, toInt32(intDiv(at, 86400000000)), link_id,
   fromUnixTimestamp64Micro(at, 'UTC'),
   toFixedString(concat(substring(reverse(reinterpretAsString(toUInt64(intDiv(at, 1000)))), 3, 6),
     randomString(10)), 16),
