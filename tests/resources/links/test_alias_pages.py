@@ -1,28 +1,12 @@
 """A link's addresses in the dashboard, and visits of them in the whole application."""
 
 import re
-from collections.abc import AsyncIterator
-from ipaddress import ip_network
-from pathlib import Path
 
-import pytest
-from browsing import Browser, WebApp, open_place
+from browsing import Browser, WebApp
 from domains import domain
-from resources.links.env import HOST, Website
+from resources.links.env import Website
 
 NAME = "go.brand.test"
-
-
-@pytest.fixture
-async def site() -> AsyncIterator[Website]:
-    async with Website().open() as opened:
-        yield opened
-
-
-@pytest.fixture
-async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
-    async with open_place(database_url, tmp_path, outbound_allow=[ip_network(HOST)]) as opened:
-        yield opened
 
 
 async def make(who: Browser, site: Website) -> str:

@@ -1,21 +1,18 @@
 """Pages that change many links: preview, change, deletion with undo, find and replace."""
 
 import re
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from html import unescape
-from ipaddress import ip_network
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
 import httpx
 import pytest
-from browsing import Browser, WebApp, open_place
+from browsing import Browser, WebApp
 from domains import domain
 from resources.links import test_aliases
-from resources.links.env import HOST, Env, Website
+from resources.links.env import Env, Website
 from sqlalchemy import select
 
 from waypost.auth import find_account
@@ -240,18 +237,6 @@ async def test_a_change_is_continued_after_its_process_was_killed_in_many_attemp
 
 
 # ── pages ──
-
-
-@pytest.fixture
-async def site() -> AsyncIterator[Website]:
-    async with Website().open() as opened:
-        yield opened
-
-
-@pytest.fixture
-async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
-    async with open_place(database_url, tmp_path, outbound_allow=[ip_network(HOST)]) as opened:
-        yield opened
 
 
 async def make(who: Browser, site: Website, **fields: Any) -> str:

@@ -3,15 +3,12 @@
 import asyncio
 import io
 import re
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from html import unescape
-from ipaddress import ip_network
-from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import SAME_ORIGIN, Browser, WebApp, open_place
+from browsing import SAME_ORIGIN, Browser, WebApp
 from PIL import Image
 from resources.links.env import HOST, Website
 from sqlalchemy import func, insert, select, update
@@ -26,18 +23,6 @@ from waypost.resources.webhooks.model import webhook_deliveries
 
 HOSTILE = """<script>harm()</script>"'><img src=x onerror=harm()>"""
 HTMX = {"HX-Request": "true", "HX-Target": "found"}
-
-
-@pytest.fixture
-async def site() -> AsyncIterator[Website]:
-    async with Website().open() as opened:
-        yield opened
-
-
-@pytest.fixture
-async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
-    async with open_place(database_url, tmp_path, outbound_allow=[ip_network(HOST)]) as opened:
-        yield opened
 
 
 async def make(who: Browser, site: Website, **fields: Any) -> str:

@@ -1,16 +1,13 @@
 """The routing of a link in the dashboard: edited without a script, tested and saved."""
 
 import re
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from ipaddress import ip_network
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
-from browsing import Browser, WebApp, open_place
-from resources.links.env import HOST, Website
+from browsing import Browser, WebApp
+from resources.links.env import Website
 
 from waypost.resources import routing
 from waypost.resources.links.routing import forms
@@ -45,18 +42,6 @@ ALL_TYPES = [
     {"type": "query", "operator": "in", "name": "ref", "values": ["mail, spring", "a&b"]},
     {"type": "time", "operator": "in", "from": "2030-01-31T12:00:05.000000Z", "to": None},
 ]
-
-
-@pytest.fixture
-async def site() -> AsyncIterator[Website]:
-    async with Website().open() as opened:
-        yield opened
-
-
-@pytest.fixture
-async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
-    async with open_place(database_url, tmp_path, outbound_allow=[ip_network(HOST)]) as opened:
-        yield opened
 
 
 async def make(who: Browser, site: Website) -> str:
