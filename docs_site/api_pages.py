@@ -9,9 +9,9 @@ from typing import Any
 
 import httpx
 
-from docs_site.examples import BASE_URL, example
 from waypost.commands.database import migrate_database
 from waypost.settings import Settings
+from waypost.web.openapi.examples import BASE_URL
 from waypost.web_app import open_full_app
 
 Schema = dict[str, Any]
@@ -84,10 +84,10 @@ def _operation(document: Schema, path: str, method: str, operation: Schema) -> I
         yield f"**Body**{'' if body.get('required') else ' (optional)'}, JSON or a form:"
         yield _fields(document, content["schema"], is_body=True)
         yield _json(content["example"])
-    yield from _responses(document, path, operation)
+    yield from _responses(document, operation)
 
 
-def _responses(document: Schema, path: str, operation: Schema) -> Iterator[str]:
+def _responses(document: Schema, operation: Schema) -> Iterator[str]:
     responses = {status: each for status, each in operation["responses"].items() if status != "default"}
     yield "| status | meaning |\n|---|---|\n" + "\n".join(
         f"| {status} | {_cell(each['description'])} |" for status, each in sorted(responses.items())
@@ -96,7 +96,7 @@ def _responses(document: Schema, path: str, operation: Schema) -> Iterator[str]:
         schema = response.get("content", {}).get("application/json", {}).get("schema")
         if status.startswith("2") and schema:
             yield f"**Response** with status {status}:"
-            yield _json(example(schema["$ref"].rpartition("/")[2], path))
+            yield _json(response["content"]["application/json"]["example"])
             yield from _returned(document, schema)
 
 

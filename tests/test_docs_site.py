@@ -7,14 +7,13 @@ from urllib.parse import urlsplit
 
 import pytest
 from architecture.code import ROOT
-from architecture.json_schema import problems
 from browser.watching import launched
 from playwright.async_api import Route
 
 yaml = pytest.importorskip("yaml", reason="`make test` installs what builds the documentation")
 pytest.importorskip("zensical", reason="`make test` installs what builds the documentation")
 
-from docs_site import api_pages, check, examples, tree  # noqa: E402
+from docs_site import api_pages, check, tree  # noqa: E402
 from docs_site.__main__ import build  # noqa: E402
 from waypost.settings import Settings  # noqa: E402
 from waypost.web.dashboard import documentation  # noqa: E402
@@ -56,18 +55,6 @@ def test_the_dashboard_links_to_existing_pages(site: Path) -> None:
     for page in linked:
         html = (site / page.path / "index.html").read_text()
         assert not page.fragment or f'id="{page.fragment}"' in html
-
-
-@pytest.mark.parametrize("name", examples.EXAMPLES)
-def test_examples_are_what_the_api_document_says(document: dict[str, Any], name: str) -> None:
-    schema = document["components"]["schemas"][name]
-    assert list(problems(document, schema, examples.EXAMPLES[name])) == []
-    assert set(schema["required"]) == set(examples.EXAMPLES[name])
-
-
-@pytest.mark.parametrize("name", examples.ANSWERS)
-def test_examples_of_answers_are_what_the_api_document_says(document: dict[str, Any], name: str) -> None:
-    assert list(problems(document, document["components"]["schemas"][name], examples.ANSWERS[name])) == []
 
 
 def test_lists_every_endpoint(site: Path) -> None:

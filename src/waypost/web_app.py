@@ -56,7 +56,7 @@ async def open_full_app(
         endpoints = web_wiring.endpoints(
             settings, deps, redirects.hosts, guard, auth, views, is_shutting_down=is_shutting_down, stack=stack
         )
-        api = new_api(settings.base_url)
+        api = new_api(settings.base_url, [event for package in endpoints for event in package.events])
         probes = APIRouter(routes=probe_routes(settings, db, clock, is_shutting_down))
         for router in (probes, *(router for package in endpoints for router in package.api)):
             api.add(router)

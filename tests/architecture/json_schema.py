@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 TYPES = {
@@ -14,9 +15,22 @@ TYPES = {
     "array": list,
     "object": dict,
 }
-ANNOTATIONS = {"title", "description", "default", "writeOnly"}
+ANNOTATIONS = {"title", "description", "default", "writeOnly", "examples"}
+
+
+def _uri(text: str) -> None:
+    parts = urlsplit(text)
+    if not (parts.scheme and parts.netloc and text.isascii()) or " " in text:
+        raise ValueError(text)
+
+
+def _email(text: str) -> None:
+    if not re.fullmatch(r"[^@\s]+@[^@\s]+", text):
+        raise ValueError(text)
+
+
 MAXIMA = ("maxLength", "maximum", "maxItems", "maxProperties")
-FORMATS = {"uuid": UUID, "date-time": datetime.fromisoformat, "binary": str}
+FORMATS = {"uuid": UUID, "date-time": datetime.fromisoformat, "binary": str, "uri": _uri, "email": _email}
 
 
 def problems(document: dict[str, Any], schema: dict[str, Any], value: Any, at: str = "$") -> Iterator[str]:
@@ -48,6 +62,11 @@ def _type(_document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
 def _enum(_document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
     if value not in schema["enum"]:
         yield f"{at}: {value!r} is none of {schema['enum']}"
+
+
+def _const(_document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
+    if value != schema["const"]:
+        yield f"{at}: {value!r} is not {schema['const']!r}"
 
 
 def _any_of(document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
@@ -107,6 +126,7 @@ def _pattern(_document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
 CHECKS = {
     "type": _type,
     "enum": _enum,
+    "const": _const,
     "anyOf": _any_of,
     "properties": _members,
     "additionalProperties": _members,

@@ -1,10 +1,11 @@
 """HTTP code shared by all resources: guard, error envelope, request body, pagination. Knows no resource."""
 
 from waypost.serving.status import headers_of, status_of
-from waypost.web.api import PAGING, PREFIX, Endpoints, error_responses, new_api, new_router, parameter, query_parameters
+from waypost.web.api import PREFIX, Endpoints, EventDocs, error_responses, new_api, new_router
 from waypost.web.body import ParsedBody, read_bulk, read_fields, read_json
 from waypost.web.envelope import Data, counted, data, no_content
 from waypost.web.guard import Guard, PathId
+from waypost.web.openapi.parameters import PAGING, parameter, query_parameters
 from waypost.web.pagination import Paginated, paginated, read_pagination, read_query, require_pagination
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "PREFIX",
     "Data",
     "Endpoints",
+    "EventDocs",
     "Guard",
     "Paginated",
     "ParsedBody",

@@ -47,14 +47,20 @@ class ParsedBody(Generic[B]):
     def __init__(
         self, model: type[B], read: Reader | None = None, *, is_required: bool = True, is_form: bool = True
     ) -> None:
-        """`is_form`: whether `read` also reads multipart forms."""
+        """`is_required`: without it, no body is a body without fields. `is_form`: whether `read` also reads forms."""
         self.model = model
         self.is_required = is_required
         self.is_form = is_form
         self._read = read or read_fields
 
     async def __call__(self, request: Request) -> tuple[B, Problems]:
+        if not self.is_required and _is_empty(request):
+            return parse(self.model, {})
         return parse(self.model, await self._read(request))
+
+
+def _is_empty(request: Request) -> bool:
+    return "transfer-encoding" not in request.headers and request.headers.get("content-length", "0") == "0"
 
 
 async def read_fields(request: Request) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import re
 import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 from uuid import uuid4
 
 import structlog
@@ -30,7 +30,19 @@ from waypost.serving.status import headers_of, status_of
 T = TypeVar("T")
 
 
-CODES = {
+ErrorCode = Literal[
+    "unauthenticated",
+    "payment_required",
+    "forbidden",
+    "not_found",
+    "method_not_allowed",
+    "validation_error",
+    "rate_limited",
+    "server_error",
+    "http_error",
+]
+
+CODES: Mapping[int, ErrorCode] = {
     401: "unauthenticated",
     402: "payment_required",
     403: "forbidden",
@@ -67,6 +79,27 @@ def install_envelope(app: FastAPI) -> None:
 
 class Data(TypedDict, Generic[T]):
     data: T
+
+
+class ErrorJson(TypedDict):
+    code: ErrorCode
+    message: str
+
+
+class ValidationErrorJson(ErrorJson):
+    errors: errors.Errors
+
+
+class ErrorResponseJson(TypedDict):
+    error: ErrorJson
+
+
+class ValidationErrorResponseJson(TypedDict):
+    error: ValidationErrorJson
+
+
+class BareErrorJson(TypedDict):
+    message: str
 
 
 class JsonResponse(Response):

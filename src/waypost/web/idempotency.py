@@ -24,7 +24,7 @@ from waypost.web.envelope import JsonResponse, error_response
 _CLAIM = "waypost.idempotency"
 """Key in the ASGI scope: the claim of this request."""
 _KEY = re.compile(rf"[\x21-\x7e]{{1,{MAX_KEY}}}")
-_WRONG_KEY = f"Send one key of 1 to {MAX_KEY} visible ASCII characters, such as a UUID."
+WRONG_KEY = f"Send one key of 1 to {MAX_KEY} visible ASCII characters, such as a UUID."
 
 PARAMETER = {
     "name": FIELD,
@@ -49,7 +49,7 @@ class IdempotencyKeys:
         """
         keys = request.headers.getlist(FIELD)
         if len(keys) != 1 or not _KEY.fullmatch(keys[0]):
-            raise Invalid({FIELD: [_WRONG_KEY]})
+            raise Invalid({FIELD: [WRONG_KEY]})
         body = await read_once(request, MAX_BODY)
         digest = hashlib.sha256(request.scope["path"].encode() + b"\0" + body).digest()
         claimed = await self._answers.claim(account, keys[0], digest)

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from typing_extensions import TypedDict
 
 from waypost.kit.errors import Problems
+from waypost.kit.fields import UriText
 from waypost.kit.pagination import DEFAULT_PER_PAGE, MAX_PER_PAGE, Page, PageRequest
 from waypost.web.envelope import JsonResponse
 
@@ -18,10 +19,10 @@ _MAX_PAGE = 2**53 - 1
 
 
 class PageLinks(TypedDict):
-    first: str
-    last: str
-    prev: str | None
-    next: str | None
+    first: UriText
+    last: UriText
+    prev: UriText | None
+    next: UriText | None
 
 
 _From = TypedDict("_From", {"from": int | None})
@@ -30,7 +31,7 @@ _From = TypedDict("_From", {"from": int | None})
 class PageMeta(_From):
     current_page: int
     last_page: int
-    path: str
+    path: UriText
     per_page: int
     to: int | None
     total: int

@@ -16,12 +16,14 @@ def endpoints(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = 
     router = new_router("account")
     Anyone = Annotated[ApiCaller, Depends(guard.allow(None))]  # noqa: N806  # a type
 
-    @router.get("/me", summary="Get the account", response_model=Data[MeJson])
+    @router.get("/me", name="get", summary="Get the account", response_model=Data[MeJson])
     async def me(caller: Anyone) -> Response:
         """Return the account, its plan, and the key of the request."""
         return data(me_to_json(caller, shared_domain, clock()))
 
-    @router.get("/tokens", summary="List API keys", response_model=Data[list[ListedApiKeyJson]])
+    @router.get(
+        "/tokens", operation_id="keys_list", summary="List API keys", response_model=Data[list[ListedApiKeyJson]]
+    )
     async def tokens(caller: Anyone) -> Response:
         """List all keys, newest first, also expired and revoked ones. Their text is never shown again."""
         keys = await list_keys(db, caller.account.id)

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from waypost.auth import REQUESTS_PER_MINUTE, ApiCaller, ApiKey, Plan, Scope, is_plan_active
 from waypost.auth.model import PlanType
 from waypost.kit.clock import timestamp
-from waypost.kit.fields import IdText, TimestampText
+from waypost.kit.fields import EmailText, IdText, TimestampText
 
 
 class PlanJson(TypedDict):
@@ -40,7 +40,7 @@ class LimitsJson(TypedDict):
 class MeJson(TypedDict):
     id: IdText
     name: str
-    email: str
+    email: EmailText
     created_at: TimestampText
     plan: PlanJson
     token: ApiKeyJson

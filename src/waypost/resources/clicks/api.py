@@ -1,7 +1,7 @@
 """JSON endpoints of clicks."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, get_args
 
 from fastapi import APIRouter, Depends, Request, Response
 
@@ -13,17 +13,17 @@ from waypost.kit.pagination import Page, PageRequest
 from waypost.resources.clicks import listing
 from waypost.resources.clicks.click_store import ClickStore
 from waypost.resources.clicks.filters import (
-    ALL,
     DEVICES,
     FILTERS,
     TEXT_SCHEMA,
     UNKNOWN,
     ClickFilter,
+    ClickKindFilter,
     check_names,
     read_filter,
     read_link_id,
 )
-from waypost.resources.clicks.model import HUMAN, KINDS, Click
+from waypost.resources.clicks.model import HUMAN, Click
 from waypost.resources.clicks.schemas import ClickJson, to_json
 from waypost.web import (
     PAGING,
@@ -56,7 +56,9 @@ _PARAMETERS = (
     parameter("platform", TEXT_SCHEMA, "Operating system family"),
     parameter("referrer", TEXT_SCHEMA, f"Origin and path of the referring page, or `{UNKNOWN['referrer']}`"),
     parameter(
-        "kind", {**_TEXT, "enum": [*KINDS, ALL], "default": HUMAN}, "Kind of visit; only `human` visits count as clicks"
+        "kind",
+        {**_TEXT, "enum": list(get_args(ClickKindFilter)), "default": HUMAN},
+        "Kind of visit; only `human` visits count as clicks",
     ),
 )
 
@@ -75,7 +77,7 @@ def endpoints(db: Database, store: ClickStore, guard: Guard, *, base_url: str, c
 
     @router.get(
         "/clicks",
-        name="browse",  # part of the operation ID, after which generated clients name their functions
+        name="list",
         summary="List clicks",
         response_model=Paginated[ClickJson],
         responses=error_responses(404),
@@ -92,7 +94,7 @@ def endpoints(db: Database, store: ClickStore, guard: Guard, *, base_url: str, c
 
     @router.get(
         _LINK_CLICKS_PATH,
-        name="browse_link",
+        operation_id="links_clicks",
         summary="List a link's clicks",
         response_model=Paginated[ClickJson],
         openapi_extra=query_parameters(*PAGING, *_PARAMETERS),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
 
 ALL: Final = "all"
+ClickKindFilter = Literal[ClickKind, "all"]
 DEVICES = ("desktop", "mobile", "tablet", "other")
 MAX_TEXT = 2048
 TEXT_SCHEMA = {"type": "string", "maxLength": MAX_TEXT, "pattern": ONE_LINE}

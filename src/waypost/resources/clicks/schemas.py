@@ -1,12 +1,18 @@
 """The JSON of a click, for the API, webhooks and exports."""
 
+from typing import Annotated, get_args
 from uuid import UUID
 
 from typing_extensions import TypedDict
 
 from waypost.kit.clock import from_microseconds, timestamp
-from waypost.kit.fields import IdText, TimestampText
+from waypost.kit.fields import Documented, IdText, TimestampText
 from waypost.resources.clicks.model import Click, ClickKind
+from waypost.resources.pixels.model import Platform
+from waypost.visitors.agents import Device
+
+PlatformText = Annotated[str, Documented({"enum": list(get_args(Platform))})]
+DeviceText = Annotated[str, Documented({"enum": list(get_args(Device))})]
 
 
 class ClickEventJson(TypedDict):
@@ -16,7 +22,7 @@ class ClickEventJson(TypedDict):
     country: str
     visitor_id: str
     referrer: str
-    device: str
+    device: DeviceText
     browser: str
     platform: str
     created_at: TimestampText
@@ -26,6 +32,13 @@ class ClickJson(ClickEventJson):
     is_scan: bool
     kind: ClickKind
     bot: str | None
+
+
+class PixelFiredJson(TypedDict):
+    pixel_id: IdText
+    platform: PlatformText
+    link_id: IdText
+    visit_id: IdText | None
 
 
 def to_json(click: Click) -> ClickJson:

@@ -30,7 +30,7 @@ from waypost.web import (
 _ONE = "/{id}"
 # parameters after the caller: the body of a caller without permission is not read
 NewDomainBody = Annotated[tuple[NewDomain, Problems], Depends(ParsedBody(NewDomain))]
-DomainChangeBody = Annotated[tuple[DomainChange, Problems], Depends(ParsedBody(DomainChange))]
+DomainChangeBody = Annotated[tuple[DomainChange, Problems], Depends(ParsedBody(DomainChange, is_required=False))]
 
 
 def endpoints(deps: WebDeps, guard: Guard) -> APIRouter:
@@ -43,12 +43,13 @@ def endpoints(deps: WebDeps, guard: Guard) -> APIRouter:
 
     @router.get(
         "",
-        name="browse",
+        name="list",
         summary="List domains",
         response_model=Paginated[DomainJson],
         openapi_extra=query_parameters(*PAGING),
     )
     async def list_domains(caller: Reader, request: Request) -> Response:
+        """Newest first."""
         page = await service.list_domains(deps, caller, require_pagination(request))
         return paginated(page.map(domain_json), request, deps.base_url)
 
@@ -65,12 +66,13 @@ def endpoints(deps: WebDeps, guard: Guard) -> APIRouter:
         """
         return data(domain_json(await service.create(deps, caller, *body)), 201)
 
-    @router.get(_ONE, name="find", summary="Get a domain", response_model=Data[DomainJson])
+    @router.get(_ONE, name="get", summary="Get a domain", response_model=Data[DomainJson])
     async def get(caller: Reader, domain_id: PathId) -> Response:
+        """Includes the result of the last check, the DNS records that verify the domain, and its HTTPS certificate."""
         return data(domain_json(await service.get(deps, caller, domain_id)))
 
     @router.patch(_ONE, summary="Change a domain's redirects", response_model=Data[DomainJson])
-    async def change(caller: Writer, domain_id: PathId, body: DomainChangeBody) -> Response:
+    async def update(caller: Writer, domain_id: PathId, body: DomainChangeBody) -> Response:
         """Change where the domain's root and unknown slugs redirect to."""
         return data(domain_json(await service.change(deps, caller, domain_id, *body)))
 

@@ -5,14 +5,16 @@ from typing import Annotated, ClassVar, Literal
 from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
-from waypost.kit.fields import Body, Documented, IdText, Text, TimestampText, max_characters
+from waypost.kit.fields import URI, Body, Documented, IdText, Text, TimestampText, UriText, max_characters
 from waypost.resources.domains.model import Domain, DomainStatus, TlsStatus
 from waypost.resources.domains.names import MAX_NAME
 
 MAX_URL = 2048
 
 HostnameText = Annotated[Text, Documented({"minLength": 1, "maxLength": MAX_NAME + 1})]
-TargetUrl = Annotated[Text, max_characters(MAX_URL)]
+TargetUrl = Annotated[Text, max_characters(MAX_URL), URI]
+
+DnsRecordType = Literal["TXT", "CNAME"]
 
 
 class NewDomain(Body):
@@ -34,7 +36,7 @@ class DomainChange(Body):
 
 
 class DnsRecordJson(TypedDict):
-    type: Literal["TXT", "CNAME"]
+    type: DnsRecordType
     name: str
     value: str
 
@@ -53,8 +55,8 @@ class DomainJson(TypedDict):
     last_checked_at: TimestampText | None
     error: str | None
     dns_records: list[DnsRecordJson]
-    root_url: str | None
-    not_found_url: str | None
+    root_url: UriText | None
+    not_found_url: UriText | None
     links_count: int
     tls: TlsJson
     created_at: TimestampText

@@ -43,7 +43,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
 
     @router.get(
         "",
-        name="browse_aliases",
+        name="list_aliases",
         summary="List a link's aliases",
         response_model=Paginated[AliasJson],
         openapi_extra=query_parameters(*PAGING),
@@ -53,7 +53,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         page = await alias_service.list_aliases(deps, caller, link_id, require_pagination(request))
         return paginated(page.map(to_json), request, deps.base_url)
 
-    @router.post("", name="add_alias", summary="Add an alias", status_code=201, response_model=Data[AliasJson])
+    @router.post("", name="create_alias", summary="Add an alias", status_code=201, response_model=Data[AliasJson])
     async def add(caller: Writer, link_id: PathId, body: NewAliasBody) -> Response:
         """The link also redirects from this path of one of your domains. A link's own slug wins over an alias with the
         same path.

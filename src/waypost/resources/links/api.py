@@ -40,7 +40,7 @@ _FILTERS = (
 )
 # parameters after the caller: the body of a caller without permission is not read
 NewLinkBody = Annotated[tuple[NewLink, Problems], Depends(ParsedBody(NewLink))]
-LinkChangeBody = Annotated[tuple[LinkChange, Problems], Depends(ParsedBody(LinkChange))]
+LinkChangeBody = Annotated[tuple[LinkChange, Problems], Depends(ParsedBody(LinkChange, is_required=False))]
 
 
 def endpoints(deps: Deps, guard: Guard) -> APIRouter:
@@ -57,7 +57,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
 
     @router.get(
         "",
-        name="browse",
+        name="list",
         summary="List links",
         response_model=Paginated[LinkJson],
         openapi_extra=query_parameters(*PAGING, *_FILTERS),
@@ -79,12 +79,13 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         """
         return data(link_json(await service.create(deps, caller, *body)), 201)
 
-    @router.get(_PATH, name="find", summary="Get a link", response_model=Data[LinkJson])
+    @router.get(_PATH, name="get", summary="Get a link", response_model=Data[LinkJson])
     async def get(caller: Reader, link_id: PathId) -> Response:
+        """By its ID: a slug is not found here. To find a link by its slug, search the list."""
         return data(link_json(await service.get(deps, caller, link_id)))
 
     @router.patch(_PATH, summary="Change a link", response_model=Data[LinkJson])
-    async def change(caller: Writer, link_id: PathId, body: LinkChangeBody) -> Response:
+    async def update(caller: Writer, link_id: PathId, body: LinkChangeBody) -> Response:
         """Changes the fields that you send and keeps the others; null clears a field. Redirects change immediately."""
         return data(link_json(await service.change(deps, caller, link_id, *body)))
 

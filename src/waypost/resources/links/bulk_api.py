@@ -43,7 +43,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
             }
         return {"index": index, "status": "invalid", "errors": result}
 
-    @router.post("", name="create_many", summary="Create many links", response_model=CreatedRowsJson)
+    @router.post("", name="bulk_create", summary="Create many links", response_model=CreatedRowsJson)
     async def create_many(caller: ApiWriter, body: NewLinksBody) -> Response:
         """Each entry succeeds or fails alone. An entry with the status `retry` did not get its turn within 30 seconds,
         because checks of destinations took too long: send it again. Counts as one request.
@@ -54,7 +54,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         results = await bulk.create(deps, caller, new.links or [], caller.request_id)
         return counted([created_row(index, result) for index, result in enumerate(results)], "created", "invalid")
 
-    @router.patch("", name="change_many", summary="Change many links", response_model=ChangedRowsJson)
+    @router.patch("", name="bulk_update", summary="Change many links", response_model=ChangedRowsJson)
     async def change_many(caller: Writer, body: LinkChangesBody) -> Response:
         """Changes up to 100 links in the same way. A value that no link could have is refused with 422 on
         `set.<field>`, and nothing changes. Counts as one request.
@@ -71,7 +71,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         ]
         return counted(rows, "updated", "unchanged", "not_found", "invalid")
 
-    @router.delete("", name="delete_many", summary="Delete many links", response_model=DeletedRowsJson)
+    @router.delete("", name="bulk_delete", summary="Delete many links", response_model=DeletedRowsJson)
     async def delete_many(caller: Writer, body: LinkIdsBody) -> Response:
         """The short URLs return 404 immediately. Only this account can use the slugs again. Counts as one request."""
         sent, problems = body

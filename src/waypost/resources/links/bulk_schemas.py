@@ -91,11 +91,14 @@ class LinkIds(Body):
 
 
 Errors = dict[str, list[str]]
+BulkCreateStatus = Literal["created", "invalid", "retry"]
+BulkUpdateStatus = Literal["updated", "unchanged", "not_found", "invalid"]
+BulkDeleteStatus = Literal["deleted", "not_found"]
 
 
 class CreatedRowJson(TypedDict):
     index: int
-    status: Literal["created", "invalid", "retry"]
+    status: BulkCreateStatus
     link: NotRequired[LinkJson]
     errors: NotRequired[Errors]
 
@@ -113,7 +116,7 @@ class CreatedRowsJson(TypedDict):
 
 class ChangedRowJson(TypedDict):
     id: str
-    status: Literal["updated", "unchanged", "not_found", "invalid"]
+    status: BulkUpdateStatus
     errors: NotRequired[Errors]
 
 
@@ -131,7 +134,7 @@ class ChangedRowsJson(TypedDict):
 
 class DeletedRowJson(TypedDict):
     id: str
-    status: Literal["deleted", "not_found"]
+    status: BulkDeleteStatus
 
 
 class DeletedMetaJson(TypedDict):

@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from waypost.kit.clock import timestamp
 from waypost.kit.fields import (
     NOT_BLANK,
+    URI,
     Body,
     Documented,
     IdText,
@@ -22,6 +23,7 @@ from waypost.kit.fields import (
     Timestamp,
     TimestampText,
     Upload,
+    UriText,
     max_characters,
     max_entries,
     max_keys,
@@ -39,7 +41,7 @@ MAX_TAGS = 100
 
 
 ShortText = Annotated[Text, max_characters(255)]
-UrlText = Annotated[Text, max_characters(MAX_URL)]
+UrlText = Annotated[Text, max_characters(MAX_URL), URI]
 NullIfBlank = AfterValidator(lambda text: text if text.strip() else None)
 Unique = AfterValidator(lambda entries: list(dict.fromkeys(entries)))  # in the order of their first occurrence
 TagList = Annotated[list[Annotated[ShortText, NOT_BLANK]], max_entries(MAX_TAGS), Unique]
@@ -101,13 +103,13 @@ class LinkChange(LinkFields):
 class LinkJson(TypedDict):
     id: IdText
     title: str
-    destination_url: str
+    destination_url: UriText
     short_url: str
     slug: str
     hostname: str
     og_title: str | None
     og_description: str | None
-    og_image: str | None
+    og_image: UriText | None
     utm_params: dict[UtmKey, str]
     tags: list[str]
     expires_at: TimestampText | None

@@ -2,8 +2,18 @@
 
 from waypost.resources.links import api, bulk_pages, media_api, pages
 from waypost.resources.links.deps import Deps
-from waypost.web import Endpoints, Guard
+from waypost.resources.links.schemas import LinkJson
+from waypost.resources.webhooks.schemas import EventJson
+from waypost.web import Endpoints, EventDocs, Guard
 from waypost.web.dashboard import SessionAuth, Views
+
+_EVENTS = (
+    EventDocs(
+        "link.created",
+        EventJson[LinkJson],
+        "A link was created in the dashboard or by the API. `data` is the link as `GET /links/{id}` returned it then.",
+    ),
+)
 
 
 def endpoints(deps: Deps, guard: Guard, auth: SessionAuth, views: Views, *, sparklines: pages.Sparklines) -> Endpoints:
@@ -12,4 +22,4 @@ def endpoints(deps: Deps, guard: Guard, auth: SessionAuth, views: Views, *, spar
         *bulk_pages.BulkPages(deps, auth, views).endpoints(),  # first: its paths also match those of one link
         *pages.LinkPages(deps, auth, views, sparklines).endpoints(),
     ]
-    return Endpoints(api_routers, of_pages)
+    return Endpoints(api_routers, of_pages, _EVENTS)

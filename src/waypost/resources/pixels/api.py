@@ -34,7 +34,7 @@ from waypost.web import (
 _PATH = "/{id}"
 # parameters after the caller: the body of a caller without permission is not read
 NewPixelBody = Annotated[tuple[NewPixel, Problems], Depends(ParsedBody(NewPixel))]
-PixelChangeBody = Annotated[tuple[PixelChange, Problems], Depends(ParsedBody(PixelChange))]
+PixelChangeBody = Annotated[tuple[PixelChange, Problems], Depends(ParsedBody(PixelChange, is_required=False))]
 
 
 def endpoints(deps: Deps, guard: Guard) -> APIRouter:
@@ -44,12 +44,13 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
 
     @router.get(
         "",
-        name="browse",
+        name="list",
         summary="List pixels",
         response_model=Paginated[PixelJson],
         openapi_extra=query_parameters(*PAGING),
     )
     async def list_pixels(caller: Reader, request: Request) -> Response:
+        """Newest first. Neither the pixel ID nor the token is returned."""
         pixels = await service.list_pixels(deps, caller, require_pagination(request))
         return paginated(pixels.map(to_json), request, deps.base_url)
 
@@ -60,12 +61,14 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         """
         return data(to_json(await service.create(deps, caller, *body)), 201)
 
-    @router.get(_PATH, name="find", summary="Get a pixel", response_model=Data[PixelJson])
+    @router.get(_PATH, name="get", summary="Get a pixel", response_model=Data[PixelJson])
     async def get(caller: Reader, pixel_id: PathId) -> Response:
+        """Neither the pixel ID nor the token is returned."""
         return data(to_json(await service.get(deps, caller, pixel_id)))
 
     @router.patch(_PATH, summary="Change a pixel", response_model=Data[PixelJson])
-    async def change(caller: Writer, pixel_id: PathId, body: PixelChangeBody) -> Response:
+    async def update(caller: Writer, pixel_id: PathId, body: PixelChangeBody) -> Response:
+        """Changes the fields that you send and keeps the others. The next click on each of its links uses them."""
         return data(to_json(await service.change(deps, caller, pixel_id, *body)))
 
     @router.delete(_PATH, summary="Delete a pixel", status_code=204)

@@ -1,6 +1,6 @@
 """JSON endpoints of QR codes, and their images."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -12,7 +12,7 @@ from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.image_cache import SAFE_HEADERS, CodeImage
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.schemas import NewStyle, QrCodeJson, form_fields, to_json
-from waypost.resources.qrcodes.style import MEDIA_TYPES, warnings
+from waypost.resources.qrcodes.style import MEDIA_TYPES, ImageFormat, warnings
 from waypost.web import (
     PREFIX,
     Data,
@@ -33,7 +33,7 @@ _IMAGE = "/qrcodes/{id}/image/{format}"
 _TEXT = {"type": "string"}
 _IMAGE_PARAMETERS = (
     {"name": "id", "in": "path", "required": True, "schema": {**_TEXT, "format": "uuid"}},
-    {"name": "format", "in": "path", "required": True, "schema": {**_TEXT, "enum": list(MEDIA_TYPES)}},
+    {"name": "format", "in": "path", "required": True, "schema": {**_TEXT, "enum": list(get_args(ImageFormat))}},
     {**parameter("v", _TEXT, "The style, as in the URL that the API returned"), "required": True},
     {**parameter("signature", _TEXT, "Signature of path and query, from the same URL"), "required": True},
 )
@@ -48,9 +48,6 @@ _CACHING = {"Cache-Control": "public, max-age=86400"}
 
 
 async def _style_fields(request: Request) -> dict[str, Any]:
-    """Read the fields of the style. An empty body selects the default style."""
-    if "transfer-encoding" not in request.headers and request.headers.get("content-length", "0") == "0":
-        return {}
     fields = await read_fields(request)
     is_form = request.headers.get("content-type", "").lower().startswith("multipart/")
     return form_fields(fields) if is_form else fields
@@ -69,7 +66,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         reasons = list(warnings(code.style, deps.encoded_url(code.target)))
         return data(to_json(code, reasons, deps.image_urls(code.id, code.style)), status)
 
-    @router.get(_LINK_PATH, name="find", summary="Get a link's QR code", response_model=Data[QrCodeJson])
+    @router.get(_LINK_PATH, name="get", summary="Get a link's QR code", response_model=Data[QrCodeJson])
     async def get(caller: Reader, link_id: PathId) -> Response:
         """Includes the signed URLs of its image, and warnings if its style may be hard to scan."""
         return code_json(await service.get(deps, caller, link_id))

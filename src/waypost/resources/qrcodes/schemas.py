@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
-from waypost.kit.fields import Body, Documented, IdText, Text, TimestampText
+from waypost.kit.fields import Body, Documented, IdText, Text, TimestampText, UriText
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.style import (
     MAX_MARGIN,
@@ -62,8 +62,8 @@ class QrCodeJson(TypedDict):
     margin: int
     warnings: list[str]
     scans: int
-    image_url: str
-    svg_url: str
+    image_url: UriText
+    svg_url: UriText
     created_at: TimestampText
     updated_at: TimestampText
 

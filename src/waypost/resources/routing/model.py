@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal, NotRequired
+from typing import Annotated, Literal, NotRequired
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy import BigInteger, Column, Table, Text
 from typing_extensions import TypedDict
 
@@ -31,6 +32,9 @@ link_routing = Table(  # no row: the link has no routing, and neither start nor 
 )
 
 
+# without kit.fields, which redirect processes don't load
+_Uri = Annotated[str, Field(json_schema_extra={"format": "uri"})]
+
 ConditionJson = TypedDict(  # a call, because `from` is a keyword
     "ConditionJson",
     {
@@ -50,12 +54,12 @@ ConditionJson = TypedDict(  # a call, because `from` is a keyword
 class RuleJson(TypedDict):
     name: str
     conditions: list[ConditionJson]
-    destination_url: str
+    destination_url: _Uri
 
 
 class VariantJson(TypedDict):
     name: str
-    destination_url: str
+    destination_url: _Uri
     weight: int
 
 

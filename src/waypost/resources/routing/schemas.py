@@ -13,12 +13,14 @@ from waypost.kit.clock import timestamp
 from waypost.kit.errors import Problems
 from waypost.kit.fields import (
     NOT_BLANK,
+    URI,
     Body,
     Documented,
     IdText,
     Text,
     Timestamp,
     TimestampText,
+    UriText,
     max_characters,
     max_entries,
     parse,
@@ -57,8 +59,7 @@ def _check_password(text: str) -> str:
 
 
 _PASSWORD = {"minLength": MIN_PASSWORD, "maxLength": MAX_PASSWORD, "writeOnly": True}
-_OBJECTS = Documented({"items": {"type": "object"}})
-UrlText = Annotated[Text, max_characters(MAX_URL)]
+UrlText = Annotated[Text, max_characters(MAX_URL), URI]
 NameText = Annotated[Text, max_characters(MAX_NAME), NOT_BLANK]
 Password = Annotated[str, Documented(_PASSWORD, AfterValidator(_check_password))]
 
@@ -186,7 +187,7 @@ class RoutingJson(TypedDict):
     variants: list[VariantJson]
     starts_at: TimestampText | None
     click_limit: int | None
-    fallback_url: str | None
+    fallback_url: UriText | None
     has_password: bool
     updated_at: TimestampText | None
 

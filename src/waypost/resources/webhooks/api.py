@@ -11,7 +11,7 @@ from waypost.kit.errors import Problems
 from waypost.kit.ids import require_id
 from waypost.resources.webhooks import service
 from waypost.resources.webhooks.deps import Deps
-from waypost.resources.webhooks.model import TEST, DeliveryFilter, DeliveryStatus, EventType
+from waypost.resources.webhooks.model import DeliveryEventType, DeliveryFilter, DeliveryStatus
 from waypost.resources.webhooks.schemas import (
     CreatedWebhookJson,
     DeliveryJson,
@@ -42,7 +42,7 @@ _ONE = "/{id}"
 _DELIVERIES = "/{id}/deliveries"
 _REDELIVER = "/{id}/deliveries/{delivery_id}/redeliver"
 _TEST = "/{id}/test"
-_CHOICES = {"status": get_args(DeliveryStatus), "event": (*get_args(EventType), TEST)}
+_CHOICES = {"status": get_args(DeliveryStatus), "event": get_args(DeliveryEventType)}
 _FILTERS = (
     parameter("status", {"type": "string", "enum": [*_CHOICES["status"]]}, "Status of the delivery"),
     parameter("event", {"type": "string", "enum": [*_CHOICES["event"]]}, "Type of the event"),
@@ -64,12 +64,13 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
 
     @router.get(
         "",
-        name="browse",
+        name="list",
         summary="List webhooks",
         response_model=Paginated[WebhookJson],
         openapi_extra=query_parameters(*PAGING),
     )
     async def list_webhooks(caller: AllowedCaller, request: Request) -> Response:
+        """Newest first, without their secrets."""
         page = await service.list_webhooks(deps, caller, require_pagination(request))
         return paginated(page.map(to_json), request, deps.base_url)
 
@@ -80,8 +81,9 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         created: CreatedWebhookJson = {**to_json(webhook), "secret": secret}
         return data(created, 201)
 
-    @router.get(_ONE, name="find", summary="Get a webhook", response_model=Data[WebhookJson])
+    @router.get(_ONE, name="get", summary="Get a webhook", response_model=Data[WebhookJson])
     async def get(caller: AllowedCaller, webhook_id: PathId) -> Response:
+        """Without its secret. A webhook cannot be changed: delete it and create another one."""
         return data(to_json(await service.get(deps, caller, webhook_id)))
 
     @router.delete(_ONE, summary="Delete a webhook", status_code=204)
@@ -92,7 +94,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
 
     @router.get(
         _DELIVERIES,
-        name="browse_deliveries",
+        name="list_deliveries",
         summary="List a webhook's deliveries",
         response_model=Paginated[DeliveryJson],
         openapi_extra=query_parameters(*PAGING, *_FILTERS),

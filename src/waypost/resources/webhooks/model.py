@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 from uuid import UUID
 
 from sqlalchemy import Column, Index, Integer, SmallInteger, Table, Text
@@ -10,8 +10,9 @@ from sqlalchemy import Column, Index, Integer, SmallInteger, Table, Text
 from waypost.database import Encrypted, Id, Instant, Json, metadata
 
 EventType = Literal["link.created", "link.clicked", "pixel.fired"]
-TEST = "webhook.test"
+TEST: Final = "webhook.test"
 """The event of a test delivery. A webhook cannot subscribe to it."""
+DeliveryEventType = Literal[EventType, "webhook.test"]
 
 DeliveryStatus = Literal["pending", "delivered", "failed", "cancelled"]
 MAX_ATTEMPTS = 5

@@ -1,13 +1,25 @@
 """Request fields of webhooks, and the JSON of webhooks and deliveries."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Generic, Literal, TypeVar, get_args
 
 from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
-from waypost.kit.fields import Body, Documented, IdText, Text, TimestampText, max_characters, max_entries
-from waypost.resources.webhooks.model import Delivery, DeliveryStatus, EventType, Webhook
+from waypost.kit.fields import (
+    URI,
+    Body,
+    Documented,
+    IdText,
+    Text,
+    TimestampText,
+    UriText,
+    max_characters,
+    max_entries,
+)
+from waypost.resources.webhooks.model import Delivery, DeliveryEventType, DeliveryStatus, EventType, Webhook
+
+T = TypeVar("T")
 
 MAX_URL = 2048
 TOO_LONG = f"This must have at most {MAX_URL:,} characters."
@@ -21,7 +33,7 @@ def _unique(types: list[EventType]) -> list[EventType]:
 
 
 HttpsUrl = Annotated[
-    Text, max_characters(MAX_URL), Documented({"pattern": r"^[Hh][Tt][Tt][Pp][Ss]://[^\x00-\x1f\x7f]*$"})
+    Text, max_characters(MAX_URL), URI, Documented({"pattern": r"^[Hh][Tt][Tt][Pp][Ss]://[^\x00-\x1f\x7f]*$"})
 ]
 EventTypes = Annotated[list[EventType], max_entries(100), Documented({"minItems": 1}, AfterValidator(_unique))]
 
@@ -36,7 +48,7 @@ class NewWebhook(Body):
 
 class WebhookJson(TypedDict):
     id: IdText
-    url: str
+    url: UriText
     event_types: list[EventType]
     created_at: TimestampText
     updated_at: TimestampText
@@ -48,13 +60,27 @@ class CreatedWebhookJson(WebhookJson):
 
 class DeliveryJson(TypedDict):
     id: IdText
-    event: str
+    event: Annotated[str, Documented({"enum": list(get_args(DeliveryEventType))})]
     status: DeliveryStatus
     attempts: int
     next_attempt_at: TimestampText | None
     response_status: int | None
     error: str | None
     created_at: TimestampText
+
+
+class EventJson(TypedDict, Generic[T]):
+    """What is sent to a webhook."""
+
+    id: IdText
+    api_version: Literal["v1"]
+    event: str
+    created_at: TimestampText
+    data: T
+
+
+class TestEventJson(TypedDict):
+    webhook_id: IdText
 
 
 def to_json(webhook: Webhook) -> WebhookJson:

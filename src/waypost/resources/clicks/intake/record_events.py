@@ -11,7 +11,7 @@ from waypost.kit.clock import from_microseconds
 from waypost.resources import links, webhooks
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import HUMAN, Click
-from waypost.resources.clicks.schemas import to_event_json
+from waypost.resources.clicks.schemas import PixelFiredJson, to_event_json
 from waypost.resources.pixels import events
 
 _MAX_PARAMETERS = 500  # per statement
@@ -87,7 +87,7 @@ def _click_events(click: Click) -> Iterator[webhooks.WebhookEvent]:
 def _pixel_events(click: Click) -> Iterator[webhooks.WebhookEvent]:
     account, at = UUID(bytes=click.account_id), from_microseconds(click.at)
     for platform, pixel in click.pixels:
-        data = {
+        data: PixelFiredJson = {
             "pixel_id": str(pixel),
             "platform": platform,
             "link_id": str(UUID(bytes=click.link_id)),

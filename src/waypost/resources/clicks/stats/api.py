@@ -41,6 +41,7 @@ def endpoints(db: Database, store: ClickStore, guard: Guard, *, shared_domain: s
 
     @router.get(
         "/stats",
+        name="get",
         summary="Get statistics of all links",
         response_model=Data[AccountStatsJson],
         openapi_extra=query_parameters(*_PARAMETERS),
@@ -56,6 +57,7 @@ def endpoints(db: Database, store: ClickStore, guard: Guard, *, shared_domain: s
 
     @router.get(
         _LINK_STATS_PATH,
+        operation_id="links_stats",
         summary="Get a link's statistics",
         response_model=Data[LinkStatsJson],
         openapi_extra=query_parameters(*_PARAMETERS),

@@ -1,0 +1,100 @@
+"""The OpenAPI document: what it says of the API as a whole, and its parts."""
+
+from collections.abc import Sequence
+
+from waypost.auth import REQUESTS_PER_MINUTE
+from waypost.version import VERSION
+from waypost.web import envelope
+from waypost.web.api import Endpoint, EventDocs
+from waypost.web.openapi import operations, responses, webhooks
+from waypost.web.openapi.parameters import Schema
+from waypost.web.openapi.schemas import Schemas
+
+_ABOUT = f"""Manage links, QR codes, domains, pixels and webhooks over HTTP.
+
+## Authentication
+
+Send a key as `Authorization: Bearer <key>`. Create keys under **API** in the dashboard; a key has only the scopes it
+was created with.
+
+## Requests
+
+Bodies are JSON in UTF-8, or `multipart/form-data` to upload a file. A request is checked in this order: HTTPS (400),
+path and method (404, 405), key (401), plan (402), scope (403), rate limit (429), `Idempotency-Key` (409, 422), size of
+the body (413), and its fields (422). Lists have `page` and `per_page`, and URLs of other pages in `links`.
+
+## Rate limit
+
+Each key may send {REQUESTS_PER_MINUTE} requests per minute. `X-RateLimit-Limit` and `X-RateLimit-Remaining` say how
+many are left. Requests beyond the limit get 429 Too Many Requests, and `Retry-After` says how long to wait.
+
+## Repeated requests
+
+Every `POST` accepts the header `Idempotency-Key`. A request that is sent again with the same key within 24 hours gets
+the same response with `Idempotent-Replayed: true`, and changes nothing. While the first is running, the second gets
+409 with `Retry-After`. The same key with another path or body gets 422. Only successful responses are kept.
+
+## Errors
+
+Errors have an `error.code` for programs and an `error.message` for people; validation errors list the problems of each
+field in `error.errors`. Send a request that got 429 or 503 again after `Retry-After`.
+
+## Clients
+
+Operation ids are the names of methods in clients: `links_create` is `links.create`. They do not change. New fields and
+new values can be added at any time.
+"""
+
+_TAGS = {
+    "links": ("Links", "Create short links, find, change, disable and delete them."),
+    "qrcodes": ("QR codes", "Each link has a QR code: set its style, and show its image by a signed URL."),
+    "clicks": ("Clicks and statistics", "Individual clicks, and statistics of one link or of all links."),
+    "domains": ("Domains", "Use your own domains for links: create a domain, set its DNS record, verify it."),
+    "pixels": ("Pixels", "Retargeting pixels, and the results of their server-side events."),
+    "webhooks": ("Webhooks", "Notify your own server of events: signed, and retried until it accepts them."),
+    "keys": ("API keys", "List the account's keys. Create and revoke keys in the dashboard."),
+    "account": ("Account", "The account of the key, its plan and limits, and the key's scopes."),
+}
+"""Title and description by tag, in the order in which they are shown."""
+
+_ERRORS = (envelope.ErrorResponseJson, envelope.ValidationErrorResponseJson, envelope.BareErrorJson)
+
+
+def describe(endpoints: Sequence[Endpoint], events: Sequence[EventDocs], base_url: str | None) -> Schema:
+    answers = [endpoint.model for endpoint in endpoints if endpoint.model]
+    modules = [endpoint.endpoint for endpoint in endpoints]
+    schemas = Schemas([*answers, *_ERRORS], {event.type: event.model for event in events}, modules)
+    paths: Schema = {}
+    for endpoint in endpoints:
+        for method in sorted(endpoint.methods or ()):
+            described = operations.describe(endpoint, method, schemas, base_url or "")
+            paths.setdefault(endpoint.path_format, {})[method.lower()] = described
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Waypost",
+            "version": VERSION,
+            "summary": "Branded short links",
+            "description": _ABOUT,
+            "contact": {"name": "Waypost", "url": "https://github.com/waypost/waypost"},
+            "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": base_url, "description": "This service"}] if base_url else [],
+        "tags": [
+            {"name": name, "x-displayName": title, "description": about} for name, (title, about) in _TAGS.items()
+        ],
+        "paths": paths,
+        "webhooks": dict(webhooks.describe(events)),
+        "components": {
+            "schemas": schemas.finished(),
+            "responses": responses.error_responses(),
+            "headers": responses.HEADERS,
+            "securitySchemes": {
+                "bearer": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "An API key with the scope that the endpoint requires.",
+                }
+            },
+        },
+    }

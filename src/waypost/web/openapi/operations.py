@@ -1,0 +1,145 @@
+"""Describes one endpoint: parameters, body, answers and code samples."""
+
+import re
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+from fastapi.dependencies.models import Dependant
+
+from waypost.kit.fields import NOT_NULL, REQUIRED
+from waypost.web import idempotency
+from waypost.web.api import Endpoint
+from waypost.web.body import ParsedBody
+from waypost.web.guard import Permission, path_id
+from waypost.web.openapi import code_samples, responses
+from waypost.web.openapi.descriptions import PATH_PARAMETERS, RESOURCES
+from waypost.web.openapi.examples import IDS, response_example
+from waypost.web.openapi.parameters import Schema
+from waypost.web.openapi.schemas import Schemas, has_file, reference
+
+_TAG_OF_GROUP = {"stats": "clicks"}
+_TAG_OF_OPERATION = {"links_clicks": "clicks", "links_stats": "clicks"}
+_NO_INTEGER = "This must be an integer of at least 1."
+
+
+class _Needs(NamedTuple):
+    """What an endpoint reads of a request, by its dependencies."""
+
+    permission: Permission | None
+    body: ParsedBody[Any] | None
+    has_id: bool
+
+
+def describe(endpoint: Endpoint, method: str, schemas: Schemas, base_url: str) -> Schema:
+    needs, operation_id = _needs(endpoint.dependant), endpoint.operation_id or endpoint.unique_id
+    group = operation_id.partition("_")[0]
+    parameters = list(_parameters(endpoint, method, needs, schemas))
+    operation: Schema = {
+        "operationId": operation_id,
+        "tags": [_TAG_OF_OPERATION.get(operation_id) or _TAG_OF_GROUP.get(group, group)],
+        "summary": endpoint.summary,
+        "description": endpoint.description,
+        "security": [{"bearer": [needs.permission.scope] if needs.permission.scope else []}]
+        if needs.permission
+        else [],
+    }
+    if parameters:
+        operation["parameters"] = parameters
+    if needs.body:
+        operation["requestBody"] = _request_body(needs.body, schemas)
+    operation["responses"] = _responses(endpoint, method, needs, operation, schemas, base_url)
+    operation["x-codeSamples"] = list(code_samples.samples(base_url, endpoint.path_format, method, operation))
+    return operation
+
+
+def _needs(dependant: Dependant) -> _Needs:
+    calls = list(_dependencies(dependant))
+    permission = next((call for call in calls if isinstance(call, Permission)), None)
+    body = next((call for call in calls if isinstance(call, ParsedBody)), None)
+    return _Needs(permission, body, path_id in calls)
+
+
+def _dependencies(dependant: Dependant) -> Iterator[Any]:
+    for dependency in dependant.dependencies:
+        yield dependency.call
+        yield from _dependencies(dependency)
+
+
+def _parameters(endpoint: Endpoint, method: str, needs: _Needs, schemas: Schemas) -> Iterator[Schema]:
+    declared = (endpoint.openapi_extra or {}).get("parameters", ())
+    resource = RESOURCES.get(endpoint.path_format.split("/")[3], "")
+    for name in re.findall(r"{(\w+)}", endpoint.path_format):
+        own = (each["schema"] for each in declared if each["name"] == name and each["in"] == "path")
+        schema = schemas.value(next(own, {"type": "string", "format": "uuid"}))
+        yield {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "description": PATH_PARAMETERS[name].format(resource),
+            "schema": schema,
+            "example": IDS[resource] if name == "id" else schemas.example(name, schema),
+        }
+    for each in declared:
+        if each["in"] == "query":
+            default = {"default": each["schema"]["default"]} if "default" in each["schema"] else {}
+            schema = schemas.value(each["schema"]) | default
+            yield {**each, "schema": schema, "example": schemas.example(each["name"], schema)}
+    if method == "POST" and needs.permission:
+        yield idempotency.PARAMETER
+
+
+def _request_body(body: ParsedBody[Any], schemas: Schemas) -> Schema:
+    """Describe the body as JSON, and as a multipart form if it may contain a file."""
+    media_types: Schema = {
+        "application/json": {"schema": reference(schemas.body(body.model)), "example": body.model.EXAMPLE}
+    }
+    if body.is_form and has_file(body.model):
+        media_types["multipart/form-data"] = {"schema": reference(schemas.form(body.model))}
+    return {"required": body.is_required, "content": media_types}
+
+
+def _responses(
+    endpoint: Endpoint, method: str, needs: _Needs, operation: Schema, schemas: Schemas, base_url: str
+) -> Schema:
+    status = endpoint.status_code or 200
+    success: Schema = {"description": HTTPStatus(status).phrase}
+    if needs.permission:
+        replayed = ["Idempotent-Replayed"] if method == "POST" else []
+        success["headers"] = responses.headers(status, *replayed)
+    if endpoint.model:
+        name = schemas.answer(endpoint.model)
+        example = response_example(name, base_url + endpoint.path_format)
+        success["content"] = {"application/json": {"schema": reference(name), "example": example}}
+    described = {str(status): success, **_errors(method, needs, operation)}
+    for other, given in endpoint.responses.items():
+        described[str(other)] = {**described.get(str(other), {}), **given} or responses.error_response(other)
+    return dict(sorted(described.items()))
+
+
+def _errors(method: str, needs: _Needs, operation: Schema) -> Schema:
+    statuses = [404] if needs.has_id else []
+    if needs.permission:
+        statuses += [401, 402, 429, *([403] if needs.permission.scope else []), *([409] if method == "POST" else [])]
+    if needs.body:
+        statuses.append(413)
+    errors = {str(status): responses.error_response(status) for status in statuses}
+    if problem := _problem(needs, operation):
+        errors["422"] = responses.validation_error(*problem)
+    return errors
+
+
+def _problem(needs: _Needs, operation: Schema) -> tuple[str, str] | None:
+    """Return a field that may be wrong, and what is reported of it."""
+    if needs.body:
+        model = needs.body.model
+        required = next(iter(model.REQUIRED), None)
+        return (required, REQUIRED) if required else (next(iter(model.model_fields)), NOT_NULL)
+    if not needs.permission:
+        return None
+    for each in operation.get("parameters", ()):
+        if each["in"] == "query":
+            return each["name"], _NO_INTEGER if each["name"] == "page" else "This must be a date and time."
+        if each["in"] == "header":
+            return each["name"], idempotency.WRONG_KEY
+    return None

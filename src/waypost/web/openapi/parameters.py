@@ -1,0 +1,26 @@
+"""Query parameters of endpoints that read their query themselves."""
+
+from typing import Any
+
+from waypost.kit.pagination import DEFAULT_PER_PAGE, MAX_PER_PAGE
+
+Schema = dict[str, Any]
+
+
+def parameter(name: str, schema: Schema, description: str) -> Schema:
+    return {"name": name, "in": "query", "required": False, "schema": schema, "description": description}
+
+
+def query_parameters(*parameters: Schema) -> Schema:
+    """Return `openapi_extra=` of an endpoint that reads its query string itself."""
+    return {"parameters": list(parameters)}
+
+
+PAGING = (
+    parameter("page", {"type": "integer", "minimum": 1, "default": 1}, "Page number"),
+    parameter(
+        "per_page",
+        {"type": "integer", "minimum": 1, "default": DEFAULT_PER_PAGE},
+        f"Items per page; the maximum is {MAX_PER_PAGE}",
+    ),
+)

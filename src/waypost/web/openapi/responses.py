@@ -1,0 +1,126 @@
+"""What every operation of the OpenAPI document may answer besides success."""
+
+from typing import Any
+
+from waypost.serving.status import STATUSES
+from waypost.web.envelope import BARE, CODES
+from waypost.web.openapi.parameters import Schema
+from waypost.web.openapi.schemas import reference
+
+_KINDS: dict[int | str, Any] = {status: kind for kind, status in STATUSES.items()}
+RATE_LIMITED = frozenset({200, 201, 202, 204, 404, 406, 409, 413, 422, 429})
+"""Statuses of answers to requests that were counted and allowed by key, plan and scope."""
+_RETRY = frozenset({409, 429})
+
+HEADERS: Schema = {
+    "X-RateLimit-Limit": {
+        "description": "Requests that the key may send per minute",
+        "required": True,
+        "schema": {"type": "integer"},
+        "example": 60,
+    },
+    "X-RateLimit-Remaining": {
+        "description": "Requests that the key may still send in this minute",
+        "required": True,
+        "schema": {"type": "integer"},
+        "example": 59,
+    },
+    "Retry-After": {
+        "description": "Seconds to wait before the request is sent again",
+        "required": True,
+        "schema": {"type": "integer"},
+        "example": 1,
+    },
+    "Idempotent-Replayed": {
+        "description": "The response of an earlier request with the same `Idempotency-Key`: nothing was done again",
+        "schema": {"type": "string", "const": "true"},
+        "example": "true",
+    },
+    "WWW-Authenticate": {
+        "description": "How to authenticate",
+        "required": True,
+        "schema": {"type": "string", "const": "Bearer"},
+        "example": "Bearer",
+    },
+}
+_OTHER: Schema = {
+    "description": "Other errors: 400 for plain HTTP where HTTPS is required, 500 for an error in the service, 503 with"
+    " `Retry-After` if the service, its database or the share of the account is busy",
+    "content": {
+        "application/json": {
+            "schema": reference("ErrorResponse"),
+            "examples": {
+                "unavailable": {
+                    "summary": "503, with Retry-After",
+                    "value": {
+                        "error": {
+                            "code": "http_error",
+                            "message": "The service cannot do this right now. Try again in a moment.",
+                        }
+                    },
+                },
+                "server_error": {
+                    "summary": "500",
+                    "value": {
+                        "error": {
+                            "code": "server_error",
+                            "message": "Something went wrong on our side. The error ID is"
+                            " 3f2b8a1c5d7e4f60a9b8c7d6e5f40312.",
+                        }
+                    },
+                },
+            },
+        }
+    },
+}
+
+
+def error_responses() -> Schema:
+    """Return the named responses, to which operations refer."""
+    named = {_KINDS[status].__name__: _named(status) for status in (401, 402, 403, 404, 406, 409, 413, 429)}
+    return {**named, "OtherError": _OTHER}
+
+
+def error_response(status: int | str) -> Schema:
+    return {"$ref": f"#/components/responses/{'OtherError' if status == 'default' else _KINDS[status].__name__}"}
+
+
+def validation_error(field: str, message: str) -> Schema:
+    """Return the response to an invalid request, with an example that names one of its fields."""
+    error = {"code": CODES[422], "message": _message(422), "errors": {field: [message]}}
+    return {
+        "description": _meaning(422),
+        "headers": headers(422),
+        "content": {"application/json": {"schema": reference("ValidationErrorResponse"), "example": {"error": error}}},
+    }
+
+
+def headers(status: int, *more: str) -> Schema:
+    names = ("X-RateLimit-Limit", "X-RateLimit-Remaining") if status in RATE_LIMITED else ()
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in (*names, *more)}
+
+
+def _named(status: int) -> Schema:
+    message = _message(status)
+    error = (
+        {"message": message}
+        if status in BARE
+        else {"error": {"code": CODES.get(status, "http_error"), "message": message}}
+    )
+    name = "BareError" if status in BARE else "ErrorResponse"
+    more = ["Retry-After"] if status in _RETRY else ["WWW-Authenticate"] if status == 401 else []
+    # the images of QR codes, which have no rate limit, answer 403 and 404 as well
+    counted = {} if status == 404 else headers(status, *more)
+    return {
+        "description": _meaning(status),
+        "content": {"application/json": {"schema": reference(name), "example": error}},
+    } | ({"headers": counted} if counted else {})
+
+
+def _message(status: int) -> str:
+    return (_KINDS[status].__doc__ or "").partition("\n")[0]
+
+
+def _meaning(status: int) -> str:
+    # as code what is quoted: descriptions are Markdown, where <key> is an element and disappears
+    return _message(status).replace('"', "`")

@@ -1,0 +1,168 @@
+"""The named schemas of the OpenAPI document, made from the models of what is sent and returned."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Literal
+
+from pydantic import TypeAdapter
+
+from waypost.kit.fields import Body
+from waypost.web.openapi.descriptions import ENUMS, FIELDS
+from waypost.web.openapi.examples import EXAMPLES, VALUES, event_example
+from waypost.web.openapi.names import enum_names, event_name, input_name, pascal_case, schema_name
+from waypost.web.openapi.parameters import Schema
+from waypost.web.openapi.property_examples import add_examples, field_name
+
+NULL: Schema = {"type": "null"}
+_FILE = {"type": "string", "format": "binary"}
+_COMPONENTS = "#/components/schemas/"
+
+
+def reference(name: str) -> Schema:
+    return {"$ref": _COMPONENTS + name}
+
+
+_MODE: Literal["validation", "serialization"] = "serialization"
+
+
+class Schemas:
+    """Schemas by name. Each object and each list of values has one, and others refer to it."""
+
+    def __init__(self, answers: Collection[Any], events: Mapping[str, Any], modules: Iterable[Any]) -> None:
+        """`answers`: models of what is returned. `events`: models by type. `modules`: their modules name enums, too."""
+        self.named: dict[str, Schema] = {}
+        self._examples: dict[str, Any] = {}
+        models = list(dict.fromkeys([*answers, *events.values()]))
+        self._enums = enum_names([*models, *modules])
+        adapters = [(model, _MODE, TypeAdapter[Any](model)) for model in models]
+        references, definitions = TypeAdapter.json_schemas(adapters, ref_template="{model}")
+        self._names = {model: references[model, _MODE]["$ref"] for model in models}
+        of_events = {self._names[model]: event_type for event_type, model in events.items()}
+        for name, schema in definitions["$defs"].items():
+            if name in of_events:
+                self._add_event(of_events[name], schema)
+            else:
+                self._add(schema_name(name), schema)
+
+    def answer(self, model: Any) -> str:
+        """Return the name of the schema of what is returned."""
+        return schema_name(self._names[model])
+
+    def finished(self) -> Schema:
+        """Return the schemas, sorted and with examples."""
+        add_examples(self.named, {**EXAMPLES, **self._examples})
+        return dict(sorted(self.named.items()))
+
+    def body(self, model: type[Body]) -> str:
+        """Return the name of the schema of a JSON body."""
+        name = input_name(model.__name__)
+        if name not in self.named:
+            fields = {field: schema for field, schema in body_fields(model).items() if schema != _FILE}
+            for field, nested in model.NESTED.items():
+                entry = reference(self.body(nested))
+                fields[field] = {**fields[field], "items": entry} if "items" in fields[field] else entry
+            never_null = {*model.REQUIRED, *model.NOT_NULL}
+            as_json = {
+                field: schema if field in never_null else {"anyOf": [schema, NULL]} for field, schema in fields.items()
+            }
+            is_closed = model.model_config.get("extra") == "forbid"
+            more = {"additionalProperties": False} if is_closed else {}
+            self._add(name, object_schema(as_json, model.REQUIRED) | more, model.EXAMPLE)
+        return name
+
+    def form(self, model: type[Body]) -> str:
+        """Return the name of the schema of a multipart body."""
+        name = f"{input_name(model.__name__)}Form"
+        if name not in self.named:
+            fields = body_fields(model).items()
+            in_form = dict(form_field for field, schema in fields for form_field in _form_fields(field, schema))
+            self._add(name, object_schema(in_form, model.REQUIRED))
+        return name
+
+    def value(self, schema: Schema, name: str = "", *, is_input: bool = False) -> Schema:
+        """Return the schema of a value, with a reference in place of what has a name. `name`: of its property."""
+        if "anyOf" in schema:
+            (option,) = [option for option in schema["anyOf"] if option != NULL]
+            return or_null(self.value(option, name, is_input=is_input))
+        schema = {keyword: each for keyword, each in schema.items() if keyword not in {"title", "default"}}
+        if "$ref" in schema:
+            return reference(schema_name(schema["$ref"].removeprefix(_COMPONENTS)))
+        if "enum" in schema:
+            return self._enum(schema["enum"])
+        if "items" in schema:
+            return {**schema, "items": self.value(schema["items"], is_input=is_input)}
+        if isinstance(schema.get("additionalProperties"), dict):
+            named = schema_name(pascal_case(name)) + ("Input" if is_input else "")
+            self._add(named, _with_known_names(schema))
+            return reference(named)
+        return schema
+
+    def example(self, name: str, schema: Schema) -> Any:
+        """Return an example of a parameter."""
+        return self.named[schema["$ref"].removeprefix(_COMPONENTS)]["examples"][0] if "$ref" in schema else VALUES[name]
+
+    def _add(self, name: str, schema: Schema, example: Mapping[str, Any] | None = None) -> None:
+        if example:
+            self._examples[name] = example
+        if "properties" in schema:
+            fields = {field: self._property(name, field, each) for field, each in schema["properties"].items()}
+            schema = {**schema, "properties": fields}
+        schema = {keyword: each for keyword, each in schema.items() if keyword not in {"title", "description"}}
+        self.named[name] = schema
+
+    def _add_event(self, event_type: str, schema: Schema) -> None:
+        self._add("Event", schema, event_example(event_type))
+        name = event_name(event_type)
+        self.named[name] = self.named.pop("Event")
+        self.named[name]["properties"]["event"]["const"] = event_type
+        self._examples[name] = self._examples.pop("Event")
+
+    def _property(self, owner: str, name: str, schema: Schema) -> Schema:
+        title = field_name(name)
+        described = self.value(schema, name, is_input=owner.endswith(("Create", "Update", "Form")))
+        return {**described, "description": FIELDS.get(f"{owner}.{title}") or FIELDS[title]}
+
+    def _enum(self, values: list[Any]) -> Schema:
+        name = self._enums[tuple(values)]
+        self.named[name] = {"type": "string", "description": ENUMS[name], "enum": values, "examples": values[:1]}
+        return reference(name)
+
+
+def object_schema(properties: Schema, required: Collection[str]) -> Schema:
+    return {"type": "object", "properties": properties} | ({"required": list(required)} if required else {})
+
+
+def or_null(schema: Schema) -> Schema:
+    return {"anyOf": [schema, NULL]} if "$ref" in schema else {**schema, "type": [schema["type"], "null"]}
+
+
+def body_fields(model: type[Body]) -> dict[str, Schema]:
+    """Return the schemas of the fields without null: every field of a body may be left out."""
+    return {name: _without_null(field) for name, field in model.model_json_schema()["properties"].items()}
+
+
+def has_file(model: type[Body]) -> bool:
+    return _FILE in body_fields(model).values()
+
+
+def _without_null(field: Schema) -> Schema:
+    (schema,) = [option for option in field["anyOf"] if option != NULL]
+    return dict(_FILE) if "$ref" in schema else schema
+
+
+def _form_fields(name: str, field: Schema) -> Iterator[tuple[str, Schema]]:
+    """Name nested values as PHP forms do. Empty text means null."""
+    if field["type"] == "array":
+        yield f"{name}[]", field
+    elif field["type"] == "object":
+        for key in field["propertyNames"]["enum"]:
+            yield f"{name}[{key}]", _without_null(field["additionalProperties"])
+    else:
+        yield name, field
+
+
+def _with_known_names(schema: Schema) -> Schema:
+    """Return an object with a property for each of its names, if these are known."""
+    if "propertyNames" not in schema:
+        return schema
+    names, value = schema["propertyNames"]["enum"], schema["additionalProperties"]
+    return {**object_schema(dict.fromkeys(names, value), ()), "additionalProperties": False}

@@ -1,0 +1,63 @@
+"""Describes the requests that webhooks receive."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from waypost.web.api import EventDocs
+from waypost.web.openapi.examples import event_example
+from waypost.web.openapi.names import event_name
+from waypost.web.openapi.parameters import Schema
+from waypost.web.openapi.schemas import reference
+
+_SIGNATURE = (
+    "`t=<seconds since 1970>,v1=<hex>`: `v1` is the HMAC-SHA256 of `t`, a dot and the raw body, with the signing secret"
+    " of the webhook as key. Reject a `t` that is more than 300 seconds from your clock."
+)
+_HEADERS = {
+    "X-Signature": (
+        _SIGNATURE,
+        "t=1795143376,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd",
+    ),
+    "X-Webhook-Timestamp": ("When the request was signed, in seconds since 1970", "1795143376"),
+    "X-Delivery-Id": ("The `id` of the body", "01a1fbb2-2855-72ee-8e77-c161c4205e89"),
+    "X-Event-Type": ("The `event` of the body", "link.clicked"),
+}
+
+
+def describe(events: Iterable[EventDocs]) -> Iterator[tuple[str, Schema]]:
+    for event in events:
+        yield event.type, {"post": _request(event)}
+
+
+def _request(event: EventDocs) -> Schema:
+    examples: dict[str, Any] = {"X-Event-Type": event.type}
+    return {
+        "operationId": f"on_{event.type.replace('.', '_')}",
+        "tags": ["webhooks"],
+        "summary": event.type,
+        "description": event.description,
+        "security": [],
+        "parameters": [
+            {
+                "name": header,
+                "in": "header",
+                "required": True,
+                "description": description,
+                "schema": {"type": "string"},
+                "example": examples.get(header, example),
+            }
+            for header, (description, example) in _HEADERS.items()
+        ],
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {"schema": reference(event_name(event.type)), "example": event_example(event.type)}
+            },
+        },
+        "responses": {
+            "2XX": {"description": "Any 2xx status within 10 seconds: the event is delivered"},
+            "default": {
+                "description": "Everything else, also a redirect: the same body is sent again, up to five times in all"
+            },
+        },
+    }
