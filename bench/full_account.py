@@ -13,7 +13,7 @@ from uuid import UUID
 from sqlalchemy import bindparam, insert, update
 
 from bench.click_store import ClickStore, vacuum
-from waypost.auth import sessions
+from waypost.auth import memberships, sessions
 from waypost.database import Database
 from waypost.database.secrets import KeyRing
 from waypost.kit.clock import now
@@ -52,7 +52,8 @@ async def fill_account(store: ClickStore, deliveries: int) -> FullAccount:
         secret = _KEYS.encrypt(webhooks.c.secret, webhook, "whsec_of-the-benchmark")
         row = {"url": "https://example.com/hook", "event_types": ["link.clicked"], "secret": secret}
         await tx.execute(insert(webhooks), {"id": webhook, "account_id": account, **row, **dates})
-        token = await sessions.create(tx, account, user_agent="bench", ip="127.0.0.1", now=at)
+        (owner,) = await memberships.list_of_account(tx, account)
+        token = await sessions.create(tx, owner.person.id, user_agent="bench", ip="127.0.0.1", now=at)
     await _write_links(db, store, domain, at)
     for start in range(0, deliveries, _AT_ONCE):
         moments = [at - timedelta(seconds=deliveries - n) for n in range(start, min(start + _AT_ONCE, deliveries))]

@@ -16,7 +16,7 @@ from bench.report import Failed, Row, at_least, without_target
 from bench.run import Run
 from bench.seed import Store, slug_of
 from bench.servers import ALL_CORES, SECRET_KEY, WAYPOST, free_port, started
-from waypost.auth import sessions
+from waypost.auth import memberships, sessions
 from waypost.database import Database
 from waypost.kit.clock import now
 
@@ -84,7 +84,8 @@ async def _load(port: int, store: Store, seconds: int) -> _Times:
 async def _session(store: Store) -> str:
     db = Database(store.url)
     async with db.write() as tx:
-        token = await sessions.create(tx, store.account, user_agent="bench", ip="127.0.0.1", now=now())
+        (owner,) = await memberships.list_of_account(tx, store.account)
+        token = await sessions.create(tx, owner.person.id, user_agent="bench", ip="127.0.0.1", now=now())
     await db.close()
     return f"waypost={token}"
 

@@ -14,7 +14,7 @@ from jinja2.bccache import Bucket
 from people import FakeClock
 from pydantic import TypeAdapter
 
-from waypost.auth import Account, create_account, sessions
+from waypost.auth import Account, Person, create_account, get_person, sessions
 from waypost.database import Database
 from waypost.secret_key import with_secret_key
 from waypost.settings import Settings
@@ -61,6 +61,7 @@ class Browser:
 
     client: httpx.AsyncClient
     account: Account | None
+    person: Person | None = None
 
     async def get(self, path: str, **rest: Any) -> httpx.Response:
         return await self.client.get(path, **rest)
@@ -88,10 +89,11 @@ class WebApp:
             return Browser(client, None)
         now, name = self.clock(), email.partition("@")[0]
         account = await create_account(self.db, email=email, name=name, plan=plan, now=now, trial_days=14)
+        person = await get_person(self.db, email)
         async with self.db.write() as tx:
-            token = await sessions.create(tx, account.id, user_agent="a test", ip="127.0.0.1", now=now)
+            token = await sessions.create(tx, person.id, user_agent="a test", ip="127.0.0.1", now=now)
         client.cookies.set("waypost", token, domain="app.test")
-        return Browser(client, account)
+        return Browser(client, account, person)
 
 
 @contextlib.asynccontextmanager

@@ -18,7 +18,9 @@ async def test_invites_and_prints_sign_in_links(tmp_path: Path, sqlite_template:
     (tmp_path / "data").mkdir(mode=0o700)
     (tmp_path / "data" / "waypost.db").write_bytes(sqlite_template.read_bytes())
     waypost = Waypost(tmp_path)
-    assert "There is no account ada@example.com" in waypost("account", "sign-in-link", "ada@example.com", code=1).stderr
+    assert (
+        "Nobody signs in with ada@example.com" in waypost("account", "sign-in-link", "ada@example.com", code=1).stderr
+    )
     invited = waypost.json("account", "invite", "Ada@Example.com", by=alone)
     assert invited["email"] == "ada@example.com"
 

@@ -51,6 +51,7 @@ class RunningApp:
             None,
             None,
             None,
+            None,
             datetime.now(UTC),
         )
         async with self.db.write() as tx:

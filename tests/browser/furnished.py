@@ -13,7 +13,7 @@ from sqlalchemy import insert, update
 
 from waypost import auth, web_wiring
 from waypost.auth import Account, Caller, sessions, tokens
-from waypost.auth.model import accounts
+from waypost.auth.model import accounts, people
 from waypost.auth.passkeys import passkeys
 from waypost.database import Database
 from waypost.kit.clock import now
@@ -99,11 +99,11 @@ async def furnish(data: Path, base_url: str) -> SeededService:
         settings, db, auth.open_limiters(db, data), ChangeFeed(data / "run" / "changes"), now
     )
     ada, eve, bob = [await _person(db, name) for name in ("Ada Lovelace", "Eve", "Bob")]
-    unproven, secret = {"confirmed_at": None, "plan_type": "none"}, await auth.hash_password(PASSWORD)
+    secret = await auth.hash_password(PASSWORD)
     async with db.write() as tx:
-        for person, values in ((bob, unproven), (ada, {"password_hash": secret})):
-            chosen = update(accounts).where(accounts.c.id == person.account.id)
-            await tx.execute(chosen.values(values))
+        await tx.execute(update(accounts).where(accounts.c.id == bob.account.id).values(plan_type="none"))
+        for person, values in ((bob, {"confirmed_at": None}), (ada, {"password_hash": secret})):
+            await tx.execute(update(people).where(people.c.email == person.account.email).values(values))
     caller = Caller(ada.account)
     links = await _links(db, ada.account)
     pixel_ids = await _pixels(db, resources.pixels, caller)
@@ -130,9 +130,10 @@ async def furnish(data: Path, base_url: str) -> SeededService:
 async def _person(db: Database, name: str) -> Person:
     email = f"{name.partition(' ')[0].lower()}@example.com"
     account = await auth.create_account(db, email=email, name=name, plan="lifetime", now=now(), trial_days=14)
+    person = await auth.get_person(db, email)
     async with db.write() as tx:  # long enough ago that pages ask for the password once more
-        cookie = await sessions.create(tx, account.id, user_agent="a test", ip="127.0.0.1", now=_ago(hours=1))
-        await sessions.create(tx, account.id, user_agent="", ip="", now=_ago(hours=3))
+        cookie = await sessions.create(tx, person.id, user_agent="a test", ip="127.0.0.1", now=_ago(hours=1))
+        await sessions.create(tx, person.id, user_agent="", ip="", now=_ago(hours=3))
     return Person(account, cookie)
 
 

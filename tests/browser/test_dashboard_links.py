@@ -9,7 +9,7 @@ from browser.watching import Watched, watched
 from journeys.service import OWNER, Service, Website
 from playwright.async_api import Browser, expect
 
-from waypost.auth import get_account, sessions
+from waypost.auth import get_person, sessions
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.kit.urls import canonical
@@ -42,9 +42,9 @@ def website() -> Iterator[Website]:
 
 async def owner(chromium: Browser, service: Service, **context: object) -> Watched:
     db = Database(f"sqlite:///{service.directory}/data/waypost.db")
-    account = await get_account(db, OWNER)
+    person = await get_person(db, OWNER)
     async with db.write() as tx:
-        token = await sessions.create(tx, account.id, user_agent="", ip="127.0.0.1", now=now())
+        token = await sessions.create(tx, person.id, user_agent="", ip="127.0.0.1", now=now())
     await db.close()
     watch = await watched(chromium, base_url=service.base_url, **context)
     watch.page.set_default_timeout(PATIENCE)

@@ -14,7 +14,7 @@ from playwright.async_api import Browser, Page, expect
 from resources.webhooks.receiver import Receiver
 from sqlalchemy import update
 
-from waypost.auth import list_accounts, sessions
+from waypost.auth import get_person, list_accounts, sessions
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.resources.domains.model import domains
@@ -34,8 +34,9 @@ async def db(service: Service) -> AsyncIterator[Database]:
 async def owner(chromium: Browser, service: Service, db: Database, **context: object) -> Watched:
     """The account's, signed in."""
     (account,) = await list_accounts(db)
+    person = await get_person(db, account.email)
     async with db.write() as tx:
-        token = await sessions.create(tx, account.id, user_agent="a test", ip="127.0.0.1", now=now())
+        token = await sessions.create(tx, person.id, user_agent="a test", ip="127.0.0.1", now=now())
     browser = await watched(chromium, base_url=service.base_url, **context)
     browser.page.set_default_timeout(PATIENCE)
     expect.set_options(timeout=PATIENCE)

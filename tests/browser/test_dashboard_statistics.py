@@ -10,7 +10,7 @@ from browser.watching import Watched, watched
 from journeys.service import OWNER, Service, Website
 from playwright.async_api import Browser, expect
 
-from waypost.auth import get_account, sessions
+from waypost.auth import get_person, sessions
 from waypost.database import Database
 
 VISITOR = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
@@ -25,10 +25,10 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 async def signed_in(chromium: Browser, service: Service, **context: object) -> Watched:
     db = Database(f"sqlite:///{service.directory}/data/waypost.db")
-    account = await get_account(db, OWNER)
+    person = await get_person(db, OWNER)
     now = datetime.now(UTC)
     async with db.write() as tx:
-        token = await sessions.create(tx, account.id, user_agent="", ip="127.0.0.1", now=now)
+        token = await sessions.create(tx, person.id, user_agent="", ip="127.0.0.1", now=now)
     await db.close()
     watch = await watched(chromium, **context)
     watch.page.set_default_timeout(PATIENCE)

@@ -26,10 +26,10 @@ async def test_sends_a_committed_mail_and_retries_a_refused_one(db: Database) ->
     clock = FakeClock()
     with pytest.raises(ZeroDivisionError):
         async with db.write() as tx:
-            await mail.send_later(tx, "requested", **MAIL, now=clock(), account_id=new_id())
+            await mail.send_later(tx, "requested", **MAIL, now=clock(), owner_id=new_id())
             raise ZeroDivisionError
     async with db.write() as tx:
-        await mail.send_later(tx, "requested", **MAIL, now=clock(), account_id=new_id())
+        await mail.send_later(tx, "requested", **MAIL, now=clock(), owner_id=new_id())
     async with MailServer(answers={"MAIL": "451 not now"}) as server:
         sending = mail.handler(Mailer(f"smtp://127.0.0.1:{server.port}", "w@example.com", clock=clock).send)
         loop = WorkerLoop(db, JobRunner({mail.JOB: sending}, clock=clock))

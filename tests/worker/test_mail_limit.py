@@ -17,7 +17,7 @@ ADA = "ada@example.com"
 
 async def send(db: Database, clock: FakeClock, to: str = ADA, kind: MailKind = "requested") -> bool:
     async with db.write() as tx:
-        return await mail.send_later(tx, kind, to=to, subject="s", text="t", now=clock(), account_id=None)
+        return await mail.send_later(tx, kind, to=to, subject="s", text="t", now=clock(), owner_id=None)
 
 
 async def queued(db: Database) -> int:
@@ -73,7 +73,7 @@ async def test_what_is_not_committed_is_not_counted(db: Database) -> None:
     for _ in range(5):
         with pytest.raises(ZeroDivisionError):
             async with db.write() as tx:
-                await mail.send_later(tx, "requested", to=ADA, subject="s", text="t", now=clock(), account_id=None)
+                await mail.send_later(tx, "requested", to=ADA, subject="s", text="t", now=clock(), owner_id=None)
                 raise ZeroDivisionError
     assert await send(db, clock)
 

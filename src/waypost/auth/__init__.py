@@ -1,4 +1,4 @@
-"""Who is calling: accounts, plans, API keys, rate limits. Does not depend on HTTP."""
+"""Who is calling: people, accounts and their members, API keys, rate limits. Does not depend on HTTP."""
 
 from waypost.auth.caller_cache import CallerCache, invalidating_callers
 from waypost.auth.limiter import (
@@ -17,6 +17,7 @@ from waypost.auth.model import (
     ApiKey,
     AuthenticationResult,
     Caller,
+    Person,
     Plan,
     PlanChoice,
     Scope,
@@ -31,6 +32,7 @@ from waypost.auth.service import (
     delete_account_row,
     get_account,
     get_key,
+    get_person,
     list_accounts,
     list_keys,
     list_keys_page,
@@ -62,6 +64,7 @@ __all__ = [
     "AuthenticationResult",
     "Caller",
     "CallerCache",
+    "Person",
     "Plan",
     "PlanChoice",
     "RateLimitResult",
@@ -82,6 +85,7 @@ __all__ = [
     "find_next_account_id",
     "get_account",
     "get_key",
+    "get_person",
     "hash_password",
     "invalidating_callers",
     "is_plan_active",

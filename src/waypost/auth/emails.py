@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from waypost.auth.model import Account
+from waypost.auth.model import Person
 from waypost.auth.tokens import LIFETIMES, Purpose
 from waypost.database import Tx
 from waypost.worker import mail
@@ -76,17 +76,17 @@ def password_changed(base_url: str) -> Email:
     return Email("Your password was changed", _CREDENTIALS_CHANGED.format(base_url=base_url))
 
 
-async def send(tx: Tx, email: Email, *, to: str, now: datetime, account: Account | None) -> bool:
+async def send(tx: Tx, email: Email, *, to: str, now: datetime, person: Person | None) -> bool:
     """Send an email that was requested. Return False if the address has received too many."""
-    account_id = account.id if account else None
+    owner_id = person.id if person else None
     return await mail.send_later(
-        tx, "requested", to=to, subject=email.subject, text=email.text, now=now, account_id=account_id
+        tx, "requested", to=to, subject=email.subject, text=email.text, now=now, owner_id=owner_id
     )
 
 
-async def notify(tx: Tx, email: Email, account: Account, *, now: datetime) -> None:
+async def notify(tx: Tx, email: Email, person: Person, *, now: datetime) -> None:
     """Send a notice of a change. Its kind is `requested` if the address is unconfirmed: it may be a third party's."""
-    kind: MailKind = "security" if account.confirmed_at else "requested"
+    kind: MailKind = "security" if person.confirmed_at else "requested"
     await mail.send_later(
-        tx, kind, to=account.email, subject=email.subject, text=email.text, now=now, account_id=account.id
+        tx, kind, to=person.email, subject=email.subject, text=email.text, now=now, owner_id=person.id
     )

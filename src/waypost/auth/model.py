@@ -1,11 +1,14 @@
-"""Accounts, plans and API keys: tables and types. A key's text is stored as a digest and a prefix for display."""
+"""People, accounts and API keys: tables and types. A key's text is stored as a digest and a prefix for display.
+
+A person signs in, and is a member of accounts with a role in each. An account has links, a plan and keys.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Integer, String, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Integer, String, Table, Text, false
 
 from waypost.database import Id, Instant, Json, metadata
 
@@ -24,14 +27,30 @@ Scope = Literal[
 ]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
-accounts = Table(
-    "accounts",
+Role = Literal["viewer", "editor", "admin", "owner"]
+ROLES: tuple[Role, ...] = get_args(Role)
+"""From the one that may do least to the one that may do everything: docs/guides/team.md."""
+
+people = Table(
+    "people",
     metadata,
     Column("id", Id, primary_key=True),
     Column("email", String(254), nullable=False, unique=True),  # lower case
     Column("name", Text, nullable=False),
     Column("password_hash", Text),
     Column("confirmed_at", Instant),  # null while the email may belong to a third party
+    Column("is_operator", Boolean, nullable=False, server_default=false()),  # of this installation
+    Column("created_at", Instant, nullable=False),
+    Column("updated_at", Instant, nullable=False),
+)
+
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("id", Id, primary_key=True),
+    # lower case; where notices go, and what commands take: the email of an owner, until the account gets its own
+    Column("email", String(254), nullable=False, unique=True),
+    Column("name", Text, nullable=False),
     Column("deleted_at", Instant),  # the row stays, anonymous, while a job deletes the account's data
     Column("plan_type", Text, nullable=False),
     Column("plan_status", Text),  # as Stripe names it; null without a subscription
@@ -44,6 +63,15 @@ accounts = Table(
     Column("updated_at", Instant, nullable=False),
 )
 
+memberships = Table(
+    "memberships",
+    metadata,
+    Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
+    Column("person_id", Id, ForeignKey("people.id", ondelete="CASCADE"), primary_key=True, index=True),
+    Column("role", Text, nullable=False),
+    Column("created_at", Instant, nullable=False),
+)
+
 api_keys = Table(
     "api_keys",
     metadata,
@@ -53,6 +81,8 @@ api_keys = Table(
     Column("prefix", Text, nullable=False),
     Column("digest", String(64), nullable=False, unique=True),
     Column("scopes", Json, nullable=False),
+    # a key can do what its maker's role allows; null: made by a command, and only limited by its scopes
+    Column("created_by", Id, ForeignKey("people.id", ondelete="CASCADE"), index=True),
     Column("last_used_at", Instant),
     Column("expires_at", Instant),
     Column("revoked_at", Instant),
@@ -84,11 +114,40 @@ class Account:
     plan: Plan
     created_at: datetime
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who signs in."""
+
+    id: UUID
+    email: str
+    name: str
     confirmed_at: datetime | None
+    is_operator: bool
+    created_at: datetime
+    updated_at: datetime
 
 
-AccountWithHash = tuple[Account | None, str | None]
-"""The account with an email, and its password hash."""
+PersonWithHash = tuple[Person | None, str | None]
+"""The person with an email, and their password hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """A person's place in an account."""
+
+    account: Account
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A person in an account."""
+
+    person: Person
+    role: Role
+    joined_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +157,7 @@ class ApiKey:
     name: str
     prefix: str
     scopes: tuple[str, ...]
+    created_by: UUID | None
     last_used_at: datetime | None
     expires_at: datetime | None
     revoked_at: datetime | None
@@ -118,14 +178,14 @@ class SignInClient:
     id: bytes = b""
     """Attempts with the same id share a queue: an IP address, or the session of a signed-in user."""
     is_known: bool = False
-    """Whether the account's owner has signed in with this browser before."""
+    """Whether the person has signed in with this browser before."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuthenticationResult:
     """What a session needs to start. It starts only while the password or passkey is unchanged."""
 
-    account: Account
+    person: Person
     password: str | None = None
     """Password hash."""
     passkey: UUID | None = None
@@ -134,5 +194,7 @@ class AuthenticationResult:
 @dataclass(frozen=True, slots=True)
 class ApiCaller(Caller):
     key: ApiKey
+    role: Role | None = None
+    """Of the person who made the key; None if a command made it."""
     request_id: UUID | None = None
     """Of a request with an idempotency key: another attempt after a killed process has the same."""

@@ -16,9 +16,9 @@ from uuid import UUID
 from sqlalchemy import BigInteger, Column, ForeignKey, LargeBinary, Table, Text, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from waypost.auth import store, tokens
+from waypost.auth import people, tokens
 from waypost.auth.deps import Deps
-from waypost.auth.model import Account, AuthenticationResult
+from waypost.auth.model import AuthenticationResult, Person
 from waypost.database import Id, Instant, Tx, metadata
 from waypost.kit.errors import Invalid, NotFound, or_not_found
 from waypost.kit.ids import new_id
@@ -30,13 +30,13 @@ _ALGORITHMS = -8, -7, -257  # EdDSA, ES256, RS256
 _VERIFIED_USER = {"userVerification": "required"}
 _TIMEOUT = int(tokens.LIFETIMES["passkey"].total_seconds() * 1000)
 UNCONFIRMED = "Confirm your email address first."
-TOO_MANY = f"An account can have at most {MAX_PASSKEYS} passkeys. Remove one first."
+TOO_MANY = f"You can have at most {MAX_PASSKEYS} passkeys. Remove one first."
 
 passkeys = Table(
     "passkeys",
     metadata,
     Column("id", Id, primary_key=True),
-    Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("person_id", Id, ForeignKey("people.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("credential_id", LargeBinary, nullable=False, unique=True),
     Column("public_key", LargeBinary, nullable=False),
     Column("uses", BigInteger, nullable=False),  # the signature counter of the device; most send 0
@@ -58,16 +58,16 @@ class Passkey:
 _PASSKEY = tuple(_passkeys[name] for name in Passkey.__dataclass_fields__)
 
 
-async def registration_options(deps: Deps, account: Account) -> dict[str, Any]:
+async def registration_options(deps: Deps, person: Person) -> dict[str, Any]:
     """Return the options for `navigator.credentials.create`. Raises Invalid."""
-    _refuse_unconfirmed(deps, account)
+    _refuse_unconfirmed(deps, person)
     async with deps.db.read() as tx:
-        query = select(_passkeys.credential_id).where(_passkeys.account_id == account.id)
+        query = select(_passkeys.credential_id).where(_passkeys.person_id == person.id)
         credential_ids = (await tx.execute(query)).scalars().all()
     return {
-        "challenge": await _new_challenge(deps, account),
+        "challenge": await _new_challenge(deps, person),
         "rp": {"id": _rp_id(deps), "name": "Waypost"},
-        "user": {"id": _text(account.id.bytes), "name": account.email, "displayName": account.name},
+        "user": {"id": _text(person.id.bytes), "name": person.email, "displayName": person.name},
         "pubKeyCredParams": [{"type": "public-key", "alg": algorithm} for algorithm in _ALGORITHMS],
         "authenticatorSelection": {"residentKey": "required", "requireResidentKey": True, **_VERIFIED_USER},
         "attestation": "none",
@@ -77,28 +77,28 @@ async def registration_options(deps: Deps, account: Account) -> dict[str, Any]:
 
 
 async def authentication_options(deps: Deps) -> dict[str, Any]:
-    """Return the options for `navigator.credentials.get`. Any passkey is accepted: the device knows its account."""
+    """Return the options for `navigator.credentials.get`. Any passkey is accepted: the device knows its person."""
     return {"challenge": await _new_challenge(deps), "rpId": _rp_id(deps), "timeout": _TIMEOUT, **_VERIFIED_USER}
 
 
-async def register(deps: Deps, account: Account, name: str, response: str) -> None:
+async def register(deps: Deps, person: Person, name: str, response: str) -> None:
     """Store a new passkey. `response`: the new credential as JSON. Raises Invalid."""
-    _refuse_unconfirmed(deps, account)
+    _refuse_unconfirmed(deps, person)
     credential = _read(response)
     challenge = _challenge(credential)
     token = await tokens.find(deps.db, "passkey", challenge, now=deps.clock())
-    if token is None or token.account_id != account.id:
+    if token is None or token.person_id != person.id:
         raise Invalid({"body": [REJECTED]})
     verified = await asyncio.to_thread(_verify_registration, deps, credential, challenge)
     if verified is None:
         raise Invalid({"body": [REJECTED]})
-    row = {"id": new_id(), "account_id": account.id, "name": _label(name), "created_at": deps.clock()}
+    row = {"id": new_id(), "person_id": person.id, "name": _label(name), "created_at": deps.clock()}
     try:
         async with deps.db.write() as tx:
-            await store.lock_account(tx, account.id)
+            await people.lock(tx, person.id)
             if await tokens.consume(tx, "passkey", challenge, now=deps.clock()) is None:
                 raise Invalid({"body": [REJECTED]})  # consumed concurrently, or deleted by a change of the password
-            count_query = select(func.count()).select_from(passkeys).where(_passkeys.account_id == account.id)
+            count_query = select(func.count()).select_from(passkeys).where(_passkeys.person_id == person.id)
             if (await tx.execute(count_query)).scalar_one() >= MAX_PASSKEYS:
                 raise Invalid({"body": [TOO_MANY]})
             await tx.execute(insert(passkeys), row | dict(verified))
@@ -114,67 +114,66 @@ async def authenticate(deps: Deps, response: str) -> AuthenticationResult:
         token = await tokens.consume(tx, "passkey", challenge, now=deps.clock())
         query = select(passkeys).where(_passkeys.credential_id == _credential_id(credential))
         passkey = (await tx.execute(query)).one_or_none()
-    if token is None or token.account_id is not None or passkey is None:
+    if token is None or token.person_id is not None or passkey is None:
         raise Invalid({"body": [REJECTED]})
     uses = await asyncio.to_thread(
         _verify_authentication, deps, credential, challenge, passkey.public_key, passkey.uses
     )
     async with deps.db.write() as tx:
-        account = await store.find_account(tx, passkey.account_id)
-        password = await store.find_password_hash(tx, passkey.account_id)
-        if uses is None or account is None:
+        person = await people.find(tx, passkey.person_id)
+        password = await people.find_password_hash(tx, passkey.person_id)
+        if uses is None or person is None:
             raise Invalid({"body": [REJECTED]})
         statement = update(passkeys).where(_passkeys.id == passkey.id).values(uses=uses, used_at=deps.clock())
         if (await tx.execute(statement)).rowcount == 0:
             raise Invalid({"body": [REJECTED]})  # deleted concurrently
-    return AuthenticationResult(account, password=password, passkey=passkey.id)
+    return AuthenticationResult(person, password=password, passkey=passkey.id)
 
 
-async def list_all(deps: Deps, account: Account) -> list[Passkey]:
+async def list_all(deps: Deps, person: Person) -> list[Passkey]:
     async with deps.db.read() as tx:
         rows = await tx.execute(
-            select(*_PASSKEY).where(_passkeys.account_id == account.id).order_by(_passkeys.created_at, _passkeys.id)
+            select(*_PASSKEY).where(_passkeys.person_id == person.id).order_by(_passkeys.created_at, _passkeys.id)
         )
         return [Passkey(*row) for row in rows]
 
 
-async def get(deps: Deps, account: Account, passkey_id: UUID) -> Passkey:
+async def get(deps: Deps, person: Person, passkey_id: UUID) -> Passkey:
     async with deps.db.read() as tx:
-        row = (await tx.execute(select(*_PASSKEY).where(*_match(account, passkey_id)))).one_or_none()
+        row = (await tx.execute(select(*_PASSKEY).where(*_match(person, passkey_id)))).one_or_none()
     return Passkey(*or_not_found(row))
 
 
-async def delete_passkey(deps: Deps, account: Account, passkey_id: UUID) -> None:
+async def delete_passkey(deps: Deps, person: Person, passkey_id: UUID) -> None:
     async with deps.db.write() as tx:
-        await store.lock_account(tx, account.id)  # a concurrent sign-in with it comes before or after
-        if (await tx.execute(delete(passkeys).where(*_match(account, passkey_id)))).rowcount == 0:
+        await people.lock(tx, person.id)  # a concurrent sign-in with it comes before or after
+        if (await tx.execute(delete(passkeys).where(*_match(person, passkey_id)))).rowcount == 0:
             raise NotFound
 
 
-async def exists(tx: Tx, account_id: UUID, passkey_id: UUID) -> bool:
-    query = select(_passkeys.id).where(_passkeys.id == passkey_id, _passkeys.account_id == account_id)
+async def exists(tx: Tx, person_id: UUID, passkey_id: UUID) -> bool:
+    query = select(_passkeys.id).where(_passkeys.id == passkey_id, _passkeys.person_id == person_id)
     return (await tx.execute(query)).first() is not None
 
 
-async def delete_all(tx: Tx, account_id: UUID) -> None:
-    await tx.execute(delete(passkeys).where(_passkeys.account_id == account_id))
+async def delete_all(tx: Tx, person_id: UUID) -> None:
+    await tx.execute(delete(passkeys).where(_passkeys.person_id == person_id))
 
 
-async def _new_challenge(deps: Deps, account: Account | None = None) -> str:
-    """Issue a challenge to register a passkey for the account; without an account, to authenticate."""
+async def _new_challenge(deps: Deps, person: Person | None = None) -> str:
+    """Issue a challenge to register a passkey for the person; without one, to authenticate."""
     async with deps.db.write() as tx:
-        account_id = account.id if account else None
-        return await tokens.issue(tx, "passkey", now=deps.clock(), account_id=account_id)
+        return await tokens.issue(tx, "passkey", now=deps.clock(), person_id=person.id if person else None)
 
 
-def _refuse_unconfirmed(deps: Deps, account: Account) -> None:
+def _refuse_unconfirmed(deps: Deps, person: Person) -> None:
     """Raise Invalid if the email is unconfirmed: a passkey would stay when the email's real owner signs in."""
-    if deps.sends_mail and account.confirmed_at is None:
+    if deps.sends_mail and person.confirmed_at is None:
         raise Invalid({"body": [UNCONFIRMED]})
 
 
-def _match(account: Account, passkey_id: UUID) -> Any:
-    return _passkeys.id == passkey_id, _passkeys.account_id == account.id
+def _match(person: Person, passkey_id: UUID) -> Any:
+    return _passkeys.id == passkey_id, _passkeys.person_id == person.id
 
 
 def _rp_id(deps: Deps) -> str:

@@ -9,22 +9,22 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import delete, func, select
 
-from waypost.auth.model import Account, past_emails
+from waypost.auth.model import Person, past_emails
 from waypost.database import Tx, upsert
 
 RETENTION = timedelta(days=365)
 _past_emails = past_emails.c
 
 
-async def record(tx: Tx, keys: Sequence[bytes], account: Account, now: datetime) -> None:
-    """Record the account's email if it is confirmed: an unconfirmed email may belong to a third party.
+async def record(tx: Tx, keys: Sequence[bytes], person: Person, trial_ends_at: datetime | None, now: datetime) -> None:
+    """Record the person's email if it is confirmed: an unconfirmed email may belong to a third party.
 
-    `keys`: the first makes the digest.
+    `keys`: the first makes the digest. `trial_ends_at`: of the account that has the person's email.
     """
     await tx.execute(delete(past_emails).where(_past_emails.recorded_at < now - RETENTION))
-    if account.confirmed_at is not None:
-        ends_at = account.plan.trial_ends_at or now
-        row = {"digest": _digest(keys[0], account.email), "trial_ends_at": ends_at, "recorded_at": now}
+    if person.confirmed_at is not None:
+        ends_at = trial_ends_at or now
+        row = {"digest": _digest(keys[0], person.email), "trial_ends_at": ends_at, "recorded_at": now}
         statement = upsert(tx, past_emails).values(row).on_conflict_do_nothing(index_elements=[_past_emails.digest])
         await tx.execute(statement)  # the first trial counts
 

@@ -1,14 +1,14 @@
-"""Changes and confirmations of the name and email of an account."""
+"""Changes and confirmations of the name and email of a person, which an account of their own follows."""
 
 from dataclasses import replace
 from datetime import timedelta
 
 from sqlalchemy.exc import IntegrityError
 
-from waypost.auth import emails, past_emails, rules, store, tokens
+from waypost.auth import emails, memberships, past_emails, people, rules, store, tokens
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
-from waypost.auth.model import Account, Plan
+from waypost.auth.model import Person, Plan
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, or_not_found
 
@@ -21,135 +21,140 @@ RESEND_AFTER = timedelta(minutes=2)  # prevents floods of emails; the one that w
 NO_PLAN = Plan("none", None, None, None)
 
 
-async def change_name(deps: Deps, account: Account, name: str) -> None:
+async def change_name(deps: Deps, person: Person, name: str) -> None:
     """Change the name. Raises Invalid."""
     name = name.strip()
     if not name:
         raise Invalid({"name": ["Enter a name."]})
-    rules.check_account(account.email, name)
+    rules.check_email_and_name(person.email, name)
     with invalidating_callers(deps.db):
         async with deps.db.write() as tx:
-            await store.change(tx, account.id, deps.clock(), name=name)
+            await memberships.follow_owner(tx, person, replace(person, name=name, updated_at=deps.clock()))
+            await people.change(tx, person.id, deps.clock(), name=name)
 
 
-async def change_email(deps: Deps, account: Account, email: str) -> bool:
+async def change_email(deps: Deps, person: Person, email: str) -> bool:
     """Change the email, or send a confirmation to it and return False. Raises Invalid."""
     email = rules.normalize_email(email)
-    rules.check_account(email, account.name)
-    if email == account.email:
+    rules.check_email_and_name(email, person.name)
+    if email == person.email:
         raise Invalid({"email": [SAME_EMAIL]})
     if deps.sends_mail:
         async with deps.db.write() as tx:
-            await _send_change_confirmation(deps, tx, account, email)
+            await _send_change_confirmation(deps, tx, person, email)
         return False
     try:
         with invalidating_callers(deps.db):
             async with deps.db.write() as tx:
-                await _set_email(deps, tx, account, email)
+                await _set_email(deps, tx, person, email)
     except IntegrityError:
         raise Invalid({"email": [EMAIL_TAKEN]}) from None
     return True
 
 
-async def send_confirmation(deps: Deps, tx: Tx, account: Account) -> None:
+async def send_confirmation(deps: Deps, tx: Tx, person: Person) -> None:
     now = deps.clock()
-    token = await tokens.issue(tx, "confirm", now=now, account_id=account.id, email=account.email)
+    token = await tokens.issue(tx, "confirm", now=now, person_id=person.id, email=person.email)
     message = emails.with_link(deps.base_url, "confirm", token)
-    await emails.send(tx, message, to=account.email, now=now, account=account)
+    await emails.send(tx, message, to=person.email, now=now, person=person)
 
 
-async def resend_confirmation(deps: Deps, account: Account) -> None:
+async def resend_confirmation(deps: Deps, person: Person) -> None:
     """Send the confirmation email again, at most every 2 minutes."""
-    if account.confirmed_at is None:
+    if person.confirmed_at is None:
         async with deps.db.write() as tx:
-            await store.lock_account(tx, account.id)
+            await people.lock(tx, person.id)
             after = deps.clock() - RESEND_AFTER
-            if not await tokens.find_accounts_with_token(tx, "confirm", account.email, after=after):
-                await send_confirmation(deps, tx, account)
+            if not await tokens.find_people_with_token(tx, "confirm", person.email, after=after):
+                await send_confirmation(deps, tx, person)
 
 
-async def get_confirmation(deps: Deps, text: str) -> tuple[Account, str]:
-    """Return (account, email to confirm) without consuming the link. Raises NotFound."""
+async def get_confirmation(deps: Deps, text: str) -> tuple[Person, str]:
+    """Return (person, email to confirm) without consuming the link. Raises NotFound."""
     now = deps.clock()
     token = await tokens.find(deps.db, "confirm", text, now=now)
     token = or_not_found(token or await tokens.find(deps.db, "change_email", text, now=now))
     async with deps.db.read() as tx:
-        account = await store.find_account(tx, token.account_id) if token.account_id else None
-    return or_not_found(account), token.email or ""
+        person = await people.find(tx, token.person_id) if token.person_id else None
+    return or_not_found(person), token.email or ""
 
 
-async def confirm(deps: Deps, text: str) -> Account:
-    """Confirm an email. The caller must be signed in to the account: a link only shows who reads its email.
+async def confirm(deps: Deps, text: str) -> Person:
+    """Confirm an email. The person must be signed in: a link only shows who reads its email.
 
-    Raises NotFound if the link is no longer valid, and Invalid if another account has the email.
+    Raises NotFound if the link is no longer valid, and Invalid if another person or account has the email.
     """
     now = deps.clock()
     with invalidating_callers(deps.db):
         try:
             async with deps.db.write() as tx:
                 if token := await tokens.consume(tx, "confirm", text, now=now):
-                    account = await store.find_by_email(tx, token.email or "")
-                    if account is None or account.id != token.account_id:
-                        raise NotFound  # the account's email was changed
-                    return await confirm_email(deps, tx, account)
+                    person = await people.find_by_email(tx, token.email or "")
+                    if person is None or person.id != token.person_id:
+                        raise NotFound  # the person's email was changed
+                    return await confirm_email(deps, tx, person)
                 token = or_not_found(await tokens.consume(tx, "change_email", text, now=now))
-                account = await store.find_account(tx, token.account_id) if token.account_id else None
-                return await _set_email(deps, tx, or_not_found(account), token.email or "")
+                person = await people.find(tx, token.person_id) if token.person_id else None
+                return await _set_email(deps, tx, or_not_found(person), token.email or "")
         except IntegrityError:
             raise Invalid({"email": [EMAIL_TAKEN]}) from None
 
 
-async def confirm_email(deps: Deps, tx: Tx, account: Account) -> Account:
-    """Mark the email as confirmed, and start the plan of a new account."""
-    if account.confirmed_at is not None:
-        return account
+async def confirm_email(deps: Deps, tx: Tx, person: Person) -> Person:
+    """Mark the email as confirmed, and start the plan of the person's new account."""
+    if person.confirmed_at is not None:
+        return person
     now = deps.clock()
-    if account.plan == NO_PLAN:  # otherwise an operator or a payment has already set one
-        await store.change_plan(tx, account.id, await build_first_plan(deps, tx, account), now)
-    return or_not_found(await store.change(tx, account.id, now, confirmed_at=now))
+    # otherwise an operator or a payment has already set one
+    for account_id in await memberships.find_owned_with_plan(tx, person.id, NO_PLAN):
+        await store.change_plan(tx, account_id, await build_first_plan(deps, tx, person.email), now)
+    return or_not_found(await people.change(tx, person.id, now, confirmed_at=now))
 
 
-async def build_first_plan(deps: Deps, tx: Tx, account: Account) -> Plan:
+async def build_first_plan(deps: Deps, tx: Tx, email: str) -> Plan:
     """Return the plan of a new account. An email has one trial, also if an earlier account had the email."""
     now = deps.clock()
     plan = rules.build_plan(deps.new_plan, now=now, trial_ends_at=None, trial_days=deps.trial_days)
-    ends_at = await past_emails.find_trial_end(tx, deps.email_digest_keys, account.email)
+    ends_at = await past_emails.find_trial_end(tx, deps.email_digest_keys, email)
     if plan.trial_ends_at is None or ends_at is None:
         return plan
     return replace(plan, trial_ends_at=min(plan.trial_ends_at, ends_at))
 
 
 async def notify_owner(deps: Deps, tx: Tx, email: str) -> None:
-    """Notify the owner that their email was used for another account, once a day to prevent floods of emails."""
+    """Notify the person that their email was used for another account, once a day to prevent floods of emails."""
     now = deps.clock()
-    owner, after = await store.find_by_email(tx, email), now - tokens.LIFETIMES["email_in_use"]
-    if owner is None or await tokens.find_accounts_with_token(tx, "email_in_use", email, after=after):
+    owner, after = await people.find_by_email(tx, email), now - tokens.LIFETIMES["email_in_use"]
+    if owner is None or await tokens.find_people_with_token(tx, "email_in_use", email, after=after):
         return
-    await tokens.issue(tx, "email_in_use", now=now, account_id=owner.id, email=email)
-    await emails.send(tx, emails.account_exists(deps.base_url), to=email, now=now, account=owner)
+    await tokens.issue(tx, "email_in_use", now=now, person_id=owner.id, email=email)
+    await emails.send(tx, emails.account_exists(deps.base_url), to=email, now=now, person=owner)
 
 
-async def _set_email(deps: Deps, tx: Tx, account: Account, email: str) -> Account:
+async def _set_email(deps: Deps, tx: Tx, person: Person, email: str) -> Person:
     now = deps.clock()
-    changed = or_not_found(await store.change(tx, account.id, now, email=email))
-    await past_emails.record(tx, deps.email_digest_keys, account, now)
-    await tokens.delete_all(tx, account.id)  # links that were sent to the old address
-    await emails.notify(tx, emails.email_changed(deps.base_url, email), account, now=now)
+    account = await store.find_by_email(tx, person.email)
+    await memberships.follow_owner(tx, person, replace(person, email=email, updated_at=now))
+    changed = or_not_found(await people.change(tx, person.id, now, email=email))
+    trial_ends_at = account.plan.trial_ends_at if account else None
+    await past_emails.record(tx, deps.email_digest_keys, person, trial_ends_at, now)
+    await tokens.delete_all(tx, person.id)  # links that were sent to the old address
+    await emails.notify(tx, emails.email_changed(deps.base_url, email), person, now=now)
     return await confirm_email(deps, tx, changed) if deps.sends_mail else changed
 
 
-async def _send_change_confirmation(deps: Deps, tx: Tx, account: Account, email: str) -> None:
-    """Send a link to the new email, within limits. Does not reveal whether the email has an account."""
+async def _send_change_confirmation(deps: Deps, tx: Tx, person: Person, email: str) -> None:
+    """Send a link to the new email, within limits. Does not reveal whether a person has the email."""
     now = deps.clock()
-    await store.lock_account(tx, account.id)
-    accounts_with_token = await tokens.find_accounts_with_token(tx, "change_email", email, after=now - RESEND_AFTER)
-    if account.id in accounts_with_token:
+    await people.lock(tx, person.id)
+    with_token = await tokens.find_people_with_token(tx, "change_email", email, after=now - RESEND_AFTER)
+    if person.id in with_token:
         return
-    if await tokens.count_unused(tx, "change_email", account.id, now=now) >= MAX_EMAIL_CHANGES:
+    if await tokens.count_unused(tx, "change_email", person.id, now=now) >= MAX_EMAIL_CHANGES:
         raise Invalid({"email": [TOO_MANY_EMAIL_CHANGES]})
-    token = await tokens.issue(tx, "change_email", now=now, account_id=account.id, email=email)
-    if await store.find_by_email(tx, email):
+    token = await tokens.issue(tx, "change_email", now=now, person_id=person.id, email=email)
+    if await people.find_by_email(tx, email):
         await notify_owner(deps, tx, email)
-    elif not accounts_with_token:
+    elif not with_token:
         message = emails.with_link(deps.base_url, "change_email", token)
-        await emails.send(tx, message, to=email, now=now, account=account)
+        await emails.send(tx, message, to=email, now=now, person=person)

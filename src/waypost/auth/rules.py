@@ -41,7 +41,7 @@ def build_plan(choice: PlanChoice, *, now: datetime, trial_ends_at: datetime | N
     return Plan(choice, None, None, None)
 
 
-def check_account(email: str, name: str) -> None:
+def check_email_and_name(email: str, name: str) -> None:
     """Check a normalized email and a name. Raises Invalid."""
     problems = Problems()
     if len(email) > MAX_EMAIL_LENGTH or not email.isprintable() or not _EMAIL.fullmatch(email):

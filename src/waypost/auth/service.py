@@ -1,21 +1,25 @@
 """Creates, changes and lists accounts and API keys. A change of permissions invalidates the caller caches."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import delete
 from sqlalchemy.exc import IntegrityError
 
-from waypost.auth import key_format, passkeys, past_emails, rules, sessions, store, tokens
+from waypost.auth import key_format, memberships, past_emails, people, rules, sessions, store
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
-from waypost.auth.model import SCOPES, Account, ApiKey, PlanChoice, accounts
+from waypost.auth.model import SCOPES, Account, ApiKey, Person, Plan, PlanChoice, accounts
 from waypost.database import Database, Tx
 from waypost.kit.errors import Conflict, Invalid, NotFound, or_not_found
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
+from waypost.worker import mail
 
+ACCOUNT_EXISTS = "An account with this email already exists."
+HAS_PASSWORD = "A person with this email already signs in with their own password. Leave out the password."  # noqa: S105
 TOO_MANY_KEYS = "An account can have at most {} usable keys. Revoke one that you no longer need."
 
 
@@ -30,15 +34,32 @@ async def create_account(
     password_hash: str | None = None,
     account_id: UUID | None = None,
 ) -> Account:
+    """Create an account that the person with this email owns; a new person if there is none.
+
+    Raises Conflict if an account has the email, and if `password_hash` is given for a person who exists.
+    """
     email = rules.normalize_email(email)
-    rules.check_account(email, name)
+    rules.check_email_and_name(email, name)
     initial_plan = rules.build_plan(plan, now=now, trial_ends_at=None, trial_days=trial_days)
-    account = Account(account_id or new_id(), email, name, initial_plan, now, now, now)
     try:
         async with db.write() as tx:
-            await store.add_account(tx, account, password_hash)
+            owner = await people.find_by_email(tx, email)
+            if owner is None:
+                owner = Person(new_id(), email, name, now, False, now, now)
+                await people.add(tx, owner, password_hash)
+            elif password_hash is not None:
+                raise Conflict({"email": [HAS_PASSWORD]})
+            return await add_account(tx, replace(owner, name=name, updated_at=now), initial_plan, account_id=account_id)
     except IntegrityError:
-        raise Conflict({"email": ["An account with this email already exists."]}) from None
+        raise Conflict({"email": [ACCOUNT_EXISTS]}) from None
+
+
+async def add_account(tx: Tx, owner: Person, plan: Plan, *, account_id: UUID | None = None) -> Account:
+    """Add an account with the owner's name and email, which it follows. Raises IntegrityError if another has them."""
+    now = owner.updated_at
+    account = Account(account_id or new_id(), owner.email, owner.name, plan, now, now)
+    await store.add_account(tx, account)
+    await memberships.add(tx, account.id, owner.id, "owner", now)
     return account
 
 
@@ -77,20 +98,26 @@ async def create_key(
     expires_at: datetime | None = None,
     max_usable: int | None = None,
     session: sessions.Session | None = None,
+    created_by: UUID | None = None,
 ) -> tuple[ApiKey, str]:
     """Return the key and its text, which cannot be read again. Without scopes the key has all of them.
 
-    `max_usable`: usable keys of the account, this one included. Raises NotFound if the account is deleted, or if
-    `session` has ended: a concurrent removal of all keys would have missed this one.
+    `max_usable`: usable keys of the account, this one included. `session`: of the person who makes the key, otherwise
+    `created_by`. Raises NotFound if the account is deleted, or if `session` has ended: a concurrent removal of all keys
+    would have missed this one.
     """
     rules.check_key(name, scopes, expires_at, now)
     text = key_format.generate()
     granted = tuple(scope for scope in SCOPES if not scopes or scope in scopes)
-    key = ApiKey(new_id(), account_id, name, text[: key_format.PREFIX_LENGTH], granted, None, expires_at, None, now)
+    maker = session.person.id if session else created_by
+    prefix = text[: key_format.PREFIX_LENGTH]
+    key = ApiKey(new_id(), account_id, name, prefix, granted, maker, None, expires_at, None, now)
     async with db.write() as tx:
         await store.lock_account(tx, account_id)
-        if session is not None and not await sessions.is_active(tx, session):
-            raise NotFound
+        if session is not None:
+            await people.lock(tx, session.person.id)  # a removal of all keys comes before or after
+            if not await sessions.is_active(tx, session):
+                raise NotFound
         if max_usable is not None and await store.count_usable_keys(tx, account_id, now) >= max_usable:
             raise Invalid({"name": [TOO_MANY_KEYS.format(max_usable)]})
         await store.add_key(tx, key, key_format.digest(text))
@@ -121,22 +148,37 @@ async def list_keys(db: Database, account_id: UUID) -> list[ApiKey]:
         return await store.list_keys(tx, account_id)
 
 
-async def mark_account_deleted(deps: Deps, tx: Tx, account_id: UUID) -> None:
-    """Delete credentials and sessions, and make the row anonymous. `delete_account_row` deletes it.
+async def get_person(db: Database, email: str) -> Person:
+    """Raises NotFound."""
+    async with db.read() as tx:
+        return or_not_found(await people.find_by_email(tx, rules.normalize_email(email)))
 
-    Call it inside `invalidating_callers`. Raises NotFound if the account is already deleted.
+
+async def mark_account_deleted(deps: Deps, tx: Tx, account_id: UUID) -> None:
+    """Delete keys and members, and make the row anonymous. `delete_account_row` deletes it.
+
+    People who are members of no other account are deleted. Call it inside `invalidating_callers`. Raises NotFound if
+    the account is already deleted.
     """
     now = deps.clock()
-    anonymous = {"email": f"{account_id}@deleted.invalid", "name": "", "password_hash": None, "confirmed_at": None}
     before = or_not_found(await store.find_account(tx, account_id))
-    or_not_found(await store.change(tx, account_id, now, deleted_at=now, **anonymous))
-    await past_emails.record(tx, deps.email_digest_keys, before, now)
+    or_not_found(
+        await store.change(tx, account_id, now, deleted_at=now, email=f"{account_id}@deleted.invalid", name="")
+    )
+    owner = await people.find_by_email(tx, before.email)
+    if owner:
+        await past_emails.record(tx, deps.email_digest_keys, owner, before.plan.trial_ends_at, now)
     await store.delete_keys(tx, account_id)
-    await passkeys.delete_all(tx, account_id)
-    await tokens.delete_all(tx, account_id)
-    await sessions.end_all(tx, account_id)
+    await _delete_members(tx, account_id)
 
 
 async def delete_account_row(tx: Tx, account_id: UUID) -> None:
     """Delete the row, and by cascade those that refer to it."""
+    await _delete_members(tx, account_id)
     await tx.execute(delete(accounts).where(accounts.c.id == account_id))
+
+
+async def _delete_members(tx: Tx, account_id: UUID) -> None:
+    for person_id in await people.delete_members_of(tx, account_id):
+        await mail.delete_unsent(tx, person_id)
+    await memberships.delete_all(tx, account_id)

@@ -5,14 +5,30 @@ that authenticated it is removed.
 """
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any, TypeVar
 from uuid import UUID
 
-from sqlalchemy import Column, ForeignKey, String, Table, Text, bindparam, delete, insert, select, update
+from sqlalchemy import (
+    Column,
+    ForeignKey,
+    String,
+    Table,
+    Text,
+    and_,
+    bindparam,
+    delete,
+    insert,
+    select,
+    update,
+)
 
-from waypost.auth import key_format, passkeys, store
-from waypost.auth.model import Account, Caller, accounts
+from waypost.auth import key_format, memberships, passkeys, people
+from waypost.auth import model as tables
+from waypost.auth.model import Caller, Person, Role, accounts
+from waypost.auth.people import PERSON, person_from
 from waypost.auth.store import ACCOUNT, account_from
 from waypost.database import Database, Id, Instant, Tx, metadata
 from waypost.kit.errors import NotFound
@@ -28,7 +44,8 @@ sessions = Table(
     metadata,
     Column("id", Id, primary_key=True),
     Column("digest", String(64), nullable=False, unique=True),
-    Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("person_id", Id, ForeignKey("people.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("account_id", Id, ForeignKey("accounts.id", ondelete="SET NULL"), index=True),  # the one it shows
     Column("user_agent", Text, nullable=False),
     Column("ip", Text, nullable=False),
     Column("created_at", Instant, nullable=False),
@@ -37,10 +54,14 @@ sessions = Table(
     Column("authenticated_at", Instant, nullable=False),  # the last (re)authentication
     Column("passkey_id", Id, ForeignKey("passkeys.id", ondelete="CASCADE"), index=True),  # if it was by a passkey
 )
+_sessions, _members = sessions.c, tables.memberships.c
 
 
-@dataclass(frozen=True, slots=True)
-class Session(Caller):
+@dataclass(frozen=True)
+class PersonSession:
+    """The session of a person, who may not be a member of any account."""
+
+    person: Person
     id: UUID
     user_agent: str
     ip: str
@@ -49,40 +70,56 @@ class Session(Caller):
     authenticated_at: datetime
 
 
-_FIELDS = tuple(sessions.c[name] for name in Session.__dataclass_fields__ if name != "account")
+@dataclass(frozen=True)
+class Session(PersonSession, Caller):
+    """A session that shows an account."""
+
+    role: Role
+    """Of the person in the account."""
+
+
+S = TypeVar("S", bound=PersonSession)
+
+_FIELDS = tuple(_sessions[name] for name in PersonSession.__dataclass_fields__ if name != "person")
+_PERSON_END, _FIELDS_END = len(PERSON), len(PERSON) + len(_FIELDS)
+_MEMBERSHIP = and_(_members.person_id == _sessions.person_id, _members.account_id == _sessions.account_id)
 _FIND = (
-    select(*ACCOUNT, *_FIELDS)
-    .join_from(sessions, accounts, sessions.c.account_id == accounts.c.id)
-    .where(sessions.c.digest == bindparam("digest"), sessions.c.expires_at > bindparam("now"))
-    .where(sessions.c.created_at > bindparam("oldest"))
-    .where(accounts.c.deleted_at.is_(None))
+    select(*PERSON, *_FIELDS, *ACCOUNT, _members.role)
+    .join_from(sessions, tables.people, _sessions.person_id == tables.people.c.id)
+    .outerjoin(tables.memberships, _MEMBERSHIP)
+    .outerjoin(accounts, and_(accounts.c.id == _members.account_id, accounts.c.deleted_at.is_(None)))
+    .where(_sessions.digest == bindparam("digest"), _sessions.expires_at > bindparam("now"))
+    .where(_sessions.created_at > bindparam("oldest"))
 )
 
 
 async def create(
     tx: Tx,
-    account_id: UUID,
+    person_id: UUID,
     *,
     user_agent: str,
     ip: str,
     now: datetime,
+    account_id: UUID | None = None,
     password: str | None = None,
     passkey: UUID | None = None,
 ) -> str:
     """Return the token, which cannot be read again.
 
-    Raises NotFound if the account is deleted, or no longer has this `password` hash or `passkey`: an authentication
-    before a change that ended all sessions must not start a session after it.
+    `account_id`: the account to show, by default one that the person is a member of. Raises NotFound if the person is
+    deleted, or no longer has this `password` hash or `passkey`: an authentication before a change that ended all
+    sessions must not start a session after it.
     """
-    await store.lock_account(tx, account_id)
-    if password is not None and await store.find_password_hash(tx, account_id) != password:
+    await people.lock(tx, person_id)
+    if password is not None and await people.find_password_hash(tx, person_id) != password:
         raise NotFound
-    if passkey is not None and not await passkeys.exists(tx, account_id, passkey):
+    if passkey is not None and not await passkeys.exists(tx, person_id, passkey):
         raise NotFound
     token = secrets.token_urlsafe(32)
     row = {
         "id": new_id(),
         "digest": key_format.digest(token),
+        "person_id": person_id,
         "account_id": account_id,
         "user_agent": user_agent[:_MAX_USER_AGENT_LENGTH],
         "ip": ip,
@@ -92,61 +129,89 @@ async def create(
         "authenticated_at": now,
         "passkey_id": passkey,
     }
-    await tx.execute(delete(sessions).where(sessions.c.expires_at <= now))
+    await tx.execute(delete(sessions).where(_sessions.expires_at <= now))
     await tx.execute(insert(sessions), row)
     return token
 
 
-async def find(db: Database, token: str, *, now: datetime) -> Session | None:
-    """Return the active session with its account."""
-    async with db.point_read() as tx:
-        parameters = {"digest": key_format.digest(token), "now": now, "oldest": now - MAX_AGE}
-        row = (await tx.execute(_FIND, parameters)).one_or_none()
-    if row is None:
-        return None
-    session = Session(account_from(row[: len(ACCOUNT)]), *row[len(ACCOUNT) :])
-    if now - session.seen_at >= _LAST_USE_INTERVAL:
+async def find(db: Database, token: str, *, now: datetime) -> PersonSession | None:
+    """Return the active session: a `Session` if the person is a member of an account."""
+    parameters = {"digest": key_format.digest(token), "now": now, "oldest": now - MAX_AGE}
+    async with db.point_read() as point_read:
+        row = (await point_read.execute(_FIND, parameters)).one_or_none()
+    session = _session(row)
+    if session and not isinstance(session, Session) and await _show_first_account(db, session):
+        async with db.point_read() as point_read:
+            session = _session((await point_read.execute(_FIND, parameters)).one_or_none())
+    if session and now - session.seen_at >= _LAST_USE_INTERVAL:
         async with db.write() as tx:
-            statement = update(sessions).where(sessions.c.id == session.id)
+            statement = update(sessions).where(_sessions.id == session.id)
             await tx.execute(statement.values(seen_at=now, expires_at=now + MAX_IDLE))
     return session
 
 
-async def reauthenticate(tx: Tx, session: Session, *, now: datetime, passkey: UUID | None = None) -> Session:
+async def show_account(tx: Tx, session: PersonSession, account_id: UUID) -> None:
+    """Let the session show another account of its person. Raises NotFound if the person is not a member of it."""
+    if await memberships.find(tx, account_id, session.person.id) is None:
+        raise NotFound
+    await tx.execute(update(sessions).where(_sessions.id == session.id).values(account_id=account_id))
+
+
+async def reauthenticate(tx: Tx, session: S, *, now: datetime, passkey: UUID | None = None) -> S:
     """Record a reauthentication by `passkey`, or by the password if there is none.
 
-    Raises NotFound if the session has ended, or if the account does not have this passkey.
+    Raises NotFound if the session has ended, or if the person does not have this passkey.
     """
-    await store.lock_account(tx, session.account.id)  # a removal of the passkey comes before or after
-    if passkey is not None and not await passkeys.exists(tx, session.account.id, passkey):
+    await people.lock(tx, session.person.id)  # a removal of the passkey comes before or after
+    if passkey is not None and not await passkeys.exists(tx, session.person.id, passkey):
         raise NotFound
-    statement = update(sessions).where(sessions.c.id == session.id)
+    statement = update(sessions).where(_sessions.id == session.id)
     if (await tx.execute(statement.values(authenticated_at=now, passkey_id=passkey))).rowcount == 0:
         raise NotFound
     return replace(session, authenticated_at=now)
 
 
-async def end(tx: Tx, account_id: UUID, session_id: UUID) -> bool:
-    """Return False if the account does not have the session."""
-    statement = delete(sessions).where(sessions.c.id == session_id, sessions.c.account_id == account_id)
+async def end(tx: Tx, person_id: UUID, session_id: UUID) -> bool:
+    """Return False if the person does not have the session."""
+    statement = delete(sessions).where(_sessions.id == session_id, _sessions.person_id == person_id)
     return (await tx.execute(statement)).rowcount > 0
 
 
-async def end_all(tx: Tx, account_id: UUID) -> None:
-    await tx.execute(delete(sessions).where(sessions.c.account_id == account_id))
+async def end_all(tx: Tx, person_id: UUID) -> None:
+    await tx.execute(delete(sessions).where(_sessions.person_id == person_id))
 
 
-async def end_others(tx: Tx, session: Session) -> None:
-    statement = delete(sessions).where(sessions.c.account_id == session.account.id, sessions.c.id != session.id)
-    await tx.execute(statement)
+async def end_others(tx: Tx, session: PersonSession) -> None:
+    await tx.execute(delete(sessions).where(_sessions.person_id == session.person.id, _sessions.id != session.id))
 
 
-async def is_active(tx: Tx, session: Session) -> bool:
-    return (await tx.execute(select(sessions.c.id).where(sessions.c.id == session.id))).first() is not None
+async def is_active(tx: Tx, session: PersonSession) -> bool:
+    return (await tx.execute(select(_sessions.id).where(_sessions.id == session.id))).first() is not None
 
 
-async def list_active(tx: Tx, account: Account, *, now: datetime) -> list[Session]:
+async def list_active(tx: Tx, person: Person, *, now: datetime) -> list[PersonSession]:
     """List active sessions, last used first."""
-    conditions = sessions.c.account_id == account.id, sessions.c.expires_at > now, sessions.c.created_at > now - MAX_AGE
-    rows = await tx.execute(select(*_FIELDS).where(*conditions).order_by(sessions.c.seen_at.desc()))
-    return [Session(account, *row) for row in rows]
+    conditions = _sessions.person_id == person.id, _sessions.expires_at > now, _sessions.created_at > now - MAX_AGE
+    rows = await tx.execute(select(*_FIELDS).where(*conditions).order_by(_sessions.seen_at.desc()))
+    return [PersonSession(person, *row) for row in rows]
+
+
+def _session(row: Sequence[Any] | None) -> PersonSession | None:
+    if row is None:
+        return None
+    of_person = PersonSession(person_from(row[:_PERSON_END]), *row[_PERSON_END:_FIELDS_END])
+    *account, role = row[_FIELDS_END:]
+    if account[0] is None:  # none was chosen, or the person is no longer a member
+        return of_person
+    return Session(account_from(account), **vars(of_person), role=role)
+
+
+async def _show_first_account(db: Database, session: PersonSession) -> bool:
+    """Let the session show the first account of its person. Return False if there is none."""
+    async with db.read() as tx:
+        found = await memberships.list_of_person(tx, session.person.id)
+    if not found:
+        return False
+    async with db.write() as tx:
+        await show_account(tx, session, found[0].account.id)
+    return True

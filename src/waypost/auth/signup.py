@@ -3,13 +3,13 @@
 Where email is sent, a new account has no plan, and so no links and no API, until its email is confirmed.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlalchemy.exc import IntegrityError
 
-from waypost.auth import emails, passwords, profile, rules, store, tokens
+from waypost.auth import emails, passwords, people, profile, rules, service, tokens
 from waypost.auth.deps import Deps
-from waypost.auth.model import Account, AuthenticationResult, SignInClient
+from waypost.auth.model import AuthenticationResult, Person, SignInClient
 from waypost.auth.tokens import OneTimeToken
 from waypost.kit.errors import Conflict, Forbidden, Invalid, NotFound, Problems, or_not_found
 from waypost.kit.ids import new_id
@@ -34,10 +34,10 @@ async def sign_up(
     password: str,
     invitation: str | None = None,
 ) -> AuthenticationResult | None:
-    """Create an account. The email of an invitation replaces `email`.
+    """Create a person with an account. The email of an invitation replaces `email`.
 
-    Return None if the email has to be confirmed first, and also if it already has an account, so that only its owner
-    learns about the account. Raises Forbidden, Invalid, or NotFound if the invitation is no longer valid.
+    Return None if the email has to be confirmed first, and also if a person already has it, so that only they
+    learn about it. Raises Forbidden, Invalid, or NotFound if the invitation is no longer valid.
     """
     if deps.signup == "closed":
         raise Forbidden(CLOSED)
@@ -46,24 +46,24 @@ async def sign_up(
     if invitation is not None:
         email = (await get_invitation(deps, invitation)).email or ""
     needs_confirmation = deps.sends_mail and invitation is None
-    account = _new_account(deps, rules.normalize_email(email), name.strip(), is_confirmed=not needs_confirmation)
-    _check(account, password)
+    person = _new_person(deps, rules.normalize_email(email), name.strip(), is_confirmed=not needs_confirmation)
+    _check(person, password)
     hashed = await passwords.hash_password(password, client)
     try:
         async with deps.db.write() as tx:
             if invitation is not None and await tokens.consume(tx, "invite", invitation, now=deps.clock()) is None:
                 raise NotFound
-            if not needs_confirmation:
-                account = replace(account, plan=await profile.build_first_plan(deps, tx, account))
-            await store.add_account(tx, account, hashed)
+            plan = profile.NO_PLAN if needs_confirmation else await profile.build_first_plan(deps, tx, person.email)
+            await people.add(tx, person, hashed)
+            await service.add_account(tx, person, plan)
             if invitation is None:
-                await profile.send_confirmation(deps, tx, account)
+                await profile.send_confirmation(deps, tx, person)
     except IntegrityError:
         if not needs_confirmation:
             raise Invalid({"email": [profile.EMAIL_TAKEN]}) from None
         async with deps.db.write() as tx:
-            await profile.notify_owner(deps, tx, account.email)
-    return None if needs_confirmation else AuthenticationResult(account, password=hashed)
+            await profile.notify_owner(deps, tx, person.email)
+    return None if needs_confirmation else AuthenticationResult(person, password=hashed)
 
 
 async def invite(deps: Deps, email: str) -> Invitation:
@@ -71,13 +71,13 @@ async def invite(deps: Deps, email: str) -> Invitation:
     if deps.signup == "closed":
         raise Forbidden(CLOSED)
     email = rules.normalize_email(email)
-    rules.check_account(email, "")
+    rules.check_email_and_name(email, "")
     async with deps.db.write() as tx:
-        if await store.find_by_email(tx, email):
+        if await people.find_by_email(tx, email):
             raise Conflict({"email": [profile.EMAIL_EXISTS]})
         token = await tokens.issue(tx, "invite", now=deps.clock(), email=email)
         message = emails.with_link(deps.base_url, "invite", token)
-        is_queued = await emails.send(tx, message, to=email, now=deps.clock(), account=None)
+        is_queued = await emails.send(tx, message, to=email, now=deps.clock(), person=None)
     return Invitation(emails.link(deps.base_url, "invite", token), is_queued and deps.sends_mail)
 
 
@@ -86,20 +86,19 @@ async def get_invitation(deps: Deps, invitation: str) -> OneTimeToken:
     return or_not_found(await tokens.find(deps.db, "invite", invitation, now=deps.clock()))
 
 
-def _new_account(deps: Deps, email: str, name: str, *, is_confirmed: bool) -> Account:
+def _new_person(deps: Deps, email: str, name: str, *, is_confirmed: bool) -> Person:
     now = deps.clock()
-    return Account(
-        new_id(), email, name or email.partition("@")[0], profile.NO_PLAN, now, now, now if is_confirmed else None
-    )
+    confirmed_at = now if is_confirmed else None
+    return Person(new_id(), email, name or email.partition("@")[0], confirmed_at, False, now, now)
 
 
-def _check(account: Account, password: str) -> None:
-    """Raise Invalid with all problems of a new account."""
+def _check(person: Person, password: str) -> None:
+    """Raise Invalid with all problems of a new person."""
     problems = Problems()
     try:
-        rules.check_account(account.email, account.name)
+        rules.check_email_and_name(person.email, person.name)
     except Invalid as invalid:
         problems = Problems(invalid.errors)
-    if problem := passwords.find_problem(password, account.email, account.name):
+    if problem := passwords.find_problem(password, person.email, person.name):
         problems.add("password", problem)
     problems.raise_if_any()

@@ -22,7 +22,7 @@ from sqlalchemy import (
     update,
 )
 
-from waypost.auth.model import Account, AccountWithHash, ApiCaller, ApiKey, Plan, accounts, api_keys
+from waypost.auth.model import Account, ApiCaller, ApiKey, Plan, accounts, api_keys, memberships
 from waypost.database import PointRead, Tx
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
@@ -41,12 +41,13 @@ ACCOUNT: tuple[Column[Any], ...] = (
     *_PLAN,
     _accounts.created_at,
     _accounts.updated_at,
-    _accounts.confirmed_at,
 )
 _KEY = tuple(_keys[name] for name in ApiKey.__dataclass_fields__)
+_MAKER = and_(memberships.c.account_id == _keys.account_id, memberships.c.person_id == _keys.created_by)
 _FIND_API_CALLER = (
-    select(*ACCOUNT, *_KEY)
+    select(*ACCOUNT, *_KEY, memberships.c.role)
     .join_from(api_keys, accounts, _keys.account_id == _accounts.id)
+    .outerjoin(memberships, _MAKER)
     .where(_keys.digest == bindparam("digest"), _accounts.deleted_at.is_(None))
 )
 _RECORD_USE = (
@@ -58,10 +59,9 @@ _RECORD_USE = (
 _NEWEST_FIRST = _keys.created_at.desc(), _keys.id.desc()
 
 
-async def add_account(tx: Tx, account: Account, password_hash: str | None) -> None:
-    values = {"id": account.id, "email": account.email, "name": account.name, "password_hash": password_hash}
-    times = {name: getattr(account, name) for name in ("created_at", "updated_at", "confirmed_at")}
-    await tx.execute(insert(accounts).values(**values, **times, **_plan_values(account.plan)))
+async def add_account(tx: Tx, account: Account) -> None:
+    values = {name: getattr(account, name) for name in ("id", "email", "name", "created_at", "updated_at")}
+    await tx.execute(insert(accounts).values(**values, **_plan_values(account.plan)))
 
 
 async def find_by_email(tx: Tx, email: str) -> Account | None:
@@ -109,23 +109,6 @@ async def lock_account(tx: Tx, account_id: UUID) -> None:
     lock_query = select(_accounts.id).where(*_where_not_deleted(account_id)).with_for_update(key_share=True)
     if (await tx.execute(lock_query)).first() is None:
         raise NotFound
-
-
-async def find_with_password(tx: Tx, email: str) -> AccountWithHash:
-    """Return (account, password hash). A deleted account has neither email nor password."""
-    row = (await tx.execute(select(*ACCOUNT, _accounts.password_hash).where(_accounts.email == email))).one_or_none()
-    return (None, None) if row is None else (account_from(row[:-1]), row[-1])
-
-
-async def find_password_hash(tx: Tx, account_id: UUID) -> str | None:
-    password_hash: str | None = await tx.scalar(select(_accounts.password_hash).where(_accounts.id == account_id))
-    return password_hash
-
-
-async def replace_password_hash(tx: Tx, account_id: UUID, hashed: str, *, before: str) -> None:
-    """Replace the hash if it is still `before`."""
-    statement = update(accounts).where(_accounts.id == account_id, _accounts.password_hash == before)
-    await tx.execute(statement.values(password_hash=hashed))
 
 
 async def change(tx: Tx, account_id: UUID, now: datetime, **values: Any) -> Account | None:
@@ -179,9 +162,15 @@ async def adjust_image_bytes(tx: Tx, account_id: UUID, difference: int, *, limit
 
 
 async def add_key(tx: Tx, key: ApiKey, digest: str) -> None:
-    values = {"id": key.id, "account_id": key.account_id, "name": key.name, "prefix": key.prefix, "digest": digest}
-    times = {"expires_at": key.expires_at, "created_at": key.created_at}
-    await tx.execute(insert(api_keys).values(**values, **times, scopes=list(key.scopes)))
+    values: dict[str, Any] = {
+        "id": key.id,
+        "account_id": key.account_id,
+        "name": key.name,
+        "prefix": key.prefix,
+        "digest": digest,
+    }
+    values |= {"created_by": key.created_by, "expires_at": key.expires_at, "created_at": key.created_at}
+    await tx.execute(insert(api_keys).values(**values, scopes=list(key.scopes)))
 
 
 async def revoke_key(tx: Tx, key_id: UUID, now: datetime) -> ApiKey | None:
@@ -190,13 +179,22 @@ async def revoke_key(tx: Tx, key_id: UUID, now: datetime) -> ApiKey | None:
     return _key((await tx.execute(select(*_KEY).where(_keys.id == key_id))).one_or_none())
 
 
-async def revoke_all_keys(tx: Tx, account_id: UUID, now: datetime) -> None:
-    statement = update(api_keys).where(_keys.account_id == account_id, _keys.revoked_at.is_(None))
+async def revoke_keys_of_person(tx: Tx, person_id: UUID, now: datetime) -> None:
+    statement = update(api_keys).where(_where_key_of_person(person_id), _keys.revoked_at.is_(None))
     await tx.execute(statement.values(revoked_at=now))
 
 
 async def delete_keys(tx: Tx, account_id: UUID) -> None:
     await tx.execute(delete(api_keys).where(_keys.account_id == account_id))
+
+
+async def delete_keys_of_person(tx: Tx, person_id: UUID) -> None:
+    await tx.execute(delete(api_keys).where(_where_key_of_person(person_id)))
+
+
+async def list_keys_of_person(tx: Tx, person_id: UUID) -> list[ApiKey]:
+    rows = await tx.execute(select(*_KEY).where(_where_key_of_person(person_id)).order_by(*_NEWEST_FIRST))
+    return [_key_from(row) for row in rows]
 
 
 async def count_usable_keys(tx: Tx, account_id: UUID, now: datetime) -> int:
@@ -223,9 +221,18 @@ async def list_keys(tx: Tx, account_id: UUID) -> list[ApiKey]:
 
 
 async def find_api_caller(tx: Tx | PointRead, digest: str) -> ApiCaller | None:
-    """Read key and account in one statement: every API request runs it."""
+    """Read key, account and the role of the key's maker in one statement: every API request runs it.
+
+    The key of a person who is no longer a member is no key.
+    """
     row = (await tx.execute(_FIND_API_CALLER, {"digest": digest})).one_or_none()
-    return None if row is None else ApiCaller(account_from(row[: len(ACCOUNT)]), _key_from(row[len(ACCOUNT) :]))
+    if row is None:
+        return None
+    *fields, role = row
+    key = _key_from(fields[len(ACCOUNT) :])
+    if key.created_by is not None and role is None:
+        return None
+    return ApiCaller(account_from(fields[: len(ACCOUNT)]), key, role)
 
 
 async def record_uses(tx: Tx, uses: Mapping[UUID, datetime], *, at_most_every: timedelta) -> None:
@@ -235,8 +242,8 @@ async def record_uses(tx: Tx, uses: Mapping[UUID, datetime], *, at_most_every: t
 
 
 def account_from(row: Sequence[Any]) -> Account:
-    account_id, email, name, *plan, created_at, updated_at, confirmed_at = row
-    return Account(account_id, email, name, Plan(*plan), created_at, updated_at, confirmed_at)
+    account_id, email, name, *plan, created_at, updated_at = row
+    return Account(account_id, email, name, Plan(*plan), created_at, updated_at)
 
 
 def _account(row: Sequence[Any] | None) -> Account | None:
@@ -248,8 +255,8 @@ def _key(row: Sequence[Any] | None) -> ApiKey | None:
 
 
 def _key_from(row: Sequence[Any]) -> ApiKey:
-    key_id, account_id, name, prefix, scopes, *times = row
-    return ApiKey(key_id, account_id, name, prefix, tuple(scopes), *times)
+    key_id, account_id, name, prefix, scopes, *others = row
+    return ApiKey(key_id, account_id, name, prefix, tuple(scopes), *others)
 
 
 def _where_not_deleted(account_id: UUID) -> tuple[ColumnElement[bool], ...]:
@@ -258,6 +265,12 @@ def _where_not_deleted(account_id: UUID) -> tuple[ColumnElement[bool], ...]:
 
 def _count_keys(account_id: UUID) -> Select[int]:
     return select(func.count()).select_from(api_keys).where(_keys.account_id == account_id)
+
+
+def _where_key_of_person(person_id: UUID) -> ColumnElement[bool]:
+    """Match the keys that the person made, and those that a command made for accounts that the person owns."""
+    owned = select(memberships.c.account_id).where(memberships.c.person_id == person_id, memberships.c.role == "owner")
+    return or_(_keys.created_by == person_id, and_(_keys.created_by.is_(None), _keys.account_id.in_(owned)))
 
 
 def _where_usable(now: datetime) -> ColumnElement[bool]:

@@ -31,31 +31,31 @@ one_time_tokens = Table(
     metadata,
     Column("digest", String(64), primary_key=True),
     Column("purpose", Text, nullable=False),
-    Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), index=True),
+    Column("person_id", Id, ForeignKey("people.id", ondelete="CASCADE"), index=True),
     Column("email", String(254)),  # recipient
     Column("created_at", Instant, nullable=False),
     Column("expires_at", Instant, nullable=False, index=True),
 )
 _tokens = one_time_tokens.c
-_TOKEN = _tokens.account_id, _tokens.email, _tokens.created_at
+_TOKEN = _tokens.person_id, _tokens.email, _tokens.created_at
 
 
 @dataclass(frozen=True, slots=True)
 class OneTimeToken:
-    account_id: UUID | None
+    person_id: UUID | None
     email: str | None
     created_at: datetime
 
 
 async def issue(
-    tx: Tx, purpose: Purpose, *, now: datetime, account_id: UUID | None = None, email: str | None = None
+    tx: Tx, purpose: Purpose, *, now: datetime, person_id: UUID | None = None, email: str | None = None
 ) -> str:
     """Return the token's text, which cannot be read again."""
     text = secrets.token_urlsafe(32)
     row = {
         "digest": key_format.digest(text),
         "purpose": purpose,
-        "account_id": account_id,
+        "person_id": person_id,
         "email": email,
         "created_at": now,
         "expires_at": now + LIFETIMES[purpose],
@@ -79,19 +79,19 @@ async def consume(tx: Tx, purpose: Purpose, text: str, *, now: datetime) -> OneT
     return None if row is None else OneTimeToken(*row)
 
 
-async def find_accounts_with_token(tx: Tx, purpose: Purpose, email: str, *, after: datetime) -> set[UUID | None]:
-    """Return the accounts that have an unused token for this email."""
+async def find_people_with_token(tx: Tx, purpose: Purpose, email: str, *, after: datetime) -> set[UUID | None]:
+    """Return the people who have an unused token for this email."""
     conditions = _tokens.purpose == purpose, _tokens.email == email, _tokens.created_at > after
-    return set((await tx.execute(select(_tokens.account_id).where(*conditions))).scalars())
+    return set((await tx.execute(select(_tokens.person_id).where(*conditions))).scalars())
 
 
-async def count_unused(tx: Tx, purpose: Purpose, account_id: UUID, *, now: datetime) -> int:
-    conditions = _tokens.account_id == account_id, _tokens.purpose == purpose, _tokens.expires_at > now
+async def count_unused(tx: Tx, purpose: Purpose, person_id: UUID, *, now: datetime) -> int:
+    conditions = _tokens.person_id == person_id, _tokens.purpose == purpose, _tokens.expires_at > now
     return (await tx.execute(select(func.count()).select_from(one_time_tokens).where(*conditions))).scalar_one()
 
 
-async def delete_all(tx: Tx, account_id: UUID) -> None:
-    await tx.execute(delete(one_time_tokens).where(_tokens.account_id == account_id))
+async def delete_all(tx: Tx, person_id: UUID) -> None:
+    await tx.execute(delete(one_time_tokens).where(_tokens.person_id == person_id))
 
 
 def _where_valid(purpose: Purpose, text: str, now: datetime) -> Sequence[ColumnElement[bool]]:

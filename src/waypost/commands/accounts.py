@@ -108,13 +108,13 @@ async def sign_in_link(settings: "Settings", email: EmailArgument, /, *, json: J
     from waypost.auth import sign_in
     from waypost.auth.deps import new_deps
     from waypost.commands import output
-    from waypost.commands.database import get_account, open_database
+    from waypost.commands.database import get_person, open_database
     from waypost.kit import clock
 
     async with open_database(settings) as db:
-        owner = await get_account(db, email)
-        link = await sign_in.create_sign_in_link(new_deps(settings, db, clock.now), owner.id)
-    output.write({"email": owner.email, "url": link}, as_json=json)
+        person = await get_person(db, email)
+        link = await sign_in.create_sign_in_link(new_deps(settings, db, clock.now), person.id)
+    output.write({"email": person.email, "url": link}, as_json=json)
 
 
 @account.command(name="invite")

@@ -80,8 +80,11 @@ async def create(
     webhooks_deps = WebhooksDeps(db, AnyEndpoint(), key_ring, settings.base_url, lambda: now)
     links = [link for link, _ in added]
     await add_webhooks(webhooks_deps, caller, links, all_visits, intake=intake, shared_domain=settings.shared_domain)
-    _, key = await auth.create_key(db, account_id=account.id, name="Demo", scopes=auth.SCOPES, now=now)
-    sign_in_link = await sign_in.create_sign_in_link(new_auth_deps(settings, db, lambda: now), account.id)
+    owner = await auth.get_person(db, EMAIL)
+    _, key = await auth.create_key(
+        db, account_id=account.id, name="Demo", scopes=auth.SCOPES, now=now, created_by=owner.id
+    )
+    sign_in_link = await sign_in.create_sign_in_link(new_auth_deps(settings, db, lambda: now), owner.id)
     return Created(sign_in_link, key, len(links), count)
 
 

@@ -13,7 +13,7 @@ from fastapi import Path as PathParameter
 from starlette.requests import Request
 
 from waypost import auth
-from waypost.auth import ApiCaller, CallerCache, RateLimiters, Scope
+from waypost.auth import ApiCaller, CallerCache, RateLimiters, Scope, roles
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import (
@@ -33,6 +33,10 @@ from waypost.web.idempotency import IdempotencyKeys
 
 _UUID = PathParameter(json_schema_extra={"format": "uuid"})  # documented only: a malformed UUID is a 404, not a 422
 
+LACKS_ROLE = (
+    "The person who created this API key has the role {} in the account, and this requires the role {}. Use a key of"
+    " another person, or let an owner change the role."
+)
 LACKS_SCOPE = (
     "The API key lacks the scope {} that this endpoint needs."
     " Create a key that has it: scopes cannot be added to an existing key."
@@ -72,6 +76,8 @@ class Guard:
             raise PaymentRequired
         if scope is not None and scope not in caller.key.scopes:
             raise Forbidden(LACKS_SCOPE.format(scope))
+        if scope is not None and caller.role and not roles.may(caller.role, roles.ACTION_OF_SCOPE[scope]):
+            raise Forbidden(LACKS_ROLE.format(caller.role, roles.LEAST_ROLE[roles.ACTION_OF_SCOPE[scope]]))
         set_rate_limit(request, result, self._key_limiter.limit)
         if not result.allowed:
             raise RateLimited(result.retry_after)

@@ -55,19 +55,22 @@ class SendMail(Protocol):
 
 
 async def send_later(
-    tx: Tx, kind: MailKind, *, to: str, subject: str, text: str, now: datetime, account_id: UUID | None
+    tx: Tx, kind: MailKind, *, to: str, subject: str, text: str, now: datetime, owner_id: UUID | None
 ) -> bool:
-    """Queue an email in the caller's transaction. Return False if the recipient is over its limit."""
+    """Queue an email in the caller's transaction. Return False if the recipient is over its limit.
+
+    `owner_id`: of the account or person with whose deletion an unsent email is deleted.
+    """
     if not await _count(tx, to, kind, now):
         log.info("email not queued: too many emails to this address", kind=kind)  # without the address: it is personal
         return False
-    await jobs.enqueue(tx, JOB, {"to": to, "subject": subject, "text": text}, now=now, account_id=account_id)
+    await jobs.enqueue(tx, JOB, {"to": to, "subject": subject, "text": text}, now=now, account_id=owner_id)
     return True
 
 
-async def delete_unsent(tx: Tx, account_id: UUID) -> None:
-    """Delete the queued emails of a deleted account."""
-    await jobs.delete_jobs(tx, JOB, account_id)
+async def delete_unsent(tx: Tx, owner_id: UUID) -> None:
+    """Delete the queued emails of a deleted account or person."""
+    await jobs.delete_jobs(tx, JOB, owner_id)
 
 
 def handler(send: SendMail) -> jobs.Handler:

@@ -200,10 +200,11 @@ async def test_concurrent_writes_to_a_closed_account_fail(place: WebApp) -> None
     """It would stay for ever: what is removed is what is there at the end."""
     ada = await place.browser("ada@example.com")
     assert ada.account
+    assert ada.person
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
     limiters = auth.open_limiters(place.db, place.settings.data_dir)
     resources = web_wiring.resource_deps(place.settings, place.db, limiters, feed, place.clock)
-    caller, its = Caller(ada.account), ada.account.id
+    caller, its, person = Caller(ada.account), ada.account.id, ada.person
     new = NewLink(destination_url="https://example.com/", slug="late")
     link = link_rules.build_link(
         its,
@@ -224,7 +225,7 @@ async def test_concurrent_writes_to_a_closed_account_fail(place: WebApp) -> None
 
     async def begin() -> None:
         async with place.db.write() as tx:
-            await sessions.create(tx, its, user_agent="", ip="", now=START)
+            await sessions.create(tx, person.id, user_agent="", ip="", now=START)
 
     async def make_key() -> None:
         await auth.create_key(place.db, account_id=its, name="k", scopes=(), now=START)
@@ -257,7 +258,8 @@ async def test_keys_and_sessions_of_a_closed_account_are_refused(place: WebApp) 
         async with place.db.write() as tx:
             await account_store.change(tx, key.account_id, START, deleted_at=START)
     assert (await ada.get("/api/v1/me", headers=bearer)).status_code == 401
-    assert (await ada.get("/account")).headers["location"] == "/login?next=/account"
+    assert (await ada.get("/links")).headers["location"] == "/account/accounts"
+    assert "not a member of any account" in (await ada.get("/account/accounts")).text
 
 
 async def test_an_email_has_one_trial(place: WebApp) -> None:

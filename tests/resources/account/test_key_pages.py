@@ -84,10 +84,10 @@ async def test_the_key_of_another_account_is_not_found(place: WebApp) -> None:
 
 async def reset(place: WebApp, browser: Browser) -> None:
     """A new password by mail, which takes away every key."""
-    assert browser.account
-    its = {"account_id": browser.account.id, "email": browser.account.email}
+    assert browser.person
+    theirs = {"person_id": browser.person.id, "email": browser.person.email}
     async with place.db.write() as tx:
-        text = await tokens.issue(tx, "reset", now=place.clock(), **its)
+        text = await tokens.issue(tx, "reset", now=place.clock(), **theirs)
     deps = new_deps(place.settings, place.db, place.clock)
     await sign_in.reset_password(deps, text, "a password of her own", remove_credentials=True)
 

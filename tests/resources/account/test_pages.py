@@ -30,7 +30,7 @@ from waypost.auth import (
 )
 from waypost.auth import sessions as sessions_of
 from waypost.auth.deps import new_deps
-from waypost.auth.model import accounts, api_keys
+from waypost.auth.model import accounts, api_keys, people
 from waypost.auth.sessions import sessions
 from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound, RateLimited
@@ -285,12 +285,16 @@ async def test_a_changed_password_ends_all_other_sessions(place: WebApp) -> None
 
 
 async def owner(place: WebApp, email: str = "ada@example.com") -> Any:
+    return (await rows(place, select(people).where(people.c.email == email)))[0]
+
+
+async def owned(place: WebApp, email: str = "ada@example.com") -> Any:
     return (await rows(place, select(accounts).where(accounts.c.email == email)))[0]
 
 
 async def test_a_plan_starts_when_the_email_is_confirmed(mailing: WebApp) -> None:
     ada = await signed_up(mailing)
-    assert (await owner(mailing)).plan_type == "none"
+    assert (await owned(mailing)).plan_type == "none"
     assert "Confirm your email address" in (await ada.get("/account")).text
     await ada.post("/account/confirm")
     assert len(await mails(mailing)) == 1  # it was sent just now
@@ -308,12 +312,12 @@ async def test_a_plan_starts_when_the_email_is_confirmed(mailing: WebApp) -> Non
     assert (await owner(mailing)).confirmed_at is None
     assert (await visitor.post(second, {"password": PASSWORD})).headers["location"] == "/account?done=confirmed"
     assert (await visitor.get("/account")).status_code == 200
-    now = await owner(mailing)
+    now = await owned(mailing)
     assert (now.plan_type, now.trial_ends_at) == ("trial", mailing.clock() + timedelta(days=14))
     assert "Confirm your email address" not in (await ada.get("/account")).text
     mailing.clock.move(timedelta(days=1))
     assert (await ada.post(first)).headers["location"] == "/account?done=confirmed"
-    assert (await owner(mailing)).trial_ends_at == now.trial_ends_at  # no trial begins twice
+    assert (await owned(mailing)).trial_ends_at == now.trial_ends_at  # no trial begins twice
     assert (await ada.post(first)).status_code == 404
 
 
@@ -362,7 +366,7 @@ async def test_an_account_keeps_its_email(place: WebApp) -> None:
 
 async def test_a_reset_removes_what_a_stranger_added_to_an_unconfirmed_account(mailing: WebApp) -> None:
     eve = await signed_up(mailing)
-    await create_key(mailing.db, account_id=(await owner(mailing)).id, name="eve's", scopes=(), now=mailing.clock())
+    await create_key(mailing.db, account_id=(await owned(mailing)).id, name="eve's", scopes=(), now=mailing.clock())
     response = await eve.post("/account/passkeys/options", {"passkey_name": ""})
     assert (response.status_code, response.json()) == (422, {"error": passkeys.UNCONFIRMED})
     added = await eve.post("/account/passkeys", {"credential": "{}"})
@@ -428,9 +432,9 @@ async def test_emails_do_not_reveal_accounts_and_are_limited(mailing: WebApp) ->
 
 async def test_a_reset_removes_other_credentials_on_request(place: WebApp) -> None:
     ada = await signed_up(place)
-    account_id, now = (await owner(place)).id, place.clock()
-    await create_key(place.db, account_id=account_id, name=HOSTILE, scopes=(), now=now)
-    row = {"id": uuid4(), "account_id": account_id, "credential_id": b"1", "public_key": b"2", "uses": 0}
+    person_id, now = (await owner(place)).id, place.clock()
+    await create_key(place.db, account_id=(await owned(place)).id, name=HOSTILE, scopes=(), now=now)
+    row = {"id": uuid4(), "person_id": person_id, "credential_id": b"1", "public_key": b"2", "uses": 0}
     async with place.db.write() as tx:
         await tx.execute(passkeys.passkeys.insert(), row | {"name": "An old phone", "created_at": now})
     for fields, left in (({}, 1), ({"remove_credentials": "yes"}, 0)):
@@ -450,14 +454,14 @@ async def test_an_authentication_before_a_change_begins_no_session_after_it(plac
     deps = new_deps(place.settings, place.db, place.clock)
     stored = await sign_in.find_with_password(deps, "ada@example.com")
     authenticated = await sign_in.sign_in(deps, "ada@example.com", stored, PASSWORD, SignInClient())
-    account_id, now = authenticated.account.id, place.clock()
-    passkey = {"id": uuid4(), "account_id": account_id, "credential_id": b"1", "public_key": b"2", "uses": 0}
+    person_id, now = authenticated.person.id, place.clock()
+    passkey = {"id": uuid4(), "person_id": person_id, "credential_id": b"1", "public_key": b"2", "uses": 0}
     async with place.db.write() as tx:
         await tx.execute(passkeys.passkeys.insert(), passkey | {"name": "phone", "created_at": now})
 
     async def begin(**by: Any) -> str:
         async with place.db.write() as tx:
-            return await sessions_of.create(tx, account_id, user_agent="", ip="", now=now, **by)
+            return await sessions_of.create(tx, person_id, user_agent="", ip="", now=now, **by)
 
     assert await begin(password=authenticated.password)
     assert await begin(passkey=passkey["id"])
@@ -465,7 +469,7 @@ async def test_an_authentication_before_a_change_begins_no_session_after_it(plac
     assert session
     again = await sign_in.change_password(deps, session, PASSWORD, OTHER)
     assert again.password != authenticated.password
-    await passkeys.delete_passkey(deps, authenticated.account, passkey["id"])
+    await passkeys.delete_passkey(deps, authenticated.person, passkey["id"])
     for by in ({"password": authenticated.password}, {"passkey": passkey["id"]}):
         with pytest.raises(NotFound):
             await begin(**by)
@@ -511,7 +515,7 @@ async def test_sessions_are_listed_and_ended(place: WebApp) -> None:
     assert HOSTILE not in page
     ids = re.findall(r"/account/sessions/([\w-]{36})/end", page)
     assert len(ids) == 3
-    foreign = (await rows(place, select(sessions.c.id).where(sessions.c.account_id == bob.account.id)))[0].id  # type: ignore[union-attr]
+    foreign = (await rows(place, select(sessions.c.id).where(sessions.c.person_id == bob.person.id)))[0].id  # type: ignore[union-attr]
     for unknown in (foreign, uuid4(), "nonsense"):
         assert (await ada.post(f"/account/sessions/{unknown}/end")).status_code == 404
     assert (await bob.get("/account")).status_code == 200
@@ -567,7 +571,7 @@ async def test_the_signup_policy_is_applied(database_url: str, tmp_path: Path, p
         assert (await visitor.post(path, fields)).status_code == 303
         ada = await owner(place)
         assert ada.confirmed_at is not None
-        assert ada.plan_type == "trial"
+        assert (await owned(place)).plan_type == "trial"
         assert (await visitor.post(path, fields)).status_code == 404
 
 
@@ -650,7 +654,7 @@ async def test_one_export_at_a_time(place: WebApp, monkeypatch: pytest.MonkeyPat
 
 async def test_deletes_an_account(place: WebApp, tmp_path: Path) -> None:
     ada, bob = await signed_up(place), await place.browser("bob@example.com")
-    ada.account = await owner(place)
+    ada.account = await owned(place)
     _, key = await create_key(place.db, account_id=ada.account.id, name="k", scopes=(), now=place.clock())
     bearer = {"Authorization": f"Bearer {key}"}
     await linked(place, ada, "adas")

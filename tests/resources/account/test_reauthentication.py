@@ -31,11 +31,12 @@ async def signed_up(place: WebApp, email: str = "ada@example.com") -> Browser:
     answer = await ada.post("/signup", {"name": "Ada", "email": email, "password": PASSWORD})
     assert answer.status_code == 303
     ada.account = await auth.get_account(place.db, email)
+    ada.person = await auth.get_person(place.db, email)
     return ada
 
 
-async def passkey_of(place: WebApp, account_id: UUID) -> UUID:
-    row = {"id": uuid4(), "account_id": account_id, "credential_id": uuid4().bytes, "public_key": b"2", "uses": 0}
+async def passkey_of(place: WebApp, person_id: UUID) -> UUID:
+    row = {"id": uuid4(), "person_id": person_id, "credential_id": uuid4().bytes, "public_key": b"2", "uses": 0}
     async with place.db.write() as tx:
         await tx.execute(passkeys.passkeys.insert(), row | {"name": "phone", "created_at": place.clock()})
     return row["id"]  # type: ignore[return-value]
@@ -43,12 +44,12 @@ async def passkey_of(place: WebApp, account_id: UUID) -> UUID:
 
 async def signed_in_by(place: WebApp, browser: Browser, passkey: UUID | None) -> Browser:
     """The same person elsewhere."""
-    assert browser.account
+    assert browser.person
     elsewhere = await place.browser()
     async with place.db.write() as tx:
-        token = await sessions.create(tx, browser.account.id, user_agent="", ip="", now=place.clock(), passkey=passkey)
+        token = await sessions.create(tx, browser.person.id, user_agent="", ip="", now=place.clock(), passkey=passkey)
     elsewhere.client.cookies.set("waypost", token, domain="app.test")
-    elsewhere.account = browser.account
+    elsewhere.account, elsewhere.person = browser.account, browser.person
     return elsewhere
 
 
@@ -70,7 +71,7 @@ async def test_a_session_ends_when_unused_for_30_days_and_after_90_in_any_case(p
     assert (await idle.get("/account")).headers["location"].startswith("/login")
     async with place.db.read() as tx:
         assert (
-            len(await sessions.list_active(tx, await auth.get_account(place.db, "bob@example.com"), now=place.clock()))
+            len(await sessions.list_active(tx, await auth.get_person(place.db, "bob@example.com"), now=place.clock()))
             == 1
         )
     place.clock.move(timedelta(hours=3))
@@ -81,7 +82,7 @@ async def test_a_session_ends_when_unused_for_30_days_and_after_90_in_any_case(p
 async def test_sensitive_changes_require_the_password(place: WebApp, what: str) -> None:
     ada = await signed_up(place)
     assert ada.account
-    passkey = await passkey_of(place, ada.account.id)
+    passkey = await passkey_of(place, ada.person.id)
     path, fields, done = {
         "key": (KEYS, KEY, 201),
         "passkey": (f"/account/passkeys/{passkey}/remove", {}, 303),
@@ -142,10 +143,10 @@ async def test_without_a_password_a_passkey_or_a_new_link_reauthenticates(databa
         page = (await ada.get(f"/account/verify?next={KEYS}/new")).text
         assert "waypost account sign-in-link" in page
         assert "Confirm with a passkey" not in page
-        link = await sign_in.create_sign_in_link(new_deps(place.settings, place.db, place.clock), ada.account.id)
+        link = await sign_in.create_sign_in_link(new_deps(place.settings, place.db, place.clock), ada.person.id)
         await ada.post(link.removeprefix(BASE_URL))
         assert (await ada.post(KEYS, KEY)).status_code == 201
-        await passkey_of(place, ada.account.id)
+        await passkey_of(place, ada.person.id)
         place.clock.move(STALE)
         page = (await ada.get("/account/verify")).text
         assert "Confirm with a passkey" in page
@@ -169,10 +170,10 @@ async def test_the_passkey_of_another_account_is_refused(place: WebApp, monkeypa
     ada, bob = await signed_up(place), await signed_up(place, "bob@example.com")
     assert ada.account
     assert bob.account
-    mine, his = await passkey_of(place, ada.account.id), await passkey_of(place, bob.account.id)
+    mine, his = await passkey_of(place, ada.person.id), await passkey_of(place, bob.person.id)
     results = {
-        "mine": auth.AuthenticationResult(ada.account, passkey=mine),
-        "his": auth.AuthenticationResult(bob.account, passkey=his),
+        "mine": auth.AuthenticationResult(ada.person, passkey=mine),
+        "his": auth.AuthenticationResult(bob.person, passkey=his),
     }
 
     async def authenticate(_: object, answer: str) -> auth.AuthenticationResult:
@@ -189,7 +190,7 @@ async def test_the_passkey_of_another_account_is_refused(place: WebApp, monkeypa
 async def test_removing_a_passkey_ends_its_sessions(place: WebApp) -> None:
     ada = await signed_up(place)
     assert ada.account
-    lost, kept = [await passkey_of(place, ada.account.id) for _ in range(2)]
+    lost, kept = [await passkey_of(place, ada.person.id) for _ in range(2)]
     thief, phone = [await signed_in_by(place, ada, each) for each in (lost, kept)]
     assert (await thief.get("/account")).status_code == 200
     removed = await ada.post(f"/account/passkeys/{lost}/remove", {"current_password": ""})

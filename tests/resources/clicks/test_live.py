@@ -16,7 +16,7 @@ from resources.clicks.visited import fill, new_click, new_link
 from sqlalchemy import update
 
 from waypost.auth import sessions
-from waypost.auth.model import accounts
+from waypost.auth.model import people
 from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
 from waypost.resources.clicks.dashboard import live
@@ -258,5 +258,5 @@ async def test_an_outage_ends_no_stream(database_url: str, tmp_path: Path, monke
             assert not reader.running.done()
         monkeypatch.setattr(sessions, "find", find)
         async with place.db.write() as tx:
-            await tx.execute(update(accounts).values(confirmed_at=None))
+            await tx.execute(update(people).values(confirmed_at=None))
         assert (await ada.get("/stats/live")).status_code == 204

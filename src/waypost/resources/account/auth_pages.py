@@ -12,11 +12,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.auth import Account, AuthenticationResult, passkeys, profile, sign_in, signup
+from waypost.auth import AuthenticationResult, Person, passkeys, profile, sign_in, signup
 from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited, WaypostError
 from waypost.kit.reserved import API_SEGMENTS, RESERVED
 from waypost.resources.account.deps import Deps
-from waypost.web.dashboard import BLANK, Form, PageError, Pages, read_form
+from waypost.web.dashboard import BLANK, Form, PageError, Pages, get, post, read_form
 
 T = TypeVar("T")
 
@@ -59,23 +59,23 @@ def safe_next_path(text: str) -> str:
 class AuthPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
-            Route("/login", self.show_login, methods=["GET"]),
-            Route("/login", self.login, methods=["POST"]),
-            Route("/login/passkey/options", self.passkey_options, methods=["POST"]),
-            Route("/login/passkey", self.login_by_passkey, methods=["POST"]),
-            Route("/logout", self.logout, methods=["POST"]),
-            Route("/signup", self.show_signup, methods=["GET"]),
-            Route("/signup", self.signup, methods=["POST"]),
-            Route("/invite/{token}", self.show_signup, methods=["GET"]),
-            Route("/invite/{token}", self.signup, methods=["POST"]),
-            Route("/forgot", self.show_forgot, methods=["GET"]),
-            Route("/forgot", self.forgot, methods=["POST"]),
-            Route("/reset/{token}", self.show_reset, methods=["GET"]),
-            Route("/reset/{token}", self.reset, methods=["POST"]),
-            Route("/confirm/{token}", self.show_confirm, methods=["GET"]),
-            Route("/confirm/{token}", self.confirm, methods=["POST"]),
-            Route("/enter/{token}", self.show_sign_in_link, methods=["GET"]),
-            Route("/enter/{token}", self.sign_in_by_link, methods=["POST"]),
+            get("/login", self.show_login, "public"),
+            post("/login", self.login, "public"),
+            post("/login/passkey/options", self.passkey_options, "public"),
+            post("/login/passkey", self.login_by_passkey, "public"),
+            post("/logout", self.logout, "public"),
+            get("/signup", self.show_signup, "public"),
+            post("/signup", self.signup, "public"),
+            get("/invite/{token}", self.show_signup, "public"),
+            post("/invite/{token}", self.signup, "public"),
+            get("/forgot", self.show_forgot, "public"),
+            post("/forgot", self.forgot, "public"),
+            get("/reset/{token}", self.show_reset, "public"),
+            post("/reset/{token}", self.reset, "public"),
+            get("/confirm/{token}", self.show_confirm, "public"),
+            post("/confirm/{token}", self.confirm, "public"),
+            get("/enter/{token}", self.show_sign_in_link, "public"),
+            post("/enter/{token}", self.sign_in_by_link, "public"),
         ]
 
     # ── sign-in and sign-out ────────────────────────────────────────────────────────────────────────────────────────
@@ -91,9 +91,9 @@ class AuthPages(Pages[Deps]):
         email, password = form.text("email"), form.text("password")
         try:
             sign_in.require_credentials(email, password)
-            account_with_hash = await sign_in.find_with_password(self._deps.auth, email)
-            client = await self._deps.sign_in_limiter.check(request, email, account_with_hash)
-            authenticated = await sign_in.sign_in(self._deps.auth, email, account_with_hash, password, client)
+            person_with_hash = await sign_in.find_with_password(self._deps.auth, email)
+            client = await self._deps.sign_in_limiter.check(request, email, person_with_hash)
+            authenticated = await sign_in.sign_in(self._deps.auth, email, person_with_hash, password, client)
         except (Invalid, RateLimited) as error:
             return self._render_login(request, form, error)
         return await self._sign_in(request, authenticated, safe_next_path(form.text("next")))
@@ -164,18 +164,18 @@ class AuthPages(Pages[Deps]):
         form = await self._read_form(request)
         email = form.text("email")
         try:
-            account_with_hash = await sign_in.find_with_password(self._deps.auth, email)
-            await self._deps.sign_in_limiter.check(request, email, account_with_hash)
+            person_with_hash = await sign_in.find_with_password(self._deps.auth, email)
+            await self._deps.sign_in_limiter.check(request, email, person_with_hash)
             await sign_in.request_password_reset(self._deps.auth, email)
         except (Invalid, RateLimited) as error:
             return self._render_forgot(request, form, error)
         return self._render_forgot(request, form, is_sent=True)
 
     async def show_reset(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
-        account = await _valid_link(request, sign_in.get_reset_account(self._deps.auth, _token(request)))
-        context: dict[str, Any] = {"email": account.email, "passkeys": (), "keys": ()}
-        if account.confirmed_at:
-            context["passkeys"], context["keys"] = await sign_in.list_other_credentials(self._deps.auth, account)
+        person = await _valid_link(request, sign_in.get_reset_person(self._deps.auth, _token(request)))
+        context: dict[str, Any] = {"email": person.email, "passkeys": (), "keys": ()}
+        if person.confirmed_at:
+            context["passkeys"], context["keys"] = await sign_in.list_other_credentials(self._deps.auth, person)
         return self._views.form(request, "account/reset.html", form, error, **context)
 
     async def reset(self, request: Request) -> Response:
@@ -194,41 +194,41 @@ class AuthPages(Pages[Deps]):
         return await self._sign_in(request, authenticated, "/")
 
     async def show_confirm(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
-        account, email = await _valid_link(request, profile.get_confirmation(self._deps.auth, _token(request)))
+        person, email = await _valid_link(request, profile.get_confirmation(self._deps.auth, _token(request)))
         return self._views.form(
             request,
             "account/confirm.html",
             form,
             error,
             email=email,
-            is_first=email == account.email,
-            is_signed_in=await self._is_signed_in(request, account),
-            has_password=await sign_in.has_password(self._deps.auth, account),
+            is_first=email == person.email,
+            is_signed_in=await self._is_signed_in(request, person),
+            has_password=await sign_in.has_password(self._deps.auth, person),
         )
 
     async def confirm(self, request: Request) -> Response:
-        """Require the account's session or password: who reads the email may not have created the account."""
+        """Require the person's session or password: who reads the email may not have signed up."""
         self._auth.require_same_origin(request)
-        account, _ = await _valid_link(request, profile.get_confirmation(self._deps.auth, _token(request)))
+        person, _ = await _valid_link(request, profile.get_confirmation(self._deps.auth, _token(request)))
         form, authenticated = BLANK, None
         try:
-            if not await self._is_signed_in(request, account):
+            if not await self._is_signed_in(request, person):
                 form = await self._read_form(request)
-                account_with_hash = await sign_in.find_with_password(self._deps.auth, account.email)
-                client = await self._deps.sign_in_limiter.check(request, account.email, account_with_hash)
+                person_with_hash = await sign_in.find_with_password(self._deps.auth, person.email)
+                client = await self._deps.sign_in_limiter.check(request, person.email, person_with_hash)
                 password = form.text("password")
-                authenticated = await sign_in.verify_password(self._deps.auth, account, password, client)
+                authenticated = await sign_in.verify_password(self._deps.auth, person, password, client)
             confirmed = await _valid_link(request, profile.confirm(self._deps.auth, _token(request)))
         except (Invalid, RateLimited) as error:
             return await self.show_confirm(request, form, error)
         path = "/account?done=confirmed"
         if authenticated is None:
             return RedirectResponse(path, 303)
-        return await self._sign_in(request, replace(authenticated, account=confirmed), path)
+        return await self._sign_in(request, replace(authenticated, person=confirmed), path)
 
     async def show_sign_in_link(self, request: Request) -> Response:
-        account = await _valid_link(request, sign_in.get_sign_in_link_account(self._deps.auth, _token(request)))
-        return self._views.render_page(request, "account/sign_in_link.html", email=account.email)
+        person = await _valid_link(request, sign_in.get_sign_in_link_person(self._deps.auth, _token(request)))
+        return self._views.render_page(request, "account/sign_in_link.html", email=person.email)
 
     async def sign_in_by_link(self, request: Request) -> Response:
         self._auth.require_same_origin(request)
@@ -247,9 +247,9 @@ class AuthPages(Pages[Deps]):
         self._deps.sign_in_limiter.remember(response, authenticated)
         return response
 
-    async def _is_signed_in(self, request: Request, account: Account) -> bool:
+    async def _is_signed_in(self, request: Request, person: Person) -> bool:
         session = await self._auth.peek_session(request)
-        return session is not None and session.account.id == account.id
+        return session is not None and session.person.id == person.id
 
     def _render_forgot(
         self, request: Request, form: Form, error: WaypostError | None = None, *, is_sent: bool = False

@@ -16,7 +16,7 @@ from waypost.kit.fields import Body, Text, Timestamp, max_entries, parse
 from waypost.resources.account.deps import Deps
 from waypost.resources.account.reauthentication import reauthentication_context, require_recent
 from waypost.web import require_pagination
-from waypost.web.dashboard import Form, NotSignedIn, Pages
+from waypost.web.dashboard import Form, NotSignedIn, Pages, get, post
 from waypost.web.dashboard.views import HEADERS
 
 _PATH = "/integrations/api"
@@ -46,12 +46,12 @@ class _NewKey(Body):
 class KeyPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
-            Route(_PATH, self.list_keys, methods=["GET"]),
-            Route(_PATH, self.create, methods=["POST"]),
-            Route(f"{_PATH}/new", self.new, methods=["GET"]),
-            Route(_PATH + "/{id}/revoke", self.show_revocation, methods=["GET"]),
-            Route(_PATH + "/{id}/revoke", self.revoke, methods=["POST"]),
-            Route("/docs", self.reference, methods=["GET"]),
+            get(_PATH, self.list_keys, "view"),
+            post(_PATH, self.create, "keys.write"),
+            get(f"{_PATH}/new", self.new, "keys.write"),
+            get(_PATH + "/{id}/revoke", self.show_revocation, "keys.write"),
+            post(_PATH + "/{id}/revoke", self.revoke, "keys.write"),
+            get("/docs", self.reference, "public"),
         ]
 
     async def list_keys(self, request: Request) -> Response:

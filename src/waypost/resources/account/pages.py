@@ -5,11 +5,12 @@ from starlette.routing import Route
 from waypost.resources.account.auth_pages import AuthPages
 from waypost.resources.account.deps import Deps
 from waypost.resources.account.key_pages import KeyPages
+from waypost.resources.account.membership_pages import MembershipPages
 from waypost.resources.account.profile_pages import ProfilePages
 from waypost.resources.account.reauthentication import ReauthenticationPages
 from waypost.web.dashboard import SessionAuth, Views
 
 
 def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
-    pages = AuthPages, ProfilePages, ReauthenticationPages, KeyPages
+    pages = AuthPages, ProfilePages, ReauthenticationPages, MembershipPages, KeyPages
     return [route for page in pages for route in page(deps, auth, views).endpoints()]

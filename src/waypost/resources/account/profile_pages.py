@@ -12,7 +12,7 @@ from waypost.resources.account import account_deletion
 from waypost.resources.account.deps import Deps
 from waypost.resources.account.export import Downloads
 from waypost.resources.account.reauthentication import reauthentication_context, require_recent
-from waypost.web.dashboard import BLANK, Form, Pages, SessionAuth, Views
+from waypost.web.dashboard import BLANK, Form, Pages, SessionAuth, Views, get, post
 
 _NOTICES = {
     "name": "Name changed.",
@@ -62,66 +62,66 @@ class ProfilePages(Pages[Deps]):
 
     def endpoints(self) -> list[Route]:
         return [
-            Route("/account", self.show_profile, methods=["GET"]),
-            Route("/account/name", self.change_name, methods=["POST"]),
-            Route("/account/email", self.change_email, methods=["POST"]),
-            Route("/account/confirm", self.resend_confirmation, methods=["POST"]),
-            Route("/account/security", self.show_security, methods=["GET"]),
-            Route("/account/password", self.change_password, methods=["POST"]),
-            Route("/account/passkeys/options", self.passkey_options, methods=["POST"]),
-            Route("/account/passkeys", self.add_passkey, methods=["POST"]),
-            Route("/account/passkeys/{id}/remove", self.show_passkey_removal, methods=["GET"]),
-            Route("/account/passkeys/{id}/remove", self.remove_passkey, methods=["POST"]),
-            Route("/account/sessions", self.show_sessions, methods=["GET"]),
-            Route("/account/sessions/end-others", self.end_other_sessions, methods=["POST"]),
-            Route("/account/sessions/{id}/end", self.end_session, methods=["POST"]),
-            Route("/account/data", self.show_data, methods=["GET"]),
-            Route("/account/data/export", self.export, methods=["POST"]),
-            Route("/account/delete", self.show_deletion, methods=["GET"]),
-            Route("/account/delete", self.delete, methods=["POST"]),
+            get("/account", self.show_profile, "person"),
+            post("/account/name", self.change_name, "person"),
+            post("/account/email", self.change_email, "person"),
+            post("/account/confirm", self.resend_confirmation, "person"),
+            get("/account/security", self.show_security, "person"),
+            post("/account/password", self.change_password, "person"),
+            post("/account/passkeys/options", self.passkey_options, "person"),
+            post("/account/passkeys", self.add_passkey, "person"),
+            get("/account/passkeys/{id}/remove", self.show_passkey_removal, "person"),
+            post("/account/passkeys/{id}/remove", self.remove_passkey, "person"),
+            get("/account/sessions", self.show_sessions, "person"),
+            post("/account/sessions/end-others", self.end_other_sessions, "person"),
+            post("/account/sessions/{id}/end", self.end_session, "person"),
+            get("/account/data", self.show_data, "account.export"),
+            post("/account/data/export", self.export, "account.export"),
+            get("/account/delete", self.show_deletion, "account.delete"),
+            post("/account/delete", self.delete, "account.delete"),
         ]
 
     # ── profile ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def show_profile(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
-        session = await self._auth.require_session(request)
-        context = {"account": session.account, "sends_mail": self._deps.auth.sends_mail}
+        session = await self._auth.require_person(request)
+        context = {"person": session.person, "sends_mail": self._deps.auth.sends_mail}
         return await self._render(request, "account/profile.html", form, error, **context)
 
     async def change_name(self, request: Request) -> Response:
-        session, form = await self._read(request)
+        session, form = await self._read_as_person(request)
         try:
-            await profile.change_name(self._deps.auth, session.account, form.text("name"))
+            await profile.change_name(self._deps.auth, session.person, form.text("name"))
         except Invalid as error:
             return await self.show_profile(request, form, error)
         return _redirect("/account", "name")
 
     async def change_email(self, request: Request) -> Response:
-        session, form = await self._read(request)
+        session, form = await self._read_as_person(request)
         try:
             await require_recent(self._deps, session, form)
-            is_changed = await profile.change_email(self._deps.auth, session.account, form.text("email"))
+            is_changed = await profile.change_email(self._deps.auth, session.person, form.text("email"))
         except (Invalid, RateLimited) as error:
             return await self.show_profile(request, form, error)
         return _redirect("/account", "email" if is_changed else "mail")
 
     async def resend_confirmation(self, request: Request) -> Response:
-        session = await self._auth.require_session(request)
+        session = await self._auth.require_person(request)
         await self._deps.sign_in_limiter.check_session(session)
-        await profile.resend_confirmation(self._deps.auth, session.account)
+        await profile.resend_confirmation(self._deps.auth, session.person)
         return _redirect("/account", "confirm" if self._deps.auth.sends_mail else "logged")
 
     # ── password and passkeys ───────────────────────────────────────────────────────────────────────────────────────
 
     async def show_security(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
-        session = await self._auth.require_session(request)
-        needs_confirming = self._deps.auth.sends_mail and session.account.confirmed_at is None
-        own_passkeys, keys = await sign_in.list_other_credentials(self._deps.auth, session.account)
+        session = await self._auth.require_person(request)
+        needs_confirming = self._deps.auth.sends_mail and session.person.confirmed_at is None
+        own_passkeys, keys = await sign_in.list_other_credentials(self._deps.auth, session.person)
         context = {"passkeys": own_passkeys, "keys": keys, "needs_confirming": needs_confirming}
         return await self._render(request, "account/security.html", form, error, **context)
 
     async def change_password(self, request: Request) -> Response:
-        session, form = await self._read(request)
+        session, form = await self._read_as_person(request)
         current, new = form.text("current_password"), form.text("password")
         revoke_keys = form.is_checked("revoke_keys")
         try:
@@ -138,37 +138,37 @@ class ProfilePages(Pages[Deps]):
 
     async def passkey_options(self, request: Request) -> Response:
         """Require reauthentication: a passkey stays valid after the session that registered it."""
-        session, form = await self._read(request)
+        session, form = await self._read_as_person(request)
         try:
             await require_recent(self._deps, session, form)
-            options = await passkeys.registration_options(self._deps.auth, session.account)
+            options = await passkeys.registration_options(self._deps.auth, session.person)
         except (Invalid, RateLimited) as error:
             message = next(iter(error.errors.values()))[0] if isinstance(error, Invalid) else error.message
             return JSONResponse({"error": message}, 422)
         return JSONResponse(options, headers={"Cache-Control": "no-store"})
 
     async def add_passkey(self, request: Request) -> Response:
-        session, form = await self._read(request)
+        session, form = await self._read_as_person(request)
         name, credential = form.text("passkey_name"), form.text("credential")
         try:
-            await passkeys.register(self._deps.auth, session.account, name, credential)
+            await passkeys.register(self._deps.auth, session.person, name, credential)
         except Invalid as error:
             return await self.show_security(request, form, error)
         return _redirect("/account/security", "passkey")
 
     async def show_passkey_removal(self, request: Request) -> Response:
-        session = await self._auth.require_session(request)
-        passkey = await passkeys.get(self._deps.auth, session.account, self._path_id(request))
+        session = await self._auth.require_person(request)
+        passkey = await passkeys.get(self._deps.auth, session.person, self._path_id(request))
         return await self._render(request, "account/passkey.html", BLANK, passkey=passkey)
 
     async def remove_passkey(self, request: Request) -> Response:
-        session, form = await self._read(request)
-        passkey = await passkeys.get(self._deps.auth, session.account, self._path_id(request))
+        session, form = await self._read_as_person(request)
+        passkey = await passkeys.get(self._deps.auth, session.person, self._path_id(request))
         try:
             await require_recent(self._deps, session, form)
         except (Invalid, RateLimited) as error:
             return await self._render(request, "account/passkey.html", form, error, passkey=passkey)
-        await passkeys.delete_passkey(self._deps.auth, session.account, passkey.id)
+        await passkeys.delete_passkey(self._deps.auth, session.person, passkey.id)
         async with self._deps.auth.db.read() as tx:
             if await sessions.is_active(tx, session):
                 return _redirect("/account/security", "removed")
@@ -177,23 +177,23 @@ class ProfilePages(Pages[Deps]):
     # ── sessions ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def show_sessions(self, request: Request) -> Response:
-        session = await self._auth.require_session(request)
+        session = await self._auth.require_person(request)
         async with self._deps.auth.db.read() as tx:
-            active = await sessions.list_active(tx, session.account, now=self._deps.auth.clock())
+            active = await sessions.list_active(tx, session.person, now=self._deps.auth.clock())
         listed = [(other, device_name(other.user_agent)) for other in active]
         return self._views.render_page(
             request, "account/sessions.html", notice=_notice(request), sessions=listed, current=session.id
         )
 
     async def end_session(self, request: Request) -> Response:
-        session = await self._auth.require_session(request)
+        session = await self._auth.require_person(request)
         async with self._deps.auth.db.write() as tx:
-            if not await sessions.end(tx, session.account.id, self._path_id(request)):
+            if not await sessions.end(tx, session.person.id, self._path_id(request)):
                 raise NotFound
         return _redirect("/account/sessions", "ended")
 
     async def end_other_sessions(self, request: Request) -> Response:
-        session = await self._auth.require_session(request)
+        session = await self._auth.require_person(request)
         async with self._deps.auth.db.write() as tx:
             await sessions.end_others(tx, session)
         return _redirect("/account/sessions", "others")
@@ -233,7 +233,7 @@ class ProfilePages(Pages[Deps]):
     async def _render(
         self, request: Request, template: str, form: Form, error: WaypostError | None = None, **context: Any
     ) -> Response:
-        session = await self._auth.require_session(request)
+        session = await self._auth.require_person(request)
         context |= {"notice": _notice(request), **await reauthentication_context(self._deps, session)}
         return self._views.form(request, template, form, error, **context)
 

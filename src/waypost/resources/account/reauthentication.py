@@ -10,14 +10,14 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from waypost.auth import passkeys, sign_in
-from waypost.auth.sessions import Session
+from waypost.auth.sessions import PersonSession, S
 from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
 from waypost.resources.account.auth_pages import safe_next_path
 from waypost.resources.account.deps import Deps
-from waypost.web.dashboard import Form, NotSignedIn, Pages
+from waypost.web.dashboard import Form, NotSignedIn, Pages, get, post
 
 
-async def require_recent(deps: Deps, session: Session, form: Form) -> Session:
+async def require_recent(deps: Deps, session: S, form: Form) -> S:
     """Require a recent authentication or the password in the form. Raises Invalid and RateLimited."""
     await deps.sign_in_limiter.check_session(session)
     try:
@@ -26,11 +26,11 @@ async def require_recent(deps: Deps, session: Session, form: Form) -> Session:
         raise NotSignedIn from None
 
 
-async def reauthentication_context(deps: Deps, session: Session) -> dict[str, Any]:
+async def reauthentication_context(deps: Deps, session: PersonSession) -> dict[str, Any]:
     """Return the variables of the template macro `reauthentication`."""
     return {
-        "has_password": await sign_in.has_password(deps.auth, session.account),
-        "has_passkey": bool(await passkeys.list_all(deps.auth, session.account)),
+        "has_password": await sign_in.has_password(deps.auth, session.person),
+        "has_passkey": bool(await passkeys.list_all(deps.auth, session.person)),
         "is_recent": sign_in.is_recent(deps.auth, session),
     }
 
@@ -38,21 +38,21 @@ async def reauthentication_context(deps: Deps, session: Session) -> dict[str, An
 class ReauthenticationPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
-            Route("/account/verify", self.show, methods=["GET"]),
-            Route("/account/verify", self.by_password, methods=["POST"]),
-            Route("/account/verify/passkey/options", self.passkey_options, methods=["POST"]),
-            Route("/account/verify/passkey", self.by_passkey, methods=["POST"]),
+            get("/account/verify", self.show, "person"),
+            post("/account/verify", self.by_password, "person"),
+            post("/account/verify/passkey/options", self.passkey_options, "person"),
+            post("/account/verify/passkey", self.by_passkey, "person"),
         ]
 
     async def show(self, request: Request) -> Response:
-        session = await self._auth.require_session(request)
+        session = await self._auth.require_person(request)
         form = Form({"next": safe_next_path(request.query_params.get("next", ""))})
         if sign_in.is_recent(self._deps.auth, session):
             return RedirectResponse(form.text("next"), 303)
         return await self._render(request, session, form)
 
     async def by_password(self, request: Request) -> Response:
-        session, form = await self._read(request)
+        session, form = await self._read_as_person(request)
         try:
             await require_recent(self._deps, session, form)
         except (Invalid, RateLimited) as error:
@@ -60,13 +60,13 @@ class ReauthenticationPages(Pages[Deps]):
         return RedirectResponse(safe_next_path(form.text("next")), 303)
 
     async def passkey_options(self, request: Request) -> Response:
-        session = await self._auth.require_session(request)
+        session = await self._auth.require_person(request)
         await self._deps.sign_in_limiter.check_session(session)
         options = await passkeys.authentication_options(self._deps.auth)
         return JSONResponse(options, headers={"Cache-Control": "no-store"})
 
     async def by_passkey(self, request: Request) -> Response:
-        session, form = await self._read(request)
+        session, form = await self._read_as_person(request)
         try:
             await self._deps.sign_in_limiter.check_session(session)
             await sign_in.reauthenticate_by_passkey(self._deps.auth, session, form.text("credential"))
@@ -75,7 +75,7 @@ class ReauthenticationPages(Pages[Deps]):
         return RedirectResponse(safe_next_path(form.text("next")), 303)
 
     async def _render(
-        self, request: Request, session: Session, form: Form, error: WaypostError | None = None
+        self, request: Request, session: PersonSession, form: Form, error: WaypostError | None = None
     ) -> Response:
         context = {**await reauthentication_context(self._deps, session), "sends_mail": self._deps.auth.sends_mail}
         return self._views.form(request, "account/verify.html", form, error, **context)

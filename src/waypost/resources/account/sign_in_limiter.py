@@ -1,4 +1,4 @@
-"""Rate limits of sign-in. Unknown browsers are limited by IP address. A browser that the account's owner has signed in
+"""Rate limits of sign-in. Unknown browsers are limited by IP address. A browser that a person has signed in
 with has its own limit, which others at the same address cannot use up.
 """
 
@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.auth import Account, AuthenticationResult, RateLimiters, SignInClient
-from waypost.auth.model import AccountWithHash
+from waypost.auth import AuthenticationResult, Person, RateLimiters, SignInClient
+from waypost.auth.model import PersonWithHash
 from waypost.auth.rules import normalize_email
-from waypost.auth.sessions import Session
+from waypost.auth.sessions import PersonSession
 from waypost.kit.proxies import Network
 from waypost.serving.client_address import peer_address, rate_limit_key
 
@@ -22,11 +22,11 @@ _PER_NETWORK = 300
 """Attempts per minute. A network is a /48; one customer can have all its 65,536 addresses, each counted as a /64."""
 _KNOWN_FOR = 365 * 24 * 3600  # seconds
 
-NO_ACCOUNT: AccountWithHash = (None, None)
+NOBODY: PersonWithHash = (None, None)
 
 
 class SignInLimiter:
-    """Never limits by account alone: guesses from elsewhere must not lock out its owner."""
+    """Never limits by email alone: guesses from elsewhere must not lock out its owner."""
 
     def __init__(self, limiters: RateLimiters, trusted: Sequence[Network], *, key: bytes, is_secure: bool) -> None:
         """`key`: signs the cookie of known browsers."""
@@ -38,14 +38,12 @@ class SignInLimiter:
         self._is_secure = is_secure
         self._cookie = "__Host-waypost-known" if is_secure else "waypost-known"
 
-    async def check(
-        self, request: Request, email: str = "", account_with_hash: AccountWithHash = NO_ACCOUNT
-    ) -> SignInClient:
+    async def check(self, request: Request, email: str = "", person_with_hash: PersonWithHash = NOBODY) -> SignInClient:
         """Count an attempt and return its client. Raises RateLimited.
 
-        `account_with_hash`: of the email. Without an email, a browser is known if any account has signed in with it.
+        `person_with_hash`: of the email. Without an email, a browser is known if anybody has signed in with it.
         """
-        known = self._known_id(request, account_with_hash if email else None)
+        known = self._known_id(request, person_with_hash if email else None)
         if known and (await self._per_browser.take(b"known" + known.encode())).allowed:
             return SignInClient(known.encode(), is_known=True)
         address = rate_limit_key(peer_address(request, self._trusted))
@@ -56,13 +54,13 @@ class SignInLimiter:
             await self._per_browser.require(address + normalize_email(email).encode(errors="replace"))
         return SignInClient(address)
 
-    async def check_session(self, session: Session) -> None:
+    async def check_session(self, session: PersonSession) -> None:
         """Count an attempt of a reauthentication. Raises RateLimited."""
         await self._per_browser.require(b"session" + session.id.bytes)
 
     def remember(self, response: Response, authenticated: AuthenticationResult) -> None:
         """Mark the browser as known. The cookie grants no access, and a new password invalidates it."""
-        known = f"{self._account_digest(authenticated.account, authenticated.password)}.{secrets.token_hex(8)}"
+        known = f"{self._person_digest(authenticated.person, authenticated.password)}.{secrets.token_hex(8)}"
         response.set_cookie(
             self._cookie,
             f"{known}.{self._digest(b'seal', known.encode())}",
@@ -72,24 +70,24 @@ class SignInLimiter:
             samesite="lax",
         )
 
-    def _known_id(self, request: Request, account_with_hash: AccountWithHash | None) -> str:
-        """Return the id that attempts are counted by; empty if the browser is unknown for this account and password.
+    def _known_id(self, request: Request, person_with_hash: PersonWithHash | None) -> str:
+        """Return the id that attempts are counted by; empty if the browser is unknown for this person and password.
 
-        Each browser of an account has its own id. Without an account its browsers share one: otherwise each sign-in
+        Each browser of a person has its own id. Without a person their browsers share one: otherwise each sign-in
         would add attempts.
         """
         known, _, signature = request.cookies.get(self._cookie, "").rpartition(".")
-        account_digest = known.partition(".")[0]
+        person_digest = known.partition(".")[0]
         if not hmac.compare_digest(signature.encode(), self._digest(b"seal", known.encode()).encode()):
             return ""
-        if account_with_hash is None:
-            return account_digest
-        account, password = account_with_hash
-        is_owner = account is not None and hmac.compare_digest(account_digest, self._account_digest(account, password))
-        return known if is_owner else ""
+        if person_with_hash is None:
+            return person_digest
+        person, password = person_with_hash
+        is_theirs = person is not None and hmac.compare_digest(person_digest, self._person_digest(person, password))
+        return known if is_theirs else ""
 
-    def _account_digest(self, account: Account, password: str | None) -> str:
-        return self._digest(b"known", account.id.bytes + (password or "").encode())
+    def _person_digest(self, person: Person, password: str | None) -> str:
+        return self._digest(b"known", person.id.bytes + (password or "").encode())
 
     def _digest(self, purpose: bytes, text: bytes) -> str:
         return hmac.digest(self._key, purpose + b"\0" + text, "sha256").hex()[:32]

@@ -90,8 +90,11 @@ async def _first_start(settings: Settings, db: Database) -> str:
 async def _create_owner(settings: Settings, db: Database) -> str:
     """Create the owner's account and key, and return the message with them."""
     now, days = clock.now(), settings.trial_days
-    owner = await auth.create_account(db, email=OWNER, name="Owner", plan="lifetime", now=now, trial_days=days)
-    _, key = await auth.create_key(db, account_id=owner.id, name="First key", scopes=auth.SCOPES, now=now)
+    account = await auth.create_account(db, email=OWNER, name="Owner", plan="lifetime", now=now, trial_days=days)
+    owner = await auth.get_person(db, OWNER)
+    _, key = await auth.create_key(
+        db, account_id=account.id, name="First key", scopes=auth.SCOPES, now=now, created_by=owner.id
+    )
     body = json.dumps({"slug": "hello", "destination_url": "https://example.com/"})
     short_url = f"{urlsplit(settings.base_url).scheme}://{settings.shared_domain}/hello"
     link = await sign_in.create_sign_in_link(new_deps(settings, db, clock.now), owner.id)

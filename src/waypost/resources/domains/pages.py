@@ -15,7 +15,7 @@ from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import DomainChange, NewDomain, to_json
 from waypost.web import require_pagination
-from waypost.web.dashboard import Form, Pages, is_fragment_request
+from waypost.web.dashboard import Form, Pages, get, is_fragment_request, post
 
 _ALL = "/domains"
 _ONE = "/domains/{id}"
@@ -26,14 +26,14 @@ _TARGET_URLS = ("root_url", "not_found_url")
 class DomainPages(Pages[WebDeps]):
     def endpoints(self) -> list[Route]:
         return [
-            Route(_ALL, self.list_domains, methods=["GET"]),
-            Route(_ALL, self.create, methods=["POST"]),
-            Route(_ONE, self.show, methods=["GET"]),
-            Route(_ONE, self.change, methods=["POST"]),
-            Route(f"{_ONE}/state", self.show_status, methods=["GET"]),
-            Route(f"{_ONE}/verify", self.verify, methods=["POST"]),
-            Route(f"{_ONE}/delete", self.show_deletion, methods=["GET"]),
-            Route(f"{_ONE}/delete", self.delete, methods=["POST"]),
+            get(_ALL, self.list_domains, "view"),
+            post(_ALL, self.create, "domains.write"),
+            get(_ONE, self.show, "view"),
+            post(_ONE, self.change, "domains.write"),
+            get(f"{_ONE}/state", self.show_status, "view"),
+            post(f"{_ONE}/verify", self.verify, "domains.write"),
+            get(f"{_ONE}/delete", self.show_deletion, "domains.write"),
+            post(f"{_ONE}/delete", self.delete, "domains.write"),
         ]
 
     async def list_domains(self, request: Request) -> Response:

@@ -26,7 +26,7 @@ from waypost.resources.imports.requests.model import ImportRequest
 from waypost.resources.imports.requests.plans import Plan
 from waypost.resources.imports.requests.uploads import MAX_FILE, MAX_PIECE
 from waypost.web.body import read_body
-from waypost.web.dashboard import BLANK, Form, Pages, is_fragment_request, read_form
+from waypost.web.dashboard import BLANK, Form, Pages, get, is_fragment_request, post, read_form
 
 _CHOOSE = "/links/import"
 _NEW = "/links/import/{source}"
@@ -43,18 +43,18 @@ Proceed = Callable[[Deps, ImportRequest, Mapping[str, str]], Awaitable[None]]
 class ImportPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
-            Route(_CHOOSE, self.choose),
-            Route(_NEW, self.new),
-            Route(_NEW, self.create, methods=["POST"]),
-            Route(_ONE, self.show),
-            Route(f"{_ONE}/pieces", self.add_piece, methods=["POST"]),
-            Route(f"{_ONE}/domains", self.register_domain, methods=["POST"]),
-            Route(f"{_ONE}/plan", self.plan_again, methods=["POST"]),
-            Route(f"{_ONE}/start", self.start, methods=["POST"]),
-            Route(f"{_ONE}/resume", self.resume, methods=["POST"]),
-            Route(f"{_ONE}/give-up", self.confirm_give_up),
-            Route(f"{_ONE}/give-up", self.give_up, methods=["POST"]),
-            Route(f"{_ONE}/refused.csv", self.download_refused),
+            get(_CHOOSE, self.choose, "links.write"),
+            get(_NEW, self.new, "links.write"),
+            post(_NEW, self.create, "links.write"),
+            get(_ONE, self.show, "links.write"),
+            post(f"{_ONE}/pieces", self.add_piece, "links.write"),
+            post(f"{_ONE}/domains", self.register_domain, "links.write"),
+            post(f"{_ONE}/plan", self.plan_again, "links.write"),
+            post(f"{_ONE}/start", self.start, "links.write"),
+            post(f"{_ONE}/resume", self.resume, "links.write"),
+            get(f"{_ONE}/give-up", self.confirm_give_up, "links.write"),
+            post(f"{_ONE}/give-up", self.give_up, "links.write"),
+            get(f"{_ONE}/refused.csv", self.download_refused, "links.write"),
         ]
 
     async def choose(self, request: Request) -> Response:

@@ -15,7 +15,7 @@ from waypost.resources.links import alias_service, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.form_choices import find_choices
 from waypost.web import require_pagination
-from waypost.web.dashboard import Form, Pages
+from waypost.web.dashboard import Form, Pages, get, post
 
 _PATH = "/links/{id}/addresses"
 _PER_PAGE = 25
@@ -25,10 +25,10 @@ _NOTICES = {"added": "Address added.", "deleted": "Address deleted."}
 class AliasPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
-            Route(_PATH, self.show, methods=["GET"]),
-            Route(_PATH, self.add, methods=["POST"]),
-            Route(f"{_PATH}/{{alias_id}}/delete", self.confirm_delete, methods=["GET"]),
-            Route(f"{_PATH}/{{alias_id}}/delete", self.delete, methods=["POST"]),
+            get(_PATH, self.show, "view"),
+            post(_PATH, self.add, "links.write"),
+            get(f"{_PATH}/{{alias_id}}/delete", self.confirm_delete, "links.write"),
+            post(f"{_PATH}/{{alias_id}}/delete", self.delete, "links.write"),
         ]
 
     async def show(self, request: Request) -> Response:

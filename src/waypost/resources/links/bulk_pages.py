@@ -30,7 +30,7 @@ from waypost.resources.links.list_query import FILTERS, LinkFilter, read_filter
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import MAX_URL
 from waypost.web.body import nest
-from waypost.web.dashboard import Form, Pages, is_fragment_request
+from waypost.web.dashboard import Form, Pages, get, is_fragment_request, post
 
 _PREVIEWED = 25
 _NOTHING_SELECTED = "Select at least one link."
@@ -59,11 +59,11 @@ class BulkRequest:
 class BulkPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
-            Route("/links/bulk", self.edit),
-            Route("/links/bulk", self.apply, methods=["POST"]),
-            Route("/links/bulk/{id}", self.show),
-            Route("/links/bulk/{id}/cancel", self.cancel, methods=["POST"]),
-            Route("/links/bulk/{id}/undo", self.undo, methods=["POST"]),
+            get("/links/bulk", self.edit, "links.write"),
+            post("/links/bulk", self.apply, "links.write"),
+            get("/links/bulk/{id}", self.show, "links.write"),
+            post("/links/bulk/{id}/cancel", self.cancel, "links.write"),
+            post("/links/bulk/{id}/undo", self.undo, "links.write"),
         ]
 
     async def edit(self, request: Request) -> Response:

@@ -15,7 +15,7 @@ from waypost.resources.links import checks, forms, media_api, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.form_choices import find_choices
 from waypost.resources.links.model import Link
-from waypost.web.dashboard import Form, Pages, read_form
+from waypost.web.dashboard import Form, Pages, get, post, read_form
 
 _TEMPLATE = "links/form.html"
 _IMAGE_HEADERS = media_api.DISPLAY_ONLY | {
@@ -27,13 +27,13 @@ _IMAGE_HEADERS = media_api.DISPLAY_ONLY | {
 class LinkFormPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
-            Route("/links/new", self.new),
-            Route("/links/new", self.create, methods=["POST"]),
-            Route("/links/{id}/edit", self.edit),
-            Route("/links/{id}/edit", self.change, methods=["POST"]),
-            Route("/links/check-slug", self.check_slug),
-            Route("/links/preview", self.preview_destination, methods=["POST"]),
-            Route("/links/card-image", self.card_image),
+            get("/links/new", self.new, "links.write"),
+            post("/links/new", self.create, "links.write"),
+            get("/links/{id}/edit", self.edit, "links.write"),
+            post("/links/{id}/edit", self.change, "links.write"),
+            get("/links/check-slug", self.check_slug, "links.write"),
+            post("/links/preview", self.preview_destination, "links.write"),
+            get("/links/card-image", self.card_image, "links.write"),
         ]
 
     async def new(self, request: Request) -> Response:

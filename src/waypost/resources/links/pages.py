@@ -25,7 +25,7 @@ from waypost.resources.links.model import Link
 from waypost.resources.links.routing import pages as routing_pages
 from waypost.resources.links.schemas import LinkChange
 from waypost.web import read_pagination, read_query
-from waypost.web.dashboard import Form, Pages, SessionAuth, Views, is_fragment_request, read_form
+from waypost.web.dashboard import Form, Pages, SessionAuth, Views, get, is_fragment_request, post, read_form
 
 Sparklines = Callable[[UUID, Sequence[UUID]], Awaitable[Mapping[UUID, Sequence[int]]]]
 """Returns the clicks per day of each link of an account, oldest day first. Nothing while they are unavailable."""
@@ -62,13 +62,13 @@ class LinkPages(Pages[Deps]):
 
     def endpoints(self) -> list[Route]:
         return [
-            Route("/links", self.list_links),
+            get("/links", self.list_links, "view"),
             *form_pages.LinkFormPages(self._deps, self._auth, self._views).endpoints(),
             *alias_pages.AliasPages(self._deps, self._auth, self._views).endpoints(),
             *routing_pages.RoutingPages(self._deps, self._auth, self._views).endpoints(),
-            Route("/links/{id}/switch", self.change_status, methods=["POST"]),
-            Route("/links/{id}/delete", self.confirm_delete),
-            Route("/links/{id}/delete", self.delete, methods=["POST"]),
+            post("/links/{id}/switch", self.change_status, "links.write"),
+            get("/links/{id}/delete", self.confirm_delete, "links.write"),
+            post("/links/{id}/delete", self.delete, "links.write"),
         ]
 
     async def list_links(self, request: Request) -> Response:

@@ -16,7 +16,7 @@ from waypost.resources.pixels.model import Pixel
 from waypost.resources.pixels.platforms import PLATFORM_HINTS, is_usual_id
 from waypost.resources.pixels.schemas import NewPixel, PixelChange
 from waypost.web import require_pagination, status_of
-from waypost.web.dashboard import Form, Pages, read_form
+from waypost.web.dashboard import Form, Pages, get, post, read_form
 
 _LIST_PATH = "/pixels"
 _PATH = "/pixels/{id}"
@@ -28,13 +28,13 @@ _UNUSUAL = "This does not look like a {name} pixel ID. {name} may ignore it. {id
 class PixelPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
-            Route(_LIST_PATH, self.list_pixels, methods=["GET"]),
-            Route(f"{_LIST_PATH}/new", self.new, methods=["GET"]),
-            Route(f"{_LIST_PATH}/new", self.create, methods=["POST"]),
-            Route(_PATH, self.show, methods=["GET"]),
-            Route(_PATH, self.change, methods=["POST"]),
-            Route(f"{_PATH}/delete", self.confirm_delete, methods=["GET"]),
-            Route(f"{_PATH}/delete", self.delete, methods=["POST"]),
+            get(_LIST_PATH, self.list_pixels, "view"),
+            get(f"{_LIST_PATH}/new", self.new, "pixels.write"),
+            post(f"{_LIST_PATH}/new", self.create, "pixels.write"),
+            get(_PATH, self.show, "view"),
+            post(_PATH, self.change, "pixels.write"),
+            get(f"{_PATH}/delete", self.confirm_delete, "pixels.write"),
+            post(f"{_PATH}/delete", self.delete, "pixels.write"),
         ]
 
     async def list_pixels(self, request: Request) -> Response:

@@ -15,7 +15,7 @@ from waypost.kit.errors import RateLimited, Unavailable
 from waypost.resources.plan import service
 from waypost.resources.plan.deps import Deps
 from waypost.web import headers_of, status_of
-from waypost.web.dashboard import Pages
+from waypost.web.dashboard import Pages, get, post
 from waypost.web.dashboard.views import HEADERS
 
 # Browsers apply this policy to the redirects of a form, too. The hosts of checkout and customer portal are chosen by
@@ -30,10 +30,10 @@ log = structlog.get_logger(__name__)
 class PlanPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
-            Route("/plan", self.show, methods=["GET"]),
-            Route("/plan/checkout", self.create_checkout, methods=["POST"]),
-            Route("/plan/paid", self.paid, methods=["GET"]),
-            Route("/plan/portal", self.open_portal, methods=["POST"]),
+            get("/plan", self.show, "view"),
+            post("/plan/checkout", self.create_checkout, "plan.write"),
+            get("/plan/paid", self.paid, "plan.write"),
+            post("/plan/portal", self.open_portal, "plan.write"),
         ]
 
     async def show(self, request: Request) -> Response:

@@ -17,7 +17,7 @@ from waypost.resources.qrcodes.image_cache import SAFE_HEADERS, CodeImage
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.schemas import NewStyle, form_fields
 from waypost.resources.qrcodes.style import MAX_MARGIN, MAX_SIZE, MEDIA_TYPES, MIN_SIZE, CodeStyle, style_text, warnings
-from waypost.web.dashboard import Form, Pages, read_form
+from waypost.web.dashboard import Form, Pages, get, post, read_form
 
 _PATH = "/links/{id}/qrcode"
 _FIELDS = tuple(CodeStyle.__dataclass_fields__)
@@ -28,10 +28,10 @@ _CACHING = {"Cache-Control": "private, max-age=300"}
 class DesignPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
-            Route(_PATH, self.show),
-            Route(_PATH, self.save, methods=["POST"]),
-            Route(f"{_PATH}/look", self.show_style),
-            Route(f"{_PATH}/preview", self.show_preview),
+            get(_PATH, self.show, "view"),
+            post(_PATH, self.save, "links.write"),
+            get(f"{_PATH}/look", self.show_style, "links.write"),
+            get(f"{_PATH}/preview", self.show_preview, "view"),
         ]
 
     async def show(self, request: Request) -> Response:

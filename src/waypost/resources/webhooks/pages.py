@@ -22,7 +22,7 @@ from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.model import MAX_ATTEMPTS, TEST, DeliveryFilter, DeliveryStatus, EventType, Webhook
 from waypost.resources.webhooks.schemas import NewWebhook
 from waypost.web import read_query, require_pagination, status_of
-from waypost.web.dashboard import Form, Pages, is_fragment_request
+from waypost.web.dashboard import Form, Pages, get, is_fragment_request, post
 
 _ALL = "/webhooks"
 _ONE = "/webhooks/{id}"
@@ -40,15 +40,15 @@ _LANGUAGES = {"Python": "python.txt", "Node.js": "node.txt", "PHP": "php.txt"}
 class WebhookPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
-            Route(_ALL, self.list_webhooks, methods=["GET"]),
-            Route(f"{_ALL}/new", self.new, methods=["GET"]),
-            Route(f"{_ALL}/new", self.create, methods=["POST"]),
-            Route(_ONE, self.show, methods=["GET"]),
-            Route(f"{_ONE}/test", self.send_test, methods=["POST"]),
-            Route(f"{_ONE}/delete", self.confirm_delete, methods=["GET"]),
-            Route(f"{_ONE}/delete", self.delete, methods=["POST"]),
-            Route(_DELIVERY, self.show_delivery, methods=["GET"]),
-            Route(f"{_DELIVERY}/redeliver", self.redeliver, methods=["POST"]),
+            get(_ALL, self.list_webhooks, "view"),
+            get(f"{_ALL}/new", self.new, "webhooks.write"),
+            post(f"{_ALL}/new", self.create, "webhooks.write"),
+            get(_ONE, self.show, "view"),
+            post(f"{_ONE}/test", self.send_test, "webhooks.write"),
+            get(f"{_ONE}/delete", self.confirm_delete, "webhooks.write"),
+            post(f"{_ONE}/delete", self.delete, "webhooks.write"),
+            get(_DELIVERY, self.show_delivery, "view"),
+            post(f"{_DELIVERY}/redeliver", self.redeliver, "webhooks.write"),
         ]
 
     async def list_webhooks(self, request: Request) -> Response:

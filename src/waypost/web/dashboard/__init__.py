@@ -6,8 +6,8 @@ from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.forms import BLANK, Form, read_form
 from waypost.web.dashboard.htmx import is_fragment_request
 from waypost.web.dashboard.page_error import PageError
-from waypost.web.dashboard.pages import Pages
-from waypost.web.dashboard.session_auth import NotSignedIn, SessionAuth
+from waypost.web.dashboard.pages import Pages, get, post
+from waypost.web.dashboard.session_auth import NoAccount, NotSignedIn, SessionAuth
 from waypost.web.dashboard.views import Views
 
 __all__ = [
@@ -15,12 +15,15 @@ __all__ = [
     "AppRouter",
     "Assets",
     "Form",
+    "NoAccount",
     "NotSignedIn",
     "PageError",
     "Pages",
     "SessionAuth",
     "Views",
+    "get",
     "is_fragment_request",
     "new_dashboard",
+    "post",
     "read_form",
 ]

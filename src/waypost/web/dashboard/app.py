@@ -18,7 +18,7 @@ from waypost.serving.status import headers_of, status_of
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.htmx import is_fragment_request
 from waypost.web.dashboard.page_error import PageError
-from waypost.web.dashboard.session_auth import NotSignedIn, SessionAuth
+from waypost.web.dashboard.session_auth import NoAccount, NotSignedIn, SessionAuth
 from waypost.web.dashboard.views import Views
 from waypost.web.envelope import ServerErrors, methods_of
 
@@ -47,6 +47,8 @@ class _ErrorPages:
         assert isinstance(error, errors.WaypostError)  # noqa: S101  # registered for these alone
         if isinstance(error, NotSignedIn):
             return _to_sign_in(request)
+        if isinstance(error, NoAccount):
+            return RedirectResponse("/account/accounts", 303)
         if isinstance(error, errors.PaymentRequired) and is_fragment_request(request):
             return Response(status_code=204, headers={"HX-Redirect": "/plan?refused=1"})  # a fragment cannot show it
         message = error.message

@@ -1,7 +1,10 @@
 """What the pages of all resources share.
 
-A subclass has a method for each page, and `endpoints` lists their paths. A page with a form passes the error of a
-service to `views.form`, which shows it beside the fields and sets the status:
+A subclass has a method for each page, and `endpoints` lists their paths, each with who may use it. A page with a form
+passes the error of a service to `views.form`, which shows it beside the fields and sets the status:
+
+    def endpoints(self) -> list[Route]:
+        return [get("/pixels/new", self.new, "pixels.write"), post("/pixels/new", self.create, "pixels.write")]
 
     session, form = await self._read(request)
     try:
@@ -12,19 +15,45 @@ service to `views.form`, which shows it beside the fields and sets the status:
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 from uuid import UUID
 
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
-from waypost.auth.sessions import Session
+from waypost.auth.sessions import PersonSession, Session
 from waypost.kit.ids import require_id
 from waypost.web.dashboard.forms import Form, read_form
-from waypost.web.dashboard.session_auth import SessionAuth
+from waypost.web.dashboard.session_auth import ACCESS, Access, SessionAuth
 from waypost.web.dashboard.views import Views
 
 D = TypeVar("D")
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class PageRoute(Route):
+    """A route with who may use it, which `SessionAuth.require_session` checks."""
+
+    def __init__(self, path: str, endpoint: Endpoint, method: str, access: Access) -> None:
+        super().__init__(path, endpoint, methods=[method])
+        self.access = access
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope[ACCESS] = self.access
+        await super().handle(scope, receive, send)
+
+
+def get(path: str, endpoint: Endpoint, access: Access) -> PageRoute:
+    """Return the route of a page."""
+    return PageRoute(path, endpoint, "GET", access)
+
+
+def post(path: str, endpoint: Endpoint, access: Access) -> PageRoute:
+    """Return the route of a form."""
+    return PageRoute(path, endpoint, "POST", access)
 
 
 class Pages(ABC, Generic[D]):
@@ -38,6 +67,9 @@ class Pages(ABC, Generic[D]):
 
     async def _read(self, request: Request) -> tuple[Session, Form]:
         return await self._auth.require_session(request), await read_form(request)
+
+    async def _read_as_person(self, request: Request) -> tuple[PersonSession, Form]:
+        return await self._auth.require_person(request), await read_form(request)
 
     def _path_id(self, request: Request, name: str = "id") -> UUID:
         """Return the id in the path. Raises NotFound if it is not a UUID."""

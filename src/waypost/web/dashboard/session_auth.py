@@ -4,12 +4,14 @@ Refuses cross-site requests with the visitor's cookie, even if the browser sends
 """
 
 from collections.abc import Sequence
+from typing import Literal
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.auth import AuthenticationResult, RateLimiters, is_plan_active, sessions
-from waypost.auth.sessions import Session
+from waypost.auth import AuthenticationResult, RateLimiters, is_plan_active, roles, sessions
+from waypost.auth.roles import Action
+from waypost.auth.sessions import PersonSession, Session
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Forbidden, NotFound, PaymentRequired, WaypostError
@@ -20,14 +22,23 @@ from waypost.web.dashboard.views import SESSION
 _SAFE = {"GET", "HEAD"}
 _COUNTED = "waypost.counted"
 _PAGES = 600
-"""Per account and minute."""
+"""Per person and minute."""
 _EXPENSIVE = 20
 """Per account and minute, of each kind of action that costs more than a page."""
+NOT_ALLOWED = "Your role in this account is {}, and this needs the role {}. Ask an owner or admin of the account."
+ACCESS = "waypost.access"
+"""Key in the ASGI scope: the `Access` of the page."""
+Access = Action | Literal["public", "person"]
+"""Who may use a page: the members of the account whose role allows an action, everybody, or every signed-in person."""
 CROSS_SITE = "This request did not come from a page of this service. Reload the page and try again."
 
 
 class NotSignedIn(WaypostError):
     """Sign in to continue."""
+
+
+class NoAccount(WaypostError):
+    """You are not a member of any account."""
 
 
 class SessionAuth:
@@ -53,19 +64,35 @@ class SessionAuth:
         self._cookie = "__Host-waypost" if is_secure else "waypost"
 
     async def require_session(self, request: Request) -> Session:
-        """Return the session. Raises NotSignedIn, Forbidden for a cross-site request, and RateLimited."""
+        """Return the session, of a member whose role allows the action of the page.
+
+        Raises NotSignedIn, NoAccount, Forbidden, also for a cross-site request, and RateLimited.
+        """
+        session = await self.require_person(request)
+        if not isinstance(session, Session):
+            raise NoAccount
+        action = request.scope[ACCESS]
+        if action != "person" and not roles.may(session.role, action):
+            raise Forbidden(NOT_ALLOWED.format(session.role, roles.LEAST_ROLE[action]))
+        return session
+
+    async def require_person(self, request: Request) -> PersonSession:
+        """Return the session, also of a person without an account.
+
+        Raises NotSignedIn, Forbidden for a cross-site request, and RateLimited.
+        """
         self.require_same_origin(request)
         session = await self.find_session(request)
         if session is None:
             raise NotSignedIn
         return session
 
-    async def find_session(self, request: Request) -> Session | None:
+    async def find_session(self, request: Request) -> PersonSession | None:
         """Return the session or None. Counts a request once, however often it is called. Raises RateLimited."""
         session = await self.peek_session(request)
         if session and _COUNTED not in request.scope:
             request.scope[_COUNTED] = True
-            await self._pages.require(session.account.id.bytes)
+            await self._pages.require(session.person.id.bytes)
         return session
 
     async def limit_expensive(self, session: Session, action: str) -> None:
@@ -80,12 +107,12 @@ class SessionAuth:
         if not self.has_active_plan(session):
             raise PaymentRequired
 
-    async def peek_session(self, request: Request) -> Session | None:
+    async def peek_session(self, request: Request) -> PersonSession | None:
         """Return the session or None, without rate limit and origin check."""
         if SESSION not in request.scope:
             token = request.cookies.get(self._cookie)
             request.scope[SESSION] = await sessions.find(self._db, token, now=self._clock()) if token else None
-        session: Session | None = request.scope[SESSION]
+        session: PersonSession | None = request.scope[SESSION]
         return session
 
     def require_same_origin(self, request: Request) -> None:
@@ -101,11 +128,14 @@ class SessionAuth:
     async def sign_in(self, request: Request, authenticated: AuthenticationResult, response: Response) -> None:
         """Replace any session with a new one. Raises NotSignedIn if the credentials are no longer valid."""
         before = await self.peek_session(request)
+        is_same_person = before is not None and before.person.id == authenticated.person.id
+        account_id = before.account.id if isinstance(before, Session) and is_same_person else None
         try:
             async with self._db.write() as tx:
                 token = await sessions.create(
                     tx,
-                    authenticated.account.id,
+                    authenticated.person.id,
+                    account_id=account_id,
                     user_agent=request.headers.get("user-agent", ""),
                     ip=storable_address(peer_address(request, self._trusted), self._ip_privacy),
                     now=self._clock(),
@@ -113,7 +143,7 @@ class SessionAuth:
                     passkey=authenticated.passkey,
                 )
                 if before:
-                    await sessions.end(tx, before.account.id, before.id)
+                    await sessions.end(tx, before.person.id, before.id)
         except NotFound:
             raise NotSignedIn from None
         response.set_cookie(
@@ -129,5 +159,5 @@ class SessionAuth:
         session = await self.peek_session(request)
         if session:
             async with self._db.write() as tx:
-                await sessions.end(tx, session.account.id, session.id)
+                await sessions.end(tx, session.person.id, session.id)
         response.delete_cookie(self._cookie, secure=self._is_secure, httponly=True, samesite="lax")

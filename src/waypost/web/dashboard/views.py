@@ -6,12 +6,15 @@ scripts and no framing.
 
 import gzip
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from waypost.auth import roles
+from waypost.auth.roles import Action
+from waypost.auth.sessions import PersonSession, Session
 from waypost.kit.clock import Clock
 from waypost.kit.errors import WaypostError
 from waypost.serving.status import headers_of, status_of
@@ -93,7 +96,8 @@ class Views:
         return self._respond(request, html, status)
 
     def _context(self, request: Request, context: Mapping[str, Any]) -> dict[str, Any]:
-        return {"request": request, "session": request.scope.get(SESSION), "now": self._clock(), **context}
+        session = request.scope.get(SESSION)
+        return {"request": request, "session": session, "may": partial(_may, session), "now": self._clock(), **context}
 
     def _respond(self, request: Request, html: str, status: int) -> Response:
         """Compress the page, which takes a millisecond. A page that can be requested twice has no secrets, so that its
@@ -103,6 +107,11 @@ class Views:
             return HTMLResponse(html, status, HEADERS)
         content = gzip.compress(html.encode(), _LEVEL, mtime=0)
         return HTMLResponse(content, status, HEADERS | {"Content-Encoding": "gzip"})
+
+
+def _may(session: PersonSession | None, action: Action) -> bool:
+    """Return whether the session may do this in the account that it shows: pages show nothing that is refused."""
+    return isinstance(session, Session) and roles.may(session.role, action)
 
 
 SESSION = "waypost.session"

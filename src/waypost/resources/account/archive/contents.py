@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from waypost.auth import Account, list_keys, passkeys, sessions
+from waypost.auth import Account, list_keys, memberships, passkeys, people, sessions
 from waypost.kit.clock import EPOCH, timestamp
 from waypost.kit.csv_cells import csv_text
 from waypost.resources.account import schemas
@@ -169,7 +169,9 @@ async def _images(deps: ExportDeps, account: Account) -> AsyncIterator[Part]:
 async def _account(deps: ExportDeps, account: Account, now: datetime) -> AsyncIterator[Part]:
     db = deps.auth.db
     async with db.read() as tx:
-        active_sessions = await sessions.list_active(tx, account, now=now)
+        owner = await people.find_by_email(tx, account.email)
+        active_sessions = await sessions.list_active(tx, owner, now=now) if owner else []
+        members = await memberships.list_of_account(tx, account.id)
     shown = {
         "id": str(account.id),
         "email": account.email,
@@ -177,9 +179,12 @@ async def _account(deps: ExportDeps, account: Account, now: datetime) -> AsyncIt
         "plan": schemas.plan_to_json(account.plan, now),
         "created_at": timestamp(account.created_at),
         "api_keys": [schemas.key_to_json(key) for key in await list_keys(db, account.id)],
+        "members": [
+            {"name": member.person.name, "email": member.person.email, "role": member.role} for member in members
+        ],
         "passkeys": [
             {"name": passkey.name, "created_at": timestamp(passkey.created_at)}
-            for passkey in await passkeys.list_all(deps.auth, account)
+            for passkey in (await passkeys.list_all(deps.auth, owner) if owner else ())
         ],
         "sessions": [
             {"ip": session.ip, "user_agent": session.user_agent, "created_at": timestamp(session.created_at)}

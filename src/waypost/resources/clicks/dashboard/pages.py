@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from waypost.auth.sessions import Session
 from waypost.resources import domains, links, routing
 from waypost.resources.clicks import listing
 from waypost.resources.clicks.click_store import ClickReader, ClicksUnavailable
@@ -20,7 +21,7 @@ from waypost.resources.clicks.deps import Deps
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats import read, top_values
 from waypost.resources.routing import LinkRouting
-from waypost.web.dashboard import Pages, SessionAuth, Views, is_fragment_request
+from waypost.web.dashboard import Pages, SessionAuth, Views, get, is_fragment_request
 from waypost.web.dashboard.views import SESSION
 
 _ZONE = "timezone"
@@ -39,10 +40,10 @@ class StatsPages(Pages[Deps]):
 
     def endpoints(self) -> list[Route]:
         return [
-            Route("/", self._overview),
-            Route("/stats/live", self._live),
-            Route("/links/{id:uuid}", self._link),
-            Route("/links/{id:uuid}/live", self._live),
+            get("/", self._overview, "view"),
+            get("/stats/live", self._live, "view"),
+            get("/links/{id:uuid}", self._link, "view"),
+            get("/links/{id:uuid}/live", self._live, "view"),
         ]
 
     async def _overview(self, request: Request) -> Response:
@@ -155,14 +156,15 @@ class StatsPages(Pages[Deps]):
 
         Accounts with an unverified email get no stream, because anyone can create them.
         """
+        session = await self._auth.find_session(request)
+        if not isinstance(session, Session) or session.person.confirmed_at is None:
+            return Response(status_code=204)
 
         async def is_signed_in() -> bool:
             request.scope.pop(SESSION, None)  # read it again
-            return await self._auth.peek_session(request) is not None
+            again = await self._auth.peek_session(request)
+            return isinstance(again, Session) and again.account.id == session.account.id
 
-        session = await self._auth.find_session(request)
-        if session is None or session.account.confirmed_at is None:
-            return Response(status_code=204)
         subject = Subject(session.account.id)
         if link_id := request.path_params.get("id"):
             async with self._deps.db.point_read() as tx:

@@ -17,7 +17,7 @@ from waypost.resources.domains.app_links.schemas import APPLE_EXAMPLE, GOOGLE_EX
 from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.model import Domain
 from waypost.web.body import RepeatedKey, load_json
-from waypost.web.dashboard import Form, Pages
+from waypost.web.dashboard import Form, Pages, get, post
 
 _PATH = "/domains/{id}/app-links"
 _REPEATED_KEY = "An object has a key twice. Remove one of them."
@@ -26,7 +26,7 @@ _EXAMPLES = {"apple_app_site_association": APPLE_EXAMPLE, "assetlinks": GOOGLE_E
 
 class AppLinksPages(Pages[WebDeps]):
     def endpoints(self) -> list[Route]:
-        return [Route(_PATH, self.show, methods=["GET"]), Route(_PATH, self.save, methods=["POST"])]
+        return [get(_PATH, self.show, "view"), post(_PATH, self.save, "domains.write")]
 
     async def show(self, request: Request) -> Response:
         domain, texts = await self._get(request)

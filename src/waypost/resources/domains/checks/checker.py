@@ -124,7 +124,7 @@ class Checker(QueueWorker[queue.DomainCheckClaim, ProbedDomain]):
             days=history.MAX_UNVERIFIED.days,
         )
         subject = messages.MAIL_SUBJECT.format(hostname=domain.hostname)
-        await mail.send_later(tx, "service", to=to, subject=subject, text=text, now=now, account_id=domain.account_id)
+        await mail.send_later(tx, "service", to=to, subject=subject, text=text, now=now, owner_id=domain.account_id)
 
 
 async def delete_expired(deps: Deps) -> bool:

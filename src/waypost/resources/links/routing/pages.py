@@ -31,7 +31,7 @@ from waypost.resources.routing.schemas import (
 )
 from waypost.visitors.agents import OTHER, OTHER_DEVICE, Agent, Device
 from waypost.visitors.queries import parse_query
-from waypost.web.dashboard import Form, Pages, read_form
+from waypost.web.dashboard import Form, Pages, get, post, read_form
 
 _PATH = "/links/{id}/routing"
 TYPES = {
@@ -62,8 +62,8 @@ class TestResult:
 class RoutingPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
-            Route(_PATH, self.show, methods=["GET"]),
-            Route(_PATH, self.save, methods=["POST"]),
+            get(_PATH, self.show, "view"),
+            post(_PATH, self.save, "links.write"),
         ]
 
     async def show(self, request: Request) -> Response:

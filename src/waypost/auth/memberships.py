@@ -1,0 +1,71 @@
+"""Every statement on `memberships`: which person is a member of which account, and with which role."""
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import and_, case, delete, insert, select, update
+
+from waypost.auth.model import ROLES, Member, Membership, Person, Plan, Role, accounts, memberships, people
+from waypost.auth.people import PERSON, person_from
+from waypost.auth.store import ACCOUNT, account_from
+from waypost.database import Tx
+
+_members = memberships.c
+_ACTIVE = and_(_members.account_id == accounts.c.id, accounts.c.deleted_at.is_(None))
+
+
+async def add(tx: Tx, account_id: UUID, person_id: UUID, role: Role, now: datetime) -> None:
+    """Raises IntegrityError if the person is a member already."""
+    row = {"account_id": account_id, "person_id": person_id, "role": role, "created_at": now}
+    await tx.execute(insert(memberships), row)
+
+
+async def find(tx: Tx, account_id: UUID, person_id: UUID) -> Role | None:
+    """Return the person's role in the account."""
+    query = select(_members.role).where(_members.account_id == account_id, _members.person_id == person_id)
+    role: Role | None = await tx.scalar(query)
+    return role
+
+
+async def list_of_person(tx: Tx, person_id: UUID) -> list[Membership]:
+    """List the person's accounts, the first one joined first."""
+    query = select(*ACCOUNT, _members.role).join_from(memberships, accounts, _ACTIVE)
+    query = query.where(_members.person_id == person_id).order_by(_members.created_at, accounts.c.id)
+    return [Membership(account_from(row[:-1]), row[-1]) for row in await tx.execute(query)]
+
+
+async def list_of_account(tx: Tx, account_id: UUID) -> list[Member]:
+    """List the members, owners first, then by name."""
+    by_role = case({role: index for index, role in enumerate(reversed(ROLES))}, value=_members.role)
+    query = select(*PERSON, _members.role, _members.created_at).join_from(memberships, people)
+    query = query.where(_members.account_id == account_id).order_by(by_role, people.c.name, people.c.id)
+    return [Member(person_from(row[: len(PERSON)]), *row[len(PERSON) :]) for row in await tx.execute(query)]
+
+
+async def follow_owner(tx: Tx, before: Person, after: Person) -> None:
+    """Rename the accounts that the person owns and that have the person's own name or email.
+
+    Call it before the person is changed: every transaction locks accounts before people.
+
+    Raises IntegrityError if another account has the email.
+    """
+    owned = select(_members.account_id).where(_members.person_id == before.id, _members.role == "owner")
+    is_owned = accounts.c.id.in_(owned), accounts.c.deleted_at.is_(None)
+    for column in accounts.c.email, accounts.c.name:
+        old, new = getattr(before, column.name), getattr(after, column.name)
+        if old != new:
+            values = {column.name: new, "updated_at": after.updated_at}
+            await tx.execute(update(accounts).where(*is_owned, column == old).values(**values))
+
+
+async def find_owned_with_plan(tx: Tx, person_id: UUID, plan: Plan) -> list[UUID]:
+    """List the accounts that the person owns and that have this plan."""
+    return [
+        membership.account.id
+        for membership in await list_of_person(tx, person_id)
+        if membership.role == "owner" and membership.account.plan == plan
+    ]
+
+
+async def delete_all(tx: Tx, account_id: UUID) -> None:
+    await tx.execute(delete(memberships).where(_members.account_id == account_id))
