@@ -17,6 +17,7 @@ from waypost.kit.clock import Clock
 from waypost.kit.errors import Forbidden, NotFound, PaymentRequired, WaypostError
 from waypost.kit.proxies import Network, storable_address
 from waypost.serving.client_address import peer_address
+from waypost.web.dashboard.page_error import PageError
 from waypost.web.dashboard.views import SESSION
 
 _SAFE = {"GET", "HEAD"}
@@ -25,7 +26,6 @@ _PAGES = 600
 """Per person and minute."""
 _EXPENSIVE = 20
 """Per account and minute, of each kind of action that costs more than a page."""
-NOT_ALLOWED = "Your role in this account is {}, and this needs the role {}. Ask an owner or admin of the account."
 ACCESS = "waypost.access"
 """Key in the ASGI scope: the `Access` of the page."""
 Access = Action | Literal["public", "person"]
@@ -39,6 +39,17 @@ class NotSignedIn(WaypostError):
 
 class NoAccount(WaypostError):
     """You are not a member of any account."""
+
+
+class LacksRole(PageError, Forbidden):
+    def __init__(self, session: Session, action: Action) -> None:
+        least = roles.LEAST_ROLE[action]
+        can_help = "An owner" if least == "owner" else "An owner or admin"
+        message = (
+            f"This needs the role {least}, and your role in the account {session.account.name} is {session.role}."
+            f" {can_help} of the account can change your role."
+        )
+        super().__init__(message, title="Not allowed")
 
 
 class SessionAuth:
@@ -66,15 +77,20 @@ class SessionAuth:
     async def require_session(self, request: Request) -> Session:
         """Return the session, of a member whose role allows the action of the page.
 
-        Raises NotSignedIn, NoAccount, Forbidden, also for a cross-site request, and RateLimited.
+        Raises NotSignedIn, NoAccount, LacksRole, Forbidden for a cross-site request, and RateLimited.
         """
         session = await self.require_person(request)
         if not isinstance(session, Session):
             raise NoAccount
         action = request.scope[ACCESS]
-        if action != "person" and not roles.may(session.role, action):
-            raise Forbidden(NOT_ALLOWED.format(session.role, roles.LEAST_ROLE[action]))
+        if action != "person":
+            self.require_role(session, action)
         return session
+
+    def require_role(self, session: Session, action: Action) -> None:
+        """For pages where the input decides which action they take. Raises LacksRole."""
+        if not roles.may(session.role, action):
+            raise LacksRole(session, action)
 
     async def require_person(self, request: Request) -> PersonSession:
         """Return the session, also of a person without an account.
