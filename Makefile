@@ -37,7 +37,7 @@ FILE ?=
 NODES = tests/nodes tests/deployments/test_running_nodes.py
 SLOW = tests/journeys/test_pixels.py tests/browser/test_quickness.py tests/container $(NODES)
 
-test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.clickhouse-test .venv/.installed-docs .venv/.installed-deployments
+test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.provider-test .venv/.clickhouse-test .venv/.installed-docs .venv/.installed-deployments
 	.venv/bin/pytest -q -n 3 --dist loadfile --no-loadscope-reorder \
 		$(or $(FILE),$(addprefix --ignore ,$(SLOW))) $(ARGS)
 
@@ -124,6 +124,12 @@ clean:
 .venv/.clickhouse-test: uv.lock pyproject.toml | .venv/bin/uv
 	@echo "Installing the ClickHouse engine for the tests, once (170 MB) …"
 	@$(SYNC) --group clickhouse-server
+	@touch $@
+
+# The certified OpenID Connect provider that tests sign in with.
+.venv/.provider-test: tests/certified_provider/package-lock.json | .venv/.tools-test
+	@scripts/ensure 'command -v npm' npm
+	@npm ci --silent --no-audit --no-fund --prefix tests/certified_provider
 	@touch $@
 
 # What checks the files of deploy/ and compose.yaml.

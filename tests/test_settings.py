@@ -143,6 +143,14 @@ def test_an_unknown_name_in_the_file() -> None:
         ("DATABASE_URL", "sqlite://"),
         ("DATABASE_URL", "sqlite:///:memory:"),
         ("SAFE_BROWSING_URL", "http://localhost"),
+        ("OIDC_ISSUER", "http://id.example.com"),
+        ("OIDC_ISSUER", "https://id.example.com/.well-known/openid-configuration"),
+        ("OIDC_ISSUER", "https://id.example.com/?realm=main"),
+        ("OIDC_ROLES", "marketing"),
+        ("OIDC_ROLES", "marketing=boss"),
+        ("OIDC_ROLES", "=editor"),
+        ("OIDC_GROUPS_CLAIM", ""),
+        ("PASSWORD_SIGN_IN", "perhaps"),
         ("DEFAULT_PLAN", "gold"),
         ("IP_PRIVACY", "some"),
         ("ROUTES_IN_MEMORY", "10"),
@@ -360,7 +368,7 @@ def text_of(value: object) -> object:
 def test_finds_the_settings_that_hold_secrets() -> None:
     hidden = {name for name, field in Settings.model_fields.items() if "SecretStr" in str(field.annotation)}
     with_password = {name for name in Settings.model_fields if name in VALUES}
-    named = {name for name in Settings.model_fields if re.search("key|secret|password|token", name)}
+    named = {name for name in Settings.model_fields if re.search("key|secret|password$|token", name)}
     assert hidden | with_password | named == SECRETS
     assert not any(f"{name}_file" in Settings.model_fields for name in SECRETS)
 
@@ -470,3 +478,32 @@ def test_ignores_what_kubernetes_sets_for_services(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("WAYPOST_PORT", "80")
     with pytest.raises(SettingsError, match=r"^WAYPOST_PORT is not a setting\. Did you mean WAYPOST_TLS_PORT\?$"):
         load()
+
+
+OIDC = {"oidc_issuer": "https://id.example.com/", "oidc_client_id": "waypost", "oidc_client_secret": "secret"}
+JOINING = {"oidc_roles": "it = admin, cn=boss=owner", "oidc_account": "owner@example.com"}
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        (OIDC, []),
+        ({**OIDC, **JOINING, "password_sign_in": "false"}, []),
+        ({"oidc_issuer": "http://127.0.0.1:9000", "oidc_client_id": "w", "oidc_client_secret": "s"}, []),
+        ({"oidc_issuer": "https://id.example.com"}, ["OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"]),
+        ({"oidc_client_secret": "secret"}, ["OIDC_ISSUER", "OIDC_CLIENT_ID"]),
+        ({**OIDC, "oidc_roles": "it=admin"}, ["OIDC_ACCOUNT"]),
+        ({**OIDC, "oidc_account": "owner@example.com"}, ["OIDC_ROLES"]),
+        ({"password_sign_in": "false"}, ["PASSWORD_SIGN_IN"]),
+        (JOINING, ["OIDC_ACCOUNT"]),
+        ({**OIDC, "oidc_issuer": "http://id.example.com"}, ["OIDC_ISSUER"]),
+    ],
+)
+def test_the_settings_of_single_sign_on_belong_together(given: dict[str, str], wrong: list[str]) -> None:
+    _, problems = read(**given)
+    assert [problem.setting.upper() for problem in problems] == wrong
+    assert all(problem.text.startswith(f"WAYPOST_{name}: ") for problem, name in zip(problems, wrong, strict=True))
+
+
+def test_a_group_may_contain_an_equals_sign() -> None:
+    assert load(**OIDC, **JOINING).role_by_group == {"it": "admin", "cn=boss": "owner"}

@@ -25,6 +25,8 @@ class Deps:
     email_digest_keys: Sequence[bytes]
     """The first key makes new digests; all of them are used to search."""
     clock: Clock
+    has_passwords: bool = True
+    """Whether people can sign in with passwords and passkeys, and sign up."""
 
 
 def new_deps(settings: Settings, db: Database, clock: Clock) -> Deps:
@@ -37,4 +39,5 @@ def new_deps(settings: Settings, db: Database, clock: Clock) -> Deps:
         sends_mail=bool(settings.smtp_url and settings.smtp_url.get_secret_value()),
         email_digest_keys=derived_keys(settings, "addresses"),
         clock=clock,
+        has_passwords=settings.password_sign_in,
     )

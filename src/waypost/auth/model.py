@@ -3,7 +3,7 @@
 A person signs in, and is a member of accounts with a role in each. An account has links, a plan and keys.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, get_args
 from uuid import UUID
@@ -69,6 +69,7 @@ memberships = Table(
     Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
     Column("person_id", Id, ForeignKey("people.id", ondelete="CASCADE"), primary_key=True, index=True),
     Column("role", Text, nullable=False),
+    Column("by_groups", Boolean, nullable=False, server_default=false()),  # the role comes from an identity provider
     Column("created_at", Instant, nullable=False),
 )
 
@@ -182,13 +183,24 @@ class SignInClient:
 
 
 @dataclass(frozen=True, slots=True)
+class ProviderSession:
+    """The session at an identity provider that a sign-in came from."""
+
+    issuer: str
+    subject: str
+    id: str | None
+    id_token: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class AuthenticationResult:
-    """What a session needs to start. It starts only while the password or passkey is unchanged."""
+    """What a session needs to start. It starts only while the password, passkey or identity is unchanged."""
 
     person: Person
     password: str | None = None
     """Password hash."""
     passkey: UUID | None = None
+    provider: ProviderSession | None = None
 
 
 @dataclass(frozen=True, slots=True)

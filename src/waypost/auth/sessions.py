@@ -6,7 +6,7 @@ that authenticated it is removed.
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID
@@ -25,9 +25,9 @@ from sqlalchemy import (
     update,
 )
 
-from waypost.auth import key_format, memberships, passkeys, people
+from waypost.auth import identities, key_format, memberships, passkeys, people
 from waypost.auth import model as tables
-from waypost.auth.model import Caller, Person, Role, accounts
+from waypost.auth.model import Caller, Person, ProviderSession, Role, accounts
 from waypost.auth.people import PERSON, person_from
 from waypost.auth.store import ACCOUNT, account_from
 from waypost.database import Database, Id, Instant, Tx, metadata
@@ -54,7 +54,17 @@ sessions = Table(
     Column("authenticated_at", Instant, nullable=False),  # the last (re)authentication
     Column("passkey_id", Id, ForeignKey("passkeys.id", ondelete="CASCADE"), index=True),  # if it was by a passkey
 )
-_sessions, _members = sessions.c, tables.memberships.c
+provider_sessions = Table(
+    "provider_sessions",
+    metadata,
+    Column("session_id", Id, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    Column("issuer", Text, nullable=False),
+    Column("subject", String(255), nullable=False, index=True),
+    Column("id", String(255), index=True),  # of the provider's session, if it has said
+    Column("id_token", Text, nullable=False),  # expired; names the session when it ends
+)
+"""Of sessions that began at an identity provider, or were connected with one."""
+_sessions, _members, _provider_sessions = sessions.c, tables.memberships.c, provider_sessions.c
 
 
 @dataclass(frozen=True)
@@ -103,21 +113,24 @@ async def create(
     account_id: UUID | None = None,
     password: str | None = None,
     passkey: UUID | None = None,
+    provider: ProviderSession | None = None,
 ) -> str:
     """Return the token, which cannot be read again.
 
     `account_id`: the account to show, by default one that the person is a member of. Raises NotFound if the person is
-    deleted, or no longer has this `password` hash or `passkey`: an authentication before a change that ended all
-    sessions must not start a session after it.
+    deleted, or no longer has this `password` hash, `passkey` or identity: an authentication before a change that ended
+    all sessions must not start a session after it.
     """
     await people.lock(tx, person_id)
     if password is not None and await people.find_password_hash(tx, person_id) != password:
         raise NotFound
     if passkey is not None and not await passkeys.exists(tx, person_id, passkey):
         raise NotFound
-    token = secrets.token_urlsafe(32)
+    if provider and not await identities.is_connected(tx, person_id, provider.issuer, provider.subject):
+        raise NotFound
+    token, session_id = secrets.token_urlsafe(32), new_id()
     row = {
-        "id": new_id(),
+        "id": session_id,
         "digest": key_format.digest(token),
         "person_id": person_id,
         "account_id": account_id,
@@ -131,7 +144,32 @@ async def create(
     }
     await tx.execute(delete(sessions).where(_sessions.expires_at <= now))
     await tx.execute(insert(sessions), row)
+    if provider:
+        await connect(tx, session_id, provider)
     return token
+
+
+async def connect(tx: Tx, session_id: UUID, provider: ProviderSession) -> None:
+    """Let the session end with the one at the provider."""
+    await tx.execute(delete(provider_sessions).where(_provider_sessions.session_id == session_id))
+    await tx.execute(insert(provider_sessions).values(session_id=session_id, **asdict(provider)))
+
+
+async def find_provider(tx: Tx, session_id: UUID) -> ProviderSession | None:
+    query = select(*(_provider_sessions[name] for name in ProviderSession.__dataclass_fields__))
+    row = (await tx.execute(query.where(_provider_sessions.session_id == session_id))).one_or_none()
+    return None if row is None else ProviderSession(*row)
+
+
+async def end_of_provider(tx: Tx, issuer: str, *, subject: str | None, session_id: str | None) -> None:
+    """End the sessions of one session at the provider; without `session_id`, all of the subject's."""
+    conditions = [_provider_sessions.issuer == issuer]
+    if subject is not None:
+        conditions.append(_provider_sessions.subject == subject)
+    if session_id is not None:
+        conditions.append(_provider_sessions.id == session_id)
+    ended = select(_provider_sessions.session_id).where(*conditions)
+    await tx.execute(delete(sessions).where(_sessions.id.in_(ended)))
 
 
 async def find(db: Database, token: str, *, now: datetime) -> PersonSession | None:

@@ -15,7 +15,7 @@ from sqlalchemy import Column, ColumnElement, ForeignKey, String, Table, Text, d
 from waypost.auth import key_format
 from waypost.database import Database, Id, Instant, Tx, metadata
 
-Purpose = Literal["sign_in", "confirm", "change_email", "reset", "invite", "passkey", "email_in_use"]
+Purpose = Literal["sign_in", "confirm", "change_email", "reset", "invite", "passkey", "email_in_use", "oidc", "logout"]
 LIFETIMES: dict[Purpose, timedelta] = {
     "sign_in": timedelta(minutes=15),
     "confirm": timedelta(days=7),
@@ -23,6 +23,8 @@ LIFETIMES: dict[Purpose, timedelta] = {
     "reset": timedelta(hours=1),
     "invite": timedelta(days=7),
     "passkey": timedelta(minutes=5),
+    "oidc": timedelta(minutes=15),
+    "logout": timedelta(minutes=15),  # grants nothing: records that a logout token was used
     "email_in_use": timedelta(days=1),  # grants nothing: records that the owner of the email was notified
 }
 
@@ -63,6 +65,12 @@ async def issue(
     await tx.execute(delete(one_time_tokens).where(_tokens.expires_at <= now))
     await tx.execute(insert(one_time_tokens), row)
     return text
+
+
+async def use_once(tx: Tx, purpose: Purpose, text: str, *, now: datetime) -> None:
+    """Record that a token of somebody else was used. Raises IntegrityError if it was used before."""
+    row = {"digest": key_format.digest(f"{purpose} {text}"), "purpose": purpose, "created_at": now}
+    await tx.execute(insert(one_time_tokens), row | {"expires_at": now + LIFETIMES[purpose]})
 
 
 async def find(db: Database, purpose: Purpose, text: str, *, now: datetime) -> OneTimeToken | None:

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from http import HTTPStatus
 from pathlib import Path
@@ -51,8 +51,17 @@ async def examine(
         findings += await _reachability(settings, is_ca_file_valid=is_valid("outbound_ca_file"))
     if is_valid("data_dir", "database_url", "click_retention_days"):
         findings += await check_database(settings, now)
+    return [*findings, *await _optional_servers(settings, is_valid, now)]
+
+
+async def _optional_servers(settings: Settings, is_valid: Callable[..., bool], now: Clock) -> list[Finding]:
+    findings = []
     if settings.clickhouse_url and is_valid("clickhouse_url", "outbound_ca_file"):
         findings += await check_clickhouse(settings, now)
+    if settings.oidc_issuer and is_valid("oidc_issuer", "outbound_ca_file", "dns_servers", "database_url", "data_dir"):
+        from waypost.commands.doctor_sign_in import check_oidc  # as in a service without it
+
+        findings.append(await check_oidc(settings, now))
     return findings
 
 

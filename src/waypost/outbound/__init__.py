@@ -3,7 +3,7 @@
 An idle process loads no HTTP or DNS library. `acme` and `mail` are imported from their own modules, when they are used.
 """
 
-from waypost.outbound.client import Outbound, OutboundResponse, Post, Poster
+from waypost.outbound.client import OperatorOutbound, Outbound, OutboundResponse, Post, Poster
 from waypost.outbound.destination_checker import DestinationChecker
 from waypost.outbound.dns_records import DnsLookup, DnsRecords, printable
 from waypost.outbound.errors import NotPublic, OutboundError, Unreachable, Unsafe
@@ -17,6 +17,7 @@ __all__ = [
     "DnsLookup",
     "DnsRecords",
     "NotPublic",
+    "OperatorOutbound",
     "Outbound",
     "OutboundError",
     "OutboundResponse",

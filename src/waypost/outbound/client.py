@@ -9,6 +9,7 @@ import json
 import ssl
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -97,6 +98,15 @@ class Outbound:
         from waypost.outbound.http_client import HttpClient  # noqa: PLC0415  # see above
 
         return HttpClient(self._allowed, self._resolver, self._tls or tls_context(None))
+
+
+class OperatorOutbound(Outbound):
+    """Reaches private addresses, too: for servers that the operator's settings name, never for URLs of users."""
+
+    def __init__(self, *, dns_servers: Sequence[str] = (), ca_file: Path | None = None) -> None:
+        super().__init__(dns_servers=dns_servers, ca_file=ca_file)
+        self._allowed = AllowedAddresses((ip_network("0.0.0.0/0"), ip_network("::/0")))
+        self._resolver = HostResolver(self._allowed, dns_servers)
 
 
 class Post(Protocol):

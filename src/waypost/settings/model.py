@@ -30,6 +30,9 @@ _THIS_MACHINE: list[Network] = [ip_network("127.0.0.1/32"), ip_network("::1/128"
 """Without an own certificate, an https base URL needs a proxy; on another machine, its address must be set."""
 
 
+ROLE_NAMES = "viewer", "editor", "admin", "owner"
+
+
 def _commas(value: object) -> object:
     """Split `a, b` of the environment. A list of the TOML file is returned unchanged."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
@@ -92,6 +95,13 @@ class Settings(BaseModel):
     signup: Literal["open", "invite", "closed"] = "open"
     trial_days: int = Field(14, ge=0, le=36_500)
     default_plan: Literal["trial", "lifetime", "none"] = "trial"
+    oidc_issuer: str = ""
+    oidc_client_id: str = ""
+    oidc_client_secret: Secret = None
+    oidc_groups_claim: str = Field("groups", min_length=1)
+    oidc_roles: Strings = []
+    oidc_account: str = ""
+    password_sign_in: bool = True
     safe_browsing_key: Secret = None
     safe_browsing_url: AnyUrl = AnyUrl("https://safebrowsing.googleapis.com")
     meta_url: AnyUrl = AnyUrl("https://graph.facebook.com")
@@ -218,6 +228,24 @@ class Settings(BaseModel):
             raise ValueError("must be four numbers of seconds: the waits after attempts 1 to 4")
         return value
 
+    @field_validator("oidc_issuer")
+    @classmethod
+    def _check_issuer(cls, value: str) -> str:
+        """Keep the text as it is: tokens contain the same."""
+        url = canonical(value, is_public=False) if value else None
+        if url and url.scheme != "https" and not is_loopback(url.host):
+            raise ValueError("must be an https:// URL")
+        if url and (value.endswith("/.well-known/openid-configuration") or "?" in value or "#" in value):
+            raise ValueError("must be the issuer alone, such as https://id.example.com/realms/main")
+        return value
+
+    @field_validator("oidc_roles")
+    @classmethod
+    def _check_oidc_roles(cls, value: list[str]) -> list[str]:
+        if not all(re.fullmatch(rf".*\S.*=\s*({'|'.join(ROLE_NAMES)})", entry) for entry in value):
+            raise ValueError(f"must name groups and roles as in marketing=editor, it=admin ({', '.join(ROLE_NAMES)})")
+        return value
+
     @field_validator("stripe_prices")
     @classmethod
     def _check_prices(cls, value: list[str]) -> list[str]:
@@ -232,6 +260,12 @@ class Settings(BaseModel):
         if "trusted_proxies" not in self.model_fields_set and self.base_url.startswith("https://") and not self.tls:
             object.__setattr__(self, "trusted_proxies", _THIS_MACHINE)
         return self
+
+    @property
+    def role_by_group(self) -> dict[str, str]:
+        """The role of each group of the identity provider. The name of a group may contain `=`."""
+        pairs = (entry.rpartition("=") for entry in self.oidc_roles)
+        return {group.strip(): role.strip() for group, _, role in pairs}
 
     @property
     def secret_files(self) -> dict[str, Path]:
@@ -287,6 +321,10 @@ def _is_public_name(host: str) -> bool:
         return not canonical(f"https://{host}").is_ip
     except BadUrl:
         return False
+
+
+def is_loopback(host: str) -> bool:
+    return host in {"localhost", "::1"} or host.startswith("127.")
 
 
 def _as_value_error(check: Callable[[str], object], value: str) -> None:

@@ -173,11 +173,32 @@ def _problems_of(error: ValidationError) -> Iterator[SettingProblem]:
         yield SettingProblem(setting, f"{PREFIX}{setting.upper()}: {text}")
 
 
+_TOGETHER = {
+    ("stripe_secret_key", "stripe_webhook_secret", "stripe_prices"): (
+        "set WAYPOST_STRIPE_SECRET_KEY, _WEBHOOK_SECRET and _PRICES, or none of them"
+    ),
+    ("oidc_issuer", "oidc_client_id", "oidc_client_secret"): (
+        "set WAYPOST_OIDC_ISSUER, _CLIENT_ID and _CLIENT_SECRET, or none of them"
+    ),
+    ("oidc_roles", "oidc_account"): (
+        "set WAYPOST_OIDC_ROLES and _ACCOUNT, or none of them: new users join the account with the role of their groups"
+    ),
+}
+_NEED_ISSUER = {
+    "oidc_account": "needs WAYPOST_OIDC_ISSUER, _CLIENT_ID and _CLIENT_SECRET",
+    "password_sign_in": "false needs WAYPOST_OIDC_ISSUER: otherwise only links of the command line sign in",
+}
+
+
 def _contradictions(settings: Settings, invalid: set[str]) -> Iterator[SettingProblem]:
     """Yield problems of settings that are valid alone but not together. None is reported twice."""
-    stripe = ("stripe_secret_key", "stripe_webhook_secret", "stripe_prices")
-    missing = [name for name in stripe if not getattr(settings, name) and name not in invalid]
-    if len(missing) < len(stripe):
-        for name in missing:
-            text = "is missing: set WAYPOST_STRIPE_SECRET_KEY, _WEBHOOK_SECRET and _PRICES, or none of them"
-            yield SettingProblem(name, f"{PREFIX}{name.upper()}: {text}")
+    for names, advice in _TOGETHER.items():
+        missing = [name for name in names if not getattr(settings, name) and name not in invalid]
+        if len(missing) < len(names):
+            for name in missing:
+                yield SettingProblem(name, f"{PREFIX}{name.upper()}: is missing: {advice}")
+    if not settings.oidc_issuer and "oidc_issuer" not in invalid:
+        set_without = {"oidc_account": settings.oidc_account, "password_sign_in": not settings.password_sign_in}
+        for name, is_set in set_without.items():
+            if is_set and name not in invalid:
+                yield SettingProblem(name, f"{PREFIX}{name.upper()}: {_NEED_ISSUER[name]}")

@@ -12,10 +12,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.auth import AuthenticationResult, Person, passkeys, profile, sign_in, signup
+from waypost.auth import AuthenticationResult, Person, passkeys, profile, sessions, sign_in, signup
 from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited, WaypostError
 from waypost.kit.reserved import API_SEGMENTS, RESERVED
 from waypost.resources.account.deps import Deps
+from waypost.resources.account.password_routes import password_routes
 from waypost.web.dashboard import BLANK, Form, PageError, Pages, get, post, read_form
 
 T = TypeVar("T")
@@ -29,6 +30,9 @@ _NOTICES = {
     "Sign in again.",
     "deleted": "Your account was deleted. Its links are disabled, and its data is being deleted.",
 }
+CONNECT_PATH = "/account/single-sign-on"
+PENDING = "identity"
+"""Cookie of an identity at the provider that nobody is connected with yet."""
 LINK_EXPIRED = "This link has expired or was already used."
 _AFTER_EXPIRY = {
     "confirm": "If you have confirmed your email before, just sign in.",
@@ -56,22 +60,30 @@ def safe_next_path(text: str) -> str:
     return text if is_page else "/"
 
 
+def cookie_name(deps: Deps, name: str) -> str:
+    """Return the name of a cookie that no other host of the domain can set."""
+    return f"__Host-waypost-{name}" if deps.auth.base_url.startswith("https:") else f"waypost-{name}"
+
+
 class AuthPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
+            *password_routes(
+                self._deps.auth,
+                post("/login", self.login, "public"),
+                post("/login/passkey/options", self.passkey_options, "public"),
+                post("/login/passkey", self.login_by_passkey, "public"),
+                get("/signup", self.show_signup, "public"),
+                post("/signup", self.signup, "public"),
+                get("/invite/{token}", self.show_signup, "public"),
+                post("/invite/{token}", self.signup, "public"),
+                get("/forgot", self.show_forgot, "public"),
+                post("/forgot", self.forgot, "public"),
+                get("/reset/{token}", self.show_reset, "public"),
+                post("/reset/{token}", self.reset, "public"),
+            ),
             get("/login", self.show_login, "public"),
-            post("/login", self.login, "public"),
-            post("/login/passkey/options", self.passkey_options, "public"),
-            post("/login/passkey", self.login_by_passkey, "public"),
             post("/logout", self.logout, "public"),
-            get("/signup", self.show_signup, "public"),
-            post("/signup", self.signup, "public"),
-            get("/invite/{token}", self.show_signup, "public"),
-            post("/invite/{token}", self.signup, "public"),
-            get("/forgot", self.show_forgot, "public"),
-            post("/forgot", self.forgot, "public"),
-            get("/reset/{token}", self.show_reset, "public"),
-            post("/reset/{token}", self.reset, "public"),
             get("/confirm/{token}", self.show_confirm, "public"),
             post("/confirm/{token}", self.confirm, "public"),
             get("/enter/{token}", self.show_sign_in_link, "public"),
@@ -115,7 +127,12 @@ class AuthPages(Pages[Deps]):
 
     async def logout(self, request: Request) -> Response:
         self._auth.require_same_origin(request)
-        response = RedirectResponse("/login", 303)
+        url = await self._provider_sign_out_url(request) if self._deps.oidc else None
+        # a redirect to another site would end at the policy for forms
+        page = self._views.render_page(request, "account/signing_out.html", url=url) if url else None
+        response = page or RedirectResponse("/login", 303)
+        if url:
+            response.headers["Refresh"] = f"0; url={url}"
         await self._auth.sign_out(request, response)
         return response
 
@@ -242,10 +259,22 @@ class AuthPages(Pages[Deps]):
         return await read_form(request, _MAX_FORM_SIZE)
 
     async def _sign_in(self, request: Request, authenticated: AuthenticationResult, path: str) -> Response:
-        response = RedirectResponse(path, 303)
+        is_waiting = self._deps.oidc and cookie_name(self._deps, PENDING) in request.cookies
+        response = RedirectResponse(CONNECT_PATH if is_waiting else path, 303)
         await self._auth.sign_in(request, authenticated, response)
         self._deps.sign_in_limiter.remember(response, authenticated)
         return response
+
+    async def _provider_sign_out_url(self, request: Request) -> str | None:
+        """Return the page at which the provider ends the session that this one came from."""
+        from waypost.auth.oidc import service  # noqa: PLC0415  # only where a provider is configured
+
+        session = await self._auth.peek_session(request)
+        if session is None or self._deps.oidc is None:
+            return None
+        async with self._deps.auth.db.read() as tx:
+            provider = await sessions.find_provider(tx, session.id)
+        return await service.sign_out_url(self._deps.oidc, provider) if provider else None
 
     async def _is_signed_in(self, request: Request, person: Person) -> bool:
         session = await self._auth.peek_session(request)
@@ -258,7 +287,12 @@ class AuthPages(Pages[Deps]):
         return self._views.form(request, "account/forgot.html", form, error, **context)
 
     def _render_login(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
-        context: dict[str, Any] = {"can_sign_up": self._deps.auth.signup == "open"}
+        has_passwords = self._deps.auth.has_passwords
+        context: dict[str, Any] = {
+            "can_sign_up": self._deps.auth.signup == "open" and has_passwords,
+            "has_passwords": has_passwords,
+            "has_sso": self._deps.oidc is not None,
+        }
         if error is None:
             context["notice"] = _NOTICES.get(request.query_params.get("done", ""))
         return self._views.form(request, "account/login.html", form, error, **context)

@@ -9,6 +9,7 @@ from waypost.resources.clicks.click_store import ClickStore
 from waypost.resources.links.media import ImageStore
 
 if TYPE_CHECKING:
+    from waypost.auth.oidc.deps import Deps as OidcDeps
     from waypost.resources.account.sign_in_limiter import SignInLimiter
 
 
@@ -28,3 +29,5 @@ class Deps:
     invalidate_routes: InvalidateRoutes
     """Called after the commit and before the response."""
     export: ExportDeps
+    oidc: "OidcDeps | None" = None
+    """None without single sign-on."""

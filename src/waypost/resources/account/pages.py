@@ -8,9 +8,13 @@ from waypost.resources.account.key_pages import KeyPages
 from waypost.resources.account.membership_pages import MembershipPages
 from waypost.resources.account.profile_pages import ProfilePages
 from waypost.resources.account.reauthentication import ReauthenticationPages
-from waypost.web.dashboard import SessionAuth, Views
+from waypost.web.dashboard import Pages, SessionAuth, Views
 
 
 def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
-    pages = AuthPages, ProfilePages, ReauthenticationPages, MembershipPages, KeyPages
+    pages: list[type[Pages[Deps]]] = [AuthPages, ProfilePages, ReauthenticationPages, MembershipPages, KeyPages]
+    if deps.oidc:
+        from waypost.resources.account.oidc_pages import OidcPages  # noqa: PLC0415  # only where it is configured
+
+        pages.append(OidcPages)
     return [route for page in pages for route in page(deps, auth, views).endpoints()]

@@ -11,6 +11,7 @@ from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
 from waypost.resources.account import account_deletion
 from waypost.resources.account.deps import Deps
 from waypost.resources.account.export import Downloads
+from waypost.resources.account.password_routes import password_routes
 from waypost.resources.account.reauthentication import reauthentication_context, require_recent
 from waypost.web.dashboard import BLANK, Form, Pages, SessionAuth, Views, get, post
 
@@ -27,6 +28,7 @@ _NOTICES = {
     "keys": "Password changed. All other sessions were signed out, and all API keys were revoked.",
     "passkey": "Passkey added.",
     "removed": "Passkey removed.",
+    "connected": "Single sign-on connected.",
     "ended": "Session signed out.",
     "others": "Other sessions signed out.",
 }
@@ -67,9 +69,12 @@ class ProfilePages(Pages[Deps]):
             post("/account/email", self.change_email, "person"),
             post("/account/confirm", self.resend_confirmation, "person"),
             get("/account/security", self.show_security, "person"),
-            post("/account/password", self.change_password, "person"),
-            post("/account/passkeys/options", self.passkey_options, "person"),
-            post("/account/passkeys", self.add_passkey, "person"),
+            *password_routes(
+                self._deps.auth,
+                post("/account/password", self.change_password, "person"),
+                post("/account/passkeys/options", self.passkey_options, "person"),
+                post("/account/passkeys", self.add_passkey, "person"),
+            ),
             get("/account/passkeys/{id}/remove", self.show_passkey_removal, "person"),
             post("/account/passkeys/{id}/remove", self.remove_passkey, "person"),
             get("/account/sessions", self.show_sessions, "person"),
@@ -117,7 +122,8 @@ class ProfilePages(Pages[Deps]):
         session = await self._auth.require_person(request)
         needs_confirming = self._deps.auth.sends_mail and session.person.confirmed_at is None
         own_passkeys, keys = await sign_in.list_other_credentials(self._deps.auth, session.person)
-        context = {"passkeys": own_passkeys, "keys": keys, "needs_confirming": needs_confirming}
+        context: dict[str, Any] = {"passkeys": own_passkeys, "keys": keys, "needs_confirming": needs_confirming}
+        context["has_sso"] = self._deps.oidc is not None
         return await self._render(request, "account/security.html", form, error, **context)
 
     async def change_password(self, request: Request) -> Response:

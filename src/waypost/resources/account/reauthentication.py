@@ -1,4 +1,4 @@
-"""Reauthentication: what a stolen session must not do requires the password or a passkey again.
+"""Reauthentication: what a stolen session must not do requires the password, a passkey or single sign-on again.
 
 It is valid for ten minutes, like a sign-in. Forms ask for the password themselves; a separate page takes a passkey.
 """
@@ -9,11 +9,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.auth import passkeys, sign_in
+from waypost.auth import identities, passkeys, sign_in
 from waypost.auth.sessions import PersonSession, S
 from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
 from waypost.resources.account.auth_pages import safe_next_path
 from waypost.resources.account.deps import Deps
+from waypost.resources.account.password_routes import password_routes
 from waypost.web.dashboard import Form, NotSignedIn, Pages, get, post
 
 
@@ -28,20 +29,34 @@ async def require_recent(deps: Deps, session: S, form: Form) -> S:
 
 async def reauthentication_context(deps: Deps, session: PersonSession) -> dict[str, Any]:
     """Return the variables of the template macro `reauthentication`."""
+    has_passwords = deps.auth.has_passwords
     return {
-        "has_password": await sign_in.has_password(deps.auth, session.person),
-        "has_passkey": bool(await passkeys.list_all(deps.auth, session.person)),
+        "has_password": has_passwords and await sign_in.has_password(deps.auth, session.person),
+        "has_passkey": has_passwords and bool(await passkeys.list_all(deps.auth, session.person)),
+        "has_passwords": has_passwords,
+        "sso_email": await _find_sso_email(deps, session),
         "is_recent": sign_in.is_recent(deps.auth, session),
     }
+
+
+async def _find_sso_email(deps: Deps, session: PersonSession) -> str | None:
+    """Return the email of the person at the single sign-on provider; None if they have not connected it."""
+    if deps.oidc is None:
+        return None
+    async with deps.auth.db.read() as tx:
+        return await identities.find_email(tx, session.person.id, deps.oidc.provider.client.issuer)
 
 
 class ReauthenticationPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
             get("/account/verify", self.show, "person"),
-            post("/account/verify", self.by_password, "person"),
-            post("/account/verify/passkey/options", self.passkey_options, "person"),
-            post("/account/verify/passkey", self.by_passkey, "person"),
+            *password_routes(
+                self._deps.auth,
+                post("/account/verify", self.by_password, "person"),
+                post("/account/verify/passkey/options", self.passkey_options, "person"),
+                post("/account/verify/passkey", self.by_passkey, "person"),
+            ),
         ]
 
     async def show(self, request: Request) -> Response:

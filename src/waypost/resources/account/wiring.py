@@ -33,7 +33,12 @@ def new_deps(
     )
     auth = new_auth_deps(settings, db, clock)
     export = ExportDeps(auth, click_store, image_store, settings.shared_domain, settings.cname_host)
-    return Deps(auth, limiter, invalidate_routes, export)
+    oidc = None
+    if settings.oidc_issuer:
+        from waypost.auth.oidc.deps import new_deps as new_oidc_deps  # noqa: PLC0415  # only where it is configured
+
+        oidc = new_oidc_deps(settings, auth)
+    return Deps(auth, limiter, invalidate_routes, export, oidc)
 
 
 def endpoints(deps: Deps, guard: Guard, auth: SessionAuth, views: Views) -> Endpoints:

@@ -157,6 +157,7 @@ class SessionAuth:
                     now=self._clock(),
                     password=authenticated.password,
                     passkey=authenticated.passkey,
+                    provider=authenticated.provider,
                 )
                 if before:
                     await sessions.end(tx, before.person.id, before.id)

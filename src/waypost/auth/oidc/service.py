@@ -1,0 +1,168 @@
+"""Who signs in with an identity of the provider, and with which role."""
+
+from functools import partial
+
+import structlog
+from sqlalchemy.exc import IntegrityError
+
+from waypost.auth import identities, memberships, people, sessions, store
+from waypost.auth import tokens as one_time_tokens
+from waypost.auth.caller_cache import invalidating_callers
+from waypost.auth.model import Account, AuthenticationResult, Person, ProviderSession, Role
+from waypost.auth.oidc.deps import Deps
+from waypost.auth.oidc.errors import ProviderUnavailable, SignInRefused
+from waypost.auth.oidc.flow import with_query
+from waypost.auth.oidc.rules import Identity, role_of
+from waypost.auth.oidc.tokens import verify_logout_token
+from waypost.kit.errors import Invalid
+from waypost.kit.ids import new_id
+
+log = structlog.get_logger(__name__)
+
+NO_ROLE = "None of your groups may use this service. Ask your administrator to add you to one."
+NO_ACCOUNT = "You are not a member of any account here. Ask your administrator to add you."
+NO_OIDC_ACCOUNT = "Single sign-on is not set up completely. Ask your administrator."
+CONNECTED_TO_ANOTHER = "This single sign-on identity belongs to another person here."
+
+
+class NotConnected(Exception):
+    """A person has the email of an identity that nobody is connected with. They have to sign in and connect it."""
+
+
+async def sign_in(deps: Deps, identity: Identity) -> AuthenticationResult:
+    """Sign in the person with this identity. A new one joins the account of the setting.
+
+    Raises SignInRefused, NotConnected.
+    """
+    role = role_of(identity.groups, deps.role_by_group)
+    person = await _find_person(deps, identity)
+    if person is None:
+        person = await _join(deps, identity, role)
+    elif deps.role_by_group:
+        await _follow_groups(deps, person, role)
+    async with deps.auth.db.write() as tx:
+        await identities.record_use(tx, person.id, identity.email, deps.auth.clock())
+    return AuthenticationResult(person, provider=provider_session(identity))
+
+
+async def connect(deps: Deps, session: sessions.PersonSession, identity: Identity) -> None:
+    """Connect the identity with the session's person, in place of an earlier one. Raises Invalid."""
+    role = role_of(identity.groups, deps.role_by_group)
+    if deps.role_by_group and role is None:
+        raise Invalid({"body": [NO_ROLE]})
+    try:
+        async with deps.auth.db.write() as tx:
+            await people.lock(tx, session.person.id)
+            now = deps.auth.clock()
+            await identities.connect(tx, session.person.id, identity.issuer, identity.subject, identity.email, now)
+            await sessions.connect(tx, session.id, provider_session(identity))
+    except IntegrityError:
+        raise Invalid({"body": [CONNECTED_TO_ANOTHER]}) from None
+    if deps.role_by_group:
+        await _follow_groups(deps, session.person, role)
+
+
+async def verify(deps: Deps, session: sessions.PersonSession, identity: Identity) -> None:
+    """Record a reauthentication at the provider. Raises SignInRefused, or NotFound if the session has ended."""
+    async with deps.auth.db.write() as tx:
+        if not await identities.is_connected(tx, session.person.id, identity.issuer, identity.subject):
+            raise SignInRefused("another identity", "You signed in as another person. Try again.")
+        await sessions.reauthenticate(tx, session, now=deps.auth.clock())
+
+
+async def sign_out_url(deps: Deps, session: ProviderSession) -> str | None:
+    """Return the page at which the provider ends its session; None if it has none or cannot be reached."""
+    try:
+        endpoint = (await deps.provider.metadata()).end_session_endpoint
+    except ProviderUnavailable as error:
+        log.warning("single sign-on provider unavailable", reason=error.reason)
+        return None
+    if endpoint is None or session.issuer != deps.provider.client.issuer:
+        return None
+    own = {"client_id": deps.provider.client.id, "post_logout_redirect_uri": f"{deps.auth.base_url}/login"}
+    hint = {"id_token_hint": session.id_token} if session.id_token else {}
+    return with_query(endpoint, own | hint)
+
+
+async def end_sessions(deps: Deps, logout_token: str) -> None:
+    """Handle a back-channel logout. Raises SignInRefused, ProviderUnavailable."""
+    claims = await deps.provider.verify(partial(verify_logout_token, logout_token, now=deps.auth.clock()))
+    try:
+        async with deps.auth.db.write() as tx:
+            await one_time_tokens.use_once(tx, "logout", claims["jti"], now=deps.auth.clock())
+            await sessions.end_of_provider(
+                tx, deps.provider.client.issuer, subject=claims.get("sub"), session_id=claims.get("sid")
+            )
+    except IntegrityError:
+        raise SignInRefused("jti was used") from None
+
+
+def provider_session(identity: Identity) -> ProviderSession:
+    return ProviderSession(identity.issuer, identity.subject, identity.session_id, identity.id_token)
+
+
+async def _find_person(deps: Deps, identity: Identity) -> Person | None:
+    async with deps.auth.db.read() as tx:
+        return await identities.find_person(tx, identity.issuer, identity.subject)
+
+
+async def _join(deps: Deps, identity: Identity, role: Role | None) -> Person:
+    """Create the person. Two tabs that finish at once create one."""
+    if deps.role_by_group and role is None:
+        raise SignInRefused("no group has a role", NO_ROLE)
+    async with deps.auth.db.read() as tx:
+        is_taken = await people.find_by_email(tx, identity.email) is not None
+    if is_taken:
+        return await _find_connected(deps, identity)
+    if role is None:
+        raise SignInRefused("nobody joins", NO_ACCOUNT)
+    account, now = await _account(deps), deps.auth.clock()
+    person = Person(new_id(), identity.email, identity.name, now, False, now, now)
+    try:
+        async with deps.auth.db.write() as tx:
+            await store.lock_account(tx, account.id)
+            await people.add(tx, person, None)
+            await identities.connect(tx, person.id, identity.issuer, identity.subject, identity.email, now)
+            await memberships.set_by_groups(tx, account.id, person.id, role, now)
+    except IntegrityError:
+        return await _find_connected(deps, identity)
+    return person
+
+
+async def _find_connected(deps: Deps, identity: Identity) -> Person:
+    """Return the person whom another tab has just created. Raises NotConnected."""
+    person = await _find_person(deps, identity)
+    if person is None:
+        raise NotConnected
+    return person
+
+
+async def _follow_groups(deps: Deps, person: Person, role: Role | None) -> None:
+    """Set the person's role in the account of the setting. Without one, end membership and sessions.
+
+    Raises SignInRefused.
+    """
+    account_id = (await _account(deps)).id
+    async with deps.auth.db.read() as tx:
+        if role and await memberships.find_by_groups(tx, account_id, person.id) == role:
+            return
+    with invalidating_callers(deps.auth.db):
+        async with deps.auth.db.write() as tx:
+            await store.lock_account(tx, account_id)
+            if role is None:
+                await memberships.remove_by_groups(tx, account_id, person.id)
+                await sessions.end_all(tx, person.id)
+            else:
+                await memberships.set_by_groups(tx, account_id, person.id, role, deps.auth.clock())
+    if role is None:
+        raise SignInRefused("no group has a role", NO_ROLE)
+
+
+async def _account(deps: Deps) -> Account:
+    """Return the account that people join. Raises SignInRefused if there is none."""
+    async with deps.auth.db.read() as tx:
+        account = await store.find_by_email(tx, deps.account_email)
+    if account is None:
+        log.error("account of WAYPOST_OIDC_ACCOUNT not found", email=deps.account_email)
+        raise SignInRefused("the account of the setting does not exist", NO_OIDC_ACCOUNT)
+    return account

@@ -1,0 +1,182 @@
+"""Pages of single sign-on, and what the provider sends. Only where one is configured."""
+
+import base64
+import secrets
+from collections.abc import Awaitable
+from typing import TypeVar, cast
+from urllib.parse import urlsplit
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from waypost.auth.oidc import flow, pending, service
+from waypost.auth.oidc.deps import CALLBACK
+from waypost.auth.oidc.deps import Deps as OidcDeps
+from waypost.auth.oidc.errors import ProviderUnavailable, SignInRefused
+from waypost.auth.oidc.rules import Identity
+from waypost.kit.errors import Forbidden, Invalid, RateLimited, Unavailable, WaypostError
+from waypost.resources.account.auth_pages import CONNECT_PATH, PENDING, cookie_name, safe_next_path
+from waypost.resources.account.deps import Deps
+from waypost.resources.account.reauthentication import reauthentication_context, require_recent
+from waypost.web.dashboard import BLANK, Form, NotSignedIn, PageError, Pages, get, post, read_form
+
+log = structlog.get_logger(__name__)
+T = TypeVar("T")
+
+_BROWSER_SECRET = 32  # bytes
+_PURPOSES: dict[str, flow.Purpose] = {"connect": "connect", "verify": "verify"}
+_BACK = "/login", "Back to sign-in"
+_MAX_FORM_SIZE = 128 << 10  # a logout token comes without a session
+
+
+class SsoUnavailable(PageError, Unavailable):
+    """The provider cannot be used."""
+
+
+class SsoRefused(PageError, Forbidden):
+    """The provider's answer was refused."""
+
+
+class OidcPages(Pages[Deps]):
+    def endpoints(self) -> list[Route]:
+        return [
+            get("/login/oidc", self.start, "public"),
+            get(CALLBACK, self.finish, "public"),
+            post("/login/oidc/logout", self.end_sessions, "public"),
+            get(CONNECT_PATH, self.show_connection, "person"),
+            post(CONNECT_PATH, self.connect, "person"),
+        ]
+
+    async def start(self, request: Request) -> Response:
+        """Redirect to the provider. `for`: what the sign-in is for, if not to sign in."""
+        purpose = _PURPOSES.get(request.query_params.get("for", ""), "sign_in")
+        next_path = safe_next_path(request.query_params.get("next", ""))
+        is_signed_in = await self._auth.peek_session(request) is not None
+        if purpose == "sign_in" and is_signed_in:
+            return RedirectResponse(next_path, 303)
+        if purpose != "sign_in" and not is_signed_in:
+            raise NotSignedIn
+        await self._deps.sign_in_limiter.check(request)
+        browser = self._browser(request) or secrets.token_bytes(_BROWSER_SECRET)
+        response = RedirectResponse(await _explained(flow.start(self._oidc, browser, purpose, next_path)), 303)
+        self._set_cookie(response, "oidc", base64.urlsafe_b64encode(browser).decode(), max_age=3_600)
+        return response
+
+    async def finish(self, request: Request) -> Response:
+        await self._deps.sign_in_limiter.check(request)
+        completed = await _explained(flow.finish(self._oidc, self._browser(request), request.query_params))
+        next_path = safe_next_path(completed.next_path)
+        session = await self._auth.peek_session(request)
+        if completed.purpose == "connect":
+            return self._keep(RedirectResponse(CONNECT_PATH, 303), completed.identity)
+        if completed.purpose == "verify":
+            if session is None:
+                raise NotSignedIn
+            await _explained(service.verify(self._oidc, session, completed.identity))
+            return RedirectResponse(next_path, 303)
+        try:
+            authenticated = await _explained(service.sign_in(self._oidc, completed.identity))
+        except service.NotConnected:
+            return self._ask_to_connect(request, completed.identity, is_signed_in=session is not None)
+        response = RedirectResponse(next_path, 303)
+        await self._auth.sign_in(request, authenticated, response)
+        self._deps.sign_in_limiter.remember(response, authenticated)
+        return response
+
+    async def end_sessions(self, request: Request) -> Response:
+        """Handle a back-channel logout, which the provider sends."""
+        form = await read_form(request, _MAX_FORM_SIZE)
+        headers = {"Cache-Control": "no-store"}
+        try:
+            await service.end_sessions(self._oidc, form.text("logout_token"))
+        except SignInRefused as error:
+            log.warning("sign-in refused", reason=f"logout token: {error.reason}")
+            return JSONResponse({"error": "invalid_request", "error_description": error.reason}, 400, headers)
+        except ProviderUnavailable as error:
+            log.warning("single sign-on provider unavailable", reason=error.reason)
+            return JSONResponse({"error": "temporarily_unavailable"}, 503, headers)
+        return Response(status_code=200, headers=headers)
+
+    # ── an identity that waits for its person ───────────────────────────────────────────────────────────────────────
+
+    async def show_connection(
+        self, request: Request, form: Form = BLANK, error: WaypostError | None = None
+    ) -> Response:
+        session = await self._auth.require_person(request)
+        identity = self._kept(request)
+        if identity is None:
+            return RedirectResponse("/account/security", 303)
+        context = await reauthentication_context(self._deps, session)
+        provider = urlsplit(identity.issuer).hostname
+        return self._views.form(
+            request, "account/connect.html", form, error, identity=identity, provider=provider, **context
+        )
+
+    async def connect(self, request: Request) -> Response:
+        session, form = await self._read_as_person(request)
+        identity = self._kept(request)
+        if identity is None:
+            return RedirectResponse("/account/security", 303)
+        try:
+            await require_recent(self._deps, session, form)
+            await service.connect(self._oidc, session, identity)
+        except (Invalid, RateLimited) as error:
+            return await self.show_connection(request, form, error)
+        response = RedirectResponse("/account/security?done=connected", 303)
+        self._set_cookie(response, PENDING, "", max_age=0)
+        return response
+
+    def _ask_to_connect(self, request: Request, identity: Identity, *, is_signed_in: bool) -> Response:
+        if is_signed_in:
+            return self._keep(RedirectResponse(CONNECT_PATH, 303), identity)
+        response = self._views.render_page(
+            request, "account/connect_first.html", email=identity.email, has_passwords=self._deps.auth.has_passwords
+        )
+        return self._keep(response, identity)
+
+    def _keep(self, response: Response, identity: Identity) -> Response:
+        text = pending.seal(self._oidc.key, identity, self._oidc.role_by_group, self._deps.auth.clock())
+        self._set_cookie(response, PENDING, text, max_age=pending.LIFETIME)
+        return response
+
+    def _kept(self, request: Request) -> Identity | None:
+        text = self._read_cookie(request, PENDING)
+        return pending.unseal(self._oidc.key, text, self._deps.auth.clock())
+
+    # ── cookies ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def _oidc(self) -> OidcDeps:
+        return cast("OidcDeps", self._deps.oidc)
+
+    def _browser(self, request: Request) -> bytes | None:
+        """Return the secret of the browser; None if it has not started here."""
+        try:
+            secret = base64.urlsafe_b64decode(self._read_cookie(request, "oidc"))
+        except ValueError:
+            return None
+        return secret if len(secret) == _BROWSER_SECRET else None
+
+    def _read_cookie(self, request: Request, name: str) -> str:
+        return request.cookies.get(cookie_name(self._deps, name), "")
+
+    def _set_cookie(self, response: Response, name: str, value: str, *, max_age: int) -> None:
+        """Set a cookie that comes back with the provider's redirect, which is a request from another site."""
+        is_secure = cookie_name(self._deps, name).startswith("__Host-")
+        response.set_cookie(
+            cookie_name(self._deps, name), value, max_age=max_age, secure=is_secure, httponly=True, samesite="lax"
+        )
+
+
+async def _explained(result: Awaitable[T]) -> T:
+    """Log what went wrong between us and the provider, and show a page that says what to do."""
+    try:
+        return await result
+    except ProviderUnavailable as error:
+        log.warning("single sign-on provider unavailable", reason=error.reason)
+        raise SsoUnavailable(error.message, title="Single sign-on is not available", next_step=_BACK) from None
+    except SignInRefused as error:
+        log.warning("sign-in refused", reason=error.reason)
+        raise SsoRefused(error.message, title="You are not signed in", next_step=_BACK) from None
