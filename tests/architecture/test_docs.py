@@ -61,7 +61,8 @@ def test_no_unknown_command_or_setting_is_mentioned(path: Path) -> None:
     code = "\n".join(CODE.findall(path.read_text()))
     named = set(  # not of `docker compose exec waypost`, where it is a container
         re.findall(
-            r"(?<!exec )\bwaypost ((?:account|key|clicks|stats|export|webhook|secrets|domain|spool) [\w-]+|[a-z]+)",
+            r"(?<!exec )\bwaypost"
+            r" ((?:account|member|key|clicks|stats|export|webhook|secrets|domain|spool) [\w-]+|[a-z]+)",
             code,
         )
     )

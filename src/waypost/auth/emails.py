@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from waypost.auth.model import Person
+from waypost.auth.model import Person, Role
 from waypost.auth.tokens import LIFETIMES, Purpose
 from waypost.database import Tx
 from waypost.worker import mail
@@ -44,6 +44,15 @@ _CREDENTIALS_CHANGED = """The password of your account at {base_url} was changed
 If you did not change it, reset your password immediately: {base_url}/forgot
 """
 
+_ROLE_CHANGED = """Your role in the account {account} at {base_url} is now {role}.
+"""
+_REMOVED = """You were removed from the account {account} at {base_url}. Your other accounts are not affected.
+"""
+_OWNERS_CHANGED = """{email} {change} of the account {account} at {base_url}.
+
+If this is wrong, change the owners immediately: {base_url}/account/members
+"""
+
 
 class Email(NamedTuple):
     subject: str
@@ -74,6 +83,20 @@ def account_exists(base_url: str) -> Email:
 
 def password_changed(base_url: str) -> Email:
     return Email("Your password was changed", _CREDENTIALS_CHANGED.format(base_url=base_url))
+
+
+def role_changed(base_url: str, account: str, role: Role) -> Email:
+    return Email("Your role was changed", _ROLE_CHANGED.format(account=account, base_url=base_url, role=role))
+
+
+def removed(base_url: str, account: str) -> Email:
+    return Email("You were removed from an account", _REMOVED.format(account=account, base_url=base_url))
+
+
+def owners_changed(base_url: str, account: str, email: str, *, is_owner: bool) -> Email:
+    change = "is now an owner" if is_owner else "is no longer an owner"
+    text = _OWNERS_CHANGED.format(email=email, change=change, account=account, base_url=base_url)
+    return Email("The owners of an account were changed", text)
 
 
 async def send(tx: Tx, email: Email, *, to: str, now: datetime, person: Person | None) -> bool:

@@ -1,6 +1,8 @@
 """Every statement on `memberships`: which person is a member of which account, and with which role."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, and_, case, delete, insert, select, update
@@ -12,6 +14,7 @@ from waypost.database import Tx
 
 _members = memberships.c
 _ACTIVE = and_(_members.account_id == accounts.c.id, accounts.c.deleted_at.is_(None))
+_MEMBER = select(*PERSON, _members.role, _members.created_at).join_from(memberships, people)
 
 
 async def add(tx: Tx, account_id: UUID, person_id: UUID, role: Role, now: datetime) -> None:
@@ -22,7 +25,7 @@ async def add(tx: Tx, account_id: UUID, person_id: UUID, role: Role, now: dateti
 
 async def find(tx: Tx, account_id: UUID, person_id: UUID) -> Role | None:
     """Return the person's role in the account."""
-    query = select(_members.role).where(_members.account_id == account_id, _members.person_id == person_id)
+    query = select(_members.role).where(*_match(account_id, person_id))
     role: Role | None = await tx.scalar(query)
     return role
 
@@ -54,6 +57,29 @@ async def remove_by_groups(tx: Tx, account_id: UUID, person_id: UUID) -> None:
         await tx.execute(delete(memberships).where(*_match(account_id, person_id), _members.by_groups))
 
 
+async def find_member(tx: Tx, account_id: UUID, person_id: UUID) -> Member | None:
+    query = _MEMBER.where(*_match(account_id, person_id))
+    row = (await tx.execute(query)).one_or_none()
+    return None if row is None else _member(row)
+
+
+async def change_role(tx: Tx, account_id: UUID, person_id: UUID, role: Role) -> None:
+    statement = update(memberships).where(*_match(account_id, person_id))
+    await tx.execute(statement.values(role=role))
+
+
+async def remove(tx: Tx, account_id: UUID, person_id: UUID) -> None:
+    statement = delete(memberships).where(*_match(account_id, person_id))
+    await tx.execute(statement)
+
+
+async def list_owners(tx: Tx, account_id: UUID) -> list[Person]:
+    """List the owners, the first one joined first."""
+    query = select(*PERSON).join_from(memberships, people).where(_members.account_id == account_id)
+    query = query.where(_members.role == "owner").order_by(_members.created_at, people.c.id)
+    return [person_from(row) for row in await tx.execute(query)]
+
+
 async def list_of_person(tx: Tx, person_id: UUID) -> list[Membership]:
     """List the person's accounts, the first one joined first."""
     query = select(*ACCOUNT, _members.role).join_from(memberships, accounts, _ACTIVE)
@@ -64,9 +90,8 @@ async def list_of_person(tx: Tx, person_id: UUID) -> list[Membership]:
 async def list_of_account(tx: Tx, account_id: UUID) -> list[Member]:
     """List the members, owners first, then by name."""
     by_role = case({role: index for index, role in enumerate(reversed(ROLES))}, value=_members.role)
-    query = select(*PERSON, _members.role, _members.created_at).join_from(memberships, people)
-    query = query.where(_members.account_id == account_id).order_by(by_role, people.c.name, people.c.id)
-    return [Member(person_from(row[: len(PERSON)]), *row[len(PERSON) :]) for row in await tx.execute(query)]
+    query = _MEMBER.where(_members.account_id == account_id).order_by(by_role, people.c.name, people.c.id)
+    return [_member(row) for row in await tx.execute(query)]
 
 
 async def follow_owner(tx: Tx, before: Person, after: Person) -> None:
@@ -105,3 +130,7 @@ async def _is_last_owner(tx: Tx, account_id: UUID, person_id: UUID) -> bool:
 
 def _match(account_id: UUID, person_id: UUID) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return _members.account_id == account_id, _members.person_id == person_id
+
+
+def _member(row: Sequence[Any]) -> Member:
+    return Member(person_from(row[: len(PERSON)]), *row[len(PERSON) :])

@@ -72,8 +72,17 @@ ACTION_OF_SCOPE: Mapping[Scope, Action] = {
 """What the maker of an API key must be allowed to do for the key to use a scope."""
 
 
+NOT_ALLOWED_NOW = "Your role in this account no longer allows this. Reload the page."
+"""Where a transaction finds that the role was changed during the request."""
+
+
 def may(role: Role, action: Action) -> bool:
     return is_at_least(role, LEAST_ROLE[action])
+
+
+def action_to_change(before: Role | None, after: Role | None) -> Action:
+    """Return what a member must be allowed to do to give a person another role. None: not a member."""
+    return "owners.write" if "owner" in (before, after) else "members.write"
 
 
 def is_at_least(role: Role, least: Role) -> bool:

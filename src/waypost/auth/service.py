@@ -8,12 +8,12 @@ from uuid import UUID
 from sqlalchemy import delete
 from sqlalchemy.exc import IntegrityError
 
-from waypost.auth import key_format, memberships, past_emails, people, rules, sessions, store
+from waypost.auth import key_format, memberships, past_emails, people, roles, rules, sessions, store
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
 from waypost.auth.model import SCOPES, Account, ApiKey, Person, Plan, PlanChoice, accounts
 from waypost.database import Database, Tx
-from waypost.kit.errors import Conflict, Invalid, NotFound, or_not_found
+from waypost.kit.errors import Conflict, Forbidden, Invalid, NotFound, or_not_found
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
 from waypost.worker import mail
@@ -104,7 +104,7 @@ async def create_key(
 
     `max_usable`: usable keys of the account, this one included. `session`: of the person who makes the key, otherwise
     `created_by`. Raises NotFound if the account is deleted, or if `session` has ended: a concurrent removal of all keys
-    would have missed this one.
+    would have missed this one. Raises Forbidden if the person's role no longer allows it.
     """
     rules.check_key(name, scopes, expires_at, now)
     text = key_format.generate()
@@ -118,6 +118,9 @@ async def create_key(
             await people.lock(tx, session.person.id)  # a removal of all keys comes before or after
             if not await sessions.is_active(tx, session):
                 raise NotFound
+            role = await memberships.find(tx, account_id, session.person.id)
+            if role is None or not roles.may(role, "keys.write"):  # lowered or removed during the request
+                raise Forbidden(roles.NOT_ALLOWED_NOW)
         if max_usable is not None and await store.count_usable_keys(tx, account_id, now) >= max_usable:
             raise Invalid({"name": [TOO_MANY_KEYS.format(max_usable)]})
         await store.add_key(tx, key, key_format.digest(text))

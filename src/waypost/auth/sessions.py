@@ -195,6 +195,12 @@ async def show_account(tx: Tx, session: PersonSession, account_id: UUID) -> None
     await tx.execute(update(sessions).where(_sessions.id == session.id).values(account_id=account_id))
 
 
+async def leave_account(tx: Tx, person_id: UUID, account_id: UUID) -> None:
+    """Let no session of the person show the account any more."""
+    statement = update(sessions).where(_sessions.person_id == person_id, _sessions.account_id == account_id)
+    await tx.execute(statement.values(account_id=None))
+
+
 async def reauthenticate(tx: Tx, session: S, *, now: datetime, passkey: UUID | None = None) -> S:
     """Record a reauthentication by `passkey`, or by the password if there is none.
 

@@ -184,6 +184,17 @@ async def revoke_keys_of_person(tx: Tx, person_id: UUID, now: datetime) -> None:
     await tx.execute(statement.values(revoked_at=now))
 
 
+async def revoke_keys_of_member(tx: Tx, account_id: UUID, person_id: UUID, now: datetime) -> None:
+    statement = update(api_keys).where(*_where_key_of_member(account_id, person_id), _keys.revoked_at.is_(None))
+    await tx.execute(statement.values(revoked_at=now))
+
+
+async def hand_over_keys(tx: Tx, account_id: UUID, person_id: UUID, receiver_id: UUID) -> None:
+    """Let the keys that a member made be those of another member, whose role then limits them."""
+    statement = update(api_keys).where(*_where_key_of_member(account_id, person_id))
+    await tx.execute(statement.values(created_by=receiver_id))
+
+
 async def delete_keys(tx: Tx, account_id: UUID) -> None:
     await tx.execute(delete(api_keys).where(_keys.account_id == account_id))
 
@@ -271,6 +282,10 @@ def _where_key_of_person(person_id: UUID) -> ColumnElement[bool]:
     """Match the keys that the person made, and those that a command made for accounts that the person owns."""
     owned = select(memberships.c.account_id).where(memberships.c.person_id == person_id, memberships.c.role == "owner")
     return or_(_keys.created_by == person_id, and_(_keys.created_by.is_(None), _keys.account_id.in_(owned)))
+
+
+def _where_key_of_member(account_id: UUID, person_id: UUID) -> tuple[ColumnElement[bool], ...]:
+    return _keys.account_id == account_id, _keys.created_by == person_id
 
 
 def _where_usable(now: datetime) -> ColumnElement[bool]:

@@ -21,6 +21,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from waypost.auth import Account, ApiKey
+from waypost.auth.model import Member
 from waypost.kit.clock import timestamp
 from waypost.resources.domains.model import Domain
 
@@ -33,6 +34,7 @@ _COLUMNS = {
     "plan",
     "plan_status",
     "name",
+    "role",
     "scopes",
     "expires_at",
     "revoked_at",
@@ -74,6 +76,16 @@ def key_json(key: ApiKey) -> dict[str, Any]:
         "expires_at": _time(key.expires_at),
         "revoked_at": _time(key.revoked_at),
         "created_at": timestamp(key.created_at),
+    }
+
+
+def member_json(member: Member) -> dict[str, Any]:
+    return {
+        "id": str(member.person.id),
+        "email": member.person.email,
+        "name": member.person.name,
+        "role": member.role,
+        "joined_at": timestamp(member.joined_at),
     }
 
 

@@ -69,6 +69,9 @@ def _with_option_names(error: "Invalid") -> str:
     """Return the problems of each field under the name that the command line has for it."""
     lines = []
     for field, problems in error.errors.items():
+        if field == "body":  # no field in particular
+            lines += problems
+            continue
         name = field.partition(".")[0]
         option = name if name.startswith("--") else _ARGUMENTS.get(name) or f"--{name.replace('_', '-')}"
         lines.append(f"{option}: {' '.join(problems)}")
