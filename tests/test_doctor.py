@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from identity_provider import CLIENT_ID, IdentityProvider, identity_provider
 from people import new_person
 from pydantic import SecretStr
 from resources.imports.importing import Pages, new_deps
@@ -249,3 +250,29 @@ async def test_reports_a_missing_data_directory(settings: Settings, tmp_path: Pa
     lost = settings.model_copy(update={"data_dir": tmp_path / "lost"})
     assert (await found(lost, "data directory")).state == "failed"
     assert not (tmp_path / "lost").exists()
+
+
+def with_oidc(settings: Settings, provider: IdentityProvider) -> Settings:
+    given = {"oidc_issuer": provider.issuer, "oidc_client_id": CLIENT_ID, "oidc_client_secret": SecretStr("secret")}
+    return settings.model_copy(update=given)
+
+
+async def test_checks_the_provider_of_single_sign_on(settings: Settings) -> None:
+    async with identity_provider(clock.now) as provider:
+        here = with_oidc(settings, provider)
+        assert (await found(here, "single sign-on")).state == "ok"
+        provider.jwks = [{"kty": "oct", "k": "c2VjcmV0", "use": "sig"}]
+        finding = await found(here, "single sign-on")
+        assert (finding.state, finding.message) == ("failed", f"{provider.issuer} has no key for signatures")
+        provider.metadata = {"issuer": f"{provider.issuer}/"}
+        finding = await found(here, "single sign-on")
+        assert finding.state == "failed"
+        assert f"the issuer is '{provider.issuer}/', and WAYPOST_OIDC_ISSUER must be the same" in finding.message
+
+
+async def test_finds_that_nobody_can_join(settings: Settings, db: Database) -> None:
+    async with identity_provider(clock.now) as provider:
+        here = with_oidc(settings, provider).model_copy(update={"oidc_account": "Alice@example.com"})
+        assert (await found(here, "single sign-on")).advice == "Create it: waypost account create Alice@example.com"
+        await new_person(db, "alice")
+        assert (await found(here, "single sign-on")).state == "ok"

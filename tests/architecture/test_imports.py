@@ -36,9 +36,10 @@ def modules(package: Path) -> set[str]:
 
 
 WEB = {"fastapi", "waypost.web"}
-LATE = {"aiohttp", "dns", "cryptography", "PIL", "segno", "webauthn", "jinja2"}
-"""Loaded with the first outbound request, DNS lookup, secret, image, QR code, passkey and page."""
+LATE = {"aiohttp", "dns", "cryptography", "PIL", "segno", "webauthn", "jwt", "jinja2"}
+"""Loaded with the first outbound request, DNS lookup, secret, image, QR code, passkey, single sign-on and page."""
 UNUSED = {
+    "waypost.auth.oidc",
     "aiosmtplib",
     "maxminddb",
     "alembic",
@@ -48,7 +49,7 @@ UNUSED = {
     "prometheus_client",
     "pydantic.v1.main",
 }
-"""Mail, PostgreSQL and other country data need a setting."""
+"""Mail, PostgreSQL, single sign-on and other country data need a setting."""
 UNUSED_BY_ROLE = {
     "redirect_app": {*WEB, *LATE, *UNUSED, "waypost.outbound", "waypost.visitors"},
     "worker_process": {*WEB, *LATE, *UNUSED, "uvicorn", "starlette", "ua_parser_rs"},

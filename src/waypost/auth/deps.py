@@ -33,7 +33,7 @@ def new_deps(settings: Settings, db: Database, clock: Clock) -> Deps:
     return Deps(
         db=db,
         base_url=settings.base_url,
-        signup=settings.signup,
+        signup=settings.signup if settings.password_sign_in else "closed",
         new_plan=settings.default_plan,
         trial_days=settings.trial_days,
         sends_mail=bool(settings.smtp_url and settings.smtp_url.get_secret_value()),

@@ -14,7 +14,7 @@ from browsing import SAME_ORIGIN, Browser, WebApp, open_place
 from identity_provider import CLIENT_ID, CLIENT_SECRET, Answer, IdentityProvider, identity_provider
 from people import FakeClock
 
-from waypost.auth import create_account, get_person, sign_in
+from waypost.auth import create_account, get_person, sign_in, tokens
 from waypost.auth.deps import new_deps
 
 PASSWORD = "four plain words suffice"
@@ -233,6 +233,16 @@ async def test_single_sign_on_reauthenticates(office: Office) -> None:
     assert (await browser.get("/account/verify?next=/account")).status_code == 303  # recent
 
 
+async def test_a_reauthentication_may_begin_another_session_at_the_provider(office: Office) -> None:
+    browser, _ = await office.sign_in()
+    office.provider.user["sid"] = "session-2"
+    await office.sign_in(browser, f"{START}?for=verify")
+    for session, status in (("session-1", 200), ("session-2", 303)):
+        token = office.provider.logout_token(sub="ann-1", sid=session)
+        await browser.client.post("/login/oidc/logout", data={"logout_token": token})
+        assert (await browser.get("/links")).status_code == status
+
+
 async def test_another_identity_does_not_reauthenticate(office: Office) -> None:
     browser, _ = await office.sign_in()
     office.place.clock.move(timedelta(minutes=11))
@@ -295,6 +305,18 @@ async def test_there_are_no_passwords(strict: Office) -> None:
         page = (await (ann if "account" in path else await strict.place.browser()).get(path)).text
         assert 'type="password"' not in page
         assert "passkey" not in page
+
+
+async def test_a_link_in_an_email_needs_a_session(strict: Office) -> None:
+    """Otherwise it would be the one page that still takes a password."""
+    ann = await strict.place.browser("ann@example.com")
+    async with strict.place.db.write() as tx:
+        now, person = strict.place.clock(), await get_person(strict.place.db, "ann@example.com")
+        token = await tokens.issue(tx, "change_email", now=now, person_id=person.id, email="new@example.com")
+    stranger = await strict.place.browser()
+    assert (await stranger.get(f"/confirm/{token}")).headers["location"] == f"/login?next=/confirm/{token}"
+    assert (await stranger.post(f"/confirm/{token}", {"password": PASSWORD})).headers["location"] == "/login"
+    assert (await ann.post(f"/confirm/{token}")).headers["location"] == "/account?done=confirmed"
 
 
 async def test_a_link_of_the_operator_signs_in_and_connects(strict: Office) -> None:

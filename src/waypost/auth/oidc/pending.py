@@ -5,11 +5,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import datetime
-
-from cryptography.fernet import Fernet, InvalidToken
+from typing import TYPE_CHECKING
 
 from waypost.auth.model import Role
 from waypost.auth.oidc.rules import Identity, role_of
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
 
 LIFETIME = 900  # seconds
 
@@ -23,6 +25,8 @@ def seal(key: bytes, identity: Identity, role_by_group: Mapping[str, Role], now:
 
 
 def unseal(key: bytes, text: str, now: datetime) -> Identity | None:
+    from cryptography.fernet import InvalidToken  # noqa: PLC0415  # see below
+
     try:
         fields = json.loads(_cipher(key).decrypt_at_time(text, LIFETIME, int(now.timestamp())))
     except (InvalidToken, ValueError):  # not ours, changed or old
@@ -30,5 +34,7 @@ def unseal(key: bytes, text: str, now: datetime) -> Identity | None:
     return Identity(**{**fields, "groups": tuple(fields["groups"])})
 
 
-def _cipher(key: bytes) -> Fernet:
+def _cipher(key: bytes) -> "Fernet":
+    from cryptography.fernet import Fernet  # noqa: PLC0415  # 9 MB, which an idle process does without
+
     return Fernet(base64.urlsafe_b64encode(key))

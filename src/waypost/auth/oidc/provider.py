@@ -1,5 +1,6 @@
 """Asks the OpenID Connect provider: its metadata, its keys, and tokens for a code."""
 
+import asyncio
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -57,11 +58,11 @@ class Provider:
         Raises ProviderUnavailable, SignInRefused.
         """
         try:
-            return verify(self.client, await self._keys.get(max_age=_MAX_AGE))
+            return await asyncio.to_thread(verify, self.client, await self._keys.get(max_age=_MAX_AGE))
         except UnknownKey:
             keys = await self._keys.get(max_age=_MAX_AGE_WITH_UNKNOWN_KEY)
         try:
-            return verify(self.client, keys)
+            return await asyncio.to_thread(verify, self.client, keys)
         except UnknownKey:
             raise SignInRefused("the key is unknown") from None
 

@@ -19,6 +19,7 @@ from waypost.kit.ids import new_id
 
 log = structlog.get_logger(__name__)
 
+_MAX_HINT = 4_096  # characters of the ID token that names the session at sign-out
 NO_ROLE = "None of your groups may use this service. Ask your administrator to add you to one."
 NO_ACCOUNT = "You are not a member of any account here. Ask your administrator to add you."
 NO_OIDC_ACCOUNT = "Single sign-on is not set up completely. Ask your administrator."
@@ -68,6 +69,7 @@ async def verify(deps: Deps, session: sessions.PersonSession, identity: Identity
         if not await identities.is_connected(tx, session.person.id, identity.issuer, identity.subject):
             raise SignInRefused("another identity", "You signed in as another person. Try again.")
         await sessions.reauthenticate(tx, session, now=deps.auth.clock())
+        await sessions.connect(tx, session.id, provider_session(identity))  # the provider may have begun another
 
 
 async def sign_out_url(deps: Deps, session: ProviderSession) -> str | None:
@@ -98,7 +100,9 @@ async def end_sessions(deps: Deps, logout_token: str) -> None:
 
 
 def provider_session(identity: Identity) -> ProviderSession:
-    return ProviderSession(identity.issuer, identity.subject, identity.session_id, identity.id_token)
+    """Return the session without its ID token if that is too long for a URL."""
+    id_token = identity.id_token if len(identity.id_token) <= _MAX_HINT else ""
+    return ProviderSession(identity.issuer, identity.subject, identity.session_id, id_token)
 
 
 async def _find_person(deps: Deps, identity: Identity) -> Person | None:

@@ -12,9 +12,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from jwt import PyJWK, PyJWS
-from jwt.exceptions import PyJWTError
-
 from waypost.auth.oidc.errors import SignInRefused
 
 MAX_TOKEN = 65_536  # characters; an ID token with 500 groups has 30,000
@@ -90,6 +87,10 @@ def is_id(value: object) -> bool:
 
 
 def _verify_signature(text: str, keys: Keys) -> tuple[Mapping[str, Any], Claims]:
+    """Slow the first time: run it in a thread."""
+    from jwt import PyJWK, PyJWS  # noqa: PLC0415  # 20 MB, which an idle process does without
+    from jwt.exceptions import PyJWTError  # noqa: PLC0415
+
     if len(text) > MAX_TOKEN:
         raise SignInRefused("the token is too long")
     try:

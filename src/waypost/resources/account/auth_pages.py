@@ -17,7 +17,7 @@ from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited, Waypos
 from waypost.kit.reserved import API_SEGMENTS, RESERVED
 from waypost.resources.account.deps import Deps
 from waypost.resources.account.password_routes import password_routes
-from waypost.web.dashboard import BLANK, Form, PageError, Pages, get, post, read_form
+from waypost.web.dashboard import BLANK, Form, NotSignedIn, PageError, Pages, get, post, read_form
 
 T = TypeVar("T")
 
@@ -212,6 +212,9 @@ class AuthPages(Pages[Deps]):
 
     async def show_confirm(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         person, email = await _valid_link(request, profile.get_confirmation(self._deps.auth, _token(request)))
+        is_signed_in = await self._is_signed_in(request, person)
+        if not is_signed_in and not self._deps.auth.has_passwords:
+            raise NotSignedIn
         return self._views.form(
             request,
             "account/confirm.html",
@@ -219,7 +222,7 @@ class AuthPages(Pages[Deps]):
             error,
             email=email,
             is_first=email == person.email,
-            is_signed_in=await self._is_signed_in(request, person),
+            is_signed_in=is_signed_in,
             has_password=await sign_in.has_password(self._deps.auth, person),
         )
 
@@ -230,6 +233,8 @@ class AuthPages(Pages[Deps]):
         form, authenticated = BLANK, None
         try:
             if not await self._is_signed_in(request, person):
+                if not self._deps.auth.has_passwords:
+                    raise NotSignedIn
                 form = await self._read_form(request)
                 person_with_hash = await sign_in.find_with_password(self._deps.auth, person.email)
                 client = await self._deps.sign_in_limiter.check(request, person.email, person_with_hash)

@@ -28,7 +28,7 @@ T = TypeVar("T")
 _BROWSER_SECRET = 32  # bytes
 _PURPOSES: dict[str, flow.Purpose] = {"connect": "connect", "verify": "verify"}
 _BACK = "/login", "Back to sign-in"
-_MAX_FORM_SIZE = 128 << 10  # a logout token comes without a session
+_MAX_LOGOUT_SIZE = 16 << 10  # anyone can send it; tokens have about 1 KB
 
 
 class SsoUnavailable(PageError, Unavailable):
@@ -87,7 +87,7 @@ class OidcPages(Pages[Deps]):
 
     async def end_sessions(self, request: Request) -> Response:
         """Handle a back-channel logout, which the provider sends."""
-        form = await read_form(request, _MAX_FORM_SIZE)
+        form = await read_form(request, _MAX_LOGOUT_SIZE)
         headers = {"Cache-Control": "no-store"}
         try:
             await service.end_sessions(self._oidc, form.text("logout_token"))
@@ -179,4 +179,4 @@ async def _explained(result: Awaitable[T]) -> T:
         raise SsoUnavailable(error.message, title="Single sign-on is not available", next_step=_BACK) from None
     except SignInRefused as error:
         log.warning("sign-in refused", reason=error.reason)
-        raise SsoRefused(error.message, title="You are not signed in", next_step=_BACK) from None
+        raise SsoRefused(error.message, title="Sign-in failed", next_step=_BACK) from None
