@@ -14,6 +14,7 @@ from waypost.commands.clicks import clicks, export, stats
 from waypost.commands.domains import domain
 from waypost.commands.import_links import import_links
 from waypost.commands.members import member
+from waypost.commands.operators import operator
 from waypost.commands.runner import (
     EXIT_FAILED,
     EXIT_OK,
@@ -46,7 +47,7 @@ def _version() -> str:
 app = App(name="waypost", help="Branded short links, self-hosted.", help_format="plaintext", version=_version)
 secrets = App(name="secrets", help="Secrets encrypted at rest.")
 spool = App(name="spool", help="Visits that are not in the database yet.")
-for group in (account, member, key, domain, clicks, stats, export, webhook, secrets, spool):
+for group in (account, member, key, operator, domain, clicks, stats, export, webhook, secrets, spool):
     app.command(group)
 app.command(import_links, name="import")
 

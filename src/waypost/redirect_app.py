@@ -18,8 +18,9 @@ from waypost.metrics import ReadGauges
 from waypost.probes import probe_routes
 from waypost.redirect import AliasTable, ChangeFeed, HostTable, RedirectState, RouteTable, Spool
 from waypost.redirect.asgi import RedirectApp
-from waypost.redirect.finders import Finders, FindPasswordVersion
+from waypost.redirect.finders import Finders, FindPasswordVersion, StoreReport
 from waypost.redirect.password_pages import Cookies
+from waypost.redirect.report_pages import LinkReport
 from waypost.resources import aliases, domains
 from waypost.resources.clicks.intake.bots import detect_bot
 from waypost.resources.domains import tls_api
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from waypost.redirect.click_limits import ClickLimits
     from waypost.redirect.routing.requests import VisitorReader
     from waypost.resources.links.routing.password_check import PasswordChecker
+    from waypost.resources.reports.intake import ReportIntake
 
 _READ_TIMEOUT = 2.0  # seconds per statement
 
@@ -71,6 +73,7 @@ class RedirectParts:
             info_page=partial(find_info_page, self.db, settings.shared_domain, clock),
             app_links=partial(domains.find_app_links, self.db),
             password_version=self._password_finder(settings),
+            store_report=self._report_storer(settings, clock),
         )
         cookies = Cookies(derived_keys(settings, "link passwords") if settings.secret_key else [])
         is_secure = lambda scope: is_https(Request(scope), settings.trusted_proxies)  # noqa: E731
@@ -89,6 +92,20 @@ class RedirectParts:
             return await checker().check(link, password, peer_address(Request(scope), settings.trusted_proxies))
 
         return find
+
+    def _report_storer(self, settings: Settings, clock: Clock) -> StoreReport:
+        @cache
+        def intake() -> "ReportIntake":
+            """Called at the first report."""
+            from waypost.auth import open_limiters  # noqa: PLC0415
+            from waypost.resources.reports.intake import ReportIntake  # noqa: PLC0415
+
+            return ReportIntake(self.db, open_limiters(self.db, settings.data_dir), clock)
+
+        async def store(link: bytes, report: LinkReport, scope: Scope) -> None:
+            await intake().store(link, report, peer_address(Request(scope), settings.trusted_proxies))
+
+        return store
 
 
 @contextlib.asynccontextmanager

@@ -42,6 +42,7 @@ async def open_full_app(
             KeyRing.from_setting(secret_text(settings)),
             base_url=settings.base_url,
             trusted=settings.trusted_proxies,
+            contact=settings.contact_email,
             clock=clock,
         )
         stack.push_async_callback(guard.flush)
@@ -77,6 +78,7 @@ def _session_auth(settings: Settings, db: Database, limiters: RateLimiters, cloc
         base_url=settings.base_url,
         trusted=settings.trusted_proxies,
         ip_privacy=settings.ip_privacy,
+        contact=settings.contact_email,
         clock=clock,
     )
 

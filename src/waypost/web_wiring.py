@@ -27,6 +27,7 @@ from waypost.resources.imports.requests.deps import Deps as ImportsDeps
 from waypost.resources.links import wiring as links_wiring
 from waypost.resources.links.assembly import new_deps as new_links_deps
 from waypost.resources.links.deps import Deps as LinksDeps
+from waypost.resources.operator import wiring as operator_wiring
 from waypost.resources.pixels import wiring as pixels_wiring
 from waypost.resources.pixels.deps import Deps as PixelsDeps
 from waypost.resources.plan import wiring as plan_wiring
@@ -45,7 +46,18 @@ from waypost.wiring import domain_deps, outbound_client, publisher
 
 TEMPLATES = {
     name: f"waypost.resources.{name}"
-    for name in ("account", "links", "clicks", "qrcodes", "domains", "pixels", "webhooks", "plan", "imports")
+    for name in (
+        "account",
+        "links",
+        "clicks",
+        "qrcodes",
+        "domains",
+        "pixels",
+        "webhooks",
+        "plan",
+        "imports",
+        "operator",
+    )
 }
 """The packages that have pages, by the prefix of their template names."""
 
@@ -134,4 +146,5 @@ def endpoints(
         pixels_wiring.endpoints(deps.pixels, guard, auth, views),
         plan_wiring.endpoints(deps.plan, auth, views),
         imports_wiring.endpoints(deps.imports, auth, views),
+        operator_wiring.endpoints(operator_wiring.new_deps(deps.account, deps.clicks), auth, views),
     ]

@@ -27,6 +27,7 @@ from waypost.resources.links import domain_detach
 from waypost.resources.links import work as links_work
 from waypost.resources.pixels import work as pixels_work
 from waypost.resources.plan import work as plan_work
+from waypost.resources.reports import work as reports_work
 from waypost.resources.webhooks import work as webhooks_work
 from waypost.secret_key import secret_text
 from waypost.settings import Settings
@@ -63,6 +64,7 @@ def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: Asyn
         domains_work.worker_parts(settings, deps, client, key_ring),
         clicks_work.worker_parts(settings, db, stack),
         imports_work.worker_parts(settings, db),
+        reports_work.worker_parts(settings, db, now),
     ]
 
 

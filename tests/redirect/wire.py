@@ -32,6 +32,7 @@ from waypost.redirect.click_limits import ClickLimits
 from waypost.redirect.finders import Finders
 from waypost.redirect.password_pages import Cookies
 from waypost.redirect.protocol import protocol_for
+from waypost.redirect.report_pages import LinkReport
 from waypost.redirect.routing.requests import VisitorReader
 from waypost.redirect.spool import Visit, decode, read_lines, segments
 
@@ -157,6 +158,7 @@ class Previews:
 
     app_links: dict[bytes, AppLinks] = field(default_factory=dict)
     app_links_asked: list[bytes] = field(default_factory=list)
+    reports: list[tuple[bytes, LinkReport]] = field(default_factory=list)
     is_gone: bool = False
     has_link: bool = True
     gate: asyncio.Event | None = None
@@ -169,6 +171,7 @@ class Previews:
             info_page=self._info_of,
             app_links=self._app_links_of,
             password_version=self._password_version,
+            store_report=self._store_report,
         )
 
     async def _app_links_of(self, host: bytes) -> AppLinks | None:
@@ -187,6 +190,11 @@ class Previews:
         if self.is_gone:
             raise Unavailable
         return 3 if (link, password) == (LINK, "open sesame 🔑") else None
+
+    async def _store_report(self, link: bytes, report: LinkReport, _scope: Scope) -> None:
+        if self.is_gone:
+            raise Unavailable
+        self.reports.append((link, report))
 
     async def _page_of(self, link: bytes) -> bytes | None:
         await asyncio.sleep(0)  # other visits come between

@@ -59,6 +59,8 @@ accounts = Table(
     # updated by links in their own transactions: counting a million rows for the total of a page would take 50 ms
     Column("links_count", Integer, nullable=False, server_default="0"),
     Column("image_bytes", BigInteger, nullable=False, server_default="0"),  # of hosted images; updated by links, too
+    Column("suspended_at", Instant),  # links and keys of a suspended account do not work; nothing is deleted
+    Column("suspended_reason", Text),
     Column("created_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False),
 )
@@ -115,6 +117,8 @@ class Account:
     plan: Plan
     created_at: datetime
     updated_at: datetime
+    suspended_at: datetime | None = None
+    suspended_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

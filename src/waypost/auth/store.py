@@ -41,6 +41,8 @@ ACCOUNT: tuple[Column[Any], ...] = (
     *_PLAN,
     _accounts.created_at,
     _accounts.updated_at,
+    _accounts.suspended_at,
+    _accounts.suspended_reason,
 )
 _KEY = tuple(_keys[name] for name in ApiKey.__dataclass_fields__)
 _MAKER = and_(memberships.c.account_id == _keys.account_id, memberships.c.person_id == _keys.created_by)
@@ -253,8 +255,9 @@ async def record_uses(tx: Tx, uses: Mapping[UUID, datetime], *, at_most_every: t
 
 
 def account_from(row: Sequence[Any]) -> Account:
-    account_id, email, name, *plan, created_at, updated_at = row
-    return Account(account_id, email, name, Plan(*plan), created_at, updated_at)
+    account_id, email, name, *rest = row
+    plan, others = rest[: len(_PLAN)], rest[len(_PLAN) :]
+    return Account(account_id, email, name, Plan(*plan), *others)
 
 
 def _account(row: Sequence[Any] | None) -> Account | None:

@@ -1,6 +1,8 @@
 """`waypost account` and `waypost key`."""
 
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
@@ -8,6 +10,7 @@ from cyclopts import App, Parameter
 from waypost.commands.runner import EXIT_USAGE, JsonOption, say, with_settings
 
 if TYPE_CHECKING:
+    from waypost.resources.operator.suspension import SuspensionDeps
     from waypost.settings import Settings
 
 PlanOption = Literal["trial", "subscription", "past_due", "lifetime", "none"]
@@ -87,6 +90,41 @@ async def set_plan(
         days = settings.trial_days
         changed = await auth.set_plan(db, owner.id, plan, now=clock.now(), trial_ends_at=ends_at, trial_days=days)
     output.write(output.account_json(changed), as_json=json)
+
+
+@account.command(name="suspend")
+@with_settings
+async def suspend_account(
+    settings: "Settings",
+    email: EmailArgument,
+    /,
+    *,
+    reason: Annotated[str, Parameter(help="Shown to the members of the account and to users of its keys.")],
+    json: JsonOption = False,
+) -> None:
+    """Suspend an account: its links and keys stop working. Nothing is deleted."""
+    from waypost.commands import output
+    from waypost.commands.database import get_account
+    from waypost.resources.operator import suspension
+
+    async with _open_suspension(settings) as deps:
+        owner = await get_account(deps.db, email)
+        suspended = await suspension.suspend(deps, owner.id, reason)
+    output.write(output.account_json(suspended), as_json=json)
+
+
+@account.command(name="resume")
+@with_settings
+async def resume_account(settings: "Settings", email: EmailArgument, /, *, json: JsonOption = False) -> None:
+    """Resume a suspended account: its links and keys work again."""
+    from waypost.commands import output
+    from waypost.commands.database import get_account
+    from waypost.resources.operator import suspension
+
+    async with _open_suspension(settings) as deps:
+        owner = await get_account(deps.db, email)
+        resumed = await suspension.resume(deps, owner.id)
+    output.write(output.account_json(resumed), as_json=json)
 
 
 @account.command(name="list")
@@ -208,6 +246,20 @@ async def list_keys(settings: "Settings", *, account: AccountOption, json: JsonO
     async with open_database(settings) as db:
         owner = await get_account(db, account)
         output.write([output.key_json(key) for key in await auth.list_keys(db, owner.id)], as_json=json)
+
+
+@asynccontextmanager
+async def _open_suspension(settings: "Settings") -> "AsyncIterator[SuspensionDeps]":
+    from waypost import logs
+    from waypost.commands.database import open_database
+    from waypost.kit import clock
+    from waypost.redirect import ChangeFeed
+    from waypost.resources.operator.suspension import SuspensionDeps
+
+    logs.configure()
+    async with open_database(settings) as db:
+        with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
+            yield SuspensionDeps(db, feed.publish, clock.now)
 
 
 def _read_new_password(*not_allowed: str) -> str | None:

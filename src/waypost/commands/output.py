@@ -20,7 +20,7 @@ from rich.progress import (
 from rich.table import Column, Table
 from rich.text import Text
 
-from waypost.auth import Account, ApiKey
+from waypost.auth import Account, ApiKey, Person
 from waypost.auth.model import Member
 from waypost.kit.clock import timestamp
 from waypost.resources.domains.model import Domain
@@ -58,8 +58,14 @@ def account_json(account: Account) -> dict[str, Any]:
         "plan": account.plan.type,
         "plan_status": account.plan.status,
         "trial_ends_at": _time(account.plan.trial_ends_at),
+        "suspended_at": _time(account.suspended_at),
+        "suspended_reason": account.suspended_reason,
         "created_at": timestamp(account.created_at),
     }
+
+
+def operator_json(person: Person) -> dict[str, Any]:
+    return {"email": person.email, "name": person.name, "is_operator": person.is_operator}
 
 
 def new_key_json(key: ApiKey, text: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ RESERVED = frozenset({
     # the dashboard
     "dashboard", "links", "domains", "pixels", "webhooks", "clicks", "stats", "analytics", "tags", "qrcodes",
     "account", "settings", "profile", "team", "members", "keys", "tokens", "integrations", "import", "export", "search",
-    "billing", "plan", "plans", "pricing", "checkout", "admin",
+    "billing", "plan", "plans", "pricing", "checkout", "admin", "operator",
     # common pages
     "about", "help", "support", "contact", "status", "legal", "terms", "privacy", "imprint", "security", "abuse",
     "report",

@@ -4,7 +4,7 @@ Knows routes and visits, but no accounts, links or database: the source of route
 """
 
 from waypost.redirect.aliases import AliasTable, alias_change, path_digest
-from waypost.redirect.changes import host_change, pixel_change
+from waypost.redirect.changes import ALL_ROUTES, host_change, pixel_change
 from waypost.redirect.connections import Connections
 from waypost.redirect.feed import ChangeFeed, InvalidateRoutes
 from waypost.redirect.host_table import HostTable
@@ -15,6 +15,7 @@ from waypost.redirect.state import RedirectState
 from waypost.redirect.table import RouteTable, Source
 
 __all__ = [
+    "ALL_ROUTES",
     "DEFAULT_TARGET",
     "DISABLED",
     "NEVER",

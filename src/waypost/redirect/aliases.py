@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import Protocol
 from urllib.parse import unquote_to_bytes
 
-from waypost.redirect.changes import HOST_PREFIX
+from waypost.redirect.changes import HOST_PREFIX, affects_all
 from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.host_table import HostTable
 from waypost.redirect.known_aliases import DigestSource, KnownAliases
@@ -98,6 +98,8 @@ class AliasTable(RouteTable):
             self._last_changes[hash(change) % _GROUPS] = self._changes * _GROUPS
             return
         self._last_changes = [self._changes * _GROUPS] * _GROUPS
+        if affects_all(change):
+            self.clear()
         if b"." not in change:
             return  # a pixel
         super().invalidate(change)

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from waypost.kit.errors import Unavailable
 from waypost.metrics import Series
-from waypost.redirect import metrics, pages, password_pages, pixel_pages
+from waypost.redirect import metrics, pages, password_pages, pixel_pages, report_pages
 from waypost.redirect.asgi_messages import (
     canonical_host,
     join_headers,
@@ -26,6 +26,7 @@ from waypost.redirect.finders import Finders
 from waypost.redirect.missing import MissingResponder, fallback_of
 from waypost.redirect.password_pages import Cookies
 from waypost.redirect.pixel_pages import FIRED, PixelPage
+from waypost.redirect.reports import respond_to_report
 from waypost.redirect.route import (
     EXPIRES_AT,
     HOST,
@@ -53,7 +54,6 @@ _NO_VISIT = b"0" * 32
 """The visit id in a response to HEAD, which is not a visit."""
 _NOINDEX = (b"x-robots-tag", b"noindex")
 _BOT_PAGE_HEADERS = [*pages.HEADERS, (b"referrer-policy", b"no-referrer-when-downgrade"), _NOINDEX]
-_INFO_PAGE_HEADERS = [*pages.INFO_HEADERS, _NOINDEX]
 
 
 class RedirectApp:
@@ -117,7 +117,7 @@ class RedirectApp:
         info_page = await self._find_info_page(host, slug) if route is MISSING else None
         if info_page:
             metrics.INFO_PAGE[0] += 1
-            await send_response(send, 200, _INFO_PAGE_HEADERS, info_page, with_body=is_get)
+            await send_response(send, 200, report_pages.HEADERS, info_page, with_body=is_get)
             return
         self._begin_batch()
         if self._is_over(route) or await self._is_used_up(route):
@@ -151,6 +151,9 @@ class RedirectApp:
     ) -> None:
         """Check the password of a protected link, and redirect if it is right. That is the visit."""
         route = await self._load_route(host, slug)
+        if route is MISSING and (reported := await self._find_info_link(host, slug)):
+            await respond_to_report(self._finders, scope, receive, send, headers, reported)
+            return
         self._begin_batch()
         routed = route[ROUTED]
         if routed is None or routed.password_version is None:
@@ -240,6 +243,11 @@ class RedirectApp:
 
         Raises Unavailable.
         """
+        link = await self._find_info_link(host, path)
+        return await self._finders.info_page(link) if link else None
+
+    async def _find_info_link(self, host: bytes, path: bytes) -> bytes | None:
+        """Return the id of the link at the path before the plus, if it has a page. Raises Unavailable."""
         if not path.endswith(_INFO_SUFFIX):
             return None
         route = await self._load_route(host, path.removesuffix(_INFO_SUFFIX))
@@ -249,7 +257,7 @@ class RedirectApp:
             return None
         if await self._is_used_up(route):
             return None
-        return await self._finders.info_page(route[TARGET][LINK_ID])
+        return route[TARGET][LINK_ID]
 
     async def _find_bot_page_for(self, route: Route, visit_headers: VisitHeaders) -> bytes | None:
         """Return the page for a bot. Empty for people, and for bots that are redirected because no page is available.

@@ -3,6 +3,14 @@
 from uuid import UUID
 
 HOST_PREFIX, PIXEL_PREFIX = b"@", b"*"
+_ALL = b"!"
+
+ALL_ROUTES = _ALL.decode()
+"""A message for the feed: every route may have changed. All of them are read again when they are visited."""
+
+
+def affects_all(change: bytes) -> bool:
+    return change == _ALL
 
 
 def host_change(hostname: str) -> str:

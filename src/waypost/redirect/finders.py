@@ -8,6 +8,7 @@ from waypost.kit.errors import RateLimited, Unavailable
 from waypost.kit.fair_queue import FairQueue
 from waypost.redirect import password_pages
 from waypost.redirect.app_links import AppLinks
+from waypost.redirect.report_pages import LinkReport
 
 FindPage = Callable[[bytes], Awaitable[bytes | None]]
 """Return a page by the link's id in 32 hex digits. None if the link is gone. Raises Unavailable."""
@@ -18,11 +19,14 @@ FindAppLinks = Callable[[bytes], Awaitable[AppLinks | None]]
 FindPasswordVersion = Callable[[bytes, str, Scope], Awaitable[int | None]]
 """Return the version of a link's password, None if the password sent is wrong. Raises RateLimited and Unavailable."""
 
+StoreReport = Callable[[bytes, LinkReport, Scope], Awaitable[None]]
+"""Store a report about a link, or drop it if there are too many. Raises Unavailable."""
+
 _CONCURRENT = 4
 """Each queries the database: many of them must not slow down the API and the dashboard."""
 _MAX_WAITING = 64
 """Of each kind. Further bots are redirected, further requests of other kinds get 503."""
-_KINDS = 3
+_KINDS = 4
 
 
 class Finders:
@@ -33,7 +37,9 @@ class Finders:
         info_page: FindPage,
         app_links: FindAppLinks,
         password_version: FindPasswordVersion,
+        store_report: StoreReport,
     ) -> None:
+        self._store_report = store_report
         self._password_version = password_version
         self._bot_page = bot_page
         self._info_page = info_page
@@ -51,6 +57,11 @@ class Finders:
         """Raises Unavailable, also if too many wait."""
         async with self._queue.slot("info"):
             return await self._info_page(link_id)
+
+    async def store_report(self, link_id: bytes, report: LinkReport, scope: Scope) -> None:
+        """Raises Unavailable, also if too many wait."""
+        async with self._queue.slot("report"):
+            await self._store_report(link_id, report, scope)
 
     async def app_links(self, host: bytes) -> AppLinks | None:
         """Raises Unavailable, also if too many wait."""

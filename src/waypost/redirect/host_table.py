@@ -1,6 +1,6 @@
 """The routes of custom domains in memory."""
 
-from waypost.redirect.changes import HOST_PREFIX
+from waypost.redirect.changes import HOST_PREFIX, affects_all
 from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.route import HOSTNAME
 from waypost.redirect.table import RouteTable, Source
@@ -16,5 +16,8 @@ class HostTable(RouteTable):
         self._misses = [0.0]  # those of links are shown only
 
     def invalidate(self, change: bytes) -> None:
-        """`change`: a host name or a `host_change`."""
-        self._evict(change.removeprefix(HOST_PREFIX))
+        """`change`: a host name, a `host_change` or `ALL_ROUTES`."""
+        if affects_all(change):
+            self.clear()
+        else:
+            self._evict(change.removeprefix(HOST_PREFIX))

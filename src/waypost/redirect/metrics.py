@@ -7,6 +7,7 @@ _RESULTS = (
     "pixel_page",
     "preview",
     "info_page",
+    "report_page",
     "password_page",
     "app_links",
     "not_found",
@@ -16,7 +17,7 @@ _RESULTS = (
 _requests = Counter(
     "waypost_redirects_total", "Requests for short links by result.", ("result",), starts=[(each,) for each in _RESULTS]
 )
-REDIRECTED, PIXEL_PAGE, PREVIEW, INFO_PAGE, PASSWORD_PAGE, APP_LINKS, NOT_FOUND, UNAVAILABLE = map(
+REDIRECTED, PIXEL_PAGE, PREVIEW, INFO_PAGE, REPORT_PAGE, PASSWORD_PAGE, APP_LINKS, NOT_FOUND, UNAVAILABLE = map(
     _requests.series, _RESULTS
 )
 

@@ -38,7 +38,6 @@ def headers(style: str, form_action: bytes = b"'none'") -> tuple[tuple[bytes, by
 
 
 HEADERS = headers(STYLE)
-INFO_HEADERS = headers(INFO_STYLE)
 
 NOT_FOUND = f"""<!doctype html>
 <html lang="en">

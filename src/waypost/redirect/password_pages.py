@@ -7,11 +7,11 @@ import hmac
 import re
 from collections.abc import Sequence
 from itertools import islice
-from urllib.parse import parse_qsl
 
 from starlette.types import Receive
 
 from waypost.redirect import pages
+from waypost.redirect.forms import read_form
 
 LIFETIME = 3600
 """Seconds for which a browser is not asked again."""
@@ -67,18 +67,8 @@ def page(error: str = "") -> bytes:
 
 async def read_password(receive: Receive) -> str | None:
     """Read the password of a sent form. None if there is none, or the body is not such a form."""
-    body, is_complete = b"", False
-    while not is_complete:
-        message = await receive()
-        body += message.get("body", b"")
-        is_complete = message["type"] != "http.request" or not message.get("more_body", False)
-        if len(body) > MAX_BODY:
-            return None
-    try:
-        fields = dict(parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=10, errors="strict"))
-    except ValueError:
-        return None
-    return fields.get(_FIELD)
+    fields = await read_form(receive, MAX_BODY)
+    return fields.get(_FIELD) if fields else None
 
 
 class Cookies:

@@ -18,7 +18,7 @@ from typing import Protocol
 
 from waypost.kit.errors import Unavailable
 from waypost.metrics import Gauge
-from waypost.redirect.changes import HOST_PREFIX, PIXEL_PREFIX
+from waypost.redirect.changes import HOST_PREFIX, PIXEL_PREFIX, affects_all
 from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.metrics import CACHE_MISSES
 from waypost.redirect.route import DISABLED_PREFIX, HOST, MISSING, PIXELS, ROUTED, SLUG, Route
@@ -125,6 +125,8 @@ class RouteTable:
         """Forgets a slug, or all that a `host_change` or `pixel_change` affects. A read in progress is not kept."""
         if change.startswith((HOST_PREFIX, PIXEL_PREFIX)):
             self._record_change(change[1:])
+        elif affects_all(change):
+            self.clear()
         else:
             self._evict(change)
 

@@ -92,6 +92,7 @@ class Settings(BaseModel):
     webhook_timeout: float = Field(10, gt=0, le=60)
     smtp_url: Secret = None
     mail_from: str = ""
+    contact_email: str = ""
     signup: Literal["open", "invite", "closed"] = "open"
     trial_days: int = Field(14, ge=0, le=36_500)
     default_plan: Literal["trial", "lifetime", "none"] = "trial"
@@ -169,7 +170,7 @@ class Settings(BaseModel):
         canonical(str(value), schemes=("https",))
         return value
 
-    @field_validator("acme_email")
+    @field_validator("acme_email", "contact_email")
     @classmethod
     def _check_email(cls, value: str) -> str:
         if value and not re.fullmatch(r"[!-;=?A-~]+@[!-;=?A-~]+", value):

@@ -1,4 +1,6 @@
-"""API authentication and authorization, in this order: HTTPS, key, plan, scope, rate limit, Idempotency-Key.
+"""API authentication and authorization.
+
+In this order: HTTPS, key, suspension, plan, scope, rate limit, Idempotency-Key.
 
 Routing has already refused unknown paths and methods.
 """
@@ -13,7 +15,7 @@ from fastapi import Path as PathParameter
 from starlette.requests import Request
 
 from waypost import auth
-from waypost.auth import ApiCaller, CallerCache, RateLimiters, Scope, roles
+from waypost.auth import ApiCaller, CallerCache, RateLimiters, Scope, roles, suspension
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import (
@@ -52,14 +54,17 @@ class Guard:
         *,
         base_url: str,
         trusted: Sequence[Network] = (),
+        contact: str = "",
         clock: Clock = now,
     ) -> None:
+        """`contact`: whom users of a suspended account turn to."""
         self._callers = CallerCache(db)
         self._key_limiter = limiters.new("limits", limit=auth.REQUESTS_PER_MINUTE)
         # for requests without a usable key
         self._ip_limiter = limiters.new("limits-unknown", limit=auth.UNKNOWN_PER_MINUTE, slots=4_096)
         self._needs_https = base_url.startswith("https:")
         self._trusted = trusted
+        self._contact = contact
         self._clock = clock
         self._idempotency_keys = IdempotencyKeys(db, key_ring, clock)
 
@@ -72,6 +77,8 @@ class Guard:
         caller = await self._authenticate(request)
         result = await self._key_limiter.take(caller.key.id.bytes)  # counted whatever the response will be
         at = self._clock()
+        if caller.account.suspended_at is not None:
+            raise Forbidden(suspension.message(caller.account, self._contact))
         if not auth.is_plan_active(caller.account.plan, at):
             raise PaymentRequired
         if scope is not None and scope not in caller.key.scopes:

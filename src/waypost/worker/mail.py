@@ -31,8 +31,11 @@ _NOT_SENT = "email not sent: WAYPOST_SMTP_URL is not set"
 _FILE_RETENTION = timedelta(days=8)
 """Longer than any link in an email is valid."""
 
-MailKind = Literal["requested", "security", "service"]
-"""`requested`: anyone can trigger it; `security`: the account was changed; `service`: a resource has a problem."""
+MailKind = Literal["requested", "security", "service", "reports"]
+"""`requested`: anyone can trigger it; `security`: the account was changed; `service`: a resource has a problem.
+
+`reports`: visitors reported links, for operators.
+"""
 
 MAX_PER_HOUR, MAX_PER_DAY = 3, 6
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)

@@ -25,6 +25,7 @@ from waypost.resources.imports import account_data as imports_of_account
 from waypost.resources.links import account_data as links_of_account
 from waypost.resources.links.media import ImageStore
 from waypost.resources.pixels import account_data as pixels_of_account
+from waypost.resources.reports import store as reports
 from waypost.resources.webhooks import account_data as webhooks_of_account
 from waypost.worker import jobs, mail
 from waypost.worker.jobs import Job
@@ -132,6 +133,7 @@ class AccountDeletion:
             after = ids[-1]
             yield
         async with self.db.write() as tx:
+            await reports.delete_account_data(tx, account_id)
             await mail.delete_unsent(tx, account_id)
             await auth.delete_account_row(tx, account_id)
 

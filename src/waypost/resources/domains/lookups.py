@@ -10,6 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import Column, ColumnElement, Select, bindparam, or_, select, update
 
+from waypost.auth import suspension
 from waypost.database import Database, Tx
 from waypost.redirect import Route, new_host
 from waypost.resources.domains.app_links.model import domain_app_links
@@ -51,6 +52,12 @@ def hostnames_subquery(account_id: ColumnElement[UUID], limit: int) -> Select[An
     """Subquery: `hostname` and `is_served` of the account's domains, in alphabetical order."""
     query = select(domains.c.hostname, domains.c.is_served).where(domains.c.account_id == account_id)
     return query.order_by(domains.c.hostname).limit(limit)
+
+
+async def find_hostnames(tx: Tx, account_id: UUID, *, limit: int) -> list[str]:
+    """Return hostnames of the account's served domains."""
+    query = select(domains.c.hostname).where(domains.c.account_id == account_id, domains.c.is_served)
+    return list(await tx.scalars(query.limit(limit)))
 
 
 async def find_unserved(tx: Tx, ids: Iterable[UUID | None]) -> set[UUID]:
@@ -122,8 +129,9 @@ class HostSource:
     def __init__(self, db: Database, has_aliases: HasAliases) -> None:
         self._db = db
         columns = domains.c.root_url, domains.c.not_found_url, has_aliases(domains.c.id).label("has_aliases")
+        is_suspended = suspension.is_suspended(domains.c.account_id).label("is_suspended")
         self._query = (
-            select(*columns, domain_app_links.c.version)
+            select(*columns, is_suspended, domain_app_links.c.version)
             .outerjoin(domain_app_links, domain_app_links.c.domain_id == domains.c.id)
             .where(domains.c.hostname == bindparam("hostname"), domains.c.is_served)
         )
@@ -135,4 +143,6 @@ class HostSource:
         if row is None:
             return None
         has_aliases = bool(row.has_aliases)
+        if row.is_suspended:
+            return new_host(host, None, None, has_aliases=has_aliases)
         return new_host(host, row.root_url, row.not_found_url, has_aliases=has_aliases, app_links=row.version)

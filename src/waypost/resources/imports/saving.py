@@ -15,6 +15,7 @@ from waypost.resources.imports.model import Import
 from waypost.resources.imports.routing.importing import FIELDS as ROUTING_FIELDS
 from waypost.resources.imports.routing.importing import RoutingImport, Saved
 from waypost.resources.links import Link, batch
+from waypost.resources.links import rules as link_rules
 from waypost.resources.links import store as link_store
 
 
@@ -83,6 +84,7 @@ async def _change(tx: Tx, account_id: UUID, change: Change, routing: RoutingImpo
         raise Outdated
     after = rules.apply_changes(before, change.draft.link, change.names)
     after = await routing.change(tx, after, change.draft, change.names)
+    after = link_rules.keep_disabled(before, after)
     if before.domain_id != after.domain_id:
         await domains.change_links_count(tx, before.domain_id, after.domain_id)
     return before, after

@@ -14,10 +14,17 @@ from waypost.resources.links.click_counters import (
 )
 from waypost.resources.links.domain_detach import detach_domain
 from waypost.resources.links.model import Link
-from waypost.resources.links.route_invalidation import invalidate_host, invalidate_host_pages, invalidate_pixel
+from waypost.resources.links.route_invalidation import (
+    invalidate_account,
+    invalidate_host,
+    invalidate_host_pages,
+    invalidate_pixel,
+)
 from waypost.resources.links.store import (
     SHORT_LINKS,
     find_accounts,
+    find_any,
+    find_by_address,
     find_names,
     get,
     require_exists,
@@ -30,12 +37,15 @@ __all__ = [
     "count_clicks",
     "detach_domain",
     "find_accounts",
+    "find_any",
     "find_busy",
+    "find_by_address",
     "find_clicks",
     "find_imported_clicks",
     "find_names",
     "find_wrong_clicks",
     "get",
+    "invalidate_account",
     "invalidate_host",
     "invalidate_host_pages",
     "invalidate_pixel",

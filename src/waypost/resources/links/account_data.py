@@ -22,6 +22,7 @@ from waypost.resources.links.model import (
     COLUMNS,
     NOT_DELETED,
     Link,
+    disabled_links,
     imported_clicks,
     link_clicks,
     link_tags,
@@ -213,6 +214,7 @@ async def find_ids_after(tx: Tx, account_id: UUID, link_id: UUID, *, limit: int)
 async def delete_rows(tx: Tx, ids: Sequence[UUID]) -> None:
     await tx.execute(delete(link_clicks).where(link_clicks.c.link_id.in_(ids)))
     await tx.execute(delete(imported_clicks).where(imported_clicks.c.link_id.in_(ids)))
+    await tx.execute(delete(disabled_links).where(disabled_links.c.link_id.in_(ids)))
     await aliases.delete_of_links(tx, ids)  # those that an older version left
     await routing.delete_of_links(tx, ids)
     await tx.execute(delete(links).where(links.c.id.in_(ids)))

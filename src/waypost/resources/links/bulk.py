@@ -117,11 +117,13 @@ async def check_set(deps: Deps, account: UUID, sent: Mapping[str, Any], problems
     return CheckedSet(set_, common, domain)
 
 
-def apply_set(link: Link, checked: CheckedSet, base_url: str) -> Link | Errors:
+def apply_set(before: Link, checked: CheckedSet, base_url: str) -> Link | Errors:
     """Return the changed link, or why it cannot be changed."""
     set_ = checked.set
-    link = rules.apply_change(link, checked.change, None, domain=checked.domain, image=None, base_url=base_url)
+    link = rules.apply_change(before, checked.change, None, domain=checked.domain, image=None, base_url=base_url)
     link = replace(link, tags=rules.change_tags(link.tags, set_.add_tags or [], set_.remove_tags or []))
+    if problem := rules.find_enabling_problem(before, link):
+        return {"status": [problem]}
     return {"add_tags": [rules.TOO_MANY_TAGS]} if len(link.tags) > MAX_TAGS else link
 
 

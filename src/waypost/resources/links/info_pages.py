@@ -7,7 +7,7 @@ from sqlalchemy import bindparam, select
 
 from waypost.database import Database
 from waypost.kit.clock import Clock
-from waypost.redirect import pages
+from waypost.redirect import report_pages
 from waypost.resources import routing
 from waypost.resources.links.model import HOSTNAME, NOT_DELETED, links
 
@@ -30,6 +30,9 @@ _PAGE = """<!doctype html>
 <dt>Destination</dt><dd>{destination}</dd>
 <dt>Created</dt><dd><time datetime="{day:%Y-%m-%d}">{day.day} {day:%B %Y}</time></dd>
 </dl>
+<details>
+<summary>Report this link</summary>
+{form}</details>
 </main>
 </html>
 """
@@ -54,7 +57,8 @@ async def find_info_page(db: Database, shared_domain: str, clock: Clock, link_id
     else:
         destination = f'<a href="{url}" rel="nofollow" dir="ltr">{url}</a>'
     page = _PAGE.format(
-        style=pages.INFO_STYLE,
+        style=report_pages.STYLE,
+        form=report_pages.form(),
         title=escape(row.title),
         address=escape(f"{row.hostname or shared_domain}/{row.slug}"),
         destination=destination,

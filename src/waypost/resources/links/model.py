@@ -200,6 +200,17 @@ deleted_links = Table(  # those that can be restored
     sqlite_with_rowid=False,
 )
 
+disabled_links = Table(  # by the operator
+    "disabled_links",
+    metadata,
+    Column("link_id", Id, primary_key=True),
+    Column("slug", SLUG, nullable=False, index=True),  # no other link gets it, even if the link is deleted
+    Column("reason", Text, nullable=False),
+    Column("was_enabled", Boolean, nullable=False),  # before
+    Column("disabled_at", Instant, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 ROUTE_CHANNEL = "waypost_routes"
 """PostgreSQL's notifications of route changes: each carries a slug, a `host_change` or a `pixel_change`."""
 
@@ -229,6 +240,8 @@ class Link:
     updated_at: datetime
     starts_at: datetime | None = None
     click_limit: int | None = None
+    disabled_reason: str | None = None
+    """Why the operator disabled the link; then the owner cannot enable it."""
 
     def status_at(self, now: datetime) -> LinkStatus:
         is_over = self.expires_at is not None and self.expires_at <= now
@@ -251,6 +264,7 @@ _FROM_OTHER_TABLES: dict[str, ColumnElement[Any]] = {
     "hostname": HOSTNAME,
     "clicks": CLICKS,
     "pixel_ids": pixels.pixel_ids_subquery(links.c.id),
+    "disabled_reason": select(disabled_links.c.reason).where(disabled_links.c.link_id == links.c.id).scalar_subquery(),
 }
 COLUMNS: tuple[ColumnElement[Any], ...] = tuple(
     _FROM_OTHER_TABLES[name].label(name) if name in _FROM_OTHER_TABLES else links.c[name]

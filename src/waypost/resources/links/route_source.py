@@ -15,6 +15,7 @@ from uuid import UUID
 from sqlalchemy import bindparam, select
 from sqlalchemy.dialects import sqlite
 
+from waypost.auth import suspension
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import from_microseconds, microseconds
 from waypost.kit.errors import Unavailable
@@ -36,8 +37,9 @@ from waypost.resources.links.model import NOT_DELETED, ROUTE_CHANNEL, links
 from waypost.resources.pixels import PixelTags
 from waypost.worker.loop import every
 
+_WORKS = (links.c.is_enabled & ~suspension.is_suspended(links.c.account_id)).label("is_enabled")
 _LINK = select(
-    links.c.id, links.c.destination_url, links.c.expires_at, links.c.starts_at, links.c.is_enabled, links.c.click_limit
+    links.c.id, links.c.destination_url, links.c.expires_at, links.c.starts_at, _WORKS, links.c.click_limit
 ).select_from(links)
 _ROUTED = routing.join_routing(domains.join_host(_LINK, links.c.domain_id), links.c.id)
 _FIND = pixels.join_pixels(_ROUTED, links.c.id).where(links.c.slug == bindparam("slug"), NOT_DELETED)

@@ -44,6 +44,7 @@ IMAGE_QUOTA_USED = (
     " need, or remove their images."
 )
 TOO_MANY_TAGS = f"The link would have more than {MAX_TAGS} tags. Remove some of its tags first."
+DISABLED_BY_OPERATOR = "Disabled by the operator: {}"
 NOT_FUTURE = "This must be a time in the future."
 UTM_NEEDS_URL = "This is required when utm_params is sent."
 
@@ -179,6 +180,18 @@ def apply_change(
         utm = change.utm if change.sends("utm_params") else link.utm_params
         values |= {"destination_url": destination_with_utm(url, utm, link.utm_params), "utm_params": utm}
     return replace(link, **values, **_changed_image(link, change, image, base_url))
+
+
+def find_enabling_problem(before: Link, after: Link) -> str | None:
+    """Return why the change is refused if it enables a link that the operator disabled."""
+    if before.disabled_reason is None or before.is_enabled or not after.is_enabled:
+        return None
+    return DISABLED_BY_OPERATOR.format(before.disabled_reason)
+
+
+def keep_disabled(before: Link, after: Link) -> Link:
+    """Return the changed link, without the part of the change that `find_enabling_problem` refuses."""
+    return replace(after, is_enabled=False) if find_enabling_problem(before, after) else after
 
 
 def _changed_image(link: Link, change: LinkChange, image: UploadedImage | None, base_url: str) -> dict[str, Any]:

@@ -100,6 +100,8 @@ async def change(
         before = await store.lock(tx, account, link_id)  # it may have changed since the checks
         after = rules.apply_change(before, change, url, domain=domain, image=image, base_url=base_url)
         checks.check_length(after.destination_url, problems)
+        if problem := rules.find_enabling_problem(before, after):
+            problems.add("status", problem)
         await _lock_pixels(tx, account, change, problems)
         await _move_slug(tx, before, after)  # first the slug, then the domain, as in `create`: that avoids deadlocks
         await _reserve_domain(tx, before.domain_id, after.domain_id, problems)

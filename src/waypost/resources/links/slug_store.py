@@ -1,18 +1,20 @@
 """SQL of slugs. Only the database decides whether a slug is free, so that no two links get the same."""
 
+from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import bindparam, delete, select, text, update
 
 from waypost.database import Id, PointRead, Tx
-from waypost.resources.links.model import Link, slugs
+from waypost.resources.links.model import Link, disabled_links, slugs
 
 _IDS = (bindparam("account_id", type_=Id), bindparam("link_id", type_=Id))
 _RESERVE = text(
     "INSERT INTO slugs (slug, account_id, link_id) VALUES (:slug, :account_id, :link_id)"
     " ON CONFLICT (slug) DO UPDATE SET link_id = excluded.link_id"
-    " WHERE slugs.account_id = excluded.account_id AND slugs.link_id IS NULL RETURNING slug"
+    " WHERE slugs.account_id = excluded.account_id AND (slugs.link_id IS NULL OR slugs.link_id = excluded.link_id)"
+    " RETURNING slug"
 ).bindparams(*_IDS)
 _RESERVE_UNUSED = text(
     "INSERT INTO slugs (slug, account_id, link_id) VALUES (:slug, :account_id, :link_id)"
@@ -31,8 +33,17 @@ async def reserve_unused_slug(tx: Tx, link: Link) -> bool:
 
 
 async def release_slug(tx: Tx, slug: str) -> None:
-    """Detach the slug from its link. The account keeps it, because printed QR codes contain it."""
-    await tx.execute(update(slugs).where(slugs.c.slug == slug).values(link_id=None))
+    """See `release_slugs`."""
+    await release_slugs(tx, [slug])
+
+
+async def release_slugs(tx: Tx, released: Collection[str]) -> None:
+    """Detach slugs from their links. The account keeps them, because printed QR codes contain them.
+
+    That of a link that the operator disabled stays with it, so that no other link gets it.
+    """
+    is_kept = select(disabled_links.c.link_id).where(disabled_links.c.slug == slugs.c.slug).exists()
+    await tx.execute(update(slugs).where(slugs.c.slug.in_(released), ~is_kept).values(link_id=None))
 
 
 async def delete_slugs(tx: Tx, account_id: UUID) -> None:

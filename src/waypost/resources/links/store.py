@@ -6,13 +6,15 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Text, bindparam, cast, delete, func, insert, select, update
+from sqlalchemy import Text, bindparam, cast, delete, func, insert, literal, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from waypost import auth
 from waypost.database import Id, PointRead, Tx
 from waypost.kit.errors import NotFound
+from waypost.redirect import path_digest
 from waypost.resources import aliases, domains, pixels, routing
+from waypost.resources.links import slug_store
 from waypost.resources.links.model import (
     COLUMNS,
     HOSTNAME,
@@ -32,7 +34,7 @@ _FIND = select(*COLUMNS).where(
 """Built once: it is the API's most frequent statement, and building it took as long as running it."""
 
 _CHANGE_RETENTION = timedelta(hours=1)
-_IN_OTHER_TABLES = ("hostname", "clicks", "pixel_ids")
+_IN_OTHER_TABLES = ("hostname", "clicks", "pixel_ids", "disabled_reason")
 
 _ADD = {
     name: dialect.insert(links).on_conflict_do_nothing(index_elements=[links.c.id]).returning(links.c.id)
@@ -105,8 +107,21 @@ async def lock_all(tx: Tx, account_id: UUID, ids: Collection[UUID]) -> dict[UUID
 async def lock_any(tx: Tx, ids: Collection[UUID]) -> list[Link]:
     """Lock and return those of the links that exist, of any account, in the order of ids."""
     await tx.execute(select(links.c.id).where(links.c.id.in_(ids)).order_by(links.c.id).with_for_update())
+    return await find_any(tx, ids)
+
+
+async def find_any(tx: Tx, ids: Collection[UUID]) -> list[Link]:
+    """Return those of the links that exist, of any account."""
     rows = await tx.execute(select(*COLUMNS).where(links.c.id.in_(ids), NOT_DELETED))
     return [Link(*row) for row in rows]
+
+
+async def find_by_address(tx: Tx, host: str, path: str) -> UUID | None:
+    """Return the id of the link with this slug, which are unique in the service, or with this alias."""
+    query = select(links.c.id).where(links.c.slug == path, NOT_DELETED)
+    alias = aliases.select_target(literal(host), literal(UUID(bytes=path_digest(path.encode())), Id))
+    found: UUID | None = await tx.scalar(query) or await tx.scalar(alias)
+    return found
 
 
 async def save(tx: Tx, before: Link, after: Link) -> None:
@@ -172,7 +187,7 @@ async def hide(tx: Tx, hidden: Sequence[Link], at: datetime) -> None:
     if not hidden:
         return
     await tx.execute(update(links).where(links.c.id.in_([link.id for link in hidden])).values(deleted_at=at))
-    await tx.execute(update(slugs).where(slugs.c.slug.in_([link.slug for link in hidden])).values(link_id=None))
+    await slug_store.release_slugs(tx, [link.slug for link in hidden])
     await _delete_tags(tx, *hidden)
     await domains.change_links_counts(tx, [(link.domain_id, None) for link in hidden])
     await auth.adjust_links_count(tx, hidden[0].account_id, -len(hidden))
@@ -187,7 +202,8 @@ async def find_hidden(tx: Tx, account_id: UUID, ids: Collection[UUID]) -> list[L
 
 async def unhide(tx: Tx, hidden: Sequence[Link]) -> list[Link]:
     """Restore those of the hidden links whose slugs are not in use again. The caller changes the counters of links."""
-    unused = select(slugs.c.slug).where(slugs.c.slug.in_([link.slug for link in hidden]), slugs.c.link_id.is_(None))
+    is_free = or_(slugs.c.link_id.is_(None), slugs.c.link_id.in_([link.id for link in hidden]))
+    unused = select(slugs.c.slug).where(slugs.c.slug.in_([link.slug for link in hidden]), is_free)
     free = set(await tx.scalars(unused.order_by(slugs.c.slug).with_for_update()))
     restored = [link for link in hidden if link.slug in free]
     if restored:
@@ -204,7 +220,7 @@ async def mark_all_deleted(tx: Tx, ids: Sequence[UUID], their_slugs: Sequence[st
     """
     values = {"deleted_at": at, "og_image_file_name": None, "og_image_bytes": 0}
     await tx.execute(update(links).where(links.c.id.in_(ids)).values(values))
-    await tx.execute(update(slugs).where(slugs.c.slug.in_(their_slugs)).values(link_id=None))
+    await slug_store.release_slugs(tx, their_slugs)
     await pixels.detach_from_links(tx, ids)
     await aliases.delete_of_links(tx, ids)
     await routing.delete_of_links(tx, ids)

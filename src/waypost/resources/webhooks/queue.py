@@ -14,6 +14,7 @@ from uuid import UUID
 
 from sqlalchemy import Integer, bindparam, select, text, update
 
+from waypost.auth.suspension import NOT_SUSPENDED
 from waypost.database import Ciphertext, Id, Instant, Tx, take_advisory_lock
 from waypost.kit.clock import Clock
 from waypost.resources.webhooks.delivery_limiter import (
@@ -61,12 +62,14 @@ _ENDPOINT_COLUMNS = (
     "(SELECT w.account_id FROM webhooks AS w WHERE w.id = {0}.webhook_id) AS account_id,"
     " (SELECT w.url FROM webhooks AS w WHERE w.id = {0}.webhook_id) AS url"
 )
+_MAY_SEND = f"(SELECT {NOT_SUSPENDED.format('webhooks.account_id')} FROM webhooks WHERE webhooks.id = queue.webhook_id)"
+"""SQL condition: the webhook is not deleted, and its account is not suspended."""
 _QUEUES_QUERY = {
     dialect: text(
         f"{_PENDING} SELECT webhook_id, {_ENDPOINT_COLUMNS.format('queue')}, ({due}) AS due"
         # not EXISTS, and with ORDER BY: otherwise PostgreSQL may read the table
         f" FROM queue WHERE (SELECT TRUE {_FROM_DUE} ORDER BY d.next_attempt_at LIMIT 1)"
-        " AND (SELECT TRUE FROM webhooks WHERE webhooks.id = queue.webhook_id)"
+        f" AND {_MAY_SEND}"
     )
     .bindparams(bindparam("now", type_=Instant), bindparam("limit", type_=Integer))
     .columns(webhook_id=Id, account_id=Id)
@@ -75,7 +78,7 @@ _QUEUES_QUERY = {
 _OLDEST_DUE_QUERY = (
     text(
         f"{_PENDING} SELECT min((SELECT d.next_attempt_at {_FROM_DUE} ORDER BY d.next_attempt_at LIMIT 1)) AS oldest"
-        " FROM queue"
+        f" FROM queue WHERE {_MAY_SEND}"
     )
     .bindparams(bindparam("now", type_=Instant))
     .columns(oldest=Instant)

@@ -9,7 +9,7 @@ from typing import Literal
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.auth import AuthenticationResult, RateLimiters, is_plan_active, roles, sessions
+from waypost.auth import AuthenticationResult, RateLimiters, is_plan_active, roles, sessions, suspension
 from waypost.auth.roles import Action
 from waypost.auth.sessions import PersonSession, Session
 from waypost.database import Database
@@ -26,15 +26,22 @@ _PAGES = 600
 """Per person and minute."""
 _EXPENSIVE = 20
 """Per account and minute, of each kind of action that costs more than a page."""
+_WHILE_SUSPENDED: frozenset[str] = frozenset({"person", "account.export"})
+"""What members may still do in a suspended account."""
 ACCESS = "waypost.access"
 """Key in the ASGI scope: the `Access` of the page."""
-Access = Action | Literal["public", "person"]
-"""Who may use a page: the members of the account whose role allows an action, everybody, or every signed-in person."""
+Access = Action | Literal["public", "person", "operator"]
+"""Who may use a page: the members of the account whose role allows an action, everybody, every signed-in person, or
+operators."""
 CROSS_SITE = "This request did not come from a page of this service. Reload the page and try again."
 
 
 class NotSignedIn(WaypostError):
     """Sign in to continue."""
+
+
+class AccountSuspended(PageError, Forbidden):
+    """The account is suspended."""
 
 
 class NoAccount(WaypostError):
@@ -61,14 +68,17 @@ class SessionAuth:
         base_url: str,
         trusted: Sequence[Network],
         ip_privacy: str = "full",
+        contact: str = "",
         clock: Clock,
     ) -> None:
+        """`contact`: whom members of a suspended account turn to."""
         self._db = db
         self._pages = limiters.new("limits-pages", limit=_PAGES, slots=4_096)
         self._expensive = limiters.new("limits-expensive", limit=_EXPENSIVE, slots=8_192)
         self._base_url = base_url
         self._trusted = trusted
         self._ip_privacy = ip_privacy
+        self._contact = contact
         self._clock = clock
         is_secure = base_url.startswith("https:")
         self._is_secure = is_secure
@@ -83,6 +93,8 @@ class SessionAuth:
         if not isinstance(session, Session):
             raise NoAccount
         action = request.scope[ACCESS]
+        if session.account.suspended_at is not None and action not in _WHILE_SUSPENDED:
+            raise self._suspended(session)
         if action != "person":
             self.require_role(session, action)
         return session
@@ -103,6 +115,13 @@ class SessionAuth:
             raise NotSignedIn
         return session
 
+    async def require_operator(self, request: Request) -> PersonSession:
+        """Return the session of an operator. Raises NotFound for other people, and as `require_person` does."""
+        session = await self.require_person(request)
+        if not session.person.is_operator:
+            raise NotFound
+        return session
+
     async def find_session(self, request: Request) -> PersonSession | None:
         """Return the session or None. Counts a request once, however often it is called. Raises RateLimited."""
         session = await self.peek_session(request)
@@ -110,6 +129,12 @@ class SessionAuth:
             request.scope[_COUNTED] = True
             await self._pages.require(session.person.id.bytes)
         return session
+
+    def _suspended(self, session: Session) -> AccountSuspended:
+        message = suspension.message(session.account, self._contact)
+        if roles.may(session.role, "account.export"):
+            return AccountSuspended(message, title="Account suspended", next_step=("/account/data", "Export data"))
+        return AccountSuspended(message, title="Account suspended", next_step=("/account", "Your profile"))
 
     async def limit_expensive(self, session: Session, action: str) -> None:
         """Count an action that costs more than a page; each kind has its own limit. Raises RateLimited."""

@@ -16,12 +16,14 @@ from waypost.resources.imports.archive.drafts import Change, Draft
 from waypost.resources.imports.archive.routing import merge
 from waypost.resources.imports.run import Page
 from waypost.resources.links import Link, batch
+from waypost.resources.links import rules as link_rules
 from waypost.resources.links import store as link_store
 from waypost.resources.routing import LinkRouting
 
 _KEPT = {
     *("id", "account_id", "slug", "clicks", "og_image_file_name", "og_image_bytes", "created_at"),
     *("starts_at", "click_limit"),  # they belong to the routing
+    "disabled_reason",
 }
 """Fields of a link that a changed row does not change."""
 
@@ -78,7 +80,7 @@ async def _change(context: Context, tx: Tx, changes: Sequence[Change], done: Pag
         if draft.is_changed_routing(digest):
             after = replace(after, starts_at=draft.link.starts_at, click_limit=draft.link.click_limit)
             rerouted.append((after, draft))
-        after = _protected(after, draft, stored.get(link_id), done)
+        after = link_rules.keep_disabled(before, _protected(after, draft, stored.get(link_id), done))
         if before.domain_id != after.domain_id:
             await domains.change_links_count(tx, before.domain_id, after.domain_id)
         await link_store.save(tx, before, after)

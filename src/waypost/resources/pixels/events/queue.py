@@ -20,6 +20,7 @@ from uuid import UUID
 
 from sqlalchemy import Integer, Text, bindparam, delete, insert, select, text, update
 
+from waypost.auth.suspension import NOT_SUSPENDED
 from waypost.database import Database, Id, Instant, Tx, bulk, take_advisory_lock
 from waypost.kit.clock import Clock, microseconds
 from waypost.resources.pixels.events.model import EventResults, PageView, add_results, pixel_batches, pixel_events
@@ -54,7 +55,7 @@ _FROM_DUE = (
     f"{_QUEUES}, pending AS (SELECT queue.pixel_id, pixels.account_id, pixels.platform, ({_OLDEST}) AS oldest,"
     " COALESCE(batch.attempts, 0) + 1 AS attempt, batch.next_attempt_at FROM queue"
     " JOIN pixels ON pixels.id = queue.pixel_id LEFT JOIN pixel_batches AS batch"
-    " ON batch.pixel_id = queue.pixel_id)"
+    f" ON batch.pixel_id = queue.pixel_id WHERE {NOT_SUSPENDED.format('pixels.account_id')})"
     " SELECT {} FROM pending WHERE next_attempt_at <= :now OR (next_attempt_at IS NULL AND oldest <= :oldest_before)"
 )
 _DUE_PARAMETERS = bindparam("now", type_=Instant), bindparam("oldest_before", type_=Instant)

@@ -1,0 +1,54 @@
+"""Links that the operator disabled: their owners cannot enable them again, or use their slugs for other links."""
+
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import delete, insert, update
+
+from waypost.auth.suspension import check_reason
+from waypost.database import Database, Tx
+from waypost.kit.clock import Clock
+from waypost.kit.errors import or_not_found
+from waypost.redirect import InvalidateRoutes
+from waypost.resources.links import store
+from waypost.resources.links.model import Link, disabled_links, slugs
+
+
+async def disable(db: Database, invalidate_routes: InvalidateRoutes, clock: Clock, link_id: UUID, reason: str) -> Link:
+    """Disable the link, or change the reason. Raises NotFound and Invalid."""
+    reason, now = check_reason(reason), clock()
+    async with db.write() as tx:
+        link = await _lock(tx, link_id)
+        if link.disabled_reason is None:
+            row = {"link_id": link_id, "slug": link.slug, "reason": reason, "was_enabled": link.is_enabled}
+            await tx.execute(insert(disabled_links), {**row, "disabled_at": now})
+        else:
+            change = update(disabled_links).where(disabled_links.c.link_id == link_id)
+            await tx.execute(change.values(reason=reason))
+        await _set_enabled(tx, link, now, is_enabled=False)
+    invalidate_routes([link.slug])
+    return link
+
+
+async def lift(db: Database, invalidate_routes: InvalidateRoutes, clock: Clock, link_id: UUID) -> Link:
+    """Let the owner enable the link again. It is enabled if it was before. Raises NotFound."""
+    async with db.write() as tx:
+        link = await _lock(tx, link_id)
+        query = delete(disabled_links).where(disabled_links.c.link_id == link_id)
+        row = or_not_found((await tx.execute(query.returning(*disabled_links.c))).one_or_none())
+        if row.slug != link.slug:
+            await tx.execute(update(slugs).where(slugs.c.slug == row.slug).values(link_id=None))
+        await _set_enabled(tx, link, clock(), is_enabled=row.was_enabled)
+    invalidate_routes([link.slug])
+    return link
+
+
+async def _lock(tx: Tx, link_id: UUID) -> Link:
+    """Raises NotFound."""
+    return or_not_found(next(iter(await store.lock_any(tx, [link_id])), None))
+
+
+async def _set_enabled(tx: Tx, link: Link, now: datetime, *, is_enabled: bool) -> None:
+    await store.save(tx, link, replace(link, is_enabled=is_enabled, updated_at=now))
+    await store.record_route_changes(tx, [link.slug], now)

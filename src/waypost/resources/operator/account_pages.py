@@ -1,0 +1,104 @@
+"""The operator's pages about accounts: the list, and one account with its members and its suspension."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+from urllib.parse import urlencode
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from waypost.auth import account_list, memberships
+from waypost.auth.account_list import AccountFilter, AccountOrder
+from waypost.kit.errors import Invalid, RateLimited, WaypostError, or_not_found
+from waypost.kit.ids import parse_id
+from waypost.resources.account.reauthentication import reauthentication_context, require_recent
+from waypost.resources.clicks.click_store import ClicksUnavailable
+from waypost.resources.clicks.days import day_of
+from waypost.resources.operator import suspension
+from waypost.resources.operator.deps import Deps
+from waypost.web.dashboard import BLANK, Form, Pages, get, post, read_form
+
+_PER_PAGE = 25
+_DAYS = 30
+_MAX_SEARCH = 254
+_NOTICES = {"suspended": "Account suspended.", "resumed": "Account resumed."}
+
+
+class AccountPages(Pages[Deps]):
+    def endpoints(self) -> list[Route]:
+        return [
+            get("/operator", self.list_accounts, "operator"),
+            get("/operator/accounts/{id}", self.show_account, "operator"),
+            post("/operator/accounts/{id}/suspend", self.suspend, "operator"),
+            post("/operator/accounts/{id}/resume", self.resume, "operator"),
+        ]
+
+    async def list_accounts(self, request: Request) -> Response:
+        await self._auth.require_operator(request)
+        form = Form(dict(request.query_params))
+        search = "".join(filter(str.isprintable, form.text("search")[:_MAX_SEARCH]))
+        filter_ = AccountFilter(search, form.is_checked("suspended"))
+        after = parse_id(form.text("after"))
+        async with self._deps.suspension.db.read() as tx:
+            found = await account_list.list_page(tx, filter_, _order(form), after, _PER_PAGE + 1)
+        shown = found[:_PER_PAGE]
+        query = urlencode([(name, form.text(name)) for name in ("search", "suspended", "sort") if form.text(name)])
+        return self._views.render_page(
+            request,
+            "operator/accounts.html",
+            form=form,
+            listed=shown,
+            clicks=await self._count_clicks([each.account.id for each in shown]),
+            query=query,
+            is_first=after is None,
+            next_after=shown[-1].account.id if len(found) > _PER_PAGE else None,
+        )
+
+    async def show_account(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
+        session, id_ = await self._auth.require_operator(request), self._path_id(request)
+        async with self._deps.suspension.db.read() as tx:
+            listed = or_not_found(await account_list.find(tx, id_))
+            members = await memberships.list_of_account(tx, id_)
+        context: dict[str, Any] = {
+            "listed": listed,
+            "members": members,
+            "clicks": (await self._count_clicks([id_])).get(id_),
+            "notice": _NOTICES.get(request.query_params.get("done", ""), ""),
+            **await reauthentication_context(self._deps.account, session),
+        }
+        return self._views.form(request, "operator/account.html", form, error, **context)
+
+    async def suspend(self, request: Request) -> Response:
+        return await self._change(request, "suspended")
+
+    async def resume(self, request: Request) -> Response:
+        return await self._change(request, "resumed")
+
+    async def _change(self, request: Request, done: str) -> Response:
+        session, form = await self._auth.require_operator(request), await read_form(request)
+        id_ = self._path_id(request)
+        try:
+            await require_recent(self._deps.account, session, form)
+            if done == "suspended":
+                await suspension.suspend(self._deps.suspension, id_, form.text("reason"))
+            else:
+                await suspension.resume(self._deps.suspension, id_)
+        except (Invalid, RateLimited) as error:
+            return await self.show_account(request, form, error)
+        return RedirectResponse(f"/operator/accounts/{id_}?done={done}", 303)
+
+    async def _count_clicks(self, ids: Sequence[UUID]) -> Mapping[UUID, int]:
+        """Count the clicks of the last days in UTC. Nothing while they are unavailable."""
+        today = day_of(self._deps.suspension.clock())
+        try:
+            async with self._deps.click_store.reader(self._deps.suspension.db) as reader:
+                found = await reader.clicks_per_day(ids, range(today - _DAYS + 1, today + 1)) if ids else {}
+        except ClicksUnavailable:
+            return {}
+        return {id_: sum(found.get(id_, {}).values()) for id_ in ids}
+
+
+def _order(form: Form) -> AccountOrder:
+    return next((order for order in get_args(AccountOrder) if order == form.text("sort")), "newest")

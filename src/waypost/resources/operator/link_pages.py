@@ -1,0 +1,151 @@
+"""The operator's pages about links: open reports, and one link with its reports, which can be disabled."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import unquote, urlsplit
+from uuid import UUID
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from waypost.auth import account_list
+from waypost.database import Tx
+from waypost.kit.errors import Invalid, RateLimited, WaypostError, or_not_found
+from waypost.kit.ids import parse_id
+from waypost.redirect.report_pages import REASONS
+from waypost.resources import links
+from waypost.resources.account.reauthentication import reauthentication_context, require_recent
+from waypost.resources.links import operator_disabling
+from waypost.resources.operator.deps import Deps
+from waypost.resources.reports import store as reports
+from waypost.resources.reports.model import Outcome
+from waypost.web.dashboard import BLANK, Form, Pages, get, post, read_form
+
+_PER_PAGE = 25
+_NOTICES = {
+    "disabled": "Link disabled. Visitors see “Link not found”.",
+    "enabled": "The owner can enable the link again.",
+    "dismissed": "Reports dismissed.",
+}
+
+log = structlog.get_logger(__name__)
+
+
+class LinkPages(Pages[Deps]):
+    def endpoints(self) -> list[Route]:
+        return [
+            get("/operator/reports", self.list_reports, "operator"),
+            get("/operator/links", self.find_link, "operator"),
+            get("/operator/links/{id}", self.show_link, "operator"),
+            post("/operator/links/{id}/disable", self.disable, "operator"),
+            post("/operator/links/{id}/enable", self.enable, "operator"),
+            post("/operator/links/{id}/dismiss", self.dismiss, "operator"),
+        ]
+
+    async def list_reports(self, request: Request, form: Form = BLANK) -> Response:
+        await self._auth.require_operator(request)
+        after = parse_id(request.query_params.get("after", ""))
+        async with self._deps.suspension.db.read() as tx:
+            found = await reports.list_open(tx, after, _PER_PAGE + 1)
+            reported = found[:_PER_PAGE]
+            ids = [each.link_id for each in reported]
+            context: dict[str, Any] = {
+                "links": {link.id: link for link in await links.find_any(tx, ids)},
+                "reasons": await reports.count_reasons(tx, ids),
+                "emails": await account_list.find_emails(tx, [each.account_id for each in reported]),
+            }
+        return self._views.render_page(
+            request,
+            "operator/reports.html",
+            status=422 if form.errors else 200,
+            form=form,
+            reported=reported,
+            is_first=after is None,
+            next_after=ids[-1] if len(found) > _PER_PAGE else None,
+            shared_domain=self._deps.shared_domain,
+            **context,
+        )
+
+    async def find_link(self, request: Request) -> Response:
+        """Redirect to the page of the link with the short URL `?url=`."""
+        await self._auth.require_operator(request)
+        url = request.query_params.get("url", "").strip()
+        async with self._deps.suspension.db.read() as tx:
+            link_id = await _find_by_url(tx, url)
+        if link_id is None:
+            problem = {"url": ["There is no link with this short URL."]}
+            return await self.list_reports(request, Form({"url": url}, problem))
+        return RedirectResponse(f"/operator/links/{link_id}", 303)
+
+    async def show_link(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
+        session, id_ = await self._auth.require_operator(request), self._path_id(request)
+        async with self._deps.suspension.db.read() as tx:
+            found = await links.find_any(tx, [id_])
+            link = or_not_found(next(iter(found), None))
+            context: dict[str, Any] = {
+                "link": link,
+                "reported": await reports.find_open(tx, id_),
+                "reports": await reports.list_reports(tx, id_),
+                "owner": or_not_found(await account_list.find(tx, link.account_id)).account,
+            }
+        return self._views.form(
+            request,
+            "operator/link.html",
+            form,
+            error,
+            reasons=REASONS,
+            short_url=f"{link.hostname or self._deps.shared_domain}/{link.slug}",
+            notice=_NOTICES.get(request.query_params.get("done", ""), ""),
+            **context,
+            **await reauthentication_context(self._deps.account, session),
+        )
+
+    async def disable(self, request: Request) -> Response:
+        async def disable(id_: UUID, form: Form) -> None:
+            deps = self._deps.suspension
+            await operator_disabling.disable(deps.db, deps.invalidate_routes, deps.clock, id_, form.text("reason"))
+            await self._close_reports(id_, "disabled")
+            log.info("link disabled by the operator", link=str(id_), reason=form.text("reason"))
+
+        return await self._change(request, disable, "disabled")
+
+    async def enable(self, request: Request) -> Response:
+        async def lift(id_: UUID, _form: Form) -> None:
+            deps = self._deps.suspension
+            await operator_disabling.lift(deps.db, deps.invalidate_routes, deps.clock, id_)
+            log.info("link enabled by the operator", link=str(id_))
+
+        return await self._change(request, lift, "enabled")
+
+    async def dismiss(self, request: Request) -> Response:
+        async def dismiss(id_: UUID, _form: Form) -> None:
+            await self._close_reports(id_, "dismissed")
+            log.info("reports dismissed", link=str(id_))
+
+        return await self._change(request, dismiss, "dismissed")
+
+    async def _change(self, request: Request, change: Callable[[UUID, Form], Awaitable[None]], done: str) -> Response:
+        session, form = await self._auth.require_operator(request), await read_form(request)
+        id_ = self._path_id(request)
+        try:
+            await require_recent(self._deps.account, session, form)
+            await change(id_, form)
+        except (Invalid, RateLimited) as error:
+            return await self.show_link(request, form, error)
+        return RedirectResponse(f"/operator/links/{id_}?done={done}", 303)
+
+    async def _close_reports(self, id_: UUID, outcome: Outcome) -> None:
+        async with self._deps.suspension.db.write() as tx:
+            await reports.close(tx, id_, outcome, self._deps.suspension.clock())
+
+
+async def _find_by_url(tx: Tx, url: str) -> UUID | None:
+    """Find a link by its short URL, also without the scheme or with a plus. Slugs are unique in the service."""
+    try:
+        parts = urlsplit(url if "://" in url else f"//{url}")
+        host, path = (parts.hostname or "").lower(), unquote(parts.path).removeprefix("/").removesuffix("+")
+    except ValueError:
+        return None
+    return await links.find_by_address(tx, host, path or host) if (host + path).isprintable() else None

@@ -1,0 +1,19 @@
+"""What web processes run of the operator's pages."""
+
+from waypost.resources.account.deps import Deps as AccountDeps
+from waypost.resources.clicks.deps import Deps as ClicksDeps
+from waypost.resources.operator.account_pages import AccountPages
+from waypost.resources.operator.deps import Deps
+from waypost.resources.operator.link_pages import LinkPages
+from waypost.resources.operator.suspension import SuspensionDeps
+from waypost.web import Endpoints
+from waypost.web.dashboard import SessionAuth, Views
+
+
+def new_deps(account: AccountDeps, clicks: ClicksDeps) -> Deps:
+    suspension = SuspensionDeps(clicks.db, account.invalidate_routes, clicks.clock)
+    return Deps(account, suspension, clicks.store, clicks.shared_domain)
+
+
+def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> Endpoints:
+    return Endpoints([], [*AccountPages(deps, auth, views).endpoints(), *LinkPages(deps, auth, views).endpoints()])
