@@ -37,7 +37,7 @@ FILE ?=
 NODES = tests/nodes tests/deployments/test_running_nodes.py
 SLOW = tests/journeys/test_pixels.py tests/browser/test_quickness.py tests/container $(NODES)
 
-test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.provider-test .venv/.clickhouse-test .venv/.installed-docs .venv/.installed-deployments
+test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.provider-test .venv/.clickhouse-test .venv/.installed-docs .venv/.installed-deployments .venv/.openapi-test
 	.venv/bin/pytest -q -n 3 --dist loadfile --no-loadscope-reorder \
 		$(or $(FILE),$(addprefix --ignore ,$(SLOW))) $(ARGS)
 
@@ -135,6 +135,15 @@ clean:
 # What checks the files of deploy/ and compose.yaml.
 .venv/.installed-deployments: uv.lock pyproject.toml | .venv/bin/uv
 	@$(SYNC) --group deployments
+	@touch $@
+
+# Linter and generators of clients that read the OpenAPI document.
+.venv/.openapi-test: uv.lock tests/openapi/package-lock.json | .venv/bin/uv
+	@$(SYNC) --group openapi
+	@scripts/ensure 'command -v node' nodejs
+	@scripts/ensure 'command -v npm' npm
+	@mkdir -p .venv/node && cp tests/openapi/package.json tests/openapi/package-lock.json .venv/node/
+	@npm ci --prefix .venv/node --ignore-scripts --no-audit --no-fund --silent
 	@touch $@
 
 .venv/.tools-test: Makefile | .venv/bin/uv

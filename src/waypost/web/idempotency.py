@@ -31,6 +31,7 @@ PARAMETER = {
     "in": "header",
     "required": False,
     "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY, "pattern": "^[!-~]+$"},
+    "example": "8f14e45f-ceea-467f-a0e6-8a5f6d2b1c37",
     "description": (
         "A new value for each request, such as a UUID. A request that is sent again with the same key within 24 hours"
         " gets the same response, with `Idempotent-Replayed: true`, and changes nothing."

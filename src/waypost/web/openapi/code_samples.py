@@ -7,12 +7,12 @@ TypeScript. IDs of the path come first, then the fields of the body; a body that
 import json
 import re
 from collections.abc import Iterator, Mapping
-from pprint import pformat
 from typing import Any, NamedTuple
 
 from waypost.web.openapi.parameters import Schema
 
 _WIDTH = 80
+_NEW_LINE = "\n"
 _WORD = re.compile(r"[A-Z][a-z]+")
 
 
@@ -34,7 +34,7 @@ class Call(NamedTuple):
 
 def samples(base_url: str, path: str, method: str, operation: Schema) -> Iterator[Schema]:
     call = _call(base_url, path, method, operation)
-    yield {"lang": "shell", "label": "curl", "source": _curl(call)}
+    yield {"lang": "bash", "label": "curl", "source": _curl(call)}
     if call.needs_key:
         yield {"lang": "python", "label": "Python", "source": _python(call, base_url)}
         yield {"lang": "typescript", "label": "TypeScript", "source": _typescript(call, base_url)}
@@ -47,7 +47,9 @@ def _call(base_url: str, path: str, method: str, operation: Schema) -> Call:
     content = operation.get("requestBody", {}).get("content", {})
     returned = next(each for status, each in operation["responses"].items() if status.startswith("2"))
     schema = returned.get("content", {}).get("application/json", {}).get("schema", {}).get("$ref", "")
-    result = re.sub(r"(Response|Page|List)$", "", schema.rpartition("/")[2])
+    result = re.sub(
+        r"^Bulk.*|(Response|Page|List)$", lambda found: "" if found[1] else "Result", schema.rpartition("/")[2]
+    )
     group, _, name = operation["operationId"].partition("_")
     return Call(
         method,
@@ -57,7 +59,7 @@ def _call(base_url: str, path: str, method: str, operation: Schema) -> Call:
         list(ids.values()),
         content["application/json"]["example"] if content else {},
         "_".join(_WORD.findall(result)).lower() or None,
-        schema.endswith("Page"),
+        schema.endswith(("Page", "List")),
         bool(operation["security"]),
     )
 
@@ -71,66 +73,100 @@ def _curl(call: Call) -> str:
     else:
         parts.append("--remote-name")
     if call.body:
-        parts.append("-H 'Content-Type: application/json'")
-        parts.append(f"-d '{json.dumps(call.body, indent=2)}'")
+        parts += ["-H 'Content-Type: application/json'", f"-d '{_JSON.text(call.body)}'"]
     return " \\\n  ".join(parts)
 
 
 def _python(call: Call, base_url: str) -> str:
-    if _is_list(call.body):
-        body = [pformat(value, sort_dicts=False) for value in call.body.values()]
-    else:
-        body = [f"{name}={pformat(value, sort_dicts=False)}" for name, value in call.body.items()]
-    arguments = [json.dumps(id_) for id_ in call.ids] + body
-    invoked = _invoked(f"client.{call.group}.{call.name}", arguments, ("(", ")"))
-    return "\n".join(
-        [
-            "import os",
-            "",
-            "from waypost_client import Waypost",
-            "",
-            f'client = Waypost("{base_url}", os.environ["WAYPOST_API_KEY"])',
-            *_used(call, invoked, "for {} in {}:\n    print({})", "{} = {}\nprint({})"),
-        ]
-    )
+    arguments = [json.dumps(id_) for id_ in call.ids]
+    for name, value in call.body.items():
+        text = _PYTHON.text(value, _PYTHON.indent)
+        arguments.append(text if _is_list(call.body) else f"{name}={text}")
+    function = f"client.{call.group}.{call.name}"
+    invoked = f"{function}({', '.join(arguments)})"
+    if len(invoked) > _WIDTH - len(call.result or "") or "\n" in invoked:
+        invoked = f"{function}(\n{''.join(f'    {argument},{_NEW_LINE}' for argument in arguments)})"
+    lines = [
+        "import os",
+        "",
+        "from waypost_client import Waypost",
+        "",
+        f'client = Waypost("{base_url}", os.environ["WAYPOST_API_KEY"])',
+        _used(call, invoked, "for {} in {}:\n    print({})", "{} = {}\nprint({})", "{}"),
+    ]
+    return "\n".join(lines)
 
 
 def _typescript(call: Call, base_url: str) -> str:
     arguments = [json.dumps(id_) for id_ in call.ids]
     if call.body:
-        (value,) = call.body.values() if _is_list(call.body) else (call.body,)
-        arguments.append(re.sub(r'^( *)"(\w+)":', r"\1\2:", json.dumps(value, indent=2), flags=re.MULTILINE))
-    first, *words = call.name.split("_")
-    method = first + "".join(map(str.capitalize, words))
-    invoked = f"waypost.{call.group}.{method}({', '.join(arguments)})"
+        (sent,) = call.body.values() if _is_list(call.body) else (call.body,)
+        arguments.append(_TYPESCRIPT.text(sent))
     for_each, once = "for await (const {} of {}) {{\n  console.log({});\n}}", "const {} = await {};\nconsole.log({});"
-    return "\n".join(
-        [
-            'import { Waypost } from "@waypost/client";',
-            "",
-            f'const waypost = new Waypost({{ baseUrl: "{base_url}", apiKey: process.env.WAYPOST_API_KEY }});',
-            *_used(call, invoked, for_each, once, "await {};"),
-        ]
-    )
+    invoked = f"waypost.{call.group}.{_camel_case(call.name)}({', '.join(arguments)})"
+    named = call._replace(result=_camel_case(call.result) if call.result else None)
+    lines = [
+        'import { Waypost } from "@waypost/client";',
+        "",
+        "const waypost = new Waypost({",
+        f'  baseUrl: "{base_url}",',
+        "  apiKey: process.env.WAYPOST_API_KEY,",
+        "});",
+        _used(named, invoked, for_each, once, "await {};"),
+    ]
+    return "\n".join(lines)
+
+
+def _used(call: Call, invoked: str, for_each: str, once: str, alone: str) -> str:
+    """Return the statement that does something with the result."""
+    if call.result is None:
+        return alone.format(invoked)
+    return (for_each if call.is_list else once).format(call.result, invoked, call.result)
 
 
 def _is_list(body: Mapping[str, Any]) -> bool:
     return len(body) == 1 and isinstance(next(iter(body.values())), list)
 
 
-def _invoked(function: str, arguments: list[str], brackets: tuple[str, str]) -> str:
-    opened, closed = brackets
-    line = function + opened + ", ".join(arguments) + closed
-    if len(line) <= _WIDTH and "\n" not in line:
-        return line
-    lines = "".join(f"    {argument},\n".replace("\n", "\n    ").rstrip(" ") for argument in arguments)
-    return f"{function}{opened}\n{lines}{closed}"
+def _camel_case(name: str) -> str:
+    first, *words = name.split("_")
+    return first + "".join(map(str.capitalize, words))
 
 
-def _used(call: Call, invoked: str, for_each: str, once: str, alone: str = "{}") -> Iterator[str]:
-    """Yield the statement that does something with the result."""
-    if call.result is None:
-        yield alone.format(invoked)
-    else:
-        name = call.result
-        yield (for_each if call.is_list else once).format(name, invoked, name)
+class _Notation(NamedTuple):
+    """How a language writes values."""
+
+    indent: int
+    last_comma: str
+    has_plain_keys: bool
+    constants: Mapping[bool | None, str]
+
+    def text(self, value: Any, indent: int = 0) -> str:
+        """Write the value on one line if it fits. `indent`: of the line on which it begins."""
+        line = self._line(value)
+        if len(line) + indent <= _WIDTH or not isinstance(value, dict | list):
+            return line
+        inner = indent + self.indent
+        if isinstance(value, dict):
+            entries, brackets = [f"{self._key(key)}: {self.text(each, inner)}" for key, each in value.items()], "{}"
+        else:
+            entries, brackets = [self.text(each, inner) for each in value], "[]"
+        lines = ",\n".join(" " * inner + entry for entry in entries)
+        return f"{brackets[0]}\n{lines}{self.last_comma}\n{' ' * indent}{brackets[1]}"
+
+    def _line(self, value: Any) -> str:
+        if isinstance(value, dict):
+            text = ", ".join(f"{self._key(key)}: {self._line(each)}" for key, each in value.items())
+            return f"{{ {text} }}" if self.has_plain_keys else f"{{{text}}}"
+        if isinstance(value, list):
+            return f"[{', '.join(map(self._line, value))}]"
+        return self.constants[value] if value is None or isinstance(value, bool) else json.dumps(value)
+
+    def _key(self, key: str) -> str:
+        return key if self.has_plain_keys and key.isidentifier() else json.dumps(key)
+
+
+_JSON_CONSTANTS = {True: "true", False: "false", None: "null"}
+_JSON = _Notation(2, "", has_plain_keys=False, constants=_JSON_CONSTANTS)
+_TYPESCRIPT = _Notation(2, ",", has_plain_keys=True, constants=_JSON_CONSTANTS)
+_PYTHON = _Notation(4, ",", has_plain_keys=False, constants={True: "True", False: "False", None: "None"})

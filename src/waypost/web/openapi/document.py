@@ -65,7 +65,7 @@ def describe(endpoints: Sequence[Endpoint], events: Sequence[EventDocs], base_ur
     modules = [endpoint.endpoint for endpoint in endpoints]
     schemas = Schemas([*answers, *_ERRORS], {event.type: event.model for event in events}, modules)
     paths: Schema = {}
-    for endpoint in endpoints:
+    for endpoint in sorted(endpoints, key=_place):
         for method in sorted(endpoint.methods or ()):
             described = operations.describe(endpoint, method, schemas, base_url or "")
             paths.setdefault(endpoint.path_format, {})[method.lower()] = described
@@ -98,3 +98,8 @@ def describe(endpoints: Sequence[Endpoint], events: Sequence[EventDocs], base_ur
             },
         },
     }
+
+
+def _place(endpoint: Endpoint) -> list[str]:
+    """Sort a list before what is in it, and `/links/{id}` before `/links/bulk`, which routes must have first."""
+    return endpoint.path_format.replace("{", "\0").split("/")

@@ -21,6 +21,9 @@ def reference(name: str) -> Schema:
     return {"$ref": _COMPONENTS + name}
 
 
+_INPUTS_WITHOUT_NULL = ("Create", "Input", "Style")
+"""Null means the same as leaving a field out. Scalar refuses it for values with a name, within lists of objects."""
+_INPUTS = (*_INPUTS_WITHOUT_NULL, "Update", "Form")
 _MODE: Literal["validation", "serialization"] = "serialization"
 
 
@@ -118,7 +121,9 @@ class Schemas:
 
     def _property(self, owner: str, name: str, schema: Schema) -> Schema:
         title = field_name(name)
-        described = self.value(schema, name, is_input=owner.endswith(("Create", "Update", "Form")))
+        described = self.value(schema, name, is_input=owner.endswith(_INPUTS))
+        if "anyOf" in described and owner.endswith(_INPUTS_WITHOUT_NULL):
+            described = described["anyOf"][0]
         return {**described, "description": FIELDS.get(f"{owner}.{title}") or FIELDS[title]}
 
     def _enum(self, values: list[Any]) -> Schema:

@@ -13,10 +13,11 @@ globalThis.Scalar.createApiReference(element, {
   mcp: { disabled: true },
   showDeveloperTools: "never",
   hideClientButton: true,
-  defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
+  hiddenClients: true,  // the document has samples of its own
   defaultOpenFirstTag: true,
   authentication: { preferredSecurityScheme: "bearer" },
   persistAuth: false,
+  orderSchemaPropertiesBy: "preserve",
   theme: "none",
 });
 
@@ -32,7 +33,7 @@ function fixAccessibility() {
     button.removeAttribute("aria-selected");
   });
   set(element, "button[class*=sidebar-b-search]", name("Search"));
-  set(element, "button[class*=copy-button]", (button) => { button.ariaLabel = "Copy"; });
+  set(element, "button[class*=copy-button], button.code-copy", (button) => { button.ariaLabel = "Copy"; });
   set(element, ".client-libraries-list", (list) => list.removeAttribute("aria-orientation"));
   set(element, "button.client-libraries", name("More languages"));
   set(element, ".scalar-card[role=region]", (card) => {  // one for each endpoint, all with the same name
