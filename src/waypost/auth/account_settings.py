@@ -15,16 +15,20 @@ EMAIL_IN_USE = (
 )
 
 
-async def move_email(tx: Tx, account_id: UUID, leaving: Person, owners: Sequence[Person], *, now: datetime) -> None:
-    """Give the account the email of one of `owners` if it has that of an owner who leaves.
+async def move_email(
+    tx: Tx, account_id: UUID, former: Person, owners: Sequence[Person], *, is_leaving: bool, now: datetime
+) -> None:
+    """Give the account the email of one of `owners` if it has that of an owner who no longer is one.
 
-    Notices of the account must not go to who no longer owns it. Raises Conflict if other accounts have these emails.
+    If other accounts have these emails, it keeps its email, unless the person leaves: notices of the account must not
+    go to who is not a member. Then raises Conflict.
     """
     account = or_not_found(await store.find_account(tx, account_id))
-    if account.email != leaving.email:
+    if account.email != former.email:
         return
     for owner in owners:
         if await store.find_by_email(tx, owner.email) is None:
             await store.change(tx, account_id, now, email=owner.email)
             return
-    raise Conflict({"body": [EMAIL_IN_USE.format(account.email)]})
+    if is_leaving:
+        raise Conflict({"body": [EMAIL_IN_USE.format(account.email)]})

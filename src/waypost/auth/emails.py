@@ -1,5 +1,6 @@
 """Emails about accounts: plain text, each with one thing to do."""
 
+import re
 from datetime import datetime
 from typing import NamedTuple
 
@@ -52,6 +53,23 @@ _OWNERS_CHANGED = """{email} {change} of the account {account} at {base_url}.
 
 If this is wrong, change the owners immediately: {base_url}/account/members
 """
+_INVITATION = """{inviter} invites you to the account {account} at {base_url}. Your role will be {role}.
+
+To accept the invitation, open this link:
+
+{url}
+
+The link works once and expires in 7 days. If you do not expect this invitation, ignore this email.
+"""
+_OWNERSHIP_OFFERED = """{email} wants to make you the owner of the account {account} at {base_url}.
+
+Accept or decline it: {base_url}/account/members
+"""
+
+
+_MAX_NAME_LENGTH = 60
+_NOT_IN_NAMES = re.compile(r"[^\w '&+-]+")
+"""Strangers receive invitations, with a name that an account has chosen: it must not become a link or a message."""
 
 
 class Email(NamedTuple):
@@ -97,6 +115,17 @@ def owners_changed(base_url: str, account: str, email: str, *, is_owner: bool) -
     change = "is now an owner" if is_owner else "is no longer an owner"
     text = _OWNERS_CHANGED.format(email=email, change=change, account=account, base_url=base_url)
     return Email("The owners of an account were changed", text)
+
+
+def invitation(base_url: str, account: str, inviter: str, role: Role, url: str) -> Email:
+    account = _NOT_IN_NAMES.sub(" ", account)[:_MAX_NAME_LENGTH]
+    text = _INVITATION.format(inviter=inviter, account=account, base_url=base_url, role=role, url=url)
+    return Email("You are invited to an account", text)
+
+
+def ownership_offered(base_url: str, account: str, email: str) -> Email:
+    text = _OWNERSHIP_OFFERED.format(email=email, account=account, base_url=base_url)
+    return Email("You are offered the ownership of an account", text)
 
 
 async def send(tx: Tx, email: Email, *, to: str, now: datetime, person: Person | None) -> bool:

@@ -109,7 +109,8 @@ async def _keep_owner(tx: Tx, account_id: UUID, member: Member, role: Role | Non
     owners = [each for each in await memberships.list_owners(tx, account_id) if each.id != member.person.id]
     if not owners:
         raise Conflict({"body": [LAST_OWNER]})
-    await account_settings.move_email(tx, account_id, member.person, owners, now=now)
+    is_leaving = role is None
+    await account_settings.move_email(tx, account_id, member.person, owners, is_leaving=is_leaving, now=now)
 
 
 async def _give_keys(deps: Deps, tx: Tx, account_id: UUID, person_id: UUID, receiver: UUID | None) -> None:

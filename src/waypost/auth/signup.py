@@ -46,8 +46,8 @@ async def sign_up(
     if invitation is not None:
         email = (await get_invitation(deps, invitation)).email or ""
     needs_confirmation = deps.sends_mail and invitation is None
-    person = _new_person(deps, rules.normalize_email(email), name.strip(), is_confirmed=not needs_confirmation)
-    _check(person, password)
+    person = new_person(deps, email, name, is_confirmed=not needs_confirmation)
+    check(person, password)
     hashed = await passwords.hash_password(password, client)
     try:
         async with deps.db.write() as tx:
@@ -86,13 +86,15 @@ async def get_invitation(deps: Deps, invitation: str) -> OneTimeToken:
     return or_not_found(await tokens.find(deps.db, "invite", invitation, now=deps.clock()))
 
 
-def _new_person(deps: Deps, email: str, name: str, *, is_confirmed: bool) -> Person:
+def new_person(deps: Deps, email: str, name: str, *, is_confirmed: bool) -> Person:
+    """Return a person with a normalized email, and by default a name made of it."""
     now = deps.clock()
+    email, name = rules.normalize_email(email), name.strip()
     confirmed_at = now if is_confirmed else None
     return Person(new_id(), email, name or email.partition("@")[0], confirmed_at, False, now, now)
 
 
-def _check(person: Person, password: str) -> None:
+def check(person: Person, password: str) -> None:
     """Raise Invalid with all problems of a new person."""
     problems = Problems()
     try:
