@@ -6,7 +6,7 @@ from alembic import op
 from waypost.database import Id, Instant
 
 revision = "0045"
-down_revision = "0043"
+down_revision = "0044"
 
 _IS_OPEN = sa.text("closed_at IS NULL")
 
