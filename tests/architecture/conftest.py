@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 import pytest_asyncio
+from architecture.dashboard import Dashboard, open_dashboard
 from architecture.running import BASE_URL, RunningApp
 from journeys.service import Website
 
@@ -34,6 +35,12 @@ async def shared_app(
 ) -> AsyncIterator[RunningApp]:
     """For tests that run in its loop and have accounts of their own: to compose an app takes a third of a second."""
     async with _opened(tmp_path_factory.mktemp("running"), sqlite_template, website) as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def dashboard(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> AsyncIterator[Dashboard]:
+    async with open_dashboard(tmp_path_factory.mktemp("dashboard"), sqlite_template) as opened:
         yield opened
 
 

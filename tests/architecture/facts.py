@@ -75,6 +75,22 @@ SIGNED = Endpoint("GET", "/v1/qrcodes/{id}/image/{format}", None, 200)
 NO_SUCH_VERB = (("PATCH", "/v1/webhooks/{id}"), ("PUT", "/v1/links/{id}"), ("DELETE", "/v1/links"))
 """Verbs that no issue shall add: webhooks are deleted and recreated, links are never replaced nor all deleted."""
 
+# ── pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+PUBLIC_PAGES = {
+    "/login", "/login/passkey/options", "/login/passkey", "/logout", "/signup", "/invite/{token}", "/forgot",
+    "/reset/{token}", "/confirm/{token}", "/enter/{token}", "/docs",
+}  # fmt: skip
+"""For everybody."""
+
+PERSONAL_PAGES = {
+    "/account", "/account/accounts", "/account/accounts/{id}", "/account/confirm", "/account/email", "/account/name",
+    "/account/password", "/account/passkeys", "/account/passkeys/options", "/account/passkeys/{id}/remove",
+    "/account/security", "/account/sessions", "/account/sessions/end-others", "/account/sessions/{id}/end",
+    "/account/verify", "/account/verify/passkey", "/account/verify/passkey/options",
+}  # fmt: skip
+"""For everybody who is signed in, without an account, too. All other pages need a role in one."""
+
 # ── errors ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 CODES = {

@@ -247,12 +247,13 @@ async def _ways_in(db: Database, account: Account) -> tuple[str, str, dict[str, 
     for name, scopes, ends in (("Shop", ["links:read"], None), (TEXTS["is long"], [], at + timedelta(days=30))):
         new = {"account_id": account.id, "name": name, "scopes": scopes, "now": at, "expires_at": ends}
         made.append((await auth.create_key(db, **new))[0].id)
-    row = {"id": passkey, "account_id": account.id, "credential_id": b"1", "public_key": b"", "uses": 0}
+    person = await auth.get_person(db, account.email)
+    row = {"id": passkey, "person_id": person.id, "credential_id": b"1", "public_key": b"", "uses": 0}
     async with db.write() as tx:
         await tx.execute(insert(passkeys).values(row | {"name": "Ada's laptop", "created_at": _ago(days=1)}))
         texts = {"invite": await tokens.issue(tx, "invite", now=at, email="carol@example.com")}
         for name, purpose in (("enter", "sign_in"), ("confirm", "confirm"), ("reset", "reset")):
-            texts[name] = await tokens.issue(tx, purpose, now=at, account_id=account.id, email=account.email)
+            texts[name] = await tokens.issue(tx, purpose, now=at, person_id=person.id, email=person.email)
     return str(made[0]), str(passkey), texts
 
 

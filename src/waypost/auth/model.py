@@ -170,6 +170,15 @@ class ApiKey:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyMaker:
+    """The person who made an API key."""
+
+    name: str
+    role: Role | None
+    """In the key's account. None: no longer a member, so the key is refused."""
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
     """The account that makes a request. Subclasses: `ApiCaller` (API key) and `Session` (dashboard)."""
 

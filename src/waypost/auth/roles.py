@@ -3,8 +3,8 @@
 The roles form a sequence: each may do what those before it may.
 """
 
-from collections.abc import Mapping
-from typing import Literal, get_args
+from collections.abc import Iterable, Mapping
+from typing import Literal, cast, get_args
 
 from waypost.auth.model import ROLES, Role, Scope
 
@@ -83,6 +83,11 @@ def may(role: Role, action: Action) -> bool:
 def action_to_change(before: Role | None, after: Role | None) -> Action:
     """Return what a member must be allowed to do to give a person another role. None: not a member."""
     return "owners.write" if "owner" in (before, after) else "members.write"
+
+
+def allowed_scopes(scopes: Iterable[str], maker: Role | None) -> list[str]:
+    """Return the scopes that a key can use: those that the role of its maker allows. None: a command made it."""
+    return [scope for scope in scopes if maker is None or may(maker, ACTION_OF_SCOPE[cast("Scope", scope)])]
 
 
 def is_at_least(role: Role, least: Role) -> bool:

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from waypost.auth import key_format, memberships, past_emails, people, roles, rules, sessions, store
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
-from waypost.auth.model import SCOPES, Account, ApiKey, Person, Plan, PlanChoice, accounts
+from waypost.auth.model import SCOPES, Account, ApiKey, KeyMaker, Person, Plan, PlanChoice, accounts
 from waypost.database import Database, Tx
 from waypost.kit.errors import Conflict, Forbidden, Invalid, NotFound, or_not_found
 from waypost.kit.ids import new_id
@@ -143,6 +143,12 @@ async def list_keys_page(db: Database, account_id: UUID, request: PageRequest, *
 async def get_key(db: Database, account_id: UUID, key_id: UUID) -> ApiKey:
     async with db.read() as tx:
         return or_not_found(await store.find_key(tx, account_id, key_id))
+
+
+async def find_key_makers(db: Database, keys: Sequence[ApiKey]) -> dict[UUID, KeyMaker]:
+    """Return by the key's id the people who made keys. Commands made the other keys."""
+    async with db.read() as tx:
+        return await store.find_key_makers(tx, [key.id for key in keys])
 
 
 async def list_keys(db: Database, account_id: UUID) -> list[ApiKey]:

@@ -22,7 +22,7 @@ from sqlalchemy import (
     update,
 )
 
-from waypost.auth.model import Account, ApiCaller, ApiKey, Plan, accounts, api_keys, memberships
+from waypost.auth.model import Account, ApiCaller, ApiKey, KeyMaker, Plan, accounts, api_keys, memberships, people
 from waypost.database import PointRead, Tx
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
@@ -231,6 +231,14 @@ async def list_keys(tx: Tx, account_id: UUID) -> list[ApiKey]:
     """List all keys, newest first, revoked and expired ones included."""
     rows = await tx.execute(select(*_KEY).where(_keys.account_id == account_id).order_by(*_NEWEST_FIRST))
     return [_key_from(row) for row in rows]
+
+
+async def find_key_makers(tx: Tx, key_ids: Sequence[UUID]) -> dict[UUID, KeyMaker]:
+    """Return by the key's id the people who made keys. Commands made the other keys."""
+    columns = _keys.id, people.c.name, memberships.c.role
+    query = select(*columns).join_from(api_keys, people, people.c.id == _keys.created_by).outerjoin(memberships, _MAKER)
+    rows = await tx.execute(query.where(_keys.id.in_(key_ids)))
+    return {key_id: KeyMaker(name, role) for key_id, name, role in rows}
 
 
 async def find_api_caller(tx: Tx | PointRead, digest: str) -> ApiCaller | None:

@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from waypost import auth
-from waypost.auth import REQUESTS_PER_MINUTE, SCOPES, ApiKey, Scope, is_plan_active, is_usable
+from waypost.auth import REQUESTS_PER_MINUTE, SCOPES, ApiKey, Scope, is_plan_active, is_usable, roles
 from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, NotFound, Problems, RateLimited
 from waypost.kit.fields import Body, Text, Timestamp, max_entries, parse
@@ -49,6 +49,7 @@ class KeyPages(Pages[Deps]):
             get(_PATH, self.list_keys, "view"),
             post(_PATH, self.create, "keys.write"),
             get(f"{_PATH}/new", self.new, "keys.write"),
+            get(_PATH + "/{id}", self.show, "keys.write"),
             get(_PATH + "/{id}/revoke", self.show_revocation, "keys.write"),
             post(_PATH + "/{id}/revoke", self.revoke, "keys.write"),
             get("/docs", self.reference, "public"),
@@ -59,10 +60,12 @@ class KeyPages(Pages[Deps]):
         now = self._deps.auth.clock()
         pagination = replace(require_pagination(request), per_page=_PER_PAGE)
         page = await auth.list_keys_page(self._deps.auth.db, session.account.id, pagination, now=now)
+        makers = await auth.find_key_makers(self._deps.auth.db, page.items)
         usable = {key.id for key in page.items if is_usable(key, now)}
         notice = "Key revoked." if "revoked" in request.query_params else ""
         has_active_plan = is_plan_active(session.account.plan, now)
-        return self._render(request, "list", page=page, usable=usable, has_active_plan=has_active_plan, notice=notice)
+        context: dict[str, Any] = {"page": page, "makers": makers, "usable": usable, "notice": notice}
+        return self._render(request, "list", has_active_plan=has_active_plan, **context)
 
     async def new(self, request: Request) -> Response:
         session = await self._auth.require_session(request)
@@ -86,6 +89,13 @@ class KeyPages(Pages[Deps]):
             raise NotSignedIn from None
         has_active_plan = is_plan_active(session.account.plan, self._deps.auth.clock())
         return self._render(request, "created", 201, key=key, text=text, has_active_plan=has_active_plan)
+
+    async def show(self, request: Request) -> Response:
+        key = await self._get_key(request)
+        maker = (await auth.find_key_makers(self._deps.auth.db, [key])).get(key.id)
+        allowed = roles.allowed_scopes(key.scopes, maker.role) if maker and maker.role else key.scopes
+        is_usable_now = is_usable(key, self._deps.auth.clock())
+        return self._render(request, "one", key=key, maker=maker, allowed=allowed, is_usable=is_usable_now)
 
     async def show_revocation(self, request: Request) -> Response:
         return self._render(request, "revoke", key=await self._get_key(request))

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from waypost.auth.roles import Action
+
 Input = Literal["token", "file", "either"]
 
 
@@ -29,6 +31,8 @@ class SourceChoice:
     """Its times have no time zone."""
     asks_often: bool = False
     """The source allows few requests a month, so that its links should not be read twice."""
+    action: Action = "links.write"
+    """What members must be allowed to do."""
 
 
 CHOICES = (
@@ -39,6 +43,7 @@ CHOICES = (
         "file",
         file_hint="The ZIP file from Account → Data → Export data there, or from waypost export all.",
         accepts=".zip,application/zip",
+        action="domains.write",  # it registers the domains of the archive
     ),
     SourceChoice(
         "bitly",

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from waypost.auth import roles
 from waypost.auth.sessions import Session
 from waypost.kit.csv_cells import csv_text
 from waypost.kit.errors import Invalid, PaymentRequired, UnregistrableName, WaypostError, or_not_found
@@ -48,7 +49,7 @@ class ImportPages(Pages[Deps]):
             post(_NEW, self.create, "links.write"),
             get(_ONE, self.show, "links.write"),
             post(f"{_ONE}/pieces", self.add_piece, "links.write"),
-            post(f"{_ONE}/domains", self.register_domain, "links.write"),
+            post(f"{_ONE}/domains", self.register_domain, "domains.write"),
             post(f"{_ONE}/plan", self.plan_again, "links.write"),
             post(f"{_ONE}/start", self.start, "links.write"),
             post(f"{_ONE}/resume", self.resume, "links.write"),
@@ -61,17 +62,18 @@ class ImportPages(Pages[Deps]):
         session = await self._auth.require_session(request)
         async with self._deps.db.read() as tx:
             newest = await store.list_newest(tx, session.account.id, _LISTED)
-        context: dict[str, Any] = {"choices": choices.CHOICES, "by_name": choices.BY_NAME, "newest": newest}
+        allowed = [choice for choice in choices.CHOICES if roles.may(session.role, choice.action)]
+        context: dict[str, Any] = {"choices": allowed, "by_name": choices.BY_NAME, "newest": newest}
         return self._views.render_page(request, "imports/choose.html", **context)
 
     async def new(self, request: Request) -> Response:
-        await self._auth.require_session(request)
+        await self._require_choice(request)
         return self._render_new(request, Form({"timezone": request.cookies.get("timezone"), "clicks": "1"}))
 
     async def create(self, request: Request) -> Response:
         """Create the import. A script that sends the file in pieces gets their URL as JSON."""
-        session = await self._auth.require_session(request)
-        choice, form = _choice(request), await read_form(request, _MAX_FORM)
+        session, choice = await self._require_choice(request)
+        form = await read_form(request, _MAX_FORM)
         upload = form.fields.get("file")
         file = upload if isinstance(upload, Upload) else None
         name = file.filename if file else form.text("file_name")
@@ -153,6 +155,11 @@ class ImportPages(Pages[Deps]):
         except (Invalid, PaymentRequired) as error:
             return await self._render(request, session, replace(current, domains=mapped), error)
         return RedirectResponse(_url(current), 303)
+
+    async def _require_choice(self, request: Request) -> tuple[Session, choices.SourceChoice]:
+        session, choice = await self._auth.require_session(request), _choice(request)
+        self._auth.require_role(session, choice.action)
+        return session, choice
 
     async def _get(self, request: Request) -> tuple[Session, ImportRequest]:
         session = await self._auth.require_session(request)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from sqlalchemy import Column, Index, Integer, SmallInteger, Table, Text
@@ -70,6 +71,11 @@ class Webhook:
     event_types: list[EventType]
     created_at: datetime
     updated_at: datetime
+
+    @property
+    def host(self) -> str:
+        """For members who cannot change webhooks: the rest of a URL can contain a token."""
+        return urlsplit(self.url).hostname or ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,11 +43,11 @@ class WebhookPages(Pages[Deps]):
             get(_ALL, self.list_webhooks, "view"),
             get(f"{_ALL}/new", self.new, "webhooks.write"),
             post(f"{_ALL}/new", self.create, "webhooks.write"),
-            get(_ONE, self.show, "view"),
+            get(_ONE, self.show, "webhooks.write"),
             post(f"{_ONE}/test", self.send_test, "webhooks.write"),
             get(f"{_ONE}/delete", self.confirm_delete, "webhooks.write"),
             post(f"{_ONE}/delete", self.delete, "webhooks.write"),
-            get(_DELIVERY, self.show_delivery, "view"),
+            get(_DELIVERY, self.show_delivery, "webhooks.write"),
             post(f"{_DELIVERY}/redeliver", self.redeliver, "webhooks.write"),
         ]
 

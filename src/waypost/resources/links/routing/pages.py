@@ -133,6 +133,7 @@ class RoutingPages(Pages[Deps]):
             "short_url": f"{link.hostname or self._deps.shared_domain}/{link.slug}",
             "is_domain_served": link.domain_id not in unserved,
             "is_routed": routing is not None,
+            "stored": routing,
             "has_password": routing is not None and routing.password_hash is not None,
             "unsafe_urls": routing.unsafe_urls if routing else (),
             "focus": focus,
