@@ -100,7 +100,8 @@ pictures: .venv/.installed-test
 	@.venv/bin/python scripts/take-pictures
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist bench/out site
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist bench/out site \
+		tests/certified_provider/node_modules
 	find $(SOURCES) -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/uv:
@@ -129,7 +130,7 @@ clean:
 # The certified OpenID Connect provider that tests sign in with.
 .venv/.provider-test: tests/certified_provider/package-lock.json | .venv/.tools-test
 	@scripts/ensure 'command -v npm' npm
-	@npm ci --silent --no-audit --no-fund --prefix tests/certified_provider
+	@npm ci --prefix tests/certified_provider --ignore-scripts --no-audit --no-fund --silent
 	@touch $@
 
 # What checks the files of deploy/ and compose.yaml.

@@ -76,50 +76,73 @@ def _operation(document: Schema, path: str, method: str, operation: Schema) -> I
     if parameters := operation.get("parameters"):
         yield "| parameter | in | type | |\n|---|---|---|---|\n" + "\n".join(
             f"| `{each['name']}` | {each['in']} | {_type(document, each['schema'])} "
-            f"| {_sentence(each.get('description', ''), each['schema'])} |"
+            f"| {_sentence(document, each.get('description', ''), each['schema'])} |"
             for each in parameters
         )
     if body := operation.get("requestBody"):
         content = body["content"]["application/json"]
-        yield f"**Body**{'' if body.get('required') else ' (optional)'}, JSON or a form:"
-        yield _fields(document, content["schema"], is_body=True)
+        forms = ", JSON or a form" if "multipart/form-data" in body["content"] else ", JSON"
+        yield f"**Body**{'' if body.get('required') else ' (optional)'}{forms}:"
+        yield from _tables(document, content["schema"], is_body=True)
         yield _json(content["example"])
     yield from _responses(document, operation)
 
 
 def _responses(document: Schema, operation: Schema) -> Iterator[str]:
-    responses = {status: each for status, each in operation["responses"].items() if status != "default"}
+    described = {status: _resolved(document, each) for status, each in operation["responses"].items()}
     yield "| status | meaning |\n|---|---|\n" + "\n".join(
-        f"| {status} | {_cell(each['description'])} |" for status, each in sorted(responses.items())
+        f"| {status} | {_cell(each['description'])} |" for status, each in described.items() if status != "default"
     )
-    for status, response in responses.items():
-        schema = response.get("content", {}).get("application/json", {}).get("schema")
-        if status.startswith("2") and schema:
+    for status, response in described.items():
+        content = response.get("content", {}).get("application/json", {})
+        if status.startswith("2") and content:
             yield f"**Response** with status {status}:"
-            yield _json(response["content"]["application/json"]["example"])
-            yield from _returned(document, schema)
+            yield _json(content["example"])
+            data = _resolved(document, content["schema"])["properties"]["data"]
+            yield from _tables(document, data.get("items", data), is_body=False)
 
 
-def _returned(document: Schema, schema: Schema) -> Iterator[str]:
-    """Describe the fields of `data`, or of each of its items."""
-    data = _resolved(document, _resolved(document, schema)["properties"]["data"])
-    yield _fields(document, _resolved(document, data["items"]) if data.get("type") == "array" else data, is_body=False)
+def _tables(document: Schema, schema: Schema, *, is_body: bool) -> Iterator[str]:
+    """Yield the fields of an object, and those of the objects in it."""
+    name, *names = _objects(document, schema)
+    schemas = document["components"]["schemas"]
+    yield _fields(document, schemas[name], is_body=is_body)
+    for inner in names:
+        yield f"`{inner}`:"
+        yield _fields(document, schemas[inner], is_body=is_body)
+
+
+def _objects(document: Schema, schema: Schema) -> list[str]:
+    """Return the names of the schemas of an object and of all objects in it."""
+    found: list[str] = []
+
+    def add(each: Schema) -> None:
+        for option in (each, each.get("items", {}), *each.get("anyOf", ())):
+            name = option.get("$ref", "").rpartition("/")[2]
+            if name and name not in found and "properties" in _resolved(document, option):
+                found.append(name)
+                for field in document["components"]["schemas"][name]["properties"].values():
+                    add(field)
+
+    add(schema)
+    return found
 
 
 def _fields(document: Schema, schema: Schema, *, is_body: bool) -> str:
     required = schema.get("required", ()) if is_body else ()
     rows = [
         f"| `{name}`{' (required)' if name in required else ''} | {_type(document, field)} "
-        f"| {_sentence(field.get('description', ''), field)} |"
+        f"| {_sentence(document, field.get('description', ''), field)} |"
         for name, field in schema["properties"].items()
     ]
     return "| field | type | |\n|---|---|---|\n" + "\n".join(rows)
 
 
 def _resolved(document: Schema, schema: Schema) -> Schema:
-    if "$ref" in schema:
-        return {**document["components"]["schemas"][schema["$ref"].rpartition("/")[2]], **schema}
-    return schema
+    if "$ref" not in schema:
+        return schema
+    kind, name = schema["$ref"].split("/")[2:]
+    return {**document["components"][kind][name], **schema}
 
 
 def _options(schema: Schema) -> list[Schema]:
@@ -132,7 +155,9 @@ def _type(document: Schema, schema: Schema) -> str:
         resolved = _resolved(document, option)
         kinds = resolved.get("type", "string")
         for kind in kinds if isinstance(kinds, list) else [kinds]:
-            if kind == "array":
+            if "properties" in resolved and "$ref" in option:
+                names.append(f"`{option['$ref'].rpartition('/')[2]}`")
+            elif kind == "array":
                 names.append(f"array of {_type(document, resolved['items'])}")
             elif resolved.get("format") and kind == "string":
                 names.append({"uuid": "UUID", "date-time": "time", "binary": "file"}.get(resolved["format"], "string"))
@@ -141,12 +166,12 @@ def _type(document: Schema, schema: Schema) -> str:
     return " or ".join(dict.fromkeys(names))
 
 
-def _sentence(description: str, schema: Schema) -> str:
+def _sentence(document: Schema, description: str, schema: Schema) -> str:
     """Return the description with the limits that the schema states."""
     notes = [description]
-    values = [value for value in schema.get("enum", ()) if value is not None]
-    if values:
-        notes.append("one of " + ", ".join(f"`{value}`" for value in values))
+    options = [_resolved(document, option) for option in [*_options(schema), schema.get("items", {})]]
+    enums = [option["enum"] for option in options if "enum" in option]
+    notes += ["one of " + ", ".join(f"`{value}`" for value in values) for values in enums]
     if "default" in schema and schema["default"] is not None:
         notes.append(f"default `{json.dumps(schema['default']).strip(chr(34))}`")
     if "maxLength" in schema:

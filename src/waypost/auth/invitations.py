@@ -33,7 +33,7 @@ from waypost.auth.invitation_store import LIFETIME, Invitation
 from waypost.auth.model import AuthenticationResult, Role, SignInClient
 from waypost.auth.sessions import PersonSession, Session
 from waypost.database import Tx
-from waypost.kit.errors import Invalid, NotFound, or_not_found
+from waypost.kit.errors import Forbidden, Invalid, NotFound, or_not_found
 from waypost.kit.ids import new_id
 
 MAX_OPEN = 100
@@ -134,8 +134,11 @@ async def sign_up(
     """Create a person without an account of their own, and let them join. An invited email replaces `email`.
 
     Works where sign-up is closed. Return None if the email has to be confirmed first: then the person opens the
-    invitation again. Raises Invalid, or NotFound if the invitation is no longer valid.
+    invitation again. Raises Forbidden where only single sign-on is
+    allowed, Invalid, or NotFound if the invitation is no longer valid.
     """
+    if not deps.has_passwords:
+        raise Forbidden(signup.CLOSED)
     invitation = await get(deps, token)
     needs_confirmation = deps.sends_mail and invitation.email is None
     person = signup.new_person(deps, invitation.email or email, name, is_confirmed=not needs_confirmation)

@@ -81,6 +81,29 @@ async def remove(
     return member.person
 
 
+async def follow_groups(deps: Deps, account_id: UUID, person: Person, role: Role | None) -> None:
+    """Give the person the role of their groups at an identity provider. None ends a membership that groups have given.
+
+    The last owner stays. The account keeps its email, by which the operator's setting names it.
+    """
+    with invalidating_callers(deps.db):
+        async with deps.db.write() as tx:
+            await store.lock_account(tx, account_id)
+            before = await memberships.find(tx, account_id, person.id)
+            if before == "owner" != role and len(await memberships.list_owners(tx, account_id)) == 1:
+                return
+            if role is not None:
+                await memberships.set_by_groups(tx, account_id, person.id, role, deps.clock())
+            elif await memberships.find_by_groups(tx, account_id, person.id):
+                await _give_keys(deps, tx, account_id, person.id, None)
+                await memberships.remove(tx, account_id, person.id)
+                await sessions.leave_account(tx, person.id, account_id)
+            else:
+                return
+            if before != role and "owner" in (before, role):
+                await _notify_owners(deps, tx, account_id, person, role, caller=None)
+
+
 async def require_action(tx: Tx, caller: UUID | None, account_id: UUID, action: Action) -> None:
     """Read the caller's role again, under the account's lock. Raises Forbidden."""
     if caller is None:

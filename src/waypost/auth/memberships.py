@@ -38,23 +38,11 @@ async def find_by_groups(tx: Tx, account_id: UUID, person_id: UUID) -> Role | No
 
 
 async def set_by_groups(tx: Tx, account_id: UUID, person_id: UUID, role: Role, now: datetime) -> None:
-    """Set the role that the groups of an identity give. The last owner stays owner.
-
-    The account is locked: otherwise two owners could become the last one.
-    """
-    current = await find(tx, account_id, person_id)
-    if current is None:
+    """Set the role that the groups of an identity give, also of a new member."""
+    statement = update(memberships).where(*_match(account_id, person_id)).values(role=role, by_groups=True)
+    if (await tx.execute(statement)).rowcount == 0:
         row = {"account_id": account_id, "person_id": person_id, "role": role, "by_groups": True, "created_at": now}
         await tx.execute(insert(memberships), row)
-    elif role == "owner" or not await _is_last_owner(tx, account_id, person_id):
-        statement = update(memberships).where(*_match(account_id, person_id))
-        await tx.execute(statement.values(role=role, by_groups=True))
-
-
-async def remove_by_groups(tx: Tx, account_id: UUID, person_id: UUID) -> None:
-    """End a membership that the groups of an identity have given. The last owner stays, and the account is locked."""
-    if not await _is_last_owner(tx, account_id, person_id):
-        await tx.execute(delete(memberships).where(*_match(account_id, person_id), _members.by_groups))
 
 
 async def find_member(tx: Tx, account_id: UUID, person_id: UUID) -> Member | None:
@@ -121,11 +109,6 @@ async def find_owned_with_plan(tx: Tx, person_id: UUID, plan: Plan) -> list[UUID
 
 async def delete_all(tx: Tx, account_id: UUID) -> None:
     await tx.execute(delete(memberships).where(_members.account_id == account_id))
-
-
-async def _is_last_owner(tx: Tx, account_id: UUID, person_id: UUID) -> bool:
-    owners = select(_members.person_id).where(_members.account_id == account_id, _members.role == "owner").limit(2)
-    return list((await tx.execute(owners)).scalars()) == [person_id]
 
 
 def _match(account_id: UUID, person_id: UUID) -> tuple[ColumnElement[bool], ColumnElement[bool]]:

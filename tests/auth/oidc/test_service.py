@@ -10,7 +10,7 @@ import pytest
 from identity_provider import REMOVED, Answer, IdentityProvider
 from people import FakeClock
 
-from waypost.auth import AuthenticationResult, create_account, memberships, people, sessions
+from waypost.auth import AuthenticationResult, CallerCache, create_account, create_key, memberships, people, sessions
 from waypost.auth.model import Person, Role
 from waypost.auth.oidc import pending, service
 from waypost.auth.oidc.deps import Deps
@@ -132,6 +132,23 @@ async def test_the_last_owner_stays_owner(here: Here) -> None:
     await here.sign_in(replace(ANN, subject="bob-1", email="bob@example.com", groups=("cn=boss",)))
     await here.sign_in(identity)
     assert await here.role(owner) == "editor"
+
+
+async def test_keys_end_with_the_membership(here: Here, db: Database) -> None:
+    ann = await here.sign_in()
+    now = here.deps.auth.clock()
+    _, text = await create_key(db, account_id=here.account_id, name="tests", scopes=[], now=now, created_by=ann.id)
+    cache = CallerCache(db)
+    caller = await cache.find(text)
+    assert caller
+    assert caller.role == "editor"
+    await here.sign_in(replace(ANN, groups=("it",)))
+    caller = await cache.find(text)
+    assert caller
+    assert caller.role == "admin"
+    await here.refuses(replace(ANN, groups=()))
+    caller = await cache.find(text)
+    assert caller is None or caller.key.revoked_at
 
 
 async def test_does_not_take_over_a_person_with_the_same_email(here: Here) -> None:
@@ -276,6 +293,7 @@ WRONG = {
     "an ID token": {"nonce": "a"},
     "no jti": {"jti": REMOVED},
     "nobody": {"sub": REMOVED},
+    "sid of another kind": {"sid": {"a": 1}},
 }
 
 

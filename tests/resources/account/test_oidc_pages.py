@@ -1,5 +1,6 @@
 """Single sign-on in the dashboard, with a provider that answers what a test wants."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from people import FakeClock
 
 from waypost.auth import create_account, get_person, sign_in, tokens
 from waypost.auth.deps import new_deps
+from waypost.auth.oidc import provider as provider_module
 
 PASSWORD = "four plain words suffice"
 START, FINISH, CONNECT = "/login/oidc", "/login/oidc/callback", "/account/single-sign-on"
@@ -140,6 +142,19 @@ async def test_says_that_the_provider_is_down(office: Office) -> None:
     assert "Single sign-on is not available" in answer.text
     assert office.provider.issuer not in answer.text
     assert (await browser.get("/login")).status_code == 200
+
+
+async def test_nobody_else_waits_for_a_slow_provider(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provider_module, "DEADLINE", 1.0)
+    office.provider.answers[DISCOVERY] = None
+    browsers = [await office.place.browser() for _ in range(3)]
+    waiting = [asyncio.create_task(browser.get(START)) for browser in browsers]
+    while not office.provider.asked:
+        await asyncio.sleep(0)
+    fields = {"name": "Bob", "email": "bob@example.com", "password": PASSWORD}
+    assert (await (await office.place.browser()).post("/signup", fields)).status_code == 303
+    assert not any(task.done() for task in waiting)
+    assert [(await task).status_code for task in waiting] == [503] * 3
 
 
 async def test_shows_no_text_of_the_provider(office: Office) -> None:

@@ -44,6 +44,12 @@ async def test_a_change_without_effect_keeps_updated_at(env: Env, fields: dict[s
     assert await env.changed(link, **fields) == link
 
 
+async def test_no_body_changes_nothing(env: Env) -> None:
+    link = await env.make(slug="same", title="T", tags=["x"])
+    answer = await env.client.patch(f"/api/v1/links/{link['id']}", headers=env.alice.headers)
+    assert (answer.status_code, answer.json()["data"]) == (200, link)
+
+
 async def test_accepts_its_own_json(env: Env) -> None:
     link = await env.make(utm_params={"utm_source": "a"}, expires_at="2031-01-01T00:00:00Z")
     env.clock.move(timedelta(minutes=1))

@@ -44,7 +44,7 @@ async def start(deps: Deps, browser: bytes, purpose: Purpose, next_path: str) ->
     metadata = await deps.provider.metadata()
     async with deps.auth.db.write() as tx:
         token = await one_time_tokens.issue(tx, "oidc", now=deps.auth.clock())
-    state = f"{token}.{purpose}.{_base64url(next_path[:_MAX_NEXT].encode())}"
+    state = f"{token}.{purpose}.{_base64url(next_path.encode()) if len(next_path) <= _MAX_NEXT else ''}"
     challenge = hashlib.sha256(_derived(browser, "verifier", state).encode()).digest()
     parameters = {
         "response_type": "code",

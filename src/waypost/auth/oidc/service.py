@@ -5,9 +5,8 @@ from functools import partial
 import structlog
 from sqlalchemy.exc import IntegrityError
 
-from waypost.auth import identities, memberships, people, sessions, store
+from waypost.auth import identities, members, memberships, people, sessions, store
 from waypost.auth import tokens as one_time_tokens
-from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.model import Account, AuthenticationResult, Person, ProviderSession, Role
 from waypost.auth.oidc.deps import Deps
 from waypost.auth.oidc.errors import ProviderUnavailable, SignInRefused
@@ -36,10 +35,8 @@ async def sign_in(deps: Deps, identity: Identity) -> AuthenticationResult:
     Raises SignInRefused, NotConnected.
     """
     role = role_of(identity.groups, deps.role_by_group)
-    person = await _find_person(deps, identity)
-    if person is None:
-        person = await _join(deps, identity, role)
-    elif deps.role_by_group:
+    person = await _find_person(deps, identity) or await _create_person(deps, identity, role)
+    if deps.role_by_group:
         await _follow_groups(deps, person, role)
     async with deps.auth.db.write() as tx:
         await identities.record_use(tx, person.id, identity.email, deps.auth.clock())
@@ -110,8 +107,11 @@ async def _find_person(deps: Deps, identity: Identity) -> Person | None:
         return await identities.find_person(tx, identity.issuer, identity.subject)
 
 
-async def _join(deps: Deps, identity: Identity, role: Role | None) -> Person:
-    """Create the person. Two tabs that finish at once create one."""
+async def _create_person(deps: Deps, identity: Identity, role: Role | None) -> Person:
+    """Create the person if the groups admit them. Two tabs that finish at once create one.
+
+    Raises SignInRefused, NotConnected.
+    """
     if deps.role_by_group and role is None:
         raise SignInRefused("no group has a role", NO_ROLE)
     async with deps.auth.db.read() as tx:
@@ -120,14 +120,13 @@ async def _join(deps: Deps, identity: Identity, role: Role | None) -> Person:
         return await _find_connected(deps, identity)
     if role is None:
         raise SignInRefused("nobody joins", NO_ACCOUNT)
-    account, now = await _account(deps), deps.auth.clock()
+    await _account(deps)
+    now = deps.auth.clock()
     person = Person(new_id(), identity.email, identity.name, now, False, now, now)
     try:
         async with deps.auth.db.write() as tx:
-            await store.lock_account(tx, account.id)
             await people.add(tx, person, None)
             await identities.connect(tx, person.id, identity.issuer, identity.subject, identity.email, now)
-            await memberships.set_by_groups(tx, account.id, person.id, role, now)
     except IntegrityError:
         return await _find_connected(deps, identity)
     return person
@@ -150,15 +149,10 @@ async def _follow_groups(deps: Deps, person: Person, role: Role | None) -> None:
     async with deps.auth.db.read() as tx:
         if role and await memberships.find_by_groups(tx, account_id, person.id) == role:
             return
-    with invalidating_callers(deps.auth.db):
-        async with deps.auth.db.write() as tx:
-            await store.lock_account(tx, account_id)
-            if role is None:
-                await memberships.remove_by_groups(tx, account_id, person.id)
-                await sessions.end_all(tx, person.id)
-            else:
-                await memberships.set_by_groups(tx, account_id, person.id, role, deps.auth.clock())
+    await members.follow_groups(deps.auth, account_id, person, role)
     if role is None:
+        async with deps.auth.db.write() as tx:
+            await sessions.end_all(tx, person.id)
         raise SignInRefused("no group has a role", NO_ROLE)
 
 

@@ -73,7 +73,8 @@ def verify_logout_token(text: str, client: Client, keys: Keys, *, now: datetime)
         raise SignInRefused("events")
     if "nonce" in claims:
         raise SignInRefused("nonce")  # an ID token is not a logout token
-    if not is_id(claims.get("jti")) or not (is_id(claims.get("sub")) or is_id(claims.get("sid"))):
+    ended = [claims[name] for name in ("sub", "sid") if name in claims]
+    if not is_id(claims.get("jti")) or not ended or not all(map(is_id, ended)):
         raise SignInRefused("jti, or sub and sid, are missing")
     return claims
 

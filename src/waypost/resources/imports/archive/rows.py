@@ -11,6 +11,7 @@ from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 from waypost.kit.clock import DAY, QUARTER, microseconds
 from waypost.kit.fields import LongText, Text, max_characters
 from waypost.kit.urls import UtmKey
+from waypost.resources.clicks.filters import DEVICES
 from waypost.resources.clicks.model import KINDS, Click
 from waypost.resources.links.schemas import NullIfBlank, ShortText, TagList, UrlText
 
@@ -90,7 +91,8 @@ class ClickRow:
         try:
             at = microseconds(datetime.fromisoformat(row["created_at"]))
             texts = [row[name] for name in _TEXTS] + [row["bot"] or "", row.get("target", "")]
-            is_valid = row["kind"] in KINDS and 0 <= at < _LAST and isinstance(row["is_scan"], bool)
+            is_known = row["kind"] in KINDS and row["device"] in DEVICES
+            is_valid = is_known and 0 <= at < _LAST and isinstance(row["is_scan"], bool)
             if not is_valid or not all(_is_text(text) for text in texts) or not 0 <= int(row["visitor_id"], 16) < 2**64:
                 return None
             return cls(UUID(row["id"]), UUID(row["link_id"]), row, at)
