@@ -1,0 +1,103 @@
+"""What the OpenAPI document says, as far as the client needs it."""
+
+import keyword
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+Schema = dict[str, Any]
+_JSON = "application/json"
+_FORM = "multipart/form-data"
+
+
+class Document:
+    def __init__(self, content: Schema) -> None:
+        self.content = content
+        self.schemas: dict[str, Schema] = content["components"]["schemas"]
+        self.version: str = content["info"]["version"]
+
+    def operations(self) -> Iterator["Operation"]:
+        for path, methods in self.content["paths"].items():
+            for method, operation in methods.items():
+                yield self._operation(path.removeprefix("/api/v1"), method.upper(), operation)
+
+    def events(self) -> dict[str, str]:
+        """Return the schemas of events by their types."""
+        bodies = {
+            event: each["post"]["requestBody"]["content"][_JSON]["schema"]
+            for event, each in self.content["webhooks"].items()
+        }
+        return {event: referred(body) or "" for event, body in bodies.items()}
+
+    def reachable(self, names: set[str]) -> set[str]:
+        """Return these schemas and those that they refer to."""
+        found: set[str] = set()
+        while new := names - found:
+            found |= new
+            names = {name for each in new for name in _references(self.schemas[each])}
+        return found
+
+    def has_fields(self, name: str) -> bool:
+        return "properties" in self.schemas[name]
+
+    def _operation(self, path: str, method: str, operation: Schema) -> "Operation":
+        content = operation.get("requestBody", {}).get("content", {})
+        answers = [each for status, each in operation["responses"].items() if status.startswith("2")]
+        answer = answers[0].get("content", {}).get(_JSON, {}).get("schema", {})
+        group, _, name = operation["operationId"].partition("_")
+        return Operation(
+            group,
+            name,
+            method,
+            path,
+            operation["summary"],
+            operation.get("description", ""),
+            operation.get("parameters", []),
+            referred(content[_JSON]["schema"]) if content else None,
+            _FORM in content,
+            referred(answer),
+            bool(operation["security"]),
+        )
+
+
+@dataclass(frozen=True)
+class Operation:
+    group: str
+    name: str
+    method: str
+    path: str
+    summary: str
+    description: str
+    parameters: list[Schema]
+    body: str | None
+    """Name of the schema of the body."""
+    is_form: bool
+    """Whether the body may be a form with a file."""
+    answer: str | None
+    """Name of the schema of the response."""
+    needs_key: bool
+
+
+def referred(schema: Schema) -> str | None:
+    reference: str | None = schema.get("$ref")
+    return reference and reference.rpartition("/")[2]
+
+
+def python_name(name: str) -> str:
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def class_name(group: str) -> str:
+    return group.capitalize()
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if name := referred(value):
+            yield name
+        for key, each in value.items():
+            if key not in {"examples", "example"}:
+                yield from _references(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _references(each)

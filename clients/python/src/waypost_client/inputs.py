@@ -1,0 +1,115 @@
+# Made from the OpenAPI document by `python -m clients.python.generator`; do not edit.
+"""What is within a request, and the values of its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal, TypeAlias, TypedDict
+
+from waypost_client.models import (
+    Condition,
+    ConditionOperator,
+    ConditionType,
+    LinkStatus,
+    UtmParams,
+)
+
+ClickKindFilter: TypeAlias = Literal["human", "crawler", "preview", "prefetch", "all"]
+"""A kind of visit, or all of them."""
+
+
+class BulkUpdateSet(TypedDict, total=False):
+    status: LinkStatus
+    """`inactive` disables the links."""
+    expires_at: datetime | str | None
+    """Time of expiry; None for never."""
+    hostname: str | None
+    """Domain of the account; None for the shared domain."""
+    pixel_ids: Sequence[str] | None
+    """IDs of the pixels that fire on the link."""
+    tags: Sequence[str] | None
+    """Tags that replace those of each link; not together with `add_tags` or `remove_tags`."""
+    add_tags: Sequence[str]
+    """Tags to add; those that a link has already stay where they are."""
+    remove_tags: Sequence[str]
+    """Tags to remove."""
+
+
+_ConditionInputFields = TypedDict(
+    "_ConditionInputFields",
+    {
+        "operator": "ConditionOperator | None",
+        "values": "Sequence[str] | None",
+        "name": "str | None",
+        "from": "str | None",
+        "to": "str | None",
+        "weekdays": "Sequence[int] | None",
+        "timezone": "str | None",
+    },
+    total=False,
+)
+
+
+class ConditionInput(_ConditionInputFields):
+    type: ConditionType
+    """What the condition compares; `device`, `platform` and `browser` as in statistics."""
+
+
+class _LinkCreateFields(TypedDict, total=False):
+    slug: str | None
+    """Path of the short URL: letters, digits, hyphens and underscores. Default: generated."""
+    title: str | None
+    """Title. Default: the title of the destination's page."""
+    hostname: str | None
+    """Verified or unverified domain of the account. Default: the shared domain."""
+    og_title: str | None
+    """Title in link previews."""
+    og_description: str | None
+    """Description in link previews."""
+    og_image: str | None
+    """URL of the image in link previews."""
+    utm_params: UtmParams | UtmParamsInput | None
+    """UTM parameters, which are added to the destination URL."""
+    tags: Sequence[str] | None
+    """Tags."""
+    expires_at: datetime | str | None
+    """Time of expiry; None for never."""
+    pixel_ids: Sequence[str] | None
+    """IDs of the pixels that fire on the link."""
+
+
+class LinkCreate(_LinkCreateFields):
+    destination_url: str
+    """http:// or https:// URL that visitors are redirected to, including the UTM parameters."""
+
+
+class RuleInput(TypedDict):
+    name: str
+    """Name."""
+    conditions: Sequence[Condition | ConditionInput]
+    """1 to 5 conditions, all of which must hold."""
+    destination_url: str
+    """http:// or https:// URL that visitors are redirected to. It gets no UTM parameters."""
+
+
+class UtmParamsInput(TypedDict, total=False):
+    utm_source: str | None
+    """Source of the visitors, such as newsletter."""
+    utm_medium: str | None
+    """Medium, such as email."""
+    utm_campaign: str | None
+    """Campaign."""
+    utm_term: str | None
+    """Search term."""
+    utm_content: str | None
+    """Content, which distinguishes links of a campaign."""
+
+
+class VariantInput(TypedDict):
+    name: str
+    """Name."""
+    destination_url: str
+    """http:// or https:// URL that visitors are redirected to. It gets no UTM parameters."""
+    weight: int
+    """Percentage of the visitors, 1 to 100."""

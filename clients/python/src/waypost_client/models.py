@@ -1,0 +1,1271 @@
+# Made from the OpenAPI document by `python -m clients.python.generator`; do not edit.
+"""What the service returns, and the events that webhooks receive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from waypost_client._values import read_many, read_optional, read_time
+
+BulkCreateStatus: TypeAlias = Literal["created", "invalid", "retry"]
+"""What became of an entry: `retry` means that it did not get its turn, and should be sent again."""
+
+BulkDeleteStatus: TypeAlias = Literal["deleted", "not_found"]
+"""What became of an id."""
+
+BulkUpdateStatus: TypeAlias = Literal["updated", "unchanged", "not_found", "invalid"]
+"""What became of an id."""
+
+ClickKind: TypeAlias = Literal["human", "crawler", "preview", "prefetch"]
+"""What made a visit: a person, a crawler, a link preview or the prefetch of a browser."""
+
+ConditionOperator: TypeAlias = Literal["in", "not_in"]
+"""Whether the visitor must be in the list, or not."""
+
+ConditionType: TypeAlias = Literal["device", "platform", "browser", "country", "language", "query", "time", "schedule"]
+"""What a condition compares."""
+
+DeliveryEventType: TypeAlias = Literal["link.created", "link.clicked", "pixel.fired", "webhook.test"]
+"""Type of the event of a delivery; `webhook.test` is sent on request only."""
+
+DeliveryStatus: TypeAlias = Literal["pending", "delivered", "failed", "cancelled"]
+"""Status of a delivery."""
+
+Device: TypeAlias = Literal["desktop", "mobile", "tablet", "other"]
+"""Type of device."""
+
+DnsRecordType: TypeAlias = Literal["TXT", "CNAME"]
+"""Type of a DNS record."""
+
+DomainStatus: TypeAlias = Literal["pending", "verifying", "verified", "failed"]
+"""Status of the verification of a domain."""
+
+ErrorCorrection: TypeAlias = Literal["L", "M", "Q", "H"]
+"""How much of a code may be damaged: L 7 %, M 15 %, Q 25 %, H 30 %."""
+
+EventType: TypeAlias = Literal["link.created", "link.clicked", "pixel.fired"]
+"""Type of an event that a webhook can subscribe to."""
+
+LinkStatus: TypeAlias = Literal["active", "inactive"]
+"""`inactive`: disabled, expired, before its start or after its click limit."""
+
+ModuleStyle: TypeAlias = Literal["squares", "dots", "fluid"]
+"""Shape of the modules of a QR code."""
+
+PixelPlatform: TypeAlias = Literal["facebook", "tiktok", "pinterest", "google_ads"]
+"""Advertising platform."""
+
+PlanType: TypeAlias = Literal["trial", "subscription", "lifetime", "none"]
+"""Type of a plan."""
+
+Scope: TypeAlias = Literal[
+    "links:read", "links:write", "domains:read", "domains:write", "pixels:read", "pixels:write", "webhooks:manage"
+]
+"""What an API key may do."""
+
+StatsInterval: TypeAlias = Literal["hour", "day", "week", "month"]
+"""Length of an entry of a series."""
+
+TlsStatus: TypeAlias = Literal["none", "pending", "active", "failed"]
+"""Status of a certificate."""
+
+
+@dataclass(frozen=True)
+class AccountStats:
+    from_: datetime
+    """Start of the time range."""
+    to: datetime
+    """End of the time range, exclusive."""
+    interval: StatsInterval | str
+    """Length of an entry of `series`."""
+    timezone: str
+    """Time zone of the intervals."""
+    clicks: int
+    """Number of clicks by people, including QR code scans."""
+    visitors: int
+    """Number of unique visitors. A visitor counts once per UTC day."""
+    scans: int
+    """Number of QR code scans, included in `clicks`."""
+    crawlers: int
+    """Number of visits by crawlers, not included in `clicks`."""
+    previews: int
+    """Number of requests for link previews, not included in `clicks`."""
+    first_clicked_at: datetime | None
+    """First click in the time range; None if there is none."""
+    last_clicked_at: datetime | None
+    """Last click in the time range; None if there is none."""
+    series: list[StatsEntry]
+    """Numbers for each interval of the time range."""
+    countries: list[ValueCount]
+    """Clicks by country code, the 50 most frequent."""
+    referrers: list[ValueCount]
+    """Clicks by referrer, the 50 most frequent."""
+    devices: list[ValueCount]
+    """Clicks by device type."""
+    browsers: list[ValueCount]
+    """Clicks by browser family, the 50 most frequent."""
+    platforms: list[ValueCount]
+    """Clicks by operating system, the 50 most frequent."""
+    top_links: list[TopLink]
+    """The 50 links with the most clicks."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> AccountStats:
+        return cls(
+            from_=read_time(data.get("from")),
+            to=read_time(data.get("to")),
+            interval=data.get("interval"),
+            timezone=data.get("timezone"),
+            clicks=data.get("clicks"),
+            visitors=data.get("visitors"),
+            scans=data.get("scans"),
+            crawlers=data.get("crawlers"),
+            previews=data.get("previews"),
+            first_clicked_at=read_time(data.get("first_clicked_at")),
+            last_clicked_at=read_time(data.get("last_clicked_at")),
+            series=read_many(StatsEntry.from_json, data.get("series")),
+            countries=read_many(ValueCount.from_json, data.get("countries")),
+            referrers=read_many(ValueCount.from_json, data.get("referrers")),
+            devices=read_many(ValueCount.from_json, data.get("devices")),
+            browsers=read_many(ValueCount.from_json, data.get("browsers")),
+            platforms=read_many(ValueCount.from_json, data.get("platforms")),
+            top_links=read_many(TopLink.from_json, data.get("top_links")),
+        )
+
+
+@dataclass(frozen=True)
+class Alias:
+    id: str
+    """ID."""
+    link_id: str
+    """ID of the link."""
+    hostname: str
+    """Hostname, such as go.example.com."""
+    path: str
+    """Path without its leading slash, percent-decoded."""
+    created_at: datetime
+    """Time of creation."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Alias:
+        return cls(
+            id=data.get("id"),
+            link_id=data.get("link_id"),
+            hostname=data.get("hostname"),
+            path=data.get("path"),
+            created_at=read_time(data.get("created_at")),
+        )
+
+
+@dataclass(frozen=True)
+class ApiKey:
+    id: str
+    """ID."""
+    name: str
+    """Name."""
+    prefix: str
+    """First characters of the key."""
+    scopes: list[Scope | str]
+    """What the key may do."""
+    last_used_at: datetime | None
+    """Last request with the key; None if it was never used."""
+    expires_at: datetime | None
+    """Time of expiry; None for never."""
+    created_at: datetime
+    """Time of creation."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> ApiKey:
+        return cls(
+            id=data.get("id"),
+            name=data.get("name"),
+            prefix=data.get("prefix"),
+            scopes=data.get("scopes"),
+            last_used_at=read_time(data.get("last_used_at")),
+            expires_at=read_time(data.get("expires_at")),
+            created_at=read_time(data.get("created_at")),
+        )
+
+
+@dataclass(frozen=True)
+class AppLinks:
+    apple_app_site_association: dict[str, Any] | None
+    """Document for iOS and macOS, at most 128 KiB; None if there is none."""
+    assetlinks: list[Any] | None
+    """Document for Android: a list of statements, at most 128 KiB; None if there is none."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> AppLinks:
+        return cls(
+            apple_app_site_association=data.get("apple_app_site_association"),
+            assetlinks=data.get("assetlinks"),
+        )
+
+
+@dataclass(frozen=True)
+class BulkCreateMeta:
+    created: int
+    """Number of links that were created."""
+    invalid: int
+    """Number of entries that were refused."""
+    retry: int | None = None
+    """Number of entries that did not get their turn within 30 seconds. Missing if there are none."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> BulkCreateMeta:
+        return cls(
+            created=data.get("created"),
+            invalid=data.get("invalid"),
+            retry=data.get("retry"),
+        )
+
+
+@dataclass(frozen=True)
+class BulkCreateResponse:
+    data: list[BulkCreateRow]
+    """The result."""
+    meta: BulkCreateMeta
+    """Number of entries by status."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> BulkCreateResponse:
+        return cls(
+            data=read_many(BulkCreateRow.from_json, data.get("data")),
+            meta=BulkCreateMeta.from_json(data.get("meta") or {}),
+        )
+
+
+@dataclass(frozen=True)
+class BulkCreateRow:
+    index: int
+    """Position in the list that was sent, from 0."""
+    status: BulkCreateStatus | str
+    """Status."""
+    link: Link | None = None
+    """The link that was created."""
+    errors: dict[str, list[str]] | None = None
+    """Problems of each field."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> BulkCreateRow:
+        return cls(
+            index=data.get("index"),
+            status=data.get("status"),
+            link=read_optional(Link.from_json, data.get("link")),
+            errors=data.get("errors"),
+        )
+
+
+@dataclass(frozen=True)
+class BulkDeleteMeta:
+    deleted: int
+    """Number of links that were deleted."""
+    not_found: int
+    """Number of ids that are not of a link of the account."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> BulkDeleteMeta:
+        return cls(
+            deleted=data.get("deleted"),
+            not_found=data.get("not_found"),
+        )
+
+
+@dataclass(frozen=True)
+class BulkDeleteResponse:
+    data: list[BulkDeleteRow]
+    """The result."""
+    meta: BulkDeleteMeta
+    """Number of entries by status."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> BulkDeleteResponse:
+        return cls(
+            data=read_many(BulkDeleteRow.from_json, data.get("data")),
+            meta=BulkDeleteMeta.from_json(data.get("meta") or {}),
+        )
+
+
+@dataclass(frozen=True)
+class BulkDeleteRow:
+    id: str
+    """ID."""
+    status: BulkDeleteStatus | str
+    """Status."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> BulkDeleteRow:
+        return cls(
+            id=data.get("id"),
+            status=data.get("status"),
+        )
+
+
+@dataclass(frozen=True)
+class BulkUpdateMeta:
+    updated: int
+    """Number of links that were changed."""
+    unchanged: int
+    """Number of links that were like this before."""
+    not_found: int
+    """Number of ids that are not of a link of the account."""
+    invalid: int
+    """Number of entries that were refused."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> BulkUpdateMeta:
+        return cls(
+            updated=data.get("updated"),
+            unchanged=data.get("unchanged"),
+            not_found=data.get("not_found"),
+            invalid=data.get("invalid"),
+        )
+
+
+@dataclass(frozen=True)
+class BulkUpdateResponse:
+    data: list[BulkUpdateRow]
+    """The result."""
+    meta: BulkUpdateMeta
+    """Number of entries by status."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> BulkUpdateResponse:
+        return cls(
+            data=read_many(BulkUpdateRow.from_json, data.get("data")),
+            meta=BulkUpdateMeta.from_json(data.get("meta") or {}),
+        )
+
+
+@dataclass(frozen=True)
+class BulkUpdateRow:
+    id: str
+    """ID."""
+    status: BulkUpdateStatus | str
+    """Status."""
+    errors: dict[str, list[str]] | None = None
+    """Problems of each field."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> BulkUpdateRow:
+        return cls(
+            id=data.get("id"),
+            status=data.get("status"),
+            errors=data.get("errors"),
+        )
+
+
+@dataclass(frozen=True)
+class Click:
+    id: str
+    """ID."""
+    link_id: str
+    """ID of the link."""
+    ip: str
+    """IP address, as far as the privacy settings store it."""
+    country: str
+    """ISO 3166-1 country code; empty if unknown."""
+    visitor_id: str
+    """The same for clicks of one visitor on one UTC day."""
+    referrer: str
+    """Origin and path of the referring page; empty if unknown."""
+    device: Device | str
+    """desktop, mobile, tablet or other."""
+    browser: str
+    """Browser family, such as Firefox."""
+    platform: str
+    """Operating system, such as Android."""
+    created_at: datetime
+    """Time of creation."""
+    is_scan: bool
+    """Whether the QR code was scanned."""
+    kind: ClickKind | str
+    """human, crawler, preview (of a chat or social network) or prefetch (by a browser)."""
+    bot: str | None
+    """Name of the bot; None for people."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Click:
+        return cls(
+            id=data.get("id"),
+            link_id=data.get("link_id"),
+            ip=data.get("ip"),
+            country=data.get("country"),
+            visitor_id=data.get("visitor_id"),
+            referrer=data.get("referrer"),
+            device=data.get("device"),
+            browser=data.get("browser"),
+            platform=data.get("platform"),
+            created_at=read_time(data.get("created_at")),
+            is_scan=data.get("is_scan"),
+            kind=data.get("kind"),
+            bot=data.get("bot"),
+        )
+
+
+@dataclass(frozen=True)
+class ClickEvent:
+    id: str
+    """ID."""
+    link_id: str
+    """ID of the link."""
+    ip: str
+    """IP address, as far as the privacy settings store it."""
+    country: str
+    """ISO 3166-1 country code; empty if unknown."""
+    visitor_id: str
+    """The same for clicks of one visitor on one UTC day."""
+    referrer: str
+    """Origin and path of the referring page; empty if unknown."""
+    device: Device | str
+    """desktop, mobile, tablet or other."""
+    browser: str
+    """Browser family, such as Firefox."""
+    platform: str
+    """Operating system, such as Android."""
+    created_at: datetime
+    """Time of creation."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> ClickEvent:
+        return cls(
+            id=data.get("id"),
+            link_id=data.get("link_id"),
+            ip=data.get("ip"),
+            country=data.get("country"),
+            visitor_id=data.get("visitor_id"),
+            referrer=data.get("referrer"),
+            device=data.get("device"),
+            browser=data.get("browser"),
+            platform=data.get("platform"),
+            created_at=read_time(data.get("created_at")),
+        )
+
+
+@dataclass(frozen=True)
+class Condition:
+    type: ConditionType | str
+    """What the condition compares."""
+    operator: ConditionOperator | str
+    """`in` (default) or `not_in`. What is unknown or absent is in no list."""
+    name: str | None = None
+    """Name of the query parameter."""
+    values: list[str] | None = None
+    """1 to 250 values, for all types but `time` and `schedule`."""
+    weekdays: list[int] | None = None
+    """Days on which a schedule starts, from 1 for Monday to 7 for Sunday."""
+    from_: str | None = None
+    """Start: for `time` a time, or None; for `schedule` a time of day, such as 09:00."""
+    to: str | None = None
+    """End, exclusive: like `from`. A schedule that does not end after its start ends on the next day."""
+    timezone: str | None = None
+    """Time zone of a schedule."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Condition:
+        return cls(
+            type=data.get("type"),
+            operator=data.get("operator"),
+            name=data.get("name"),
+            values=data.get("values"),
+            weekdays=data.get("weekdays"),
+            from_=data.get("from"),
+            to=data.get("to"),
+            timezone=data.get("timezone"),
+        )
+
+
+@dataclass(frozen=True)
+class CreatedWebhook:
+    id: str
+    """ID."""
+    url: str
+    """https:// URL that receives the events."""
+    event_types: list[EventType | str]
+    """Event types that are delivered."""
+    created_at: datetime
+    """Time of creation."""
+    updated_at: datetime
+    """Time of the last change."""
+    secret: str
+    """Signing secret. It is returned only once."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> CreatedWebhook:
+        return cls(
+            id=data.get("id"),
+            url=data.get("url"),
+            event_types=data.get("event_types"),
+            created_at=read_time(data.get("created_at")),
+            updated_at=read_time(data.get("updated_at")),
+            secret=data.get("secret"),
+        )
+
+
+@dataclass(frozen=True)
+class Delivery:
+    id: str
+    """ID."""
+    event: DeliveryEventType | str
+    """Event type, such as `link.created`."""
+    status: DeliveryStatus | str
+    """Status of the delivery."""
+    attempts: int
+    """Number of attempts so far."""
+    next_attempt_at: datetime | None
+    """Time of the next attempt; None if there is none."""
+    response_status: int | None
+    """HTTP status of the last response; None if there was none."""
+    error: str | None
+    """Why the last attempt failed; None if it did not."""
+    created_at: datetime
+    """Time of creation."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Delivery:
+        return cls(
+            id=data.get("id"),
+            event=data.get("event"),
+            status=data.get("status"),
+            attempts=data.get("attempts"),
+            next_attempt_at=read_time(data.get("next_attempt_at")),
+            response_status=data.get("response_status"),
+            error=data.get("error"),
+            created_at=read_time(data.get("created_at")),
+        )
+
+
+@dataclass(frozen=True)
+class DnsRecord:
+    type: DnsRecordType | str
+    """Type of the DNS record."""
+    name: str
+    """Name of the DNS record."""
+    value: str
+    """Value of the DNS record."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> DnsRecord:
+        return cls(
+            type=data.get("type"),
+            name=data.get("name"),
+            value=data.get("value"),
+        )
+
+
+@dataclass(frozen=True)
+class Domain:
+    id: str
+    """ID."""
+    hostname: str
+    """Hostname, such as go.example.com."""
+    status: DomainStatus | str
+    """`verified` when one of the DNS records was found."""
+    verified_at: datetime | None
+    """Time of the verification; None if the domain is not verified."""
+    last_checked_at: datetime | None
+    """Last DNS check; None before the first."""
+    error: str | None
+    """Why the last check failed; None if it did not."""
+    dns_records: list[DnsRecord]
+    """DNS records that verify the domain; one of them is enough."""
+    root_url: str | None
+    """URL for visitors who open the domain without a slug; None for an error page."""
+    not_found_url: str | None
+    """URL for visitors of unknown, expired or disabled links of the domain; None for an error page."""
+    links_count: int
+    """Number of links on the domain."""
+    tls: Tls
+    """HTTPS certificate of the domain."""
+    created_at: datetime
+    """Time of creation."""
+    updated_at: datetime
+    """Time of the last change."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Domain:
+        return cls(
+            id=data.get("id"),
+            hostname=data.get("hostname"),
+            status=data.get("status"),
+            verified_at=read_time(data.get("verified_at")),
+            last_checked_at=read_time(data.get("last_checked_at")),
+            error=data.get("error"),
+            dns_records=read_many(DnsRecord.from_json, data.get("dns_records")),
+            root_url=data.get("root_url"),
+            not_found_url=data.get("not_found_url"),
+            links_count=data.get("links_count"),
+            tls=Tls.from_json(data.get("tls") or {}),
+            created_at=read_time(data.get("created_at")),
+            updated_at=read_time(data.get("updated_at")),
+        )
+
+
+@dataclass(frozen=True)
+class Limits:
+    requests_per_minute: int
+    """Requests per minute and key."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Limits:
+        return cls(
+            requests_per_minute=data.get("requests_per_minute"),
+        )
+
+
+@dataclass(frozen=True)
+class Link:
+    id: str
+    """ID."""
+    title: str
+    """Title."""
+    destination_url: str
+    """http:// or https:// URL that visitors are redirected to, including the UTM parameters."""
+    short_url: str
+    """Short URL, to share."""
+    slug: str
+    """Path of the short URL."""
+    hostname: str
+    """Custom domain of the link, or the shared domain."""
+    og_title: str | None
+    """Title in link previews."""
+    og_description: str | None
+    """Description in link previews."""
+    og_image: str | None
+    """URL of the image in link previews."""
+    utm_params: UtmParams
+    """UTM parameters, which are added to the destination URL."""
+    tags: list[str]
+    """Tags."""
+    expires_at: datetime | None
+    """Time of expiry; None for never."""
+    pixel_ids: list[str]
+    """IDs of the pixels that fire on the link."""
+    clicks: int
+    """Number of clicks by people, including QR code scans."""
+    status: LinkStatus | str
+    """active, or inactive (disabled, expired, before its start or after its click limit)."""
+    created_at: datetime
+    """Time of creation."""
+    updated_at: datetime
+    """Time of the last change."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Link:
+        return cls(
+            id=data.get("id"),
+            title=data.get("title"),
+            destination_url=data.get("destination_url"),
+            short_url=data.get("short_url"),
+            slug=data.get("slug"),
+            hostname=data.get("hostname"),
+            og_title=data.get("og_title"),
+            og_description=data.get("og_description"),
+            og_image=data.get("og_image"),
+            utm_params=UtmParams.from_json(data.get("utm_params") or {}),
+            tags=data.get("tags"),
+            expires_at=read_time(data.get("expires_at")),
+            pixel_ids=data.get("pixel_ids"),
+            clicks=data.get("clicks"),
+            status=data.get("status"),
+            created_at=read_time(data.get("created_at")),
+            updated_at=read_time(data.get("updated_at")),
+        )
+
+
+@dataclass(frozen=True)
+class LinkStats:
+    from_: datetime
+    """Start of the time range."""
+    to: datetime
+    """End of the time range, exclusive."""
+    interval: StatsInterval | str
+    """Length of an entry of `series`."""
+    timezone: str
+    """Time zone of the intervals."""
+    clicks: int
+    """Number of clicks by people, including QR code scans."""
+    visitors: int
+    """Number of unique visitors. A visitor counts once per UTC day."""
+    scans: int
+    """Number of QR code scans, included in `clicks`."""
+    crawlers: int
+    """Number of visits by crawlers, not included in `clicks`."""
+    previews: int
+    """Number of requests for link previews, not included in `clicks`."""
+    first_clicked_at: datetime | None
+    """First click in the time range; None if there is none."""
+    last_clicked_at: datetime | None
+    """Last click in the time range; None if there is none."""
+    series: list[StatsEntry]
+    """Numbers for each interval of the time range."""
+    countries: list[ValueCount]
+    """Clicks by country code, the 50 most frequent."""
+    referrers: list[ValueCount]
+    """Clicks by referrer, the 50 most frequent."""
+    devices: list[ValueCount]
+    """Clicks by device type."""
+    browsers: list[ValueCount]
+    """Clicks by browser family, the 50 most frequent."""
+    platforms: list[ValueCount]
+    """Clicks by operating system, the 50 most frequent."""
+    link_id: str
+    """ID of the link."""
+    imported_clicks: int
+    """Clicks that another service counted before the link was imported, for all time and in no other number; 0 if
+    there are none."""
+    targets: list[ValueCount]
+    """Clicks by the name of the rule or variant that the visitor was sent to, or `default`."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> LinkStats:
+        return cls(
+            from_=read_time(data.get("from")),
+            to=read_time(data.get("to")),
+            interval=data.get("interval"),
+            timezone=data.get("timezone"),
+            clicks=data.get("clicks"),
+            visitors=data.get("visitors"),
+            scans=data.get("scans"),
+            crawlers=data.get("crawlers"),
+            previews=data.get("previews"),
+            first_clicked_at=read_time(data.get("first_clicked_at")),
+            last_clicked_at=read_time(data.get("last_clicked_at")),
+            series=read_many(StatsEntry.from_json, data.get("series")),
+            countries=read_many(ValueCount.from_json, data.get("countries")),
+            referrers=read_many(ValueCount.from_json, data.get("referrers")),
+            devices=read_many(ValueCount.from_json, data.get("devices")),
+            browsers=read_many(ValueCount.from_json, data.get("browsers")),
+            platforms=read_many(ValueCount.from_json, data.get("platforms")),
+            link_id=data.get("link_id"),
+            imported_clicks=data.get("imported_clicks"),
+            targets=read_many(ValueCount.from_json, data.get("targets")),
+        )
+
+
+@dataclass(frozen=True)
+class ListedApiKey:
+    id: str
+    """ID."""
+    name: str
+    """Name."""
+    prefix: str
+    """First characters of the key."""
+    scopes: list[Scope | str]
+    """What the key may do."""
+    last_used_at: datetime | None
+    """Last request with the key; None if it was never used."""
+    expires_at: datetime | None
+    """Time of expiry; None for never."""
+    created_at: datetime
+    """Time of creation."""
+    revoked_at: datetime | None
+    """When the key was revoked; None if it is valid."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> ListedApiKey:
+        return cls(
+            id=data.get("id"),
+            name=data.get("name"),
+            prefix=data.get("prefix"),
+            scopes=data.get("scopes"),
+            last_used_at=read_time(data.get("last_used_at")),
+            expires_at=read_time(data.get("expires_at")),
+            created_at=read_time(data.get("created_at")),
+            revoked_at=read_time(data.get("revoked_at")),
+        )
+
+
+@dataclass(frozen=True)
+class Me:
+    id: str
+    """ID."""
+    name: str
+    """Name."""
+    email: str
+    """Email of the account."""
+    created_at: datetime
+    """Time of creation."""
+    plan: Plan
+    """Plan of the account."""
+    token: ApiKey
+    """The key of this request."""
+    limits: Limits
+    """Limits of the account."""
+    shared_domain: str
+    """Domain of links without a custom domain."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Me:
+        return cls(
+            id=data.get("id"),
+            name=data.get("name"),
+            email=data.get("email"),
+            created_at=read_time(data.get("created_at")),
+            plan=Plan.from_json(data.get("plan") or {}),
+            token=ApiKey.from_json(data.get("token") or {}),
+            limits=Limits.from_json(data.get("limits") or {}),
+            shared_domain=data.get("shared_domain"),
+        )
+
+
+@dataclass(frozen=True)
+class PageMeta:
+    from_: int | None
+    """Position of the first item of this page, from 1; None if the page is empty."""
+    current_page: int
+    """Number of this page."""
+    last_page: int
+    """Number of the last page."""
+    path: str
+    """URL of the list, without parameters."""
+    per_page: int
+    """Items per page."""
+    to: int | None
+    """Position of the last item of this page; None if the page is empty."""
+    total: int
+    """Number of items on all pages."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> PageMeta:
+        return cls(
+            from_=data.get("from"),
+            current_page=data.get("current_page"),
+            last_page=data.get("last_page"),
+            path=data.get("path"),
+            per_page=data.get("per_page"),
+            to=data.get("to"),
+            total=data.get("total"),
+        )
+
+
+@dataclass(frozen=True)
+class Pixel:
+    id: str
+    """ID."""
+    platform: PixelPlatform | str
+    """Advertising platform."""
+    name: str
+    """Name."""
+    created_at: datetime
+    """Time of creation."""
+    updated_at: datetime
+    """Time of the last change."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Pixel:
+        return cls(
+            id=data.get("id"),
+            platform=data.get("platform"),
+            name=data.get("name"),
+            created_at=read_time(data.get("created_at")),
+            updated_at=read_time(data.get("updated_at")),
+        )
+
+
+@dataclass(frozen=True)
+class PixelFired:
+    pixel_id: str
+    """ID of the pixel on its platform. It is never returned."""
+    platform: PixelPlatform | str
+    """Operating system, such as Android."""
+    link_id: str
+    """ID of the link."""
+    visit_id: str | None
+    """ID of the click that triggered it."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> PixelFired:
+        return cls(
+            pixel_id=data.get("pixel_id"),
+            platform=data.get("platform"),
+            link_id=data.get("link_id"),
+            visit_id=data.get("visit_id"),
+        )
+
+
+@dataclass(frozen=True)
+class PixelResults:
+    sent: int
+    """Events that the platform accepted."""
+    rejected: int
+    """Events that the platform rejected."""
+    dropped: int
+    """Events that were not sent: too old, too many, incomplete, or tried too often."""
+    sent_at: datetime | None
+    """Time of the last accepted event."""
+    reason: str | None
+    """Why the last event that was not accepted was rejected or dropped."""
+    reason_at: datetime | None
+    """Time of `reason`."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> PixelResults:
+        return cls(
+            sent=data.get("sent"),
+            rejected=data.get("rejected"),
+            dropped=data.get("dropped"),
+            sent_at=read_time(data.get("sent_at")),
+            reason=data.get("reason"),
+            reason_at=read_time(data.get("reason_at")),
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    type: PlanType | str
+    """Type of the plan."""
+    status: str | None
+    """Status of the subscription; None for other plans."""
+    active: bool
+    """Whether the plan permits requests to the API."""
+    trial_ends_at: datetime | None
+    """End of the trial; None for other plans."""
+    renews_at: datetime | None
+    """When the subscription renews; None if it does not."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Plan:
+        return cls(
+            type=data.get("type"),
+            status=data.get("status"),
+            active=data.get("active"),
+            trial_ends_at=read_time(data.get("trial_ends_at")),
+            renews_at=read_time(data.get("renews_at")),
+        )
+
+
+@dataclass(frozen=True)
+class QrCode:
+    id: str
+    """ID."""
+    link_id: str
+    """ID of the link."""
+    foreground: str
+    """Color of the code, such as #000 or #000000."""
+    background: str
+    """Background color, such as #fff or #ffffff."""
+    level: ErrorCorrection | str
+    """Error correction, from L (lowest) to H (highest)."""
+    style: ModuleStyle | str
+    """Shape of the modules."""
+    size: int
+    """Width and height of the PNG image in pixels."""
+    margin: int
+    """Empty space around the code, in modules. The standard is 4."""
+    warnings: list[str]
+    """Why scanners may not read the code."""
+    scans: int
+    """Number of scans of the code."""
+    image_url: str
+    """Signed URL of the PNG image; use it unchanged."""
+    svg_url: str
+    """Signed URL of the SVG image; use it unchanged."""
+    created_at: datetime
+    """Time of creation."""
+    updated_at: datetime
+    """Time of the last change."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> QrCode:
+        return cls(
+            id=data.get("id"),
+            link_id=data.get("link_id"),
+            foreground=data.get("foreground"),
+            background=data.get("background"),
+            level=data.get("level"),
+            style=data.get("style"),
+            size=data.get("size"),
+            margin=data.get("margin"),
+            warnings=data.get("warnings"),
+            scans=data.get("scans"),
+            image_url=data.get("image_url"),
+            svg_url=data.get("svg_url"),
+            created_at=read_time(data.get("created_at")),
+            updated_at=read_time(data.get("updated_at")),
+        )
+
+
+@dataclass(frozen=True)
+class Routing:
+    link_id: str
+    """ID of the link."""
+    rules: list[Rule]
+    """At most 20 rules; the first that matches counts."""
+    variants: list[Variant]
+    """At most 10 variants, for visitors without a matching rule. The weights add up to at most 100."""
+    starts_at: datetime | None
+    """Time before which the link does not redirect; None for no start."""
+    click_limit: int | None
+    """Number of clicks after which the link ends; None for no limit."""
+    fallback_url: str | None
+    """URL for visitors before the start, after the click limit, and of an expired link; None for an error page."""
+    has_password: bool
+    """Whether visitors have to enter a password."""
+    updated_at: datetime | None
+    """Time of the last change."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Routing:
+        return cls(
+            link_id=data.get("link_id"),
+            rules=read_many(Rule.from_json, data.get("rules")),
+            variants=read_many(Variant.from_json, data.get("variants")),
+            starts_at=read_time(data.get("starts_at")),
+            click_limit=data.get("click_limit"),
+            fallback_url=data.get("fallback_url"),
+            has_password=data.get("has_password"),
+            updated_at=read_time(data.get("updated_at")),
+        )
+
+
+@dataclass(frozen=True)
+class Rule:
+    name: str
+    """Name."""
+    conditions: list[Condition]
+    """1 to 5 conditions, all of which must hold."""
+    destination_url: str
+    """http:// or https:// URL that visitors are redirected to. It gets no UTM parameters."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Rule:
+        return cls(
+            name=data.get("name"),
+            conditions=read_many(Condition.from_json, data.get("conditions")),
+            destination_url=data.get("destination_url"),
+        )
+
+
+@dataclass(frozen=True)
+class StatsEntry:
+    at: datetime
+    """Start of the interval, in UTC."""
+    clicks: int
+    """Number of clicks by people, including QR code scans."""
+    visitors: int
+    """Number of unique visitors. A visitor counts once per UTC day."""
+    scans: int
+    """Number of QR code scans, included in `clicks`."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> StatsEntry:
+        return cls(
+            at=read_time(data.get("at")),
+            clicks=data.get("clicks"),
+            visitors=data.get("visitors"),
+            scans=data.get("scans"),
+        )
+
+
+@dataclass(frozen=True)
+class TestEventData:
+    webhook_id: str
+    """ID of the webhook."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> TestEventData:
+        return cls(
+            webhook_id=data.get("webhook_id"),
+        )
+
+
+@dataclass(frozen=True)
+class Tls:
+    status: TlsStatus | str
+    """Status of the certificate."""
+    expires_at: datetime | None
+    """When the certificate expires; None if there is none."""
+    error: str | None
+    """Why the last attempt failed; None if it did not."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Tls:
+        return cls(
+            status=data.get("status"),
+            expires_at=read_time(data.get("expires_at")),
+            error=data.get("error"),
+        )
+
+
+@dataclass(frozen=True)
+class TopLink:
+    link_id: str
+    """ID of the link."""
+    short_url: str | None
+    """Short URL of the link; None for a deleted link."""
+    title: str | None
+    """Title of the link; None for a deleted link."""
+    clicks: int
+    """Number of clicks by people, including QR code scans."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> TopLink:
+        return cls(
+            link_id=data.get("link_id"),
+            short_url=data.get("short_url"),
+            title=data.get("title"),
+            clicks=data.get("clicks"),
+        )
+
+
+@dataclass(frozen=True)
+class UtmParams:
+    utm_source: str | None = None
+    """Source of the visitors, such as newsletter."""
+    utm_medium: str | None = None
+    """Medium, such as email."""
+    utm_campaign: str | None = None
+    """Campaign."""
+    utm_term: str | None = None
+    """Search term."""
+    utm_content: str | None = None
+    """Content, which distinguishes links of a campaign."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> UtmParams:
+        return cls(
+            utm_source=data.get("utm_source"),
+            utm_medium=data.get("utm_medium"),
+            utm_campaign=data.get("utm_campaign"),
+            utm_term=data.get("utm_term"),
+            utm_content=data.get("utm_content"),
+        )
+
+
+@dataclass(frozen=True)
+class ValueCount:
+    value: str
+    """Value."""
+    clicks: int
+    """Number of clicks by people, including QR code scans."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> ValueCount:
+        return cls(
+            value=data.get("value"),
+            clicks=data.get("clicks"),
+        )
+
+
+@dataclass(frozen=True)
+class Variant:
+    name: str
+    """Name."""
+    destination_url: str
+    """http:// or https:// URL that visitors are redirected to. It gets no UTM parameters."""
+    weight: int
+    """Percentage of the visitors, 1 to 100."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Variant:
+        return cls(
+            name=data.get("name"),
+            destination_url=data.get("destination_url"),
+            weight=data.get("weight"),
+        )
+
+
+@dataclass(frozen=True)
+class Webhook:
+    id: str
+    """ID."""
+    url: str
+    """https:// URL that receives the events."""
+    event_types: list[EventType | str]
+    """Event types that are delivered."""
+    created_at: datetime
+    """Time of creation."""
+    updated_at: datetime
+    """Time of the last change."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Webhook:
+        return cls(
+            id=data.get("id"),
+            url=data.get("url"),
+            event_types=data.get("event_types"),
+            created_at=read_time(data.get("created_at")),
+            updated_at=read_time(data.get("updated_at")),
+        )
+
+
+@dataclass(frozen=True)
+class Event:
+    """What a webhook receives. An event of a type that is unknown here has this class, and a dictionary as data."""
+
+    id: str
+    """ID of the delivery: the same in each attempt, another for each webhook."""
+    api_version: str
+    """Version of the format."""
+    event: str
+    """Event type, such as `link.created`."""
+    created_at: datetime
+    """Time of the event, in UTC."""
+    data: Any
+    """What happened."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Event:
+        created_at = read_time(data["created_at"])
+        return cls(data["id"], data["api_version"], data["event"], created_at, cls._read(data["data"]))
+
+    @staticmethod
+    def _read(data: Any) -> Any:
+        return data
+
+
+@dataclass(frozen=True)
+class LinkCreatedEvent(Event):
+    """`link.created`: A link was created in the dashboard or by the API."""
+
+    data: Link
+
+    @staticmethod
+    def _read(data: Any) -> Link:
+        return Link.from_json(data)
+
+
+@dataclass(frozen=True)
+class LinkClickedEvent(Event):
+    """`link.clicked`: A person followed a link or scanned its QR code."""
+
+    data: ClickEvent
+
+    @staticmethod
+    def _read(data: Any) -> ClickEvent:
+        return ClickEvent.from_json(data)
+
+
+@dataclass(frozen=True)
+class PixelFiredEvent(Event):
+    """`pixel.fired`: A pixel fired on the page of a link: one event for each pixel."""
+
+    data: PixelFired
+
+    @staticmethod
+    def _read(data: Any) -> PixelFired:
+        return PixelFired.from_json(data)
+
+
+@dataclass(frozen=True)
+class WebhookTestEvent(Event):
+    """`webhook.test`: You requested a test."""
+
+    data: TestEventData
+
+    @staticmethod
+    def _read(data: Any) -> TestEventData:
+        return TestEventData.from_json(data)
+
+
+EVENTS: Mapping[str, type[Event]] = {
+    "link.created": LinkCreatedEvent,
+    "link.clicked": LinkClickedEvent,
+    "pixel.fired": PixelFiredEvent,
+    "webhook.test": WebhookTestEvent,
+}
+"""Classes of events by type."""

@@ -1,0 +1,991 @@
+# Made from the OpenAPI document by `python -m clients.python.generator`; do not edit.
+"""The methods of `Waypost`."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from waypost_client._sender import Sender
+from waypost_client._values import OMITTED, File, Omitted, path_of
+from waypost_client.inputs import (
+    BulkUpdateSet,
+    ClickKindFilter,
+    LinkCreate,
+    RuleInput,
+    UtmParamsInput,
+    VariantInput,
+)
+from waypost_client.models import (
+    AccountStats,
+    Alias,
+    AppLinks,
+    BulkCreateResponse,
+    BulkDeleteResponse,
+    BulkUpdateResponse,
+    Click,
+    CreatedWebhook,
+    Delivery,
+    DeliveryEventType,
+    DeliveryStatus,
+    Device,
+    Domain,
+    ErrorCorrection,
+    EventType,
+    Link,
+    LinkStats,
+    LinkStatus,
+    ListedApiKey,
+    Me,
+    ModuleStyle,
+    Pixel,
+    PixelPlatform,
+    PixelResults,
+    QrCode,
+    Routing,
+    Rule,
+    StatsInterval,
+    UtmParams,
+    Variant,
+    Webhook,
+)
+from waypost_client.pages import Pages
+
+
+class Account:
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+
+    def get(self) -> Me:
+        """Get the account.
+
+        Return the account, its plan, and the key of the request.
+        """
+        return self._sender.send(lambda payload: Me.from_json(payload["data"]), "GET", "/me")
+
+
+class Clicks:
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        per_page: int | None = None,
+        link_id: str | None = None,
+        from_: datetime | str | None = None,
+        to: datetime | str | None = None,
+        country: str | None = None,
+        device: Device | None = None,
+        browser: str | None = None,
+        platform: str | None = None,
+        referrer: str | None = None,
+        kind: ClickKindFilter | None = None,
+    ) -> Pages[Click]:
+        """List clicks.
+
+        Lists clicks of all links, newest first. Bots and link previews are not clicks; request them by
+        `kind`.
+
+        Args:
+            page: First page to read.
+            per_page: Objects in each page: by default 100, the maximum.
+            link_id: Clicks of this link only.
+            from_: Start of the time range.
+            to: End of the time range, exclusive.
+            country: Two-letter country code, or `unknown`.
+            device: Type of device.
+            browser: Browser family.
+            platform: Operating system family.
+            referrer: Origin and path of the referring page, or `direct`.
+            kind: Kind of visit; only `human` visits count as clicks.
+        """
+        return self._sender.pages(
+            Click.from_json,
+            "/clicks",
+            {
+                "page": page,
+                "per_page": per_page,
+                "link_id": link_id,
+                "from": from_,
+                "to": to,
+                "country": country,
+                "device": device,
+                "browser": browser,
+                "platform": platform,
+                "referrer": referrer,
+                "kind": kind,
+            },
+        )
+
+
+class Domains:
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+
+    def list(self, *, page: int | None = None, per_page: int | None = None) -> Pages[Domain]:
+        """List domains.
+
+        Newest first.
+
+        Args:
+            page: First page to read.
+            per_page: Objects in each page: by default 100, the maximum.
+        """
+        return self._sender.pages(Domain.from_json, "/domains", {"page": page, "per_page": per_page})
+
+    def create(self, hostname: str, *, idempotency_key: str | None = None) -> Domain:
+        """Create a domain.
+
+        The response lists the DNS records that verify the domain: set one of them, then verify. For a name
+        that another account has verified before, only the TXT record is accepted.
+
+        Args:
+            hostname: Hostname, such as go.example.com.
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process. Default: a new one
+                for each call.
+        """
+        return self._sender.send(
+            lambda payload: Domain.from_json(payload["data"]),
+            "POST",
+            "/domains",
+            body={"hostname": hostname},
+            idempotency_key=idempotency_key,
+        )
+
+    def get(self, id: str) -> Domain:
+        """Get a domain.
+
+        Includes the result of the last check, the DNS records that verify the domain, and its HTTPS
+        certificate.
+
+        Args:
+            id: ID of the domain.
+        """
+        return self._sender.send(lambda payload: Domain.from_json(payload["data"]), "GET", path_of("domains", id))
+
+    def update(
+        self,
+        id: str,
+        *,
+        hostname: str | Omitted = OMITTED,
+        root_url: str | Omitted | None = OMITTED,
+        not_found_url: str | Omitted | None = OMITTED,
+    ) -> Domain:
+        """Change a domain's redirects.
+
+        Change where the domain's root and unknown slugs redirect to.
+
+        Args:
+            id: ID of the domain.
+            hostname: Cannot be changed: only the current hostname is accepted.
+            root_url: URL for visitors who open the domain without a slug; None for an error page.
+            not_found_url: URL for visitors of unknown, expired or disabled links of the domain; None for an
+                error page.
+        """
+        return self._sender.send(
+            lambda payload: Domain.from_json(payload["data"]),
+            "PATCH",
+            path_of("domains", id),
+            body={"hostname": hostname, "root_url": root_url, "not_found_url": not_found_url},
+        )
+
+    def delete(self, id: str) -> None:
+        """Delete a domain.
+
+        Its links move to the shared domain immediately. Remove its DNS records too: while they point to
+        this service, visitors see an error page.
+
+        Args:
+            id: ID of the domain.
+        """
+        self._sender.send(lambda _: None, "DELETE", path_of("domains", id))
+
+    def verify(self, id: str, *, idempotency_key: str | None = None) -> Domain:
+        """Verify a domain.
+
+        Schedule a check of the DNS records; get the domain to see the result.
+
+        Args:
+            id: ID of the domain.
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process. Default: a new one
+                for each call.
+        """
+        return self._sender.send(
+            lambda payload: Domain.from_json(payload["data"]),
+            "POST",
+            path_of("domains", id, "verify"),
+            idempotency_key=idempotency_key,
+        )
+
+    def get_app_links(self, id: str) -> AppLinks:
+        """Get a domain's app links.
+
+        A domain without app links has Nones.
+
+        Args:
+            id: ID of the domain.
+        """
+        return self._sender.send(
+            lambda payload: AppLinks.from_json(payload["data"]), "GET", path_of("domains", id, "app-links")
+        )
+
+    def set_app_links(
+        self,
+        id: str,
+        *,
+        apple_app_site_association: dict[str, Any] | Omitted | None = OMITTED,
+        assetlinks: Sequence[Any] | Omitted | None = OMITTED,
+    ) -> AppLinks:
+        """Set a domain's app links.
+
+        Replaces both documents; a document that is left out or None is removed. They are served below
+        `/.well-known/` of the domain, as soon as it is verified. Keys that are not known are kept.
+
+        Args:
+            id: ID of the domain.
+            apple_app_site_association: Document for iOS and macOS, at most 128 KiB; None if there is none.
+            assetlinks: Document for Android: a list of statements, at most 128 KiB; None if there is none.
+        """
+        return self._sender.send(
+            lambda payload: AppLinks.from_json(payload["data"]),
+            "PUT",
+            path_of("domains", id, "app-links"),
+            body={"apple_app_site_association": apple_app_site_association, "assetlinks": assetlinks},
+        )
+
+
+class Keys:
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+
+    def list(self) -> builtins.list[ListedApiKey]:
+        """List API keys.
+
+        List all keys, newest first, also expired and revoked ones. Their text is never shown again.
+        """
+        return self._sender.send(
+            lambda payload: [ListedApiKey.from_json(each) for each in payload["data"]], "GET", "/tokens"
+        )
+
+
+class Links:
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+
+    def list_aliases(self, id: str, *, page: int | None = None, per_page: int | None = None) -> Pages[Alias]:
+        """List a link's aliases.
+
+        Newest first.
+
+        Args:
+            id: ID of the link.
+            page: First page to read.
+            per_page: Objects in each page: by default 100, the maximum.
+        """
+        return self._sender.pages(
+            Alias.from_json, path_of("links", id, "aliases"), {"page": page, "per_page": per_page}
+        )
+
+    def create_alias(self, id: str, hostname: str, path: str, *, idempotency_key: str | None = None) -> Alias:
+        """Add an alias.
+
+        The link also redirects from this path of one of your domains. A link's own slug wins over an alias
+        with the same path.
+
+        Args:
+            id: ID of the link.
+            hostname: A custom domain of the account.
+            path: Path without a leading slash, not percent-encoded; upper and lower case differ.
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process. Default: a new one
+                for each call.
+        """
+        return self._sender.send(
+            lambda payload: Alias.from_json(payload["data"]),
+            "POST",
+            path_of("links", id, "aliases"),
+            body={"hostname": hostname, "path": path},
+            idempotency_key=idempotency_key,
+        )
+
+    def delete_alias(self, id: str, alias_id: str) -> None:
+        """Delete an alias.
+
+        The path returns 404 immediately, and can be used for another link.
+
+        Args:
+            id: ID of the link.
+            alias_id: ID of the alias.
+        """
+        self._sender.send(lambda _: None, "DELETE", path_of("links", id, "aliases", alias_id))
+
+    def get_routing(self, id: str) -> Routing:
+        """Get a link's routing.
+
+        A link without routing has empty lists and Nones.
+
+        Args:
+            id: ID of the link.
+        """
+        return self._sender.send(
+            lambda payload: Routing.from_json(payload["data"]), "GET", path_of("links", id, "routing")
+        )
+
+    def set_routing(
+        self,
+        id: str,
+        *,
+        rules: Sequence[Rule | RuleInput] | Omitted | None = OMITTED,
+        variants: Sequence[Variant | VariantInput] | Omitted | None = OMITTED,
+        password: str | Omitted | None = OMITTED,
+        starts_at: datetime | str | Omitted | None = OMITTED,
+        click_limit: int | Omitted | None = OMITTED,
+        fallback_url: str | Omitted | None = OMITTED,
+    ) -> Routing:
+        """Set a link's routing.
+
+        Replaces all of it, except for a password that is not sent. The first rule whose conditions all hold
+        decides where a visitor is sent; without one, the variants do, by weight, and the rest goes to the
+        link's own destination. New destinations are fetched once, like that of a link.
+
+        Args:
+            id: ID of the link.
+            rules: At most 20 rules; the first that matches counts.
+            variants: At most 10 variants, for visitors without a matching rule. The weights add up to at most
+                100.
+            password: 4 to 128 characters that visitors have to enter; None removes it, and without this field
+                it stays. It is never returned.
+            starts_at: Time before which the link does not redirect; None for no start.
+            click_limit: Number of clicks after which the link ends; None for no limit.
+            fallback_url: URL for visitors before the start, after the click limit, and of an expired link; None
+                for an error page.
+        """
+        return self._sender.send(
+            lambda payload: Routing.from_json(payload["data"]),
+            "PUT",
+            path_of("links", id, "routing"),
+            body={
+                "rules": rules,
+                "variants": variants,
+                "password": password,
+                "starts_at": starts_at,
+                "click_limit": click_limit,
+                "fallback_url": fallback_url,
+            },
+        )
+
+    def delete_routing(self, id: str) -> None:
+        """Delete a link's routing.
+
+        All visitors are sent to the link's own destination, immediately and without a password.
+
+        Args:
+            id: ID of the link.
+        """
+        self._sender.send(lambda _: None, "DELETE", path_of("links", id, "routing"))
+
+    def bulk_create(self, links: Sequence[LinkCreate], *, idempotency_key: str | None = None) -> BulkCreateResponse:
+        """Create many links.
+
+        Each entry succeeds or fails alone. An entry with the status `retry` did not get its turn within 30
+        seconds, because checks of destinations took too long: send it again. Counts as one request.
+
+        Args:
+            links: 1 to 100 links to create, each with the fields of a link.
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process. Default: a new one
+                for each call.
+        """
+        return self._sender.send(
+            BulkCreateResponse.from_json, "POST", "/links/bulk", body={"links": links}, idempotency_key=idempotency_key
+        )
+
+    def bulk_update(self, ids: Sequence[str], set: BulkUpdateSet) -> BulkUpdateResponse:
+        """Change many links.
+
+        Changes up to 100 links in the same way. A value that no link could have is refused with 422 on
+        `set.<field>`, and nothing changes. Counts as one request.
+
+        Args:
+            ids: IDs of links, 1 to 100.
+            set: What to change in each of the links.
+        """
+        return self._sender.send(BulkUpdateResponse.from_json, "PATCH", "/links/bulk", body={"ids": ids, "set": set})
+
+    def bulk_delete(self, ids: Sequence[str]) -> BulkDeleteResponse:
+        """Delete many links.
+
+        The short URLs return 404 immediately. Only this account can use the slugs again. Counts as one
+        request.
+
+        Args:
+            ids: IDs of links, 1 to 100.
+        """
+        return self._sender.send(BulkDeleteResponse.from_json, "DELETE", "/links/bulk", body={"ids": ids})
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        per_page: int | None = None,
+        search: str | None = None,
+        tag: str | None = None,
+        hostname: str | None = None,
+        status: LinkStatus | None = None,
+    ) -> Pages[Link]:
+        """List links.
+
+        Newest first. Filters are combined with AND.
+
+        Args:
+            page: First page to read.
+            per_page: Objects in each page: by default 100, the maximum.
+            search: Text in title, slug, aliases or destination.
+            tag: Links with exactly this tag.
+            hostname: A domain of the account, or the shared domain.
+            status: Status of the link.
+        """
+        return self._sender.pages(
+            Link.from_json,
+            "/links",
+            {"page": page, "per_page": per_page, "search": search, "tag": tag, "hostname": hostname, "status": status},
+        )
+
+    def create(
+        self,
+        *,
+        destination_url: str,
+        slug: str | Omitted | None = OMITTED,
+        title: str | Omitted | None = OMITTED,
+        hostname: str | Omitted | None = OMITTED,
+        og_title: str | Omitted | None = OMITTED,
+        og_description: str | Omitted | None = OMITTED,
+        og_image: str | Omitted | None = OMITTED,
+        utm_params: UtmParams | UtmParamsInput | Omitted | None = OMITTED,
+        tags: Sequence[str] | Omitted | None = OMITTED,
+        expires_at: datetime | str | Omitted | None = OMITTED,
+        pixel_ids: Sequence[str] | Omitted | None = OMITTED,
+        og_image_file: File | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+    ) -> Link:
+        """Create a link.
+
+        The destination is fetched once: it must be reachable, public and safe. Its page's title,
+        description and image become the link preview unless you send your own.
+
+        Args:
+            destination_url: http:// or https:// URL that visitors are redirected to, including the UTM
+                parameters.
+            slug: Path of the short URL: letters, digits, hyphens and underscores. Default: generated.
+            title: Title. Default: the title of the destination's page.
+            hostname: Verified or unverified domain of the account. Default: the shared domain.
+            og_title: Title in link previews.
+            og_description: Description in link previews.
+            og_image: URL of the image in link previews.
+            utm_params: UTM parameters, which are added to the destination URL.
+            tags: Tags.
+            expires_at: Time of expiry; None for never.
+            pixel_ids: IDs of the pixels that fire on the link.
+            og_image_file: Image for link previews: JPEG, PNG, WebP or GIF of at most 2 MB. It replaces
+                `og_image`.
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process. Default: a new one
+                for each call.
+        """
+        return self._sender.send(
+            lambda payload: Link.from_json(payload["data"]),
+            "POST",
+            "/links",
+            body={
+                "destination_url": destination_url,
+                "slug": slug,
+                "title": title,
+                "hostname": hostname,
+                "og_title": og_title,
+                "og_description": og_description,
+                "og_image": og_image,
+                "utm_params": utm_params,
+                "tags": tags,
+                "expires_at": expires_at,
+                "pixel_ids": pixel_ids,
+                "og_image_file": og_image_file,
+            },
+            idempotency_key=idempotency_key,
+        )
+
+    def get(self, id: str) -> Link:
+        """Get a link.
+
+        By its ID: a slug is not found here. To find a link by its slug, search the list.
+
+        Args:
+            id: ID of the link.
+        """
+        return self._sender.send(lambda payload: Link.from_json(payload["data"]), "GET", path_of("links", id))
+
+    def update(
+        self,
+        id: str,
+        *,
+        destination_url: str | Omitted = OMITTED,
+        slug: str | Omitted = OMITTED,
+        title: str | Omitted | None = OMITTED,
+        hostname: str | Omitted | None = OMITTED,
+        og_title: str | Omitted | None = OMITTED,
+        og_description: str | Omitted | None = OMITTED,
+        og_image: str | Omitted | None = OMITTED,
+        utm_params: UtmParams | UtmParamsInput | Omitted | None = OMITTED,
+        tags: Sequence[str] | Omitted | None = OMITTED,
+        expires_at: datetime | str | Omitted | None = OMITTED,
+        pixel_ids: Sequence[str] | Omitted | None = OMITTED,
+        status: LinkStatus | Omitted = OMITTED,
+        og_image_file: File | Omitted = OMITTED,
+    ) -> Link:
+        """Change a link.
+
+        Changes the fields that you send and keeps the others; None clears a field. Redirects change
+        immediately.
+
+        Args:
+            id: ID of the link.
+            destination_url: http:// or https:// URL that visitors are redirected to, including the UTM
+                parameters.
+            slug: Path of the short URL: letters, digits, hyphens and underscores.
+            title: Title.
+            hostname: Domain of the account; None for the shared domain.
+            og_title: Title in link previews.
+            og_description: Description in link previews.
+            og_image: URL of the image in link previews.
+            utm_params: UTM parameters, which are added to the destination URL.
+            tags: Tags.
+            expires_at: Time of expiry; None for never.
+            pixel_ids: IDs of the pixels that fire on the link.
+            status: `inactive` disables the link.
+            og_image_file: Image for link previews: JPEG, PNG, WebP or GIF of at most 2 MB. It replaces
+                `og_image`.
+        """
+        return self._sender.send(
+            lambda payload: Link.from_json(payload["data"]),
+            "PATCH",
+            path_of("links", id),
+            body={
+                "destination_url": destination_url,
+                "slug": slug,
+                "title": title,
+                "hostname": hostname,
+                "og_title": og_title,
+                "og_description": og_description,
+                "og_image": og_image,
+                "utm_params": utm_params,
+                "tags": tags,
+                "expires_at": expires_at,
+                "pixel_ids": pixel_ids,
+                "status": status,
+                "og_image_file": og_image_file,
+            },
+        )
+
+    def delete(self, id: str) -> None:
+        """Delete a link.
+
+        The short URL returns 404 immediately. Only this account can use the slug again.
+
+        Args:
+            id: ID of the link.
+        """
+        self._sender.send(lambda _: None, "DELETE", path_of("links", id))
+
+    def clicks(
+        self,
+        id: str,
+        *,
+        page: int | None = None,
+        per_page: int | None = None,
+        from_: datetime | str | None = None,
+        to: datetime | str | None = None,
+        country: str | None = None,
+        device: Device | None = None,
+        browser: str | None = None,
+        platform: str | None = None,
+        referrer: str | None = None,
+        kind: ClickKindFilter | None = None,
+    ) -> Pages[Click]:
+        """List a link's clicks.
+
+        Lists clicks newest first, with the same filters.
+
+        Args:
+            id: ID of the link.
+            page: First page to read.
+            per_page: Objects in each page: by default 100, the maximum.
+            from_: Start of the time range.
+            to: End of the time range, exclusive.
+            country: Two-letter country code, or `unknown`.
+            device: Type of device.
+            browser: Browser family.
+            platform: Operating system family.
+            referrer: Origin and path of the referring page, or `direct`.
+            kind: Kind of visit; only `human` visits count as clicks.
+        """
+        return self._sender.pages(
+            Click.from_json,
+            path_of("links", id, "clicks"),
+            {
+                "page": page,
+                "per_page": per_page,
+                "from": from_,
+                "to": to,
+                "country": country,
+                "device": device,
+                "browser": browser,
+                "platform": platform,
+                "referrer": referrer,
+                "kind": kind,
+            },
+        )
+
+    def stats(
+        self,
+        id: str,
+        *,
+        from_: datetime | str | None = None,
+        to: datetime | str | None = None,
+        interval: StatsInterval | None = None,
+        timezone: str | None = None,
+    ) -> LinkStats:
+        """Get a link's statistics.
+
+        Clicks, visitors and scans over time, with countries, referrers, devices, browsers, platforms and
+        targets.
+
+        Args:
+            id: ID of the link.
+            from_: Start of the time range.
+            to: End of the time range, exclusive.
+            interval: Length of one entry of the series.
+            timezone: IANA name of the time zone of the series.
+        """
+        return self._sender.send(
+            lambda payload: LinkStats.from_json(payload["data"]),
+            "GET",
+            path_of("links", id, "stats"),
+            query={"from": from_, "to": to, "interval": interval, "timezone": timezone},
+        )
+
+
+class Pixels:
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+
+    def list(self, *, page: int | None = None, per_page: int | None = None) -> Pages[Pixel]:
+        """List pixels.
+
+        Newest first. Neither the pixel ID nor the token is returned.
+
+        Args:
+            page: First page to read.
+            per_page: Objects in each page: by default 100, the maximum.
+        """
+        return self._sender.pages(Pixel.from_json, "/pixels", {"page": page, "per_page": per_page})
+
+    def create(
+        self,
+        *,
+        platform: PixelPlatform,
+        name: str,
+        pixel_id: str,
+        access_token: str | Omitted | None = OMITTED,
+        idempotency_key: str | None = None,
+    ) -> Pixel:
+        """Create a pixel.
+
+        With an access token, events are also sent to the platform's server. Neither the pixel ID nor the
+        token is ever shown again.
+
+        Args:
+            platform: Advertising platform.
+            name: Name.
+            pixel_id: ID of the pixel on its platform. It is never returned.
+            access_token: Access token of the platform, for events sent from the server. It is never returned.
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process. Default: a new one
+                for each call.
+        """
+        return self._sender.send(
+            lambda payload: Pixel.from_json(payload["data"]),
+            "POST",
+            "/pixels",
+            body={"platform": platform, "name": name, "pixel_id": pixel_id, "access_token": access_token},
+            idempotency_key=idempotency_key,
+        )
+
+    def get(self, id: str) -> Pixel:
+        """Get a pixel.
+
+        Neither the pixel ID nor the token is returned.
+
+        Args:
+            id: ID of the pixel.
+        """
+        return self._sender.send(lambda payload: Pixel.from_json(payload["data"]), "GET", path_of("pixels", id))
+
+    def update(
+        self,
+        id: str,
+        *,
+        platform: PixelPlatform | Omitted = OMITTED,
+        name: str | Omitted = OMITTED,
+        pixel_id: str | Omitted = OMITTED,
+        access_token: str | Omitted | None = OMITTED,
+    ) -> Pixel:
+        """Change a pixel.
+
+        Changes the fields that you send and keeps the others. The next click on each of its links uses
+        them.
+
+        Args:
+            id: ID of the pixel.
+            platform: Advertising platform.
+            name: Name.
+            pixel_id: ID of the pixel on its platform. It is never returned.
+            access_token: Access token of the platform, for events sent from the server. It is never returned.
+        """
+        return self._sender.send(
+            lambda payload: Pixel.from_json(payload["data"]),
+            "PATCH",
+            path_of("pixels", id),
+            body={"platform": platform, "name": name, "pixel_id": pixel_id, "access_token": access_token},
+        )
+
+    def delete(self, id: str) -> None:
+        """Delete a pixel.
+
+        Its links keep working without it.
+
+        Args:
+            id: ID of the pixel.
+        """
+        self._sender.send(lambda _: None, "DELETE", path_of("pixels", id))
+
+    def results(self, id: str) -> PixelResults:
+        """Get the results of a pixel's events.
+
+        How many events the platform accepted and rejected, and the reason of the last rejection.
+
+        Args:
+            id: ID of the pixel.
+        """
+        return self._sender.send(
+            lambda payload: PixelResults.from_json(payload["data"]), "GET", path_of("pixels", id, "results")
+        )
+
+
+class Qrcodes:
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+
+    def get(self, id: str) -> QrCode:
+        """Get a link's QR code.
+
+        Includes the signed URLs of its image, and warnings if its style may be hard to scan.
+
+        Args:
+            id: ID of the link.
+        """
+        return self._sender.send(
+            lambda payload: QrCode.from_json(payload["data"]), "GET", path_of("links", id, "qrcode")
+        )
+
+    def set_style(
+        self,
+        id: str,
+        *,
+        foreground: str | Omitted | None = OMITTED,
+        background: str | Omitted | None = OMITTED,
+        level: ErrorCorrection | Omitted | None = OMITTED,
+        style: ModuleStyle | Omitted | None = OMITTED,
+        size: int | Omitted | None = OMITTED,
+        margin: int | Omitted | None = OMITTED,
+        idempotency_key: str | None = None,
+    ) -> QrCode:
+        """Set the style of a link's QR code.
+
+        An omitted or None field is reset to its default. Image URLs returned earlier keep working.
+
+        Args:
+            id: ID of the link.
+            foreground: Color of the code, such as #000 or #000000.
+            background: Background color, such as #fff or #ffffff.
+            level: Error correction, from L (lowest) to H (highest).
+            style: Shape of the modules.
+            size: Width and height of the PNG image in pixels.
+            margin: Empty space around the code, in modules. The standard is 4.
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process. Default: a new one
+                for each call.
+        """
+        return self._sender.send(
+            lambda payload: QrCode.from_json(payload["data"]),
+            "POST",
+            path_of("links", id, "qrcode"),
+            body={
+                "foreground": foreground,
+                "background": background,
+                "level": level,
+                "style": style,
+                "size": size,
+                "margin": margin,
+            },
+            idempotency_key=idempotency_key,
+        )
+
+    def image(self, url: str) -> bytes:
+        """Return the image at a signed URL: `image_url` or `svg_url` of a QR code."""
+        return self._sender.download(url)
+
+
+class Stats:
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+
+    def get(
+        self,
+        *,
+        from_: datetime | str | None = None,
+        to: datetime | str | None = None,
+        interval: StatsInterval | None = None,
+        timezone: str | None = None,
+    ) -> AccountStats:
+        """Get statistics of all links.
+
+        Includes the most clicked links.
+
+        Args:
+            from_: Start of the time range.
+            to: End of the time range, exclusive.
+            interval: Length of one entry of the series.
+            timezone: IANA name of the time zone of the series.
+        """
+        return self._sender.send(
+            lambda payload: AccountStats.from_json(payload["data"]),
+            "GET",
+            "/stats",
+            query={"from": from_, "to": to, "interval": interval, "timezone": timezone},
+        )
+
+
+class Webhooks:
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+
+    def list(self, *, page: int | None = None, per_page: int | None = None) -> Pages[Webhook]:
+        """List webhooks.
+
+        Newest first, without their secrets.
+
+        Args:
+            page: First page to read.
+            per_page: Objects in each page: by default 100, the maximum.
+        """
+        return self._sender.pages(Webhook.from_json, "/webhooks", {"page": page, "per_page": per_page})
+
+    def create(
+        self, url: str, event_types: Sequence[EventType], *, idempotency_key: str | None = None
+    ) -> CreatedWebhook:
+        """Create a webhook.
+
+        The response has the signing secret, which is never shown again.
+
+        Args:
+            url: https:// URL that receives the events.
+            event_types: Event types that are delivered.
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process. Default: a new one
+                for each call.
+        """
+        return self._sender.send(
+            lambda payload: CreatedWebhook.from_json(payload["data"]),
+            "POST",
+            "/webhooks",
+            body={"url": url, "event_types": event_types},
+            idempotency_key=idempotency_key,
+        )
+
+    def get(self, id: str) -> Webhook:
+        """Get a webhook.
+
+        Without its secret. A webhook cannot be changed: delete it and create another one.
+
+        Args:
+            id: ID of the webhook.
+        """
+        return self._sender.send(lambda payload: Webhook.from_json(payload["data"]), "GET", path_of("webhooks", id))
+
+    def delete(self, id: str) -> None:
+        """Delete a webhook.
+
+        Its pending deliveries are canceled.
+
+        Args:
+            id: ID of the webhook.
+        """
+        self._sender.send(lambda _: None, "DELETE", path_of("webhooks", id))
+
+    def list_deliveries(
+        self,
+        id: str,
+        *,
+        page: int | None = None,
+        per_page: int | None = None,
+        status: DeliveryStatus | None = None,
+        event: DeliveryEventType | None = None,
+    ) -> Pages[Delivery]:
+        """List a webhook's deliveries.
+
+        Newest first.
+
+        Args:
+            id: ID of the webhook.
+            page: First page to read.
+            per_page: Objects in each page: by default 100, the maximum.
+            status: Status of the delivery.
+            event: Type of the event.
+        """
+        return self._sender.pages(
+            Delivery.from_json,
+            path_of("webhooks", id, "deliveries"),
+            {"page": page, "per_page": per_page, "status": status, "event": event},
+        )
+
+    def redeliver(self, id: str, delivery_id: str, *, idempotency_key: str | None = None) -> Delivery:
+        """Redeliver an event.
+
+        Sends it immediately with the same id and body.
+
+        Args:
+            id: ID of the webhook.
+            delivery_id: ID of the delivery.
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process. Default: a new one
+                for each call.
+        """
+        return self._sender.send(
+            lambda payload: Delivery.from_json(payload["data"]),
+            "POST",
+            path_of("webhooks", id, "deliveries", delivery_id, "redeliver"),
+            idempotency_key=idempotency_key,
+        )
+
+    def send_test(self, id: str, *, idempotency_key: str | None = None) -> Delivery:
+        """Send a test event.
+
+        Sent regardless of the webhook's event types.
+
+        Args:
+            id: ID of the webhook.
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process. Default: a new one
+                for each call.
+        """
+        return self._sender.send(
+            lambda payload: Delivery.from_json(payload["data"]),
+            "POST",
+            path_of("webhooks", id, "test"),
+            idempotency_key=idempotency_key,
+        )
