@@ -9,6 +9,7 @@
 # make bench       benchmarks; prints one table and writes docs/design/benchmarks.md
 # make attack      attacks a started service, measures what others notice, writes the table in docs/design/security.md
 # make docs        builds the documentation into site/ and checks its links
+# make client      makes the types and methods of the Python client again, after a change of the API
 # make diagrams    draws the diagrams of the documentation again, after a change of docs/diagrams/*.dot
 # make pictures    takes the pictures of the README again, with the data of `waypost demo`
 # make geo         rebuilds the bundled country data from Debian's tor-geoipdb
@@ -17,12 +18,12 @@
 SHELL := /bin/bash
 UV_VERSION := 0.13.8
 SYNC := UV_PYTHON_DOWNLOADS=never .venv/bin/uv sync --quiet --frozen --inexact --compile-bytecode
-SOURCES := src tests bench docs_site hatch_build.py
+SOURCES := src tests bench clients docs_site hatch_build.py
 
 # Otherwise every process compiles all modules again, which is half of the time that it takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-slow test-nodes image test-image lint dist bench attack docs diagrams pictures geo bots clean
+.PHONY: run test test-slow test-nodes image test-image lint dist bench attack docs client diagrams pictures geo bots clean
 
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
@@ -83,6 +84,9 @@ attack: .venv/.installed-test
 docs: .venv/.installed-docs
 	@.venv/bin/python -m docs_site $(ARGS)
 
+client: .venv/.installed-test
+	@.venv/bin/python -m clients.python.generator
+
 diagrams: .venv/.installed-run
 	@scripts/ensure 'command -v dot' graphviz
 	@.venv/bin/python scripts/draw-diagrams
@@ -108,12 +112,12 @@ clean:
 	@scripts/make-venv
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
-.venv/.installed-run: uv.lock pyproject.toml | .venv/bin/uv
+.venv/.installed-run: uv.lock pyproject.toml clients/python/pyproject.toml | .venv/bin/uv
 	@echo "Installing what Waypost needs, once …"
 	@$(SYNC) --no-dev
 	@touch $@
 
-.venv/.installed-test: uv.lock pyproject.toml | .venv/bin/uv
+.venv/.installed-test: uv.lock pyproject.toml clients/python/pyproject.toml | .venv/bin/uv
 	@$(SYNC)
 	@touch $@ .venv/.installed-run
 

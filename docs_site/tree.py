@@ -15,9 +15,10 @@ ROOT_PAGES = {
     "CONTRIBUTING.md": "design/contributing.md",
     "SECURITY.md": "design/security-policy.md",
     "CHANGELOG.md": "reference/changelog.md",
+    "clients/python/README.md": "reference/clients/python.md",
     "README.md": "index.md",
 }
-"""Where links to pages of the root lead. README.md is not copied: the site has a start page of its own."""
+"""Where links to pages outside of docs/ lead. README.md is not copied: the site has a start page of its own."""
 
 _FENCE = re.compile(r"^ *```.*?^ *```$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"(\]\()([^)\s]+)(\))")
@@ -35,7 +36,7 @@ def copy_pages(target: Path, generated: Mapping[str, str], repository: str) -> N
     for source, name in ROOT_PAGES.items():
         if not (target / name).exists():
             path = target / name
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(_adapt((ROOT / source).read_text(), source, name, repository))
     for name, text in generated.items():
         (target / name).parent.mkdir(parents=True, exist_ok=True)

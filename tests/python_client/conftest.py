@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import pytest
 from journeys.service import Service, Website
 from python_client.fault_proxy import FaultProxy
-
 from waypost_client import Waypost
 
 

@@ -8,7 +8,6 @@ import httpx
 import pytest
 from journeys.service import Service, Website, free_port
 from python_client.fault_proxy import Fault, FaultProxy
-
 from waypost_client import (
     AsyncWaypost,
     ConnectionFailed,

@@ -92,7 +92,7 @@ class Clicks:
 
         Args:
             page: First page to read.
-            per_page: Objects in each page: by default 100, the maximum.
+            per_page: Objects in each page; default: 100, the maximum.
             link_id: Clicks of this link only.
             from_: Start of the time range.
             to: End of the time range, exclusive.
@@ -133,7 +133,7 @@ class Domains:
 
         Args:
             page: First page to read.
-            per_page: Objects in each page: by default 100, the maximum.
+            per_page: Objects in each page; default: 100, the maximum.
         """
         return self._sender.pages(Domain.from_json, "/domains", {"page": page, "per_page": per_page})
 
@@ -145,7 +145,7 @@ class Domains:
 
         Args:
             hostname: Hostname, such as go.example.com.
-            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process. Default: a new one
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
                 for each call.
         """
         return await self._sender.send(
@@ -211,7 +211,7 @@ class Domains:
 
         Args:
             id: ID of the domain.
-            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process. Default: a new one
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
                 for each call.
         """
         return await self._sender.send(
@@ -284,7 +284,7 @@ class Links:
         Args:
             id: ID of the link.
             page: First page to read.
-            per_page: Objects in each page: by default 100, the maximum.
+            per_page: Objects in each page; default: 100, the maximum.
         """
         return self._sender.pages(
             Alias.from_json, path_of("links", id, "aliases"), {"page": page, "per_page": per_page}
@@ -300,7 +300,7 @@ class Links:
             id: ID of the link.
             hostname: A custom domain of the account.
             path: Path without a leading slash, not percent-encoded; upper and lower case differ.
-            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process. Default: a new one
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
                 for each call.
         """
         return await self._sender.send(
@@ -397,7 +397,7 @@ class Links:
 
         Args:
             links: 1 to 100 links to create, each with the fields of a link.
-            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process. Default: a new one
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
                 for each call.
         """
         return await self._sender.send(
@@ -445,7 +445,7 @@ class Links:
 
         Args:
             page: First page to read.
-            per_page: Objects in each page: by default 100, the maximum.
+            per_page: Objects in each page; default: 100, the maximum.
             search: Text in title, slug, aliases or destination.
             tag: Links with exactly this tag.
             hostname: A domain of the account, or the shared domain.
@@ -494,7 +494,7 @@ class Links:
             pixel_ids: IDs of the pixels that fire on the link.
             og_image_file: Image for link previews: JPEG, PNG, WebP or GIF of at most 2 MB. It replaces
                 `og_image`.
-            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process. Default: a new one
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
                 for each call.
         """
         return await self._sender.send(
@@ -622,7 +622,7 @@ class Links:
         Args:
             id: ID of the link.
             page: First page to read.
-            per_page: Objects in each page: by default 100, the maximum.
+            per_page: Objects in each page; default: 100, the maximum.
             from_: Start of the time range.
             to: End of the time range, exclusive.
             country: Two-letter country code, or `unknown`.
@@ -689,7 +689,7 @@ class Pixels:
 
         Args:
             page: First page to read.
-            per_page: Objects in each page: by default 100, the maximum.
+            per_page: Objects in each page; default: 100, the maximum.
         """
         return self._sender.pages(Pixel.from_json, "/pixels", {"page": page, "per_page": per_page})
 
@@ -712,7 +712,7 @@ class Pixels:
             name: Name.
             pixel_id: ID of the pixel on its platform. It is never returned.
             access_token: Access token of the platform, for events sent from the server. It is never returned.
-            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process. Default: a new one
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
                 for each call.
         """
         return await self._sender.send(
@@ -824,7 +824,7 @@ class Qrcodes:
             style: Shape of the modules.
             size: Width and height of the PNG image in pixels.
             margin: Empty space around the code, in modules. The standard is 4.
-            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process. Default: a new one
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
                 for each call.
         """
         return await self._sender.send(
@@ -888,7 +888,7 @@ class Webhooks:
 
         Args:
             page: First page to read.
-            per_page: Objects in each page: by default 100, the maximum.
+            per_page: Objects in each page; default: 100, the maximum.
         """
         return self._sender.pages(Webhook.from_json, "/webhooks", {"page": page, "per_page": per_page})
 
@@ -902,7 +902,7 @@ class Webhooks:
         Args:
             url: https:// URL that receives the events.
             event_types: Event types that are delivered.
-            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process. Default: a new one
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
                 for each call.
         """
         return await self._sender.send(
@@ -951,7 +951,7 @@ class Webhooks:
         Args:
             id: ID of the webhook.
             page: First page to read.
-            per_page: Objects in each page: by default 100, the maximum.
+            per_page: Objects in each page; default: 100, the maximum.
             status: Status of the delivery.
             event: Type of the event.
         """
@@ -969,7 +969,7 @@ class Webhooks:
         Args:
             id: ID of the webhook.
             delivery_id: ID of the delivery.
-            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process. Default: a new one
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
                 for each call.
         """
         return await self._sender.send(
@@ -986,7 +986,7 @@ class Webhooks:
 
         Args:
             id: ID of the webhook.
-            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process. Default: a new one
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
                 for each call.
         """
         return await self._sender.send(

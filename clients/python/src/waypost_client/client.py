@@ -22,9 +22,9 @@ class Waypost:
     """A client of one service and API key. Threads may share it, and it may be used after a fork.
 
     `base_url` is the origin of the service. `timeout` is in seconds, for sending and for each part of a response;
-    connecting may take 10 seconds. A request is sent again up to `retries` times after a fault of the network and after 429, 502, 503 and
-    504, with at most 60 seconds of waiting in all. `http_client` replaces the one that is made from `timeout`, for
-    proxies or certificates of your own; you close it.
+    connecting may take 10 seconds. A request is sent again up to `retries` times after a fault of the network and
+    after 429, 502, 503 and 504, with at most 60 seconds of waiting in all. `http_client` replaces the one that is
+    made from `timeout`, for proxies or certificates of your own. You close it, and a fork must not share it.
     """
 
     def __init__(
