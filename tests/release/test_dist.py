@@ -20,6 +20,7 @@ from architecture.code import ROOT
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from journeys.service import Service, Website, eventually
+from python_client.test_recipes import recipes
 
 from waypost.version import VERSION
 
@@ -36,6 +37,7 @@ ENVIRONMENT = {
 }
 WHEEL = f"waypost-{VERSION}-py3-none-any.whl"
 SDIST = f"waypost-{VERSION}.tar.gz"
+CLIENT = f"waypost_client-{VERSION}-py3-none-any.whl"
 SBOM = f"waypost-{VERSION}.cdx.json"
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"
 
@@ -123,7 +125,18 @@ def test_the_metadata_are_complete(dist: Path) -> None:
     assert set(links) == {"Homepage", "Documentation", "Source", "Changelog", "Issues"}
     notices = {path for path in tracked("src") if path.endswith("/NOTICE")}
     assert set(about.get_all("License-File", [])) == {"LICENSE", *notices}
-    assert about.get_all("Provides-Extra") == ["clickhouse"]
+    assert about.get_all("Provides-Extra") == ["clickhouse", "remote"]
+
+
+def test_the_client_is_a_distribution_of_its_own(dist: Path) -> None:
+    package = {name.removeprefix("clients/python/src/") for name in tracked("clients/python/src")}
+    about = f"waypost_client-{VERSION}.dist-info"
+    with ZipFile(dist / CLIENT) as wheel:
+        assert {name for name in wheel.namelist() if not name.startswith(about)} == package
+        stated = Parser().parsestr(wheel.read(f"{about}/METADATA").decode())
+    assert (stated["Name"], stated["Version"], stated["Requires-Python"]) == ("waypost-client", VERSION, ">=3.10")
+    assert stated.get_all("Requires-Dist") == ["httpx<1,>=0.27"]
+    assert (ROOT / "clients/python/LICENSE").read_text() == (ROOT / "LICENSE").read_text()
 
 
 def test_the_page_in_the_package_index_links_to_this_version(dist: Path) -> None:
@@ -147,7 +160,7 @@ def test_the_bill_of_materials_names_what_may_be_installed(dist: Path) -> None:
     assert JsonStrictValidator(SchemaVersion.V1_5).validate_str(text) is None
     document = json.loads(text)
     components = {each["name"]: each for each in document["components"]}
-    assert {"fastapi", "clickhouse-connect", "htmx.org", "@scalar/api-reference"} <= set(components)
+    assert {"fastapi", "clickhouse-connect", "waypost-client", "htmx.org", "@scalar/api-reference"} <= set(components)
     assert {"pytest", "ruff", "waypost"} & set(components) == set()
     assert components["fastapi"]["licenses"] == [{"expression": "MIT"}]
     for each in document["components"]:
@@ -168,23 +181,15 @@ def installed(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = ["--quiet", "--frozen", "--no-dev", "--no-emit-project", "--no-hashes"]
     versions = subprocess.run(["uv", "export", *options], cwd=ROOT, env=ENVIRONMENT, check=True, capture_output=True)
     (directory / "versions.txt").write_bytes(versions.stdout)
-    for command in (
-        ["uv", "venv", "--quiet", "--python", sys.executable, "venv"],
-        [
-            "uv",
-            "pip",
-            "install",
-            "--quiet",
-            "--compile-bytecode",
-            "--python",
-            "venv",
-            "--constraints",
-            "versions.txt",
-            dist / WHEEL,
-        ],
-    ):
+    return install(directory, "--constraints", "versions.txt", dist / WHEEL) / "waypost"
+
+
+def install(directory: Path, *what: str | Path) -> Path:
+    """Install in an empty environment, and return the directory of its programs."""
+    install = ["uv", "pip", "install", "--quiet", "--compile-bytecode", "--python", "venv", *what]
+    for command in (["uv", "venv", "--quiet", "--python", sys.executable, "venv"], install):
         subprocess.run(command, cwd=directory, env=ENVIRONMENT, check=True)
-    return directory / "venv" / "bin" / "waypost"
+    return directory / "venv" / "bin"
 
 
 @pytest.fixture
@@ -215,3 +220,18 @@ def test_the_wheel_counts_its_first_click_in_an_empty_directory(installed: Path,
     assert service.stop() == 0
     assert f"version={VERSION} commit={COMMIT}" in service.log.wait_for('event="worker started"')
     assert [path.name for path in service.directory.iterdir()] == ["data"]
+
+
+def test_the_client_runs_its_recipes_in_an_empty_environment(dist: Path, service: Service, tmp_path: Path) -> None:
+    (tmp_path / "client").mkdir()
+    programs = install(tmp_path / "client", dist / CLIENT)
+    with Website() as site:
+        service.start()
+        service.log.wait_for("first-start.txt")
+        [key] = set(re.findall(r"wp_live_[\w-]+", (service.directory / "data" / "first-start.txt").read_text()))
+        (tmp_path / "client" / "recipes.py").write_text(recipes(service.base_url, site.url))
+        environment = {**ENVIRONMENT, "WAYPOST_API_KEY": key}
+        run = [programs / "python", "-I", "recipes.py"]
+        done = subprocess.run(run, cwd=tmp_path / "client", env=environment, check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines()[0] == f"{service.base_url.removeprefix('http://')}/spring-sale 0"
+    assert service.stop() == 0
