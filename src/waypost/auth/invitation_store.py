@@ -109,6 +109,12 @@ async def find_by_email(tx: Tx, account_id: UUID, email: str, now: datetime) -> 
     return await _one(tx, _OPEN.where(*conditions).limit(1))
 
 
+async def is_invited(tx: Tx, email: str, now: datetime) -> bool:
+    """Return whether any account has an open invitation for the email."""
+    query = _OPEN.where(_invitations.email == email, _invitations.expires_at > now).limit(1)
+    return (await tx.execute(query)).first() is not None
+
+
 async def list_open(tx: Tx, account_id: UUID) -> Sequence[Invitation]:
     """List what was neither accepted nor revoked, newest first, expired ones included."""
     rows = await tx.execute(_OPEN.where(_invitations.account_id == account_id).order_by(_invitations.id.desc()))

@@ -10,7 +10,16 @@ import pytest
 from identity_provider import REMOVED, Answer, IdentityProvider
 from people import FakeClock
 
-from waypost.auth import AuthenticationResult, CallerCache, create_account, create_key, memberships, people, sessions
+from waypost.auth import (
+    AuthenticationResult,
+    CallerCache,
+    create_account,
+    create_key,
+    invitations,
+    memberships,
+    people,
+    sessions,
+)
 from waypost.auth.model import Person, Role
 from waypost.auth.oidc import pending, service
 from waypost.auth.oidc.deps import Deps
@@ -222,6 +231,21 @@ async def test_without_roles_nobody_joins(here: Here) -> None:
     assert session
     await service.connect(here.deps, session, replace(ANN, groups=()))
     assert await here.sign_in(ANN) == bob
+
+
+async def test_without_roles_somebody_who_is_invited_joins(here: Here) -> None:
+    here.deps = replace(here.deps, role_by_group={}, account_email="")
+    owner = await here.session(AuthenticationResult(await here.person("owner@example.com")))
+    assert isinstance(owner, sessions.Session)
+    invitation = await invitations.create(here.deps.auth, owner, email=ANN.email, role="viewer")
+    assert invitation.url
+    assert await here.refuses(replace(ANN, email="bob@example.com")) == service.NO_ACCOUNT
+    result = await service.sign_in(here.deps, ANN)
+    assert await here.role(result.person) is None
+    session = await here.session(result)
+    assert session
+    await invitations.accept(here.deps.auth, session, invitation.url.rpartition("/")[2])
+    assert await here.role(result.person) == "viewer"
 
 
 async def test_says_that_the_account_of_the_setting_is_missing(here: Here) -> None:

@@ -23,7 +23,7 @@ class Deps:
     provider: Provider
     groups_claim: str
     role_by_group: Mapping[str, Role]
-    """Empty: nobody joins, and roles are set by hand."""
+    """Empty: people join by invitation, and roles are set by hand."""
     account_email: str
     """Of the account that new people join; empty without `role_by_group`."""
     key: bytes = field(repr=False)

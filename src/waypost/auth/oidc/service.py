@@ -5,7 +5,7 @@ from functools import partial
 import structlog
 from sqlalchemy.exc import IntegrityError
 
-from waypost.auth import identities, members, memberships, people, sessions, store
+from waypost.auth import identities, invitation_store, members, memberships, people, sessions, store
 from waypost.auth import tokens as one_time_tokens
 from waypost.auth.model import Account, AuthenticationResult, Person, ProviderSession, Role
 from waypost.auth.oidc.deps import Deps
@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 _MAX_HINT = 4_096  # characters of the ID token that names the session at sign-out
 NO_ROLE = "None of your groups may use this service. Ask your administrator to add you to one."
-NO_ACCOUNT = "You are not a member of any account here. Ask your administrator to add you."
+NO_ACCOUNT = "You are not a member of any account here. Ask your administrator for an invitation."
 NO_OIDC_ACCOUNT = "Single sign-on is not set up completely. Ask your administrator."
 CONNECTED_TO_ANOTHER = "This single sign-on identity belongs to another person here."
 
@@ -108,20 +108,22 @@ async def _find_person(deps: Deps, identity: Identity) -> Person | None:
 
 
 async def _create_person(deps: Deps, identity: Identity, role: Role | None) -> Person:
-    """Create the person if the groups admit them. Two tabs that finish at once create one.
+    """Create the person if the groups admit them; without roles of groups, if their email is invited.
 
-    Raises SignInRefused, NotConnected.
+    Two tabs that finish at once create one. Raises SignInRefused, NotConnected.
     """
     if deps.role_by_group and role is None:
         raise SignInRefused("no group has a role", NO_ROLE)
+    now = deps.auth.clock()
     async with deps.auth.db.read() as tx:
         is_taken = await people.find_by_email(tx, identity.email) is not None
+        is_invited = await invitation_store.is_invited(tx, identity.email, now)
     if is_taken:
         return await _find_connected(deps, identity)
-    if role is None:
-        raise SignInRefused("nobody joins", NO_ACCOUNT)
-    await _account(deps)
-    now = deps.auth.clock()
+    if role:
+        await _account(deps)
+    elif not is_invited:
+        raise SignInRefused("nobody joins without an invitation", NO_ACCOUNT)
     person = Person(new_id(), identity.email, identity.name, now, False, now, now)
     try:
         async with deps.auth.db.write() as tx:
