@@ -1,4 +1,4 @@
-"""Objects of an account besides links and clicks: tags, a domain, a pixel, a webhook with deliveries, a session.
+"""Objects of an account besides links and clicks: tags, a domain, a pixel, a webhook with deliveries, an audit log.
 
 Every second link has the common tag, one in forty is disabled, one in forty has expired, one in five uses the domain.
 """
@@ -13,10 +13,12 @@ from uuid import UUID
 from sqlalchemy import bindparam, insert, update
 
 from bench.click_store import ClickStore, vacuum
+from waypost.audit import new_entry_id
+from waypost.audit.model import audit_entries
 from waypost.auth import memberships, sessions
-from waypost.database import Database
+from waypost.database import Database, bulk
 from waypost.database.secrets import KeyRing
-from waypost.kit.clock import now
+from waypost.kit.clock import microseconds, now
 from waypost.kit.ids import new_id
 from waypost.resources.domains.model import domains
 from waypost.resources.links.model import link_tags, links
@@ -38,9 +40,13 @@ class FullAccount:
     webhook: UUID
     cookie: str
     """Of the session."""
+    rare_actor: UUID
+    """A key with five entries in the audit log."""
+    entries: int
+    """Of the audit log."""
 
 
-async def fill_account(store: ClickStore, deliveries: int) -> FullAccount:
+async def fill_account(store: ClickStore, deliveries: int, entries: int) -> FullAccount:
     db, account, at = Database(store.url), store.account, now()
     domain, pixel, webhook = new_id(), new_id(), new_id()
     dates = {"created_at": at, "updated_at": at}
@@ -59,9 +65,10 @@ async def fill_account(store: ClickStore, deliveries: int) -> FullAccount:
         moments = [at - timedelta(seconds=deliveries - n) for n in range(start, min(start + _AT_ONCE, deliveries))]
         async with db.write() as tx:
             await tx.execute(insert(webhook_deliveries), [_delivery(webhook, store, moment) for moment in moments])
+    rare_actor = await _write_audit_log(db, store, entries, at)
     await db.close()
     vacuum(store.url)
-    return FullAccount(store, domain, pixel, webhook, f"waypost={token}")
+    return FullAccount(store, domain, pixel, webhook, f"waypost={token}", rare_actor, entries)
 
 
 async def _write_links(db: Database, store: ClickStore, domain: UUID, at: datetime) -> None:
@@ -73,6 +80,24 @@ async def _write_links(db: Database, store: ClickStore, domain: UUID, at: dateti
         async with db.write() as tx:
             await tx.execute(written.values(values), [_link(number, id_, domain, at) for number, id_ in some])
             await tx.execute(insert(link_tags), tagged)
+
+
+async def _write_audit_log(db: Database, store: ClickStore, entries: int, at: datetime) -> UUID:
+    """Write entries of a year: of one person, and five of a key. Return the id of the key."""
+    rare, step = new_id(), timedelta(days=365) / entries
+    changes = json.dumps({"title": ["Spring sale", "Spring sale 2026"], "tags": [[], ["spring"]]})
+    for start in range(0, entries, _AT_ONCE):
+        rows = []
+        for number in range(start, min(start + _AT_ONCE, entries)):
+            moment, link = at - step * (entries - number), store.links[number % len(store.links)]
+            is_rare = number % (entries // 5) == 7
+            actor = ("key", rare.bytes, "CI") if is_rare else ("person", store.account.bytes, "anna@example.com")
+            action = "link.deleted" if is_rare else "link.updated"
+            identity = store.account.bytes, new_entry_id(moment).bytes, microseconds(moment)
+            rows.append((*identity, *actor, "192.0.2.1", action, link.bytes, f"go.test/{number}", changes, None))
+        async with db.write() as tx:
+            await bulk.insert(tx, audit_entries, rows)
+    return rare
 
 
 def _link(number: int, id_: UUID, domain: UUID, at: datetime) -> dict[str, Any]:

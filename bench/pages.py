@@ -88,6 +88,13 @@ def _pages(account: FullAccount) -> Iterator[Page]:
     yield Page(f"/links?page={links // 50}", "links, middle page")
     yield Page(link, "link statistics")
     yield Page(f"{link}?lists=", "link statistics, lists", part="lists")
+    log = "/account/audit"
+    yield Page(log, f"audit log of {account.entries:,} entries")
+    yield Page(f"{log}?by={account.rare_actor}", "audit log, few entries of an API key")
+    yield Page(f"{log}?action=link.deleted&since=2020-01-01", "audit log, few entries of an action since a day")
+    yield Page(f"{log}?item={link.rpartition('/')[2]}", "audit log, entries of a link")
+    yield Page(f"{log}?text=matches+none", "audit log, text that matches none")
+    yield Page(f"{log}?by={account.store.account}&action=link.deleted", "audit log, two filters that match none")
     yield Page("/links/new")
     yield Page(f"{link}/edit")
     yield Page(f"/links/check-slug?slug={slug_of(1)}", part="slug-state")

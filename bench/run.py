@@ -103,7 +103,7 @@ class Run:
         """The same clicks on the links of one account that has every kind of object. Seeded once in a run."""
         if database not in self.full_accounts:
             made = new_click_store(self._new_url(database), count=self.clicks, links=self.few, accounts=1)
-            self.full_accounts[database] = asyncio.run(fill_account(asyncio.run(made), self.few))
+            self.full_accounts[database] = asyncio.run(fill_account(asyncio.run(made), self.few, self.many))
         return self.full_accounts[database]
 
     def _new_url(self, database: str) -> str:

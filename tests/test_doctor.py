@@ -10,6 +10,7 @@ from pydantic import SecretStr
 from resources.imports.importing import Pages, new_deps
 from sqlalchemy import insert, text, update
 
+from waypost.audit import Actor
 from waypost.commands import doctor
 from waypost.commands.doctor import examine
 from waypost.database import Database
@@ -201,7 +202,7 @@ async def test_reports_a_spool_that_is_not_drained(settings: Settings) -> None:
 
 async def test_reports_stopped_imports(settings: Settings, db: Database) -> None:
     alice, deps = await new_person(db, "alice"), new_deps(db)
-    import_ = await service.create(deps, alice.account_id, "dub", {})
+    import_ = await service.create(deps, Actor.system(alice.account_id), "dub", {})
     importer = new_run(deps, Pages([[]]), import_, lease.holder(), is_dry_run=False)
     await importer.start()
     assert (await found(settings, "imports")).state == "ok"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 from cyclopts import App, CycloptsError, Parameter
 
 from waypost.commands.accounts import account, key
+from waypost.commands.audit import audit
 from waypost.commands.clicks import clicks, export, stats
 from waypost.commands.domains import domain
 from waypost.commands.import_links import import_links
@@ -47,7 +48,7 @@ def _version() -> str:
 app = App(name="waypost", help="Branded short links, self-hosted.", help_format="plaintext", version=_version)
 secrets = App(name="secrets", help="Secrets encrypted at rest.")
 spool = App(name="spool", help="Visits that are not in the database yet.")
-for group in (account, member, key, operator, domain, clicks, stats, export, webhook, secrets, spool):
+for group in (account, member, key, audit, operator, domain, clicks, stats, export, webhook, secrets, spool):
     app.command(group)
 app.command(import_links, name="import")
 

@@ -43,6 +43,7 @@ async def open_full_app(
             base_url=settings.base_url,
             trusted=settings.trusted_proxies,
             contact=settings.contact_email,
+            ip_privacy=settings.ip_privacy,
             clock=clock,
         )
         stack.push_async_callback(guard.flush)

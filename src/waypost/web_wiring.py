@@ -17,6 +17,8 @@ from waypost.redirect import ChangeFeed, HostTable, InvalidateRoutes
 from waypost.resources import domains, links
 from waypost.resources.account import wiring as account_wiring
 from waypost.resources.account.deps import Deps as AccountDeps
+from waypost.resources.audit import wiring as audit_wiring
+from waypost.resources.audit.deps import Deps as AuditDeps
 from waypost.resources.clicks import wiring as clicks_wiring
 from waypost.resources.clicks.click_stores import new_click_store
 from waypost.resources.clicks.deps import Deps as ClicksDeps
@@ -48,6 +50,7 @@ TEMPLATES = {
     name: f"waypost.resources.{name}"
     for name in (
         "account",
+        "audit",
         "links",
         "clicks",
         "qrcodes",
@@ -67,6 +70,7 @@ class ResourceDeps:
     """The dependencies of each package in a web process."""
 
     account: AccountDeps
+    audit: AuditDeps
     links: LinksDeps
     clicks: ClicksDeps
     domains: domains.WebDeps
@@ -88,6 +92,7 @@ def resource_deps(
     domains_web_deps = _domain_web_deps(settings, domains_deps, publish, links_deps.destination_checker.check_url)
     return ResourceDeps(
         account=account_wiring.new_deps(settings, db, limiters, publish, click_store, links_deps.image_store, clock),
+        audit=AuditDeps(db, clock),
         links=links_deps,
         clicks=ClicksDeps(db, click_store, settings.shared_domain, base_url, clock),
         domains=domains_web_deps,
@@ -132,6 +137,7 @@ def endpoints(
     stack.callback(deps.qrcodes.image_cache.close)
     return [
         account_wiring.endpoints(deps.account, guard, auth, views),
+        audit_wiring.endpoints(deps.audit, auth, views),
         links_wiring.endpoints(
             deps.links,
             guard,

@@ -16,6 +16,7 @@ from waypost.outbound import Outbound, Poster
 from waypost.redirect import ChangeFeed
 from waypost.resources import domains, plan
 from waypost.resources.account import account_deletion
+from waypost.resources.audit import work as audit_work
 from waypost.resources.clicks import work as clicks_work
 from waypost.resources.clicks.click_store import ClickStore
 from waypost.resources.clicks.click_stores import new_click_store
@@ -65,6 +66,7 @@ def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: Asyn
         clicks_work.worker_parts(settings, db, stack),
         imports_work.worker_parts(settings, db),
         reports_work.worker_parts(settings, db, now),
+        audit_work.worker_parts(settings, db),
     ]
 
 

@@ -54,5 +54,7 @@ async def _opened(directory: Path, template: Path, website: Website) -> AsyncIte
         transport = httpx.ASGITransport(web.app)
         async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
             front = web.app.app
-            pages = [route.path for route in front.dashboard.routes]
-            yield RunningApp(client, web.db, front.api, website, pages)
+            routes = front.dashboard.routes
+            pages = [route.path for route in routes]
+            forms = [route.path for route in routes if "POST" in (getattr(route, "methods", None) or ())]
+            yield RunningApp(client, web.db, front.api, website, pages, forms)

@@ -31,6 +31,8 @@ class RunningApp:
     website: Website
     pages: Sequence[str]
     """Paths of the dashboard."""
+    forms: Sequence[str]
+    """Those that take a POST."""
     latest_hostname: str = ""
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 

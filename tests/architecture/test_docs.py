@@ -63,7 +63,7 @@ def test_no_unknown_command_or_setting_is_mentioned(path: Path) -> None:
     named = set(  # not of `docker compose exec waypost`, where it is a container
         re.findall(
             r"(?<!exec )\bwaypost"
-            r" ((?:account|member|key|operator|clicks|stats|export|webhook|secrets|domain|spool) [\w-]+|[a-z]+)",
+            r" ((?:account|member|key|audit|operator|clicks|stats|export|webhook|secrets|domain|spool) [\w-]+|[a-z]+)",
             code,
         )
     )

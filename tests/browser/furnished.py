@@ -12,7 +12,7 @@ from resources.clicks.visited import fill, new_link, some_clicks
 from sqlalchemy import insert, update
 
 from waypost import auth, web_wiring
-from waypost.auth import Account, Caller, sessions, tokens
+from waypost.auth import Account, Caller, ProcessCaller, sessions, tokens
 from waypost.auth.model import accounts, people
 from waypost.auth.passkeys import passkeys
 from waypost.database import Database
@@ -104,7 +104,7 @@ async def furnish(data: Path, base_url: str) -> SeededService:
         await tx.execute(update(accounts).where(accounts.c.id == bob.account.id).values(plan_type="none"))
         for person, values in ((bob, {"confirmed_at": None}), (ada, {"password_hash": secret})):
             await tx.execute(update(people).where(people.c.email == person.account.email).values(values))
-    caller = Caller(ada.account)
+    caller = ProcessCaller(ada.account, "ada")
     links = await _links(db, ada.account)
     pixel_ids = await _pixels(db, resources.pixels, caller)
     webhook, deliveries = await _webhook(db, resources.webhooks, caller)
@@ -230,7 +230,7 @@ async def _imports(db: Database, account: Account) -> list[str]:
     refused = [[TEXTS["script"], "The destination URL is not on the public internet."], ["x" * 300, TEXTS["is long"]]]
     plan = {"hosts": hosts, "counts": counts, "refused": refused, "warnings": [[TEXTS["is long"], 12, "abc"]]}
     shared = {"account_id": account.id, "has_token": True, "has_clicks": True, "failures": 0, "timezone": None}
-    shared |= {"file_name": None, "file_size": None, "url": None, "import_id": None, "created_at": now()}
+    shared |= {"actor": None, "file_name": None, "file_size": None, "url": None, "import_id": None, "created_at": now()}
     made = []
     for state, values in (("planned", {"plan": plan}), ("stopped", {"plan": {}, "message": TEXTS["script"]})):
         own = {"id": new_id(), "source": "bitly", "state": state, "domains": {}, "message": None, "updated_at": now()}

@@ -20,6 +20,7 @@ from waypost.auth.model import (
     Person,
     Plan,
     PlanChoice,
+    ProcessCaller,
     Scope,
     SignInClient,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "Person",
     "Plan",
     "PlanChoice",
+    "ProcessCaller",
     "RateLimitResult",
     "RateLimiter",
     "RateLimiters",

@@ -3,6 +3,7 @@
 A person signs in, and is a member of accounts with a role in each. An account has links, a plan and keys.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, get_args
@@ -10,6 +11,7 @@ from uuid import UUID
 
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Integer, String, Table, Text, false
 
+from waypost.audit import Actor
 from waypost.database import Id, Instant, Json, metadata
 
 PlanType = Literal["trial", "subscription", "lifetime", "none"]
@@ -179,10 +181,29 @@ class KeyMaker:
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
-    """The account that makes a request. Subclasses: `ApiCaller` (API key) and `Session` (dashboard)."""
+class Caller(ABC):
+    """The account that makes a request: by API key (`ApiCaller`), in the dashboard (`Session`), or in a process."""
 
     account: Account
+    request_ip: str = field(default="", kw_only=True)
+    """Where the request came from, as the privacy setting allows to store it. Empty for reads with an API key."""
+
+    @property
+    @abstractmethod
+    def actor(self) -> Actor:
+        """For the audit log."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessCaller(Caller):
+    """A command or a job that calls services of an account."""
+
+    name: str
+    """Of the command."""
+
+    @property
+    def actor(self) -> Actor:
+        return Actor.command(self.account.id, self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,3 +244,7 @@ class ApiCaller(Caller):
     """Of the person who made the key; None if a command made it."""
     request_id: UUID | None = None
     """Of a request with an idempotency key: another attempt after a killed process has the same."""
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(self.account.id, "key", self.key.id, self.key.name, self.request_ip)

@@ -16,11 +16,11 @@ from uuid import UUID
 from sqlalchemy import BigInteger, Column, ForeignKey, LargeBinary, Table, Text, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from waypost.auth import people, tokens
+from waypost.auth import people, person_audit, tokens
 from waypost.auth.deps import Deps
 from waypost.auth.model import AuthenticationResult, Person
 from waypost.database import Id, Instant, Tx, metadata
-from waypost.kit.errors import Invalid, NotFound, or_not_found
+from waypost.kit.errors import Invalid, or_not_found
 from waypost.kit.ids import new_id
 
 MAX_PASSKEYS = 20
@@ -81,8 +81,8 @@ async def authentication_options(deps: Deps) -> dict[str, Any]:
     return {"challenge": await _new_challenge(deps), "rpId": _rp_id(deps), "timeout": _TIMEOUT, **_VERIFIED_USER}
 
 
-async def register(deps: Deps, person: Person, name: str, response: str) -> None:
-    """Store a new passkey. `response`: the new credential as JSON. Raises Invalid."""
+async def register(deps: Deps, person: Person, name: str, response: str, *, ip: str) -> None:
+    """Store a new passkey. `response`: the new credential as JSON. `ip`: of the request. Raises Invalid."""
     _refuse_unconfirmed(deps, person)
     credential = _read(response)
     challenge = _challenge(credential)
@@ -102,6 +102,8 @@ async def register(deps: Deps, person: Person, name: str, response: str) -> None
             if (await tx.execute(count_query)).scalar_one() >= MAX_PASSKEYS:
                 raise Invalid({"body": [TOO_MANY]})
             await tx.execute(insert(passkeys), row | dict(verified))
+            details = {"name": row["name"]}
+            await person_audit.record(tx, person, ip, "passkey.added", deps.clock(), details=details)
     except IntegrityError:
         raise Invalid({"body": [REJECTED]}) from None
 
@@ -144,11 +146,13 @@ async def get(deps: Deps, person: Person, passkey_id: UUID) -> Passkey:
     return Passkey(*or_not_found(row))
 
 
-async def delete_passkey(deps: Deps, person: Person, passkey_id: UUID) -> None:
+async def delete_passkey(deps: Deps, person: Person, passkey_id: UUID, *, ip: str) -> None:
+    """`ip`: of the request. Raises NotFound."""
     async with deps.db.write() as tx:
         await people.lock(tx, person.id)  # a concurrent sign-in with it comes before or after
-        if (await tx.execute(delete(passkeys).where(*_match(person, passkey_id)))).rowcount == 0:
-            raise NotFound
+        statement = delete(passkeys).where(*_match(person, passkey_id)).returning(_passkeys.name)
+        details = {"name": or_not_found(await tx.scalar(statement))}
+        await person_audit.record(tx, person, ip, "passkey.removed", deps.clock(), details=details)
 
 
 async def exists(tx: Tx, person_id: UUID, passkey_id: UUID) -> bool:

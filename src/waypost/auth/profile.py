@@ -5,10 +5,12 @@ from datetime import timedelta
 
 from sqlalchemy.exc import IntegrityError
 
-from waypost.auth import emails, memberships, past_emails, people, rules, store, tokens
+from waypost import audit
+from waypost.auth import emails, memberships, past_emails, people, person_audit, rules, store, tokens
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
 from waypost.auth.model import Person, Plan
+from waypost.auth.sessions import PersonSession
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, or_not_found
 
@@ -21,20 +23,23 @@ RESEND_AFTER = timedelta(minutes=2)  # prevents floods of emails; the one that w
 NO_PLAN = Plan("none", None, None, None)
 
 
-async def change_name(deps: Deps, person: Person, name: str) -> None:
+async def change_name(deps: Deps, session: PersonSession, name: str) -> None:
     """Change the name. Raises Invalid."""
-    name = name.strip()
+    person, name, now = session.person, name.strip(), deps.clock()
     if not name:
         raise Invalid({"name": ["Enter a name."]})
     rules.check_email_and_name(person.email, name)
     with invalidating_callers(deps.db):
         async with deps.db.write() as tx:
-            await memberships.follow_owner(tx, person, replace(person, name=name, updated_at=deps.clock()))
-            await people.change(tx, person.id, deps.clock(), name=name)
+            await memberships.follow_owner(tx, person, replace(person, name=name, updated_at=now))
+            await people.change(tx, person.id, now, name=name)
+            if changes := audit.compare({"name": person.name}, {"name": name}):
+                await person_audit.record(tx, person, session.request_ip, "person.updated", now, changes=changes)
 
 
-async def change_email(deps: Deps, person: Person, email: str) -> bool:
+async def change_email(deps: Deps, session: PersonSession, email: str) -> bool:
     """Change the email, or send a confirmation to it and return False. Raises Invalid."""
+    person = session.person
     email = rules.normalize_email(email)
     rules.check_email_and_name(email, person.name)
     if email == person.email:
@@ -46,7 +51,7 @@ async def change_email(deps: Deps, person: Person, email: str) -> bool:
     try:
         with invalidating_callers(deps.db):
             async with deps.db.write() as tx:
-                await _set_email(deps, tx, person, email)
+                await _set_email(deps, tx, person, email, session.request_ip)
     except IntegrityError:
         raise Invalid({"email": [EMAIL_TAKEN]}) from None
     return True
@@ -79,8 +84,8 @@ async def get_confirmation(deps: Deps, text: str) -> tuple[Person, str]:
     return or_not_found(person), token.email or ""
 
 
-async def confirm(deps: Deps, text: str) -> Person:
-    """Confirm an email. The person must be signed in: a link only shows who reads its email.
+async def confirm(deps: Deps, text: str, *, ip: str) -> Person:
+    """Confirm an email. The person must be signed in: a link only shows who reads its email. `ip`: of the request.
 
     Raises NotFound if the link is no longer valid, and Invalid if another person or account has the email.
     """
@@ -95,7 +100,7 @@ async def confirm(deps: Deps, text: str) -> Person:
                     return await confirm_email(deps, tx, person)
                 token = or_not_found(await tokens.consume(tx, "change_email", text, now=now))
                 person = await people.find(tx, token.person_id) if token.person_id else None
-                return await _set_email(deps, tx, or_not_found(person), token.email or "")
+                return await _set_email(deps, tx, or_not_found(person), token.email or "", ip)
         except IntegrityError:
             raise Invalid({"email": [EMAIL_TAKEN]}) from None
 
@@ -131,11 +136,12 @@ async def notify_owner(deps: Deps, tx: Tx, email: str) -> None:
     await emails.send(tx, emails.account_exists(deps.base_url), to=email, now=now, person=owner)
 
 
-async def _set_email(deps: Deps, tx: Tx, person: Person, email: str) -> Person:
+async def _set_email(deps: Deps, tx: Tx, person: Person, email: str, ip: str) -> Person:
     now = deps.clock()
     account = await store.find_by_email(tx, person.email)
     await memberships.follow_owner(tx, person, replace(person, email=email, updated_at=now))
     changed = or_not_found(await people.change(tx, person.id, now, email=email))
+    await person_audit.record(tx, changed, ip, "person.updated", now, changes={"email": [person.email, email]})
     trial_ends_at = account.plan.trial_ends_at if account else None
     await past_emails.record(tx, deps.email_digest_keys, person, trial_ends_at, now)
     await tokens.delete_all(tx, person.id)  # links that were sent to the old address

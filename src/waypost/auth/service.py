@@ -8,6 +8,8 @@ from uuid import UUID
 from sqlalchemy import delete
 from sqlalchemy.exc import IntegrityError
 
+from waypost import audit
+from waypost.audit import Actor, Item
 from waypost.auth import key_format, memberships, past_emails, people, roles, rules, sessions, store
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
@@ -75,6 +77,10 @@ async def set_plan(
     new_plan = rules.build_plan(plan, now=now, trial_ends_at=trial_ends_at, trial_days=trial_days)
     with invalidating_callers(db):
         async with db.write() as tx:
+            before = or_not_found(await store.find_account(tx, account_id))
+            if changes := audit.compare(before.plan, new_plan):
+                actor = Actor.command(account_id, "waypost account plan")
+                await audit.record(tx, actor, "plan.updated", now, changes=changes)
             return or_not_found(await store.change_plan(tx, account_id, new_plan, now))
 
 
@@ -102,9 +108,9 @@ async def create_key(
 ) -> tuple[ApiKey, str]:
     """Return the key and its text, which cannot be read again. Without scopes the key has all of them.
 
-    `max_usable`: usable keys of the account, this one included. `session`: of the person who makes the key, otherwise
-    `created_by`. Raises NotFound if the account is deleted, or if `session` has ended: a concurrent removal of all keys
-    would have missed this one. Raises Forbidden if the person's role no longer allows it.
+    `max_usable`: usable keys of the account, this one included. `session`: of the person who makes the key; otherwise a
+    command does, for `created_by`. Raises NotFound if the account is deleted, or if `session` has ended: a concurrent
+    removal of all keys would have missed this one. Raises Forbidden if the person's role no longer allows it.
     """
     rules.check_key(name, scopes, expires_at, now)
     text = key_format.generate()
@@ -124,13 +130,21 @@ async def create_key(
         if max_usable is not None and await store.count_usable_keys(tx, account_id, now) >= max_usable:
             raise Invalid({"name": [TOO_MANY_KEYS.format(max_usable)]})
         await store.add_key(tx, key, key_format.digest(text))
+        actor = session.actor if session else Actor.command(account_id, "waypost key create")
+        details = {"scopes": list(granted), "expires_at": audit.plain(expires_at)}
+        await audit.record(tx, actor, "key.created", now, Item(key.id, key.name), details=details)
     return key, text
 
 
-async def revoke_key(db: Database, key_id: UUID, *, now: datetime) -> ApiKey:
+async def revoke_key(db: Database, key_id: UUID, *, now: datetime, session: sessions.Session | None = None) -> ApiKey:
+    """`session`: of the person who revokes the key; otherwise a command does. Raises NotFound."""
     with invalidating_callers(db):
         async with db.write() as tx:
-            return or_not_found(await store.revoke_key(tx, key_id, now))
+            key, is_new = or_not_found(await store.revoke_key(tx, key_id, now))
+            if is_new:
+                actor = session.actor if session else Actor.command(key.account_id, "waypost key revoke")
+                await audit.record(tx, actor, "key.revoked", now, Item(key.id, key.name))
+            return key
 
 
 async def list_keys_page(db: Database, account_id: UUID, request: PageRequest, *, now: datetime) -> Page[ApiKey]:

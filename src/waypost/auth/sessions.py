@@ -6,7 +6,7 @@ that authenticated it is removed.
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID
@@ -25,6 +25,7 @@ from sqlalchemy import (
     update,
 )
 
+from waypost.audit import Actor
 from waypost.auth import identities, key_format, memberships, passkeys, people
 from waypost.auth import model as tables
 from waypost.auth.model import Caller, Person, ProviderSession, Role, accounts
@@ -78,6 +79,8 @@ class PersonSession:
     created_at: datetime
     seen_at: datetime
     authenticated_at: datetime
+    request_ip: str = field(default="", kw_only=True)
+    """Where the request came from, see `Caller`."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +90,14 @@ class Session(PersonSession, Caller):
     role: Role
     """Of the person in the account."""
 
+    @property
+    def actor(self) -> Actor:
+        return Actor(self.account.id, "person", self.person.id, self.person.email, self.request_ip)
+
 
 S = TypeVar("S", bound=PersonSession)
 
-_FIELDS = tuple(_sessions[name] for name in PersonSession.__dataclass_fields__ if name != "person")
+_FIELDS = tuple(_sessions[name] for name in PersonSession.__dataclass_fields__ if name not in {"person", "request_ip"})
 _PERSON_END, _FIELDS_END = len(PERSON), len(PERSON) + len(_FIELDS)
 _MEMBERSHIP = and_(_members.person_id == _sessions.person_id, _members.account_id == _sessions.account_id)
 _FIND = (

@@ -7,7 +7,19 @@ from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
-from waypost.auth import emails, passkeys, passwords, people, profile, rules, sessions, sign_in_delay, store, tokens
+from waypost.auth import (
+    emails,
+    passkeys,
+    passwords,
+    people,
+    person_audit,
+    profile,
+    rules,
+    sessions,
+    sign_in_delay,
+    store,
+    tokens,
+)
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
 from waypost.auth.model import ApiKey, AuthenticationResult, Person, PersonWithHash, SignInClient
@@ -90,9 +102,11 @@ async def list_other_credentials(deps: Deps, person: Person) -> tuple[Sequence[p
 
 
 async def reset_password(
-    deps: Deps, text: str, password: str, *, remove_credentials: bool = False
+    deps: Deps, text: str, password: str, *, remove_credentials: bool = False, ip: str
 ) -> AuthenticationResult:
     """Set a password and end every session. `remove_credentials`: also delete every passkey and API key.
+
+    `ip`: of the request.
 
     Raises Invalid, or NotFound if the link is no longer valid.
     """
@@ -103,7 +117,10 @@ async def reset_password(
             or_not_found(await tokens.consume(tx, "reset", text, now=deps.clock()))
             await _set_password(deps, tx, person, hashed)
             # an unconfirmed person may not be the owner of the email
-            if remove_credentials or person.confirmed_at is None:
+            is_removing = remove_credentials or person.confirmed_at is None
+            details = {"removed": "passkeys and API keys"} if is_removing else None
+            await person_audit.record(tx, person, ip, "password.reset", deps.clock(), details=details)
+            if is_removing:
                 await passkeys.delete_all(tx, person.id)
                 await store.delete_keys_of_person(tx, person.id)
             return AuthenticationResult(await profile.confirm_email(deps, tx, person), password=hashed)
@@ -125,6 +142,8 @@ async def change_password(
             await _set_password(deps, tx, person, hashed)
             if revoke_keys:
                 await store.revoke_keys_of_person(tx, person.id, deps.clock())
+            details = {"revoked": "API keys"} if revoke_keys else None
+            await person_audit.record(tx, person, session.request_ip, "password.changed", deps.clock(), details=details)
     return AuthenticationResult(person, password=hashed)
 
 
@@ -168,9 +187,12 @@ async def has_password(deps: Deps, person: Person) -> bool:
 
 
 async def create_sign_in_link(deps: Deps, person_id: UUID) -> str:
-    """Create a link that signs in once, within 15 minutes. For operators."""
+    """Create a link that signs in once, within 15 minutes. For commands of operators. Raises NotFound."""
     async with deps.db.write() as tx:
-        token = await tokens.issue(tx, "sign_in", now=deps.clock(), person_id=person_id)
+        now, person = deps.clock(), or_not_found(await people.find(tx, person_id))
+        token = await tokens.issue(tx, "sign_in", now=now, person_id=person_id)
+        command = "waypost account sign-in-link"
+        await person_audit.record_command(tx, person, command, "sign_in_link.created", now)
     return emails.link(deps.base_url, "sign_in", token)
 
 

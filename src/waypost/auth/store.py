@@ -175,10 +175,12 @@ async def add_key(tx: Tx, key: ApiKey, digest: str) -> None:
     await tx.execute(insert(api_keys).values(**values, scopes=list(key.scopes)))
 
 
-async def revoke_key(tx: Tx, key_id: UUID, now: datetime) -> ApiKey | None:
-    """Revoke the key and return it. Revoking it again changes nothing."""
-    await tx.execute(update(api_keys).where(_keys.id == key_id, _keys.revoked_at.is_(None)).values(revoked_at=now))
-    return _key((await tx.execute(select(*_KEY).where(_keys.id == key_id))).one_or_none())
+async def revoke_key(tx: Tx, key_id: UUID, now: datetime) -> tuple[ApiKey, bool] | None:
+    """Revoke the key. Return it, and whether it was not revoked yet: revoking it again changes nothing."""
+    statement = update(api_keys).where(_keys.id == key_id, _keys.revoked_at.is_(None)).values(revoked_at=now)
+    is_new = (await tx.execute(statement)).rowcount > 0
+    key = _key((await tx.execute(select(*_KEY).where(_keys.id == key_id))).one_or_none())
+    return (key, is_new) if key else None
 
 
 async def revoke_keys_of_person(tx: Tx, person_id: UUID, now: datetime) -> None:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from waypost import audit
+from waypost.audit import Actor
 from waypost.auth import Account
 from waypost.auth.deps import new_deps
 from waypost.commands.click_export import ExportFailed, new_export_file
@@ -17,6 +19,8 @@ from waypost.settings import Settings
 async def write(settings: Settings, db: Database, store: ClickStore, account: Account, output: Path) -> None:
     auth_deps, image_store = new_deps(settings, db, now), new_image_store(settings, db, now)
     deps = ExportDeps(auth_deps, store, image_store, settings.shared_domain, settings.cname_host)
+    async with db.write() as tx:
+        await audit.record(tx, Actor.command(account.id, "waypost export all"), "account.exported", now())
     try:
         with new_export_file(output) as file:
             async for chunk in write_archive(deps, account):

@@ -12,6 +12,7 @@ from typing import Any, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from waypost import logs
+from waypost.audit import Actor
 from waypost.commands import output
 from waypost.commands.database import get_account, open_database
 from waypost.commands.key_check import prepare_key
@@ -80,7 +81,7 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
         key_ring = KeyRing(["of a dry run"]) if options.is_dry_run else KeyRing.from_setting(secret_text(own))
         with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
             deps = new_deps(own, db, outbound, key_ring, feed.publish)
-            new = service.new_import(deps, owner.id, options.source, stored)
+            new = service.new_import(deps, Actor.command(owner.id, "waypost import"), options.source, stored)
             try:
                 return await (_plan if options.is_dry_run else _import)(deps, source, new)
             finally:
@@ -105,7 +106,7 @@ async def _plan(deps: Deps, source: Source | Archive, new: Import) -> tuple[Repo
 
 async def _import(deps: Deps, source: Source | Archive, new: Import) -> tuple[Report, int]:
     """Import, or continue an import with the same options."""
-    import_ = await service.create(deps, new.account_id, new.source, new.options)
+    import_ = await service.create(deps, Actor.from_json(new.account_id, new.actor), new.source, new.options)
     if import_.cursor is None:
         await _say_plan(new_run(deps, source, new, "", is_dry_run=True))
     code = await _run(new_run(deps, source, import_, lease.holder()), f"Importing from {new.source}")

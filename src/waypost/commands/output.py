@@ -20,6 +20,7 @@ from rich.progress import (
 from rich.table import Column, Table
 from rich.text import Text
 
+from waypost.audit.model import AuditEntry
 from waypost.auth import Account, ApiKey, Person
 from waypost.auth.model import Member
 from waypost.kit.clock import timestamp
@@ -29,6 +30,10 @@ if TYPE_CHECKING:  # importing it takes a second
     from waypost.commands.findings import Finding
 
 _COLUMNS = {
+    "time",
+    "action",
+    "item",
+    "by",
     "id",
     "email",
     "plan",
@@ -48,6 +53,12 @@ _COLUMNS = {
 }  # fits into one line
 _NO_WRAP = {"id", "email", "scopes", "hostname", "account"}  # users copy these
 _COLORS = {"ok": "green", "warning": "yellow", "failed": "red"}
+
+
+def audit_row(entry: AuditEntry) -> dict[str, Any]:
+    """For the table; JSON has all fields."""
+    by = f"{entry.actor.label} ({entry.actor.ip})" if entry.actor.ip else entry.actor.label
+    return {"time": f"{entry.at:%Y-%m-%d %H:%M:%S}", "action": entry.action, "item": entry.item.name, "by": by}
 
 
 def account_json(account: Account) -> dict[str, Any]:

@@ -67,7 +67,8 @@ async def create(
     account = await auth.create_account(
         db, email=EMAIL, name="Larkspur Outdoor", plan="lifetime", now=now, trial_days=0, account_id=ACCOUNT_ID
     )
-    caller, random, key_ring = auth.Caller(account), Random(seed), KeyRing.from_setting(secret_text(settings))  # noqa: S311
+    caller, random = auth.ProcessCaller(account, "waypost demo"), Random(seed)  # noqa: S311
+    key_ring = KeyRing.from_setting(secret_text(settings))
     deps = new_link_deps(settings, db, feed.publish, now)
     try:
         await add_domains(db, account.id, now)

@@ -115,6 +115,7 @@ class Settings(BaseModel):
     blocklist: File = None
     geoip_database: File = None
     ip_privacy: Literal["full", "truncated", "none"] = "full"
+    audit_days: int = Field(365, ge=0, le=100_000)
     click_retention_days: int | None = Field(None, ge=1, le=100_000)
     routes_in_memory: int = Field(250_000, ge=1_000)
     spool_limit_mb: int = Field(4_096, ge=64)

@@ -26,9 +26,7 @@ from waypost.kit.errors import (
     Unauthenticated,
 )
 from waypost.kit.ids import require_id
-from waypost.kit.proxies import (
-    Network,
-)
+from waypost.kit.proxies import Network, storable_address
 from waypost.serving.client_address import is_https, peer_address, rate_limit_key
 from waypost.web.envelope import set_rate_limit
 from waypost.web.idempotency import IdempotencyKeys
@@ -55,6 +53,7 @@ class Guard:
         base_url: str,
         trusted: Sequence[Network] = (),
         contact: str = "",
+        ip_privacy: str = "full",
         clock: Clock = now,
     ) -> None:
         """`contact`: whom users of a suspended account turn to."""
@@ -65,6 +64,7 @@ class Guard:
         self._needs_https = base_url.startswith("https:")
         self._trusted = trusted
         self._contact = contact
+        self._ip_privacy = ip_privacy
         self._clock = clock
         self._idempotency_keys = IdempotencyKeys(db, key_ring, clock)
 
@@ -89,6 +89,9 @@ class Guard:
         if not result.allowed:
             raise RateLimited(result.retry_after)
         self._callers.record_use(caller, at)
+        if request.method == "GET":  # only changes are recorded with the address
+            return caller
+        caller = replace(caller, request_ip=storable_address(peer_address(request, self._trusted), self._ip_privacy))
         if request.method == "POST" and "idempotency-key" in request.headers:
             return replace(caller, request_id=await self._idempotency_keys.claim(request, caller.account.id))
         return caller

@@ -104,7 +104,7 @@ def rows(content: bytes) -> dict[str, list[Any]]:
         "qr_styles.ndjson": ("updated_at",),
     }.items():
         found[name] = [{key: value for key, value in row.items() if key not in left_out} for row in found[name]]
-    for name in ("domains.ndjson", "pixels.ndjson", "webhooks.ndjson"):
+    for name in ("domains.ndjson", "pixels.ndjson", "webhooks.ndjson", "audit_log.ndjson"):
         del found[name]
     return found
 

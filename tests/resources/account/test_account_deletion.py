@@ -12,7 +12,7 @@ from people import START
 from sqlalchemy import Table, insert, select
 
 from waypost import auth, web_wiring, wiring, worker_wiring
-from waypost.auth import Caller, past_emails, sessions
+from waypost.auth import ProcessCaller, past_emails, sessions
 from waypost.auth import store as account_store
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.model import past_emails as past_emails_table
@@ -204,7 +204,7 @@ async def test_concurrent_writes_to_a_closed_account_fail(place: WebApp) -> None
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
     limiters = auth.open_limiters(place.db, place.settings.data_dir)
     resources = web_wiring.resource_deps(place.settings, place.db, limiters, feed, place.clock)
-    caller, its, person = Caller(ada.account), ada.account.id, ada.person
+    caller, its, person = ProcessCaller(ada.account, "ada"), ada.account.id, ada.person
     new = NewLink(destination_url="https://example.com/", slug="late")
     link = link_rules.build_link(
         its,
@@ -215,6 +215,7 @@ async def test_concurrent_writes_to_a_closed_account_fail(place: WebApp) -> None
         image=None,
         now=START,
         link_id=new_id(),
+        created_by="ada",
     )
     pixel = NewPixel(platform="facebook", name="Late", pixel_id="1")
     webhook = NewWebhook(url="https://1.1.1.1/", event_types=["link.created"])

@@ -89,7 +89,7 @@ async def reset(place: WebApp, browser: Browser) -> None:
     async with place.db.write() as tx:
         text = await tokens.issue(tx, "reset", now=place.clock(), **theirs)
     deps = new_deps(place.settings, place.db, place.clock)
-    await sign_in.reset_password(deps, text, "a password of her own", remove_credentials=True)
+    await sign_in.reset_password(deps, text, "a password of her own", remove_credentials=True, ip="")
 
 
 async def test_a_concurrent_key_does_not_outlive_the_removal_of_all_keys(

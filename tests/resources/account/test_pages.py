@@ -469,7 +469,7 @@ async def test_an_authentication_before_a_change_begins_no_session_after_it(plac
     assert session
     again = await sign_in.change_password(deps, session, PASSWORD, OTHER)
     assert again.password != authenticated.password
-    await passkeys.delete_passkey(deps, authenticated.person, passkey["id"])
+    await passkeys.delete_passkey(deps, authenticated.person, passkey["id"], ip="")
     for by in ({"password": authenticated.password}, {"passkey": passkey["id"]}):
         with pytest.raises(NotFound):
             await begin(**by)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from people import BASE_URL, FakeClock, Person
 
+from waypost.audit import Actor
 from waypost.database import Database, KeyRing
 from waypost.kit.reserved import RESERVED
 from waypost.kit.urls import Url
@@ -81,9 +82,9 @@ def new_deps(
 async def run(deps: Deps, who: Person, source: Source | Archive, *, is_dry_run: bool = False, **options: Any) -> Report:
     """`options`: `domains` and `clicks`, as `service.create` takes them."""
     if is_dry_run:
-        import_ = service.new_import(deps, who.account_id, source.name, options)
+        import_ = service.new_import(deps, Actor.system(who.account_id), source.name, options)
     else:
-        import_ = await service.create(deps, who.account_id, source.name, options)
+        import_ = await service.create(deps, Actor.system(who.account_id), source.name, options)
     importer = new_run(deps, source, import_, lease.holder(), is_dry_run=is_dry_run)
     error = None
     try:

@@ -10,6 +10,7 @@ from people import Person, new_person
 from resources.imports.importing import Pages, link, new_deps, run
 from sqlalchemy import select
 
+from waypost.audit import Actor
 from waypost.database import Database, Tx
 from waypost.resources import links
 from waypost.resources.clicks.clickhouse import schema
@@ -157,7 +158,7 @@ async def test_continues_amid_the_clicks_of_a_page(
     pages = {name: [[click(name)] * 2, [click(name)]] for name in "ab"}
     source = OfLinks([[link("a"), link("b")], [link("c")]], clicks=pages)
     deps = new_deps(db)
-    import_ = await service.create(deps, alice.account_id, "dub", {"clicks": True})
+    import_ = await service.create(deps, Actor.system(alice.account_id), "dub", {"clicks": True})
     steps = 0
     while steps < 20:
         steps += 1

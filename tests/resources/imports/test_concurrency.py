@@ -11,6 +11,7 @@ from resources.imports.importing import Pages, link, new_deps, run
 from resources.imports.test_importer import alias_paths, alice, stored
 from sqlalchemy import select
 
+from waypost.audit import Actor
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.resources import aliases
@@ -77,7 +78,7 @@ async def test_decides_again_if_others_were_faster(
 async def test_continues_after_the_last_stored_page(db: Database, alice: Person) -> None:
     deps = new_deps(db)
     source = Pages([[link("a")], [link("b")], [link("bad", destination_url="x"), link("c")]])
-    import_ = await service.create(deps, alice.account_id, "dub", {})
+    import_ = await service.create(deps, Actor.system(alice.account_id), "dub", {})
     killed = Importer(deps, source, import_, "elsewhere:1:1")
     await killed.start()
     assert await killed.step()
@@ -92,11 +93,11 @@ async def test_continues_after_the_last_stored_page(db: Database, alice: Person)
 
 async def test_a_second_import_at_once_is_refused(db: Database, alice: Person) -> None:
     deps = new_deps(db)
-    first = await service.create(deps, alice.account_id, "dub", {})
+    first = await service.create(deps, Actor.system(alice.account_id), "dub", {})
     running = Importer(deps, Pages([[link("a")], [link("b")]]), first, lease.holder())
     await running.start()
     with pytest.raises(ImportRunning, match="An import from dub is running"):
-        await service.create(deps, alice.account_id, "csv", {})
+        await service.create(deps, Actor.system(alice.account_id), "csv", {})
     assert await running.step()
     await running.stop(SourceError("The quota is used up."))
     stopped = await service.get(deps, alice.account_id, first.id)
@@ -105,12 +106,12 @@ async def test_a_second_import_at_once_is_refused(db: Database, alice: Person) -
         "The quota is used up.",
         {"phase": "links", "at": "1"},
     )
-    await service.create(deps, alice.account_id, "csv", {})
+    await service.create(deps, Actor.system(alice.account_id), "csv", {})
 
 
 async def test_a_killed_process_of_this_machine_gives_its_lease_back(db: Database, alice: Person) -> None:
     deps = new_deps(db)
-    first = await service.create(deps, alice.account_id, "dub", {})
+    first = await service.create(deps, Actor.system(alice.account_id), "dub", {})
     host, _, _ = lease.holder().rsplit(":", 2)
     await Importer(deps, Pages([[]]), first, f"{host}:4194305:1").start()  # no process has such an id
-    assert (await service.create(deps, alice.account_id, "dub", {})).id == first.id
+    assert (await service.create(deps, Actor.system(alice.account_id), "dub", {})).id == first.id

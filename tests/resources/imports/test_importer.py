@@ -11,6 +11,7 @@ from people import START, Person, new_person
 from resources.imports.importing import SHARED, THEN, Pages, link, new_deps, run
 from sqlalchemy import func, select
 
+from waypost.audit import Actor
 from waypost.database import Database, metadata
 from waypost.resources import aliases, links
 from waypost.resources.imports import rules, service
@@ -91,7 +92,7 @@ async def test_a_second_run_changes_only_what_changed_at_the_source(db: Database
     rows = await row_counts(db)
     unchanged = await run(deps, alice, Pages([[replace(first, tags=["x", "y"]), second]]))
     assert (unchanged.counts.updated, unchanged.counts.unchanged) == (0, 2)
-    added = {name: rows[name] + 1 for name in ("imports", "jobs")}  # destinations are not checked yet
+    added = {name: rows[name] + 1 for name in ("imports", "jobs", "audit_entries")}  # destinations are not checked yet
     assert await row_counts(db) == rows | added
 
 
@@ -234,7 +235,7 @@ async def test_a_dry_run_reports_the_same_and_does_not_even_lock(
 
 async def test_stores_the_token_encrypted_until_the_end(db: Database, alice: Person) -> None:
     deps = new_deps(db)
-    import_ = await service.create(deps, alice.account_id, "dub", {}, token="secret")
+    import_ = await service.create(deps, Actor.system(alice.account_id), "dub", {}, token="secret")
     assert await service.get_token(deps, import_.id) == "secret"
     await run(deps, alice, Pages([[link("a")]]))
     assert await service.get_token(deps, import_.id) is None

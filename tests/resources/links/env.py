@@ -15,6 +15,7 @@ from fastapi import APIRouter
 from people import BASE_URL, FakeClock, Person, new_client, new_person
 from sqlalchemy import select
 
+from waypost.auth import Caller, ProcessCaller, find_account
 from waypost.database import Database, KeyRing
 from waypost.kit.reserved import RESERVED
 from waypost.outbound import Blocklist, DestinationChecker, Outbound, UrlSafety
@@ -112,6 +113,13 @@ class Env:
 
     async def delete(self, link: dict[str, Any], who: Person | None = None) -> httpx.Response:
         return await self.client.delete(f"/api/v1/links/{link['id']}", headers=(who or self.alice).headers)
+
+    async def caller(self) -> Caller:
+        """Alice, where a test calls a service itself."""
+        async with self.deps.db.read() as tx:
+            account = await find_account(tx, self.alice.account_id)
+        assert account is not None
+        return ProcessCaller(account, "alice")
 
     async def find(self, link: dict[str, Any], who: Person | None = None) -> httpx.Response:
         return await self.client.get(f"/api/v1/links/{link['id']}", headers=(who or self.alice).headers)

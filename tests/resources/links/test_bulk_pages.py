@@ -30,7 +30,7 @@ ALL = Selection(None, LinkFilter())
 
 
 async def start(env: Env, kind: Kind, selection: Selection, **values: Any) -> BulkChange:
-    return await bulk_changes.start(env.deps, env.alice.account_id, new_id(), kind, selection, values)
+    return await bulk_changes.start(env.deps, await env.caller(), new_id(), kind, selection, values)
 
 
 async def run_job(env: Env, change: BulkChange, attempt: int = 1) -> BulkChange:
@@ -40,7 +40,7 @@ async def run_job(env: Env, change: BulkChange, attempt: int = 1) -> BulkChange:
 
 
 async def undo(env: Env, change: BulkChange) -> BulkChange:
-    return await bulk_changes.undo(env.deps, env.alice.account_id, new_id(), change.id)
+    return await bulk_changes.undo(env.deps, await env.caller(), new_id(), change.id)
 
 
 async def total(env: Env, query: str = "") -> int:
@@ -70,7 +70,7 @@ async def test_one_job_at_a_time(env: Env, monkeypatch: pytest.MonkeyPatch) -> N
     first = await start(env, "set", ALL, set={"add_tags": ["x"]})
     with pytest.raises(Invalid, match="invalid"):
         await start(env, "set", ALL, set={"add_tags": ["y"]})
-    await bulk_changes.cancel(env.deps, env.alice.account_id, first.id)
+    await bulk_changes.cancel(env.deps, await env.caller(), first.id)
     assert (await run_job(env, first)).state == "cancelled"
     assert await total(env, "?tag=x") == 0
     await start(env, "set", ALL, set={"add_tags": ["y"]})

@@ -16,7 +16,7 @@ from resources.links.env import KEYS, SHARED, Env, faults
 from resources.webhooks.env import URL
 from sqlalchemy import func, insert, select, text, update
 
-from waypost.auth import Caller, store
+from waypost.auth import ProcessCaller, store
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.resources.domains.model import domains
@@ -104,7 +104,7 @@ async def test_the_domain_appears_wherever_a_link_is_shown(env: Env) -> None:
     id_ = UUID(link["id"])
     codes = Deps(db, Urls(BASE_URL, [b"a key"]), SHARED, BASE_URL, env.clock)
     async with db.read() as tx:
-        alice = Caller(await store.find_account(tx, env.alice.account_id))
+        alice = ProcessCaller(await store.find_account(tx, env.alice.account_id), "alice")
         assert json.loads((await tx.execute(select(webhook_deliveries.c.body))).scalar_one())["data"] == link
     for host in (NAME, SHARED):
         async with db.read() as tx:

@@ -47,6 +47,6 @@ def test_a_link_is_active_while_it_resolves(is_enabled: bool, seconds: int | Non
     expires_at = None if seconds is None else START + timedelta(seconds=seconds)
     url = canonical("https://example.com/")
     link = rules.build_link(
-        new_id(), NewLink(), url, PageMetadata(), domain=None, image=None, now=START, link_id=new_id()
+        new_id(), NewLink(), url, PageMetadata(), domain=None, image=None, now=START, link_id=new_id(), created_by=""
     )
     assert replace(link, is_enabled=is_enabled, expires_at=expires_at).status_at(START) == status

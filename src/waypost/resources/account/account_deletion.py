@@ -18,6 +18,7 @@ from waypost.kit.errors import Unavailable
 from waypost.redirect import InvalidateRoutes
 from waypost.resources import plan, qrcodes
 from waypost.resources.account.deps import Deps
+from waypost.resources.audit import account_data as audit_of_account
 from waypost.resources.clicks.click_store import ClickStore
 from waypost.resources.domains import Deps as DomainDeps
 from waypost.resources.domains import account_data as domains_of_account
@@ -120,7 +121,7 @@ class AccountDeletion:
             yield
 
     async def _delete_rows(self, account_id: UUID) -> AsyncGenerator[None, None]:
-        """Delete QR codes, link rows, unsent emails and the account."""
+        """Delete QR codes, link rows, the audit log, unsent emails and the account."""
         after = UUID(int=0)
         while True:
             async with self.db.read() as tx:
@@ -131,6 +132,8 @@ class AccountDeletion:
                 await qrcodes.delete_for_links(tx, ids)
                 await links_of_account.delete_rows(tx, ids)
             after = ids[-1]
+            yield
+        async for _ in audit_of_account.delete_account_data(self.db, account_id, batch_size=_BATCH_SIZE):
             yield
         async with self.db.write() as tx:
             await reports.delete_account_data(tx, account_id)

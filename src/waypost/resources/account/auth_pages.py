@@ -204,6 +204,7 @@ class AuthPages(Pages[Deps]):
                 _token(request),
                 form.text("password"),
                 remove_credentials=form.is_checked("remove_credentials"),
+                ip=self._auth.storable_address(request),
             )
             authenticated = await _valid_link(request, reset)
         except (Invalid, RateLimited) as error:
@@ -240,13 +241,16 @@ class AuthPages(Pages[Deps]):
                 client = await self._deps.sign_in_limiter.check(request, person.email, person_with_hash)
                 password = form.text("password")
                 authenticated = await sign_in.verify_password(self._deps.auth, person, password, client)
-            confirmed = await _valid_link(request, profile.confirm(self._deps.auth, _token(request)))
+            confirmed = await _valid_link(request, self._confirm(request))
         except (Invalid, RateLimited) as error:
             return await self.show_confirm(request, form, error)
         path = "/account?done=confirmed"
         if authenticated is None:
             return RedirectResponse(path, 303)
         return await self._sign_in(request, replace(authenticated, person=confirmed), path)
+
+    async def _confirm(self, request: Request) -> Person:
+        return await profile.confirm(self._deps.auth, _token(request), ip=self._auth.storable_address(request))
 
     async def show_sign_in_link(self, request: Request) -> Response:
         person = await _valid_link(request, sign_in.get_sign_in_link_person(self._deps.auth, _token(request)))

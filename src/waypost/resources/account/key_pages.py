@@ -101,8 +101,8 @@ class KeyPages(Pages[Deps]):
         return self._render(request, "revoke", key=await self._get_key(request))
 
     async def revoke(self, request: Request) -> Response:
-        key = await self._get_key(request)
-        await auth.revoke_key(self._deps.auth.db, key.id, now=self._deps.auth.clock())
+        session, key = await self._auth.require_session(request), await self._get_key(request)
+        await auth.revoke_key(self._deps.auth.db, key.id, now=self._deps.auth.clock(), session=session)
         return RedirectResponse(f"{_PATH}?revoked=1", 303)
 
     async def reference(self, request: Request) -> Response:

@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from waypost import audit
 from waypost.auth import passkeys, profile, sessions, sign_in
 from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
 from waypost.resources.account import account_deletion
@@ -96,7 +97,7 @@ class ProfilePages(Pages[Deps]):
     async def change_name(self, request: Request) -> Response:
         session, form = await self._read_as_person(request)
         try:
-            await profile.change_name(self._deps.auth, session.person, form.text("name"))
+            await profile.change_name(self._deps.auth, session, form.text("name"))
         except Invalid as error:
             return await self.show_profile(request, form, error)
         return _redirect("/account", "name")
@@ -105,7 +106,7 @@ class ProfilePages(Pages[Deps]):
         session, form = await self._read_as_person(request)
         try:
             await require_recent(self._deps, session, form)
-            is_changed = await profile.change_email(self._deps.auth, session.person, form.text("email"))
+            is_changed = await profile.change_email(self._deps.auth, session, form.text("email"))
         except (Invalid, RateLimited) as error:
             return await self.show_profile(request, form, error)
         return _redirect("/account", "email" if is_changed else "mail")
@@ -157,7 +158,7 @@ class ProfilePages(Pages[Deps]):
         session, form = await self._read_as_person(request)
         name, credential = form.text("passkey_name"), form.text("credential")
         try:
-            await passkeys.register(self._deps.auth, session.person, name, credential)
+            await passkeys.register(self._deps.auth, session.person, name, credential, ip=session.request_ip)
         except Invalid as error:
             return await self.show_security(request, form, error)
         return _redirect("/account/security", "passkey")
@@ -174,7 +175,7 @@ class ProfilePages(Pages[Deps]):
             await require_recent(self._deps, session, form)
         except (Invalid, RateLimited) as error:
             return await self._render(request, "account/passkey.html", form, error, passkey=passkey)
-        await passkeys.delete_passkey(self._deps.auth, session.person, passkey.id)
+        await passkeys.delete_passkey(self._deps.auth, session.person, passkey.id, ip=session.request_ip)
         async with self._deps.auth.db.read() as tx:
             if await sessions.is_active(tx, session):
                 return _redirect("/account/security", "removed")
@@ -216,6 +217,8 @@ class ProfilePages(Pages[Deps]):
             error = "An export is already running. Wait until it has finished."
             return self._views.render_page(request, "account/data.html", status=429, error=error)
         await self._auth.limit_expensive(session, "export")
+        async with self._deps.auth.db.write() as tx:
+            await audit.record(tx, session.actor, "account.exported", self._deps.auth.clock())
         return self._downloads.start(self._deps.export, session.account)
 
     async def show_deletion(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:

@@ -8,6 +8,8 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from waypost import audit
+from waypost.audit import Actor, Item
 from waypost.auth import Caller, lock_account
 from waypost.database import Database, Tx
 from waypost.kit.errors import Conflict, Invalid, NotFound, Problems, UnregistrableName
@@ -58,12 +60,12 @@ async def create(deps: WebDeps, caller: Caller, new: NewDomain, problems: Proble
     if problems or new.hostname is None:
         raise Invalid(problems.errors)
     now = deps.clock()
-    return await register(deps.db, caller.account.id, new.hostname, own_hosts=deps.own_hosts, now=now)
+    return await register(deps.db, caller.actor, new.hostname, own_hosts=deps.own_hosts, now=now)
 
 
-async def register(db: Database, account_id: UUID, hostname: str, *, own_hosts: Sequence[str], now: datetime) -> Domain:
+async def register(db: Database, actor: Actor, hostname: str, *, own_hosts: Sequence[str], now: datetime) -> Domain:
     """Raises Invalid and UnregistrableName."""
-    domain = Domain.new(account_id, await _check_hostname(hostname, own_hosts), now)
+    domain = Domain.new(actor.account_id, await _check_hostname(hostname, own_hosts), now)
     async with db.write() as tx:
         # the hostname before the account: creating a link locks the domain's row before it counts the link
         if not await store.add(tx, domain):
@@ -75,6 +77,7 @@ async def register(db: Database, account_id: UUID, hostname: str, *, own_hosts: 
             raise Invalid({"hostname": [TOO_MANY]})
         if unserved > MAX_UNVERIFIED_DOMAINS:
             raise Invalid({"hostname": [TOO_MANY_UNVERIFIED_DOMAINS]})
+        await audit.record(tx, actor, "domain.created", now, item_of(domain))
         return await _continue_registration(tx, domain)
 
 
@@ -95,8 +98,10 @@ async def change(deps: WebDeps, caller: Caller, domain_id: UUID, change: DomainC
         values: dict[str, Any] = {**urls}
         if replace(before, **values) == before:
             return before
-        values["updated_at"] = deps.clock()
+        changes, now = audit.compare(before, replace(before, **values)), deps.clock()
+        values["updated_at"] = now
         await store.save(tx, domain_id, values)
+        await audit.record(tx, caller.actor, "domain.updated", now, item_of(before), changes=changes)
         notify = await deps.invalidate_host_pages(tx, before.hostname)
     notify()
     return replace(before, **values)
@@ -106,7 +111,13 @@ async def delete(deps: Deps, caller: Caller, domain_id: UUID) -> None:
     async with deps.db.write() as tx:
         domain = await store.get_for_update(tx, caller.account.id, domain_id)
         notify = await delete_locked(deps, tx, domain)
+        await record_deleted(tx, caller.actor, domain, deps.clock())
     notify()
+
+
+async def record_deleted(tx: Tx, actor: Actor, domain: Domain, now: datetime) -> None:
+    """Record it in the audit log, unless the account is being deleted."""
+    await audit.record(tx, actor, "domain.deleted", now, item_of(domain), details={"links": domain.links_count})
 
 
 async def release(deps: Deps, hostname: str, *, is_forced: bool) -> Domain:
@@ -124,6 +135,7 @@ async def release(deps: Deps, hostname: str, *, is_forced: bool) -> Domain:
         notify = await delete_locked(deps, tx, domain)
         now = deps.clock()
         await history.record_end(tx, domain.account_id, name, since=now - history.MAX_UNVERIFIED, at=now)
+        await record_deleted(tx, Actor.command(domain.account_id, "waypost domain release"), domain, now)
     notify()
     return domain
 
@@ -161,6 +173,7 @@ async def request_verification(deps: Deps, caller: Caller, domain_id: UUID) -> D
         # a check that is in flight continues: its lease is not changed
         await store.save(tx, domain_id, {"status": "verifying", "check_at": now, "updated_at": now})
         await certificates.retry(tx, domain.hostname, now)
+        await audit.record(tx, caller.actor, "domain.verification_requested", now, item_of(domain))
     return replace(domain, status="verifying", updated_at=now)
 
 
@@ -189,6 +202,10 @@ async def find_dangling_dns(deps: WebDeps, caller: Caller, text: str) -> str | N
         if not was_own or await store.is_registered(tx, name):
             return None
     return name if await deps.points_here(name) else None
+
+
+def item_of(domain: Domain) -> Item:
+    return Item(domain.id, domain.hostname)
 
 
 def _canonical(hostname: str, *, field: str) -> str:

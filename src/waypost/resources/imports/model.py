@@ -1,5 +1,6 @@
 """Tables of imports, and an import."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -7,6 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import Column, ForeignKey, Index, Integer, Table, Text
 
+from waypost.audit import Actor, Item
 from waypost.database import Encrypted, Id, Instant, Json, metadata
 
 ImportState = Literal["waiting", "running", "stopped", "finished"]
@@ -33,6 +35,7 @@ imports = Table(
     Column("leased_by", Text),
     Column("created_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False),
+    Column("actor", Json),  # who started it, see `Actor.to_json`
 )
 Index("ix_imports_account", *(imports.c[name] for name in ("account_id", "created_at", "id")))
 
@@ -96,6 +99,15 @@ class Import:
     leased_by: str | None
     created_at: datetime
     updated_at: datetime
+    actor: Mapping[str, Any] | None
+
+    @property
+    def item(self) -> Item:
+        return Item(self.id, self.source)
+
+    @property
+    def started_by(self) -> str:
+        return Actor.from_json(self.account_id, self.actor).label
 
 
 COLUMNS = tuple(imports.c[name] for name in Import.__dataclass_fields__)

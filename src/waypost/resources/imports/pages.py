@@ -134,8 +134,8 @@ class ImportPages(Pages[Deps]):
         return self._views.render_page(request, "imports/give_up.html", **_names(current))
 
     async def give_up(self, request: Request) -> Response:
-        _, current = await self._get(request)
-        await service.give_up(self._deps, current)
+        session, current = await self._get(request)
+        await service.give_up(self._deps, session, current)
         return RedirectResponse(_url(current), 303)
 
     async def download_refused(self, request: Request) -> Response:

@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator, Awaitable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
+from waypost import audit
+from waypost.audit import Actor
 from waypost.database import Tx
 from waypost.kit.errors import WaypostError
 from waypost.resources.imports import lease, rules, store
@@ -24,6 +26,8 @@ T = TypeVar("T")
 Cursor = dict[str, Any]
 """What is read next. `phase`: `end` if nothing, otherwise of the class; `at`: where in it, null at first."""
 
+_CHANGES = ("created", "updated", "aliases", "clicks")
+"""Counts of what an import changes."""
 _RENEWAL = store.LEASE.total_seconds() / 3
 
 
@@ -123,6 +127,9 @@ class ImportRun(ABC):
         async with self._deps.db.write() as tx:
             state: ImportState = "finished" if is_finished else "stopped" if error else "waiting"
             await store.release(tx, self._import.id, self._holder, self._deps.clock(), state, message)
+            if is_finished and any(asdict(self.counts)[name] for name in _CHANGES):
+                actor, counts = Actor.system(self._account_id, "import"), asdict(self.counts)
+                await audit.record(tx, actor, "import.finished", self._deps.clock(), self._import.item, details=counts)
             if is_finished and await store.find_unchecked(tx, self._account_id, limit=1):
                 await jobs.enqueue(tx, CHECK_JOB, {}, now=self._deps.clock(), account_id=self._account_id)
 

@@ -26,14 +26,14 @@ class Outdated(Exception):
 async def save(tx: Tx, deps: Deps, import_: Import, decision: Decision, routing: RoutingImport) -> list[str]:
     """Return what has to be published: slugs, and hostnames with new aliases. Raises Outdated."""
     account_id = import_.account_id
-    changes = await _add(tx, deps, account_id, decision)
+    changes = await _add(tx, deps, import_, decision)
     await _add_aliases(tx, decision.aliases)
     changes += {alias.hostname for alias in decision.aliases}
     saved = [Saved(draft.link, draft, rules.FIELDS) for draft in decision.new]
     for change in decision.changed:
         before, after = await _change(tx, account_id, change, routing)
         if after != before or ROUTING_FIELDS & {*change.names}:
-            await link_store.save(tx, before, replace(after, updated_at=deps.clock()))
+            await link_store.save(tx, before, replace(after, updated_at=deps.clock(), changed_by=import_.started_by))
             changes.append(after.slug)
         saved.append(Saved(after, change.draft, change.names))
     with_aliases = {alias.link_id for alias in decision.aliases}
@@ -49,14 +49,15 @@ async def save(tx: Tx, deps: Deps, import_: Import, decision: Decision, routing:
     return changes
 
 
-async def _add(tx: Tx, deps: Deps, account_id: UUID, decision: Decision) -> list[str]:
+async def _add(tx: Tx, deps: Deps, import_: Import, decision: Decision) -> list[str]:
     """Return the slugs."""
     named = [draft.link for draft in decision.new if draft.link.slug]
     if await batch.reserve_slugs(tx, named):
         raise Outdated
     unnamed = [draft.link for draft in decision.new if not draft.link.slug]
     added = [*named, *await batch.generate_slugs(tx, unnamed, deps.reserved)]
-    await batch.add_all(tx, account_id, added, _search_texts(decision.aliases))
+    added = [replace(link, created_by=import_.started_by) for link in added]
+    await batch.add_all(tx, import_.account_id, added, _search_texts(decision.aliases))
     return [link.slug for link in added]
 
 

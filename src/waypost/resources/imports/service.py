@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from waypost import audit
+from waypost.audit import Actor
 from waypost.kit.ids import new_id
 from waypost.resources.imports import lease, store
 from waypost.resources.imports.deps import Deps
@@ -13,7 +15,7 @@ from waypost.resources.imports.report import Counts, Report, to_warnings
 
 
 async def create(
-    deps: Deps, account_id: UUID, source: str, options: Mapping[str, Any], *, token: str | None = None
+    deps: Deps, actor: Actor, source: str, options: Mapping[str, Any], *, token: str | None = None
 ) -> Import:
     """Return the import to run: a new one, or an unfinished one of the same source and options, which continues.
 
@@ -22,23 +24,24 @@ async def create(
     encrypted, for a job that runs the import later. Raises ImportRunning.
     """
     async with deps.db.write() as tx:
-        unfinished = await lease.lock_unfinished(tx, account_id, deps.clock())
+        unfinished = await lease.lock_unfinished(tx, actor.account_id, deps.clock())
         same = (found for found in unfinished if found.source == source and found.options == dict(options))
         import_ = next(same, None)
         if import_ is None:
-            import_ = new_import(deps, account_id, source, options)
+            import_ = new_import(deps, actor, source, options)
             await store.add(tx, import_)
+            await audit.record(tx, actor, "import.started", import_.created_at, import_.item)
         if token is not None:
             await store.save_token(tx, import_.id, deps.key_ring.encrypt(imports.c.token, import_.id, token))
     return import_
 
 
-def new_import(deps: Deps, account_id: UUID, source: str, options: Mapping[str, Any]) -> Import:
+def new_import(deps: Deps, actor: Actor, source: str, options: Mapping[str, Any]) -> Import:
     """Return an import that is not stored. A dry run needs no more."""
     now = deps.clock()
     return Import(
         id=new_id(),
-        account_id=account_id,
+        account_id=actor.account_id,
         source=source,
         options=dict(options),
         state="waiting",
@@ -51,6 +54,7 @@ def new_import(deps: Deps, account_id: UUID, source: str, options: Mapping[str, 
         leased_by=None,
         created_at=now,
         updated_at=now,
+        actor=actor.to_json(),
     )
 
 

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from waypost import auth
+from waypost import audit, auth
 from waypost.kit.errors import Invalid, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
@@ -10,7 +10,7 @@ from waypost.redirect import alias_change
 from waypost.resources import aliases, domains
 from waypost.resources.aliases import Alias
 from waypost.resources.aliases.schemas import NewAlias
-from waypost.resources.links import rules, store
+from waypost.resources.links import audit_entries, rules, store
 from waypost.resources.links.deps import Deps
 
 ON_SHARED_DOMAIN = "Aliases need a domain of your own. On the shared domain, choose the link's slug."
@@ -44,6 +44,8 @@ async def add(deps: Deps, caller: auth.Caller, link_id: UUID, new: NewAlias, pro
             raise Invalid({"path": [aliases.PATH_TAKEN]})
         await store.save_search_text(tx, link)
         await store.record_route_changes(tx, [alias.hostname], alias.created_at)
+        item, details = audit_entries.item_of(link, deps.shared_domain), _details(alias)
+        await audit.record(tx, caller.actor, "alias.created", alias.created_at, item, details=details)
     deps.invalidate_routes([alias.hostname])
     return alias
 
@@ -63,5 +65,11 @@ async def delete(deps: Deps, caller: auth.Caller, link_id: UUID, alias_id: UUID)
         await aliases.delete(tx, [alias_id])
         await store.save_search_text(tx, link)
         change = alias_change(alias.hostname, alias.path)
-        await store.record_route_changes(tx, [change], deps.clock())
+        now, item = deps.clock(), audit_entries.item_of(link, deps.shared_domain)
+        await store.record_route_changes(tx, [change], now)
+        await audit.record(tx, caller.actor, "alias.deleted", now, item, details=_details(alias))
     deps.invalidate_routes([change])
+
+
+def _details(alias: Alias) -> dict[str, str]:
+    return {"alias": audit.plain(f"{alias.hostname}/{alias.path}")}

@@ -14,7 +14,7 @@ from waypost.kit.fair_queue import Busy, TimeBudget
 from waypost.kit.fields import parse
 from waypost.kit.ids import new_id, numbered_id
 from waypost.resources import domains, pixels
-from waypost.resources.links import checks, rules, service, store
+from waypost.resources.links import audit_entries, checks, rules, service, store
 from waypost.resources.links.bulk_schemas import LinkSet, parse_set
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
@@ -96,7 +96,9 @@ async def change(
     """
     setting = await check_set(deps, caller.account.id, sent, problems)
     async with deps.db.write() as tx:
-        results, slugs = await change_in(deps, tx, caller.account.id, ids, setting)
+        results, slugs = await change_in(deps, tx, caller.account.id, ids, setting, changed_by=caller.actor.label)
+        changed = dict.fromkeys(id_ for id_, result in zip(ids, results, strict=True) if id_ and result == "updated")
+        await audit_entries.record_many(tx, caller.actor, "links.updated", deps.clock(), changed, sent)
     deps.invalidate_routes(slugs)
     return results
 
@@ -128,7 +130,7 @@ def apply_set(before: Link, checked: CheckedSet, base_url: str) -> Link | Errors
 
 
 async def change_in(
-    deps: Deps, tx: Tx, account: UUID, ids: Sequence[UUID | None], checked: CheckedSet
+    deps: Deps, tx: Tx, account: UUID, ids: Sequence[UUID | None], checked: CheckedSet, *, changed_by: str
 ) -> tuple[list[Changed], list[str]]:
     """Change the links in the caller's transaction. Return also the slugs whose routes changed."""
     before = await store.lock_all(tx, account, [id_ for id_ in ids if id_])
@@ -146,7 +148,7 @@ async def change_in(
         after[id_] = link
     changed = [(before[id_], link) for id_, link in after.items() if link != before[id_]]
     await _lock_references(tx, account, checked.change, [(old.domain_id, new.domain_id) for old, new in changed])
-    await store.save_all(tx, [(old, replace(new, updated_at=now)) for old, new in changed])
+    await store.save_all(tx, [(old, replace(new, updated_at=now, changed_by=changed_by)) for old, new in changed])
     slugs = [new.slug for old, new in changed if new != replace(old, tags=new.tags)]  # routes have no tags
     await store.record_route_changes(tx, slugs, now)
     return results, slugs
@@ -157,6 +159,7 @@ async def delete(deps: Deps, caller: auth.Caller, ids: Sequence[UUID | None]) ->
     async with deps.db.write() as tx:
         links = await store.lock_all(tx, caller.account.id, [id_ for id_ in ids if id_])
         await service.delete_locked(deps, tx, caller.account.id, list(links.values()))
+        await audit_entries.record_many(tx, caller.actor, "links.deleted", deps.clock(), links, {})
     deps.invalidate_routes([link.slug for link in links.values()])
     for link in links.values():
         await deps.image_store.delete(link.og_image_file_name)

@@ -13,7 +13,7 @@ from waypost.kit.errors import Invalid, NotFound, Problems, Unavailable, or_not_
 from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.urls import BadUrl, canonical
 from waypost.resources import aliases, domains
-from waypost.resources.links import bulk, rules, service, store
+from waypost.resources.links import audit_entries, bulk, rules, service, store
 from waypost.resources.links import bulk_change_store as changes
 from waypost.resources.links.bulk_change_store import BulkChange, Kind
 from waypost.resources.links.deps import Deps
@@ -53,13 +53,16 @@ async def _set_next(deps: Deps, change: BulkChange) -> bool:
     checked = await bulk.check_set(deps, change.account_id, change.payload["set"], Problems())
     async with _progress(deps, change) as tx:
         before = await store.lock_all(tx, change.account_id, ids)
-        results, slugs = await bulk.change_in(deps, tx, change.account_id, ids, checked)
+        by = change.actor.label
+        results, slugs = await bulk.change_in(deps, tx, change.account_id, ids, checked, changed_by=by)
         refused = [
             (_address(deps, before[id_]), " ".join(text for texts in result.values() for text in texts))
             for id_, result in zip(ids, results, strict=True)
             if isinstance(result, dict)
         ]
         await changes.save(tx, change, len(ids), results.count("updated"), refused, cursor)
+        updated = [before[id_] for id_, result in zip(ids, results, strict=True) if result == "updated"]
+        await audit_entries.record_step(tx, change, updated, deps.shared_domain)
         if not cursor:
             await changes.finish(tx, change.id, "finished", deps.clock())
     deps.invalidate_routes(slugs)
@@ -77,6 +80,7 @@ async def _delete_next(deps: Deps, change: BulkChange) -> bool:
             await tx.execute(insert(deleted_links), rows)
         await store.record_route_changes(tx, slugs, now)
         await changes.save(tx, change, len(ids), len(found), [], cursor)
+        await audit_entries.record_step(tx, change, found, deps.shared_domain)
         if not cursor:
             await changes.finish(tx, change.id, "finished", now)
     deps.invalidate_routes(slugs)
@@ -102,6 +106,7 @@ async def _restore_next(deps: Deps, change: BulkChange) -> bool:
         await store.record_route_changes(tx, routes, now)
         cursor = [str(ids[-1])] if len(ids) == STEP else None
         await changes.save(tx, change, len(ids), len(restored), refused, cursor)
+        await audit_entries.record_step(tx, change, restored, deps.shared_domain)
         if not cursor:
             await changes.finish(tx, change.id, "finished", now)
             await changes.finish(tx, deletion, "undone", now)
@@ -114,7 +119,8 @@ async def _replace_next(deps: Deps, change: BulkChange) -> bool:
     if change.step is None:
         return await _plan_replacements(deps, change)
     async with deps.db.read() as tx:
-        caller = auth.Caller(or_not_found(await auth.find_account(tx, change.account_id)))
+        account = or_not_found(await auth.find_account(tx, change.account_id))
+        caller = auth.ProcessCaller(account, change.actor.label)
         ids = [UUID(id_) for id_, _ in change.step]
         found = {link.id: link for link in await changes.find_in_order(tx, change.account_id, ids)}
 
@@ -122,7 +128,8 @@ async def _replace_next(deps: Deps, change: BulkChange) -> bool:
         """Return why it was refused, or None."""
         try:
             wait = TimeBudget(10)
-            await service.change(deps, caller, id_, LinkChange(destination_url=destination), Problems(), wait=wait)
+            to = LinkChange(destination_url=destination)
+            await service.change_as_part(deps, caller, id_, to, Problems(), wait=wait)
         except Invalid as error:
             return " ".join(text for texts in error.errors.values() for text in texts)
         except NotFound:
@@ -136,6 +143,8 @@ async def _replace_next(deps: Deps, change: BulkChange) -> bool:
     refused = [(_address(deps, found[id_]), reason) for (id_, _), reason in zip(steps, reasons, strict=True) if reason]
     async with _progress(deps, change) as tx:
         await changes.save(tx, change, len(steps), len(steps) - len(refused), refused, change.cursor)
+        replaced_in = [found[id_] for (id_, _), reason in zip(steps, reasons, strict=True) if not reason]
+        await audit_entries.record_step(tx, change, replaced_in, deps.shared_domain)
         if change.cursor is None:
             await changes.finish(tx, change.id, "finished", deps.clock())
     return change.cursor is not None
@@ -159,6 +168,8 @@ async def _plan_replacements(deps: Deps, change: BulkChange) -> bool:
             planned.append((str(link.id), destination))
     async with _progress(deps, change) as tx:
         await changes.save(tx, change, len(refused) + unchanged, 0, refused, cursor, step=planned or None)
+        if planned and not change.changed:  # the links are changed in transactions of their own
+            await audit_entries.record_step(tx, change, [], deps.shared_domain)
         if cursor is None and not planned:
             await changes.finish(tx, change.id, "finished", deps.clock())
     return cursor is not None or bool(planned)

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, select, update
 
+from waypost.audit import Actor
 from waypost.database import Database, Tx
 from waypost.kit.clock import parse_timestamp, timestamp
 from waypost.kit.errors import or_not_found
@@ -42,7 +43,7 @@ class BulkChange:
     account_id: UUID
     kind: Kind
     payload: Mapping[str, Any]
-    """`ids` or `filter`; `set`, `find` and `replacement`, or `change` by kind."""
+    """`ids` or `filter`; `set`, `find` and `replacement`, or `change` by kind; `actor` and `entry` of the audit log."""
     state: State
     total: int
     done: int
@@ -54,6 +55,10 @@ class BulkChange:
     step: Sequence[tuple[str, str]] | None
     created_at: datetime
     finished_at: datetime | None
+
+    @property
+    def actor(self) -> Actor:
+        return Actor.from_json(self.account_id, self.payload.get("actor"))
 
     @property
     def filter(self) -> LinkFilter:

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import delete, select
 
-from waypost import auth
+from waypost import audit, auth
 from waypost.database import Database, Tx, upsert
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Invalid, NotFound
@@ -66,29 +66,32 @@ async def find_first(
 
 
 async def start(
-    deps: Deps, account: UUID, id_: UUID, kind: Kind, selection: Selection, values: Mapping[str, Any]
+    deps: Deps, caller: auth.Caller, id_: UUID, kind: Kind, selection: Selection, values: Mapping[str, Any]
 ) -> BulkChange:
     """Start a change once per `id_`, and run it now if it is of few links. Raises Invalid while another one runs."""
     containing = values["find"] if kind == "replace" else ""
-    total = await count(deps, account, selection, containing)
+    total = await count(deps, caller.account.id, selection, containing)
     payload = selection.to_payload() | dict(values)
-    return await _start(deps, account, id_, kind, payload, total, is_now=total <= MAX_NOW and kind != "replace")
+    return await _start(deps, caller, id_, kind, payload, total, is_now=total <= MAX_NOW and kind != "replace")
 
 
-async def undo(deps: Deps, account: UUID, id_: UUID, deletion: UUID) -> BulkChange:
+async def undo(deps: Deps, caller: auth.Caller, id_: UUID, deletion: UUID) -> BulkChange:
     """Restore the links that a change deleted. Raises NotFound if that is not possible any more."""
-    change = await get(deps, account, deletion)
+    change = await get(deps, caller.account.id, deletion)
     if not change.can_be_undone(deps.clock()):
         raise NotFound
     payload = {"change": str(deletion)}
-    return await _start(deps, account, id_, "restore", payload, change.changed, is_now=change.changed <= MAX_NOW)
+    return await _start(deps, caller, id_, "restore", payload, change.changed, is_now=change.changed <= MAX_NOW)
 
 
-async def cancel(deps: Deps, account: UUID, id_: UUID) -> None:
+async def cancel(deps: Deps, caller: auth.Caller, id_: UUID) -> None:
     """Stop after the current step."""
     async with deps.db.write() as tx:
-        if (await changes.lock(tx, account, id_)).state == "running":
-            await changes.finish(tx, id_, "cancelled", deps.clock())
+        change, now = await changes.lock(tx, caller.account.id, id_), deps.clock()
+        if change.state == "running":
+            await changes.finish(tx, id_, "cancelled", now)
+            details = {"done": change.done, "of": change.total}
+            await audit.record(tx, caller.actor, "links.change_cancelled", now, details=details)
 
 
 async def run(deps: Deps, job: Job) -> None:
@@ -156,10 +159,11 @@ async def _delete_change(db: Database, image_store: ImageStore, clock: Clock, ac
 
 
 async def _start(
-    deps: Deps, account: UUID, id_: UUID, kind: Kind, payload: Mapping[str, Any], total: int, *, is_now: bool
+    deps: Deps, caller: auth.Caller, id_: UUID, kind: Kind, payload: Mapping[str, Any], total: int, *, is_now: bool
 ) -> BulkChange:
-    now = deps.clock()
-    row: dict[str, Any] = {"id": id_, "account_id": account, "kind": kind, "payload": dict(payload), "state": "running"}
+    account, now = caller.account.id, deps.clock()
+    payload = {**payload, "actor": caller.actor.to_json(), "entry": str(audit.new_entry_id(now))}
+    row: dict[str, Any] = {"id": id_, "account_id": account, "kind": kind, "payload": payload, "state": "running"}
     row |= {"total": total, "done": 0, "changed": 0, "refused": [], "refused_count": 0, "created_at": now}
     async with deps.db.write() as tx:
         statement = upsert(tx, bulk_changes).values(row).on_conflict_do_nothing(index_elements=[bulk_changes.c.id])

@@ -82,8 +82,7 @@ class BulkPages(Pages[Deps]):
         try:
             asked, _ = await self._ask(session, form)
             id_ = parse_id(form.text("change_id")) or new_id()
-            account = session.account.id
-            await bulk_changes.start(self._deps, account, id_, asked.kind, asked.selection, asked.values)
+            await bulk_changes.start(self._deps, session, id_, asked.kind, asked.selection, asked.values)
         except (Invalid, PaymentRequired) as error:
             return await self._form(request, session, form, error)
         return RedirectResponse(f"/links/bulk/{id_}", 303)
@@ -99,13 +98,13 @@ class BulkPages(Pages[Deps]):
 
     async def cancel(self, request: Request) -> Response:
         session, id_ = await self._auth.require_session(request), self._path_id(request)
-        await bulk_changes.cancel(self._deps, session.account.id, id_)
+        await bulk_changes.cancel(self._deps, session, id_)
         return RedirectResponse(f"/links/bulk/{id_}", 303)
 
     async def undo(self, request: Request) -> Response:
         (session, form), id_ = await self._read(request), self._path_id(request)
         change_id = parse_id(form.text("change_id")) or new_id()
-        change = await bulk_changes.undo(self._deps, session.account.id, change_id, id_)
+        change = await bulk_changes.undo(self._deps, session, change_id, id_)
         return RedirectResponse(f"/links/bulk/{change.id}", 303)
 
     async def _form(

@@ -62,6 +62,8 @@ links = Table(
     Column("deleted_at", Instant),  # the row stays, so that clicks still in the spool find their account
     Column("starts_at", Instant),  # this and the next belong to the routing; here the status needs no join
     Column("click_limit", Integer),
+    Column("created_by", Text),  # for the dashboard only; null for links of versions before the audit log
+    Column("changed_by", Text),
 )
 NOT_DELETED = links.c.deleted_at.is_(None)
 _WHERE_NOT_DELETED: dict[str, Any] = {"sqlite_where": NOT_DELETED, "postgresql_where": NOT_DELETED}
@@ -242,6 +244,8 @@ class Link:
     click_limit: int | None = None
     disabled_reason: str | None = None
     """Why the operator disabled the link; then the owner cannot enable it."""
+    created_by: str | None = None
+    changed_by: str | None = None
 
     def status_at(self, now: datetime) -> LinkStatus:
         is_over = self.expires_at is not None and self.expires_at <= now

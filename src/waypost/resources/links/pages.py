@@ -127,7 +127,7 @@ class LinkPages(Pages[Deps]):
     async def delete(self, request: Request) -> Response:
         session, id_ = await self._auth.require_session(request), self._path_id(request)
         one = Selection([id_], LinkFilter())
-        change = await bulk_changes.start(self._deps, session.account.id, new_id(), "delete", one, {})
+        change = await bulk_changes.start(self._deps, session, new_id(), "delete", one, {})
         if not change.changed:
             raise NotFound
         return _redirect_to_list(request, "deleted", change=str(change.id))

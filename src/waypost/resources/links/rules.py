@@ -135,6 +135,7 @@ def build_link(
     image: UploadedImage | None,
     now: datetime,
     link_id: UUID,
+    created_by: str,
 ) -> Link:
     """Build the link. Sent values replace those of the page, field by field. The slug may be empty."""
     return Link(
@@ -158,6 +159,7 @@ def build_link(
         clicks=0,
         created_at=now,
         updated_at=now,
+        created_by=created_by,
     )
 
 

@@ -1,18 +1,18 @@
 """Create, change, delete and get links. Each function opens its own transaction; nothing slow runs inside."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from waypost import auth
+from waypost import audit, auth
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, Problems
 from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.ids import new_id
 from waypost.resources import domains, pixels, webhooks
-from waypost.resources.links import checks, rules, slug_store, store
+from waypost.resources.links import audit_entries, checks, rules, slug_store, store
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import ReencodedImage
 from waypost.resources.links.media import UploadedImage
@@ -43,7 +43,17 @@ async def create(
         raise Invalid(problems.errors)
     async with _stored_image(deps, checked_image) as image, deps.db.write() as tx:
         id_, now = link_id or new_id(), deps.clock()
-        draft = rules.build_link(account, new, url, metadata, domain=domain, image=image, now=now, link_id=id_)
+        draft = rules.build_link(
+            account,
+            new,
+            url,
+            metadata,
+            domain=domain,
+            image=image,
+            now=now,
+            link_id=id_,
+            created_by=caller.actor.label,
+        )
         link = await _reserve_slug(deps, tx, draft)
         await _lock_pixels(tx, account, new, problems)
         await _reserve_domain(tx, None, domain, problems)
@@ -53,6 +63,7 @@ async def create(
         await _count_image(tx, account, link.og_image_bytes)
         await store.record_route_changes(tx, [link.slug], link.created_at)
         await webhooks.record(tx, _created_event(deps, link))
+        await audit_entries.record_created(tx, caller.actor, link, deps.shared_domain)
     deps.invalidate_routes([link.slug])
     return link
 
@@ -85,10 +96,38 @@ async def change(
     link_id: UUID,
     change: LinkChange,
     problems: Problems,
+) -> Link:
+    """Change a link. Raises NotFound before Invalid."""
+
+    async def record(tx: Tx, before: Link, after: Link) -> None:
+        item, changes = audit_entries.item_of(after, shared), audit_entries.compare(before, after, shared)
+        await audit.record(tx, caller.actor, "link.updated", after.updated_at, item, changes=changes)
+
+    shared = deps.shared_domain
+    return await _change(deps, caller, link_id, change, problems, record)
+
+
+async def change_as_part(
+    deps: Deps, caller: auth.Caller, link_id: UUID, change: LinkChange, problems: Problems, *, wait: TimeBudget
+) -> Link:
+    """Change a link as a part of a change that the audit log has. `wait`: as for `create`."""
+
+    async def record(tx: Tx, before: Link, after: Link) -> None:
+        pass
+
+    return await _change(deps, caller, link_id, change, problems, record, wait=wait)
+
+
+async def _change(
+    deps: Deps,
+    caller: auth.Caller,
+    link_id: UUID,
+    change: LinkChange,
+    problems: Problems,
+    record: Callable[[Tx, Link, Link], Awaitable[None]],
     *,
     wait: TimeBudget | None = None,
 ) -> Link:
-    """Change a link. Raises NotFound before Invalid. `wait`: as for `create`."""
     account, base_url = caller.account.id, deps.base_url
     link = await get(deps, caller, link_id)
     checks.check_combination(change, problems)
@@ -108,11 +147,12 @@ async def change(
         problems.raise_if_any()
         if after == before:
             return before
-        after = replace(after, updated_at=deps.clock())
+        after = replace(after, updated_at=deps.clock(), changed_by=caller.actor.label)
         await store.save(tx, before, after)
         await _count_image(tx, account, after.og_image_bytes - before.og_image_bytes)
         slugs = sorted({before.slug, after.slug})
         await store.record_route_changes(tx, slugs, after.updated_at)
+        await record(tx, before, after)
     deps.invalidate_routes(slugs)
     if before.og_image_file_name != after.og_image_file_name:
         await deps.image_store.delete(before.og_image_file_name)
@@ -123,6 +163,8 @@ async def delete(deps: Deps, caller: auth.Caller, link_id: UUID) -> None:
     async with deps.db.write() as tx:
         link = await store.lock(tx, caller.account.id, link_id)
         await delete_locked(deps, tx, caller.account.id, [link])
+        item = audit_entries.item_of(link, deps.shared_domain)
+        await audit.record(tx, caller.actor, "link.deleted", deps.clock(), item)
     deps.invalidate_routes([link.slug])
     await deps.image_store.delete(link.og_image_file_name)
 

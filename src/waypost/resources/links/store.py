@@ -49,7 +49,7 @@ _DELETE_TAG = delete(link_tags).where(  # all columns of the key: an account can
 _USE_SLUG = (
     update(slugs).where(slugs.c.slug == bindparam("used_slug")).values(link_id=bindparam("new_link_id", type_=Id))
 )
-_CHANGED_IN_BULK = ("domain_id", "tags", "expires_at", "is_enabled", "updated_at")
+_CHANGED_IN_BULK = ("domain_id", "tags", "expires_at", "is_enabled", "updated_at", "changed_by")
 _SAVE_ALL = (
     update(links)
     .where(links.c.id == bindparam("link_id", type_=Id))

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
+from waypost import audit
+from waypost.audit import Item
 from waypost.auth import Caller, lock_account
 from waypost.database import Ciphertext
 from waypost.kit.errors import Invalid, Problems
@@ -43,6 +45,8 @@ async def create(deps: Deps, caller: Caller, new: NewPixel, problems: Problems) 
         if await store.count(tx, account) >= MAX_PIXELS:
             raise Invalid({"name": [TOO_MANY]})
         await store.add(tx, pixel, secrets)
+        details = {"platform": pixel.platform}
+        await audit.record(tx, caller.actor, "pixel.created", now, _item_of(pixel), details=details)
     return pixel
 
 
@@ -65,6 +69,8 @@ async def change(deps: Deps, caller: Caller, pixel_id: UUID, requested: PixelCha
             secrets.setdefault("access_token", None)
         after = replace(after, updated_at=deps.clock())
         await store.save(tx, after, secrets)
+        changes = audit.compare(before, after, ignored=["updated_at"]) | audit.compare_secrets(secrets)
+        await audit.record(tx, caller.actor, "pixel.updated", after.updated_at, _item_of(after), changes=changes)
         notify = await deps.invalidate_pixel(tx, pixel_id) if _FIELDS_OF_ROUTES & sent else None
     if notify:
         notify()
@@ -77,10 +83,11 @@ async def delete(deps: Deps, caller: Caller, pixel_id: UUID) -> None:
     Rows of a deleted pixel are ignored: the first commit removes it from all links.
     """
     async with deps.db.write() as tx:
-        await store.lock(tx, caller.account.id, pixel_id)
+        pixel = await store.lock(tx, caller.account.id, pixel_id)
         notify = await deps.invalidate_pixel(tx, pixel_id)
         await store.delete(tx, pixel_id)
         is_more_left = await store.detach(tx, pixel_id, _DETACH_BATCH)
+        await audit.record(tx, caller.actor, "pixel.deleted", deps.clock(), _item_of(pixel))
     notify()
     while is_more_left:
         async with deps.db.write() as tx:
@@ -109,6 +116,10 @@ async def count_links_per_pixel(deps: Deps, pixel_ids: Sequence[UUID]) -> Mappin
     """Count the links of each pixel, up to MAX_COUNTED_LINKS + 1."""
     async with deps.db.read() as tx:
         return await store.count_links_per_pixel(tx, pixel_ids, MAX_COUNTED_LINKS + 1)
+
+
+def _item_of(pixel: Pixel) -> Item:
+    return Item(pixel.id, pixel.name)
 
 
 def _encrypted(deps: Deps, pixel_id: UUID, name: str, fields: PixelFields) -> Ciphertext | None:

@@ -12,7 +12,8 @@ from uuid import UUID
 import structlog
 from sqlalchemy.exc import IntegrityError
 
-from waypost import auth
+from waypost import audit, auth
+from waypost.audit import Actor
 from waypost.auth import Account, invalidating_callers, lock_account
 from waypost.auth import store as accounts_store
 from waypost.database import Tx
@@ -164,6 +165,8 @@ async def _sync_once(deps: Deps, customer: StripeCustomer, checkout_id: str, *, 
                 plan = rules.plan_after(account.plan, subscription, has_paid_once=is_new)
                 if plan != account.plan:
                     await accounts_store.change_plan(tx, account.id, plan, now)
+                    changes = audit.compare(account.plan, plan)
+                    await audit.record(tx, Actor.system(account.id, "Stripe"), "plan.updated", now, changes=changes)
         except _ConcurrentUpdate:
             return False
         except IntegrityError:

@@ -5,6 +5,8 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, func, select, text
 
+from waypost import audit
+from waypost.audit import Item
 from waypost.auth import Caller
 from waypost.database import Id, Instant, PointRead, Tx
 from waypost.kit.errors import NotFound, Problems
@@ -51,6 +53,9 @@ async def set_style(deps: Deps, caller: Caller, link_id: UUID, new: NewStyle, pr
     async with deps.db.write() as tx:
         code = await _get(tx, caller, link_id)
         await tx.execute(_SET, {"link_id": link_id, "updated_at": now} | asdict(style))
+        if changes := audit.compare(code.style, style):
+            item = Item(link_id, f"{code.target.hostname or deps.shared_domain}/{code.target.slug}")
+            await audit.record(tx, caller.actor, "qr_code.updated", now, item, changes=changes)
     return replace(code, style=style, updated_at=now)
 
 

@@ -2,8 +2,11 @@
 
 import secrets
 from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
 from uuid import UUID
 
+from waypost import audit
+from waypost.audit import Item
 from waypost.auth import Caller, lock_account
 from waypost.kit.errors import Invalid, Problems
 from waypost.kit.ids import new_id
@@ -43,6 +46,8 @@ async def create(deps: Deps, caller: Caller, new: schemas.NewWebhook, problems: 
         if await store.count(tx, account) >= MAX_WEBHOOKS:
             raise Invalid({"url": [TOO_MANY]})
         await store.add(tx, webhook, ciphertext)
+        details = {"events": webhook.event_types}
+        await audit.record(tx, caller.actor, "webhook.created", now, _item_of(webhook), details=details)
     return webhook, secret
 
 
@@ -64,9 +69,11 @@ async def delete(deps: Deps, caller: Caller, webhook_id: UUID) -> None:
     Deliveries of a deleted webhook are not claimed. If very many are pending, `retention` cancels the rest.
     """
     async with deps.db.write() as tx:
+        webhook = await store.get(tx, caller.account.id, webhook_id)
         await store.delete_webhook(tx, caller.account.id, webhook_id)
         await queue.lock_deliveries(tx)
         await store.cancel_deliveries(tx, webhook_id)  # after the deletion: from then on, nothing records deliveries
+        await audit.record(tx, caller.actor, "webhook.deleted", deps.clock(), _item_of(webhook))
 
 
 async def list_deliveries(
@@ -106,18 +113,27 @@ async def get_delivery(
 async def redeliver(deps: Deps, caller: Caller, webhook_id: UUID, delivery_id: UUID) -> Delivery:
     """Send it immediately with the same id and body. If it had ended, it gets five new attempts. Raises NotFound."""
     async with deps.db.write() as tx:
-        await store.lock(tx, caller.account.id, webhook_id)
-        await store.make_due(tx, webhook_id, delivery_id, deps.clock())
-        return await store.get_delivery(tx, webhook_id, delivery_id)
+        webhook, now = await store.lock(tx, caller.account.id, webhook_id), deps.clock()
+        await store.make_due(tx, webhook_id, delivery_id, now)
+        delivery = await store.get_delivery(tx, webhook_id, delivery_id)
+        details = {"delivery": str(delivery.id), "event": delivery.event}
+        await audit.record(tx, caller.actor, "delivery.redelivered", now, _item_of(webhook), details=details)
+        return delivery
 
 
 async def send_test(deps: Deps, caller: Caller, webhook_id: UUID) -> Delivery:
     """Record a test delivery, whatever the webhook subscribes to. Raises NotFound."""
     async with deps.db.write() as tx:
         webhook = await store.lock(tx, caller.account.id, webhook_id)
-        data = {"webhook_id": str(webhook.id)}
-        event = outbox.WebhookEvent(TEST, webhook.account_id, new_id(), deps.clock(), data)
+        data, now = {"webhook_id": str(webhook.id)}, deps.clock()
+        event = outbox.WebhookEvent(TEST, webhook.account_id, new_id(), now, data)
+        await audit.record(tx, caller.actor, "webhook.tested", now, _item_of(webhook))
         return await store.get_delivery(tx, webhook.id, await outbox.record_for(tx, event, webhook.id))
+
+
+def _item_of(webhook: Webhook) -> Item:
+    """Without path and query of the URL, in which some receivers expect a secret."""
+    return Item(webhook.id, urlsplit(webhook.url).netloc)
 
 
 def _parse(text: str | None, problems: Problems) -> Url | None:

@@ -15,6 +15,7 @@ PAGES = (
     (r"/webhooks", "guides/webhooks/"),
     (r"/integrations", "reference/api/"),
     (r"/plan", "guides/plans/"),
+    (r"/account/audit", "guides/audit-log/"),
     (r"/account/data", "guides/privacy/"),
     (r"/account", "guides/dashboard/#sign-in"),
     (r"/", "guides/statistics/"),

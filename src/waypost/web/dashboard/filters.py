@@ -81,6 +81,10 @@ def day(at: datetime) -> str:
     return f"{at:%-d %b %Y}"
 
 
+def time_of_day(at: datetime) -> str:
+    return f"{at:%H:%M:%S}"
+
+
 def icon(name: str) -> Markup:
     """Return an icon. Raises KeyError for an unknown name, a mistake in a template."""
     return _ICONS[name]
@@ -92,6 +96,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "share": share,
     "ago": ago,
     "day": day,
+    "time_of_day": time_of_day,
     "timestamp": timestamp,
     "icon": icon,
 }

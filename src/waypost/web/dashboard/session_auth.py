@@ -4,12 +4,13 @@ Refuses cross-site requests with the visitor's cookie, even if the browser sends
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.auth import AuthenticationResult, RateLimiters, is_plan_active, roles, sessions, suspension
+from waypost.auth import AuthenticationResult, RateLimiters, is_plan_active, person_audit, roles, sessions, suspension
 from waypost.auth.roles import Action
 from waypost.auth.sessions import PersonSession, Session
 from waypost.database import Database
@@ -152,9 +153,12 @@ class SessionAuth:
         """Return the session or None, without rate limit and origin check."""
         if SESSION not in request.scope:
             token = request.cookies.get(self._cookie)
-            request.scope[SESSION] = await sessions.find(self._db, token, now=self._clock()) if token else None
-        session: PersonSession | None = request.scope[SESSION]
-        return session
+            session = await sessions.find(self._db, token, now=self._clock()) if token else None
+            if session and request.method not in _SAFE:  # only changes are recorded with the address
+                session = replace(session, request_ip=self.storable_address(request))
+            request.scope[SESSION] = session
+        found: PersonSession | None = request.scope[SESSION]
+        return found
 
     def require_same_origin(self, request: Request) -> None:
         if request.method in _SAFE:
@@ -178,12 +182,16 @@ class SessionAuth:
                     authenticated.person.id,
                     account_id=account_id,
                     user_agent=request.headers.get("user-agent", ""),
-                    ip=storable_address(peer_address(request, self._trusted), self._ip_privacy),
+                    ip=self.storable_address(request),
                     now=self._clock(),
                     password=authenticated.password,
                     passkey=authenticated.passkey,
                     provider=authenticated.provider,
                 )
+                if not is_same_person:  # otherwise the sign-in follows a change that is recorded itself
+                    details = {"with": "passkey"} if authenticated.passkey else None
+                    person, ip = authenticated.person, self.storable_address(request)
+                    await person_audit.record(tx, person, ip, "person.signed_in", self._clock(), details=details)
                 if before:
                     await sessions.end(tx, before.person.id, before.id)
         except NotFound:
@@ -196,6 +204,10 @@ class SessionAuth:
             httponly=True,
             samesite="lax",
         )
+
+    def storable_address(self, request: Request) -> str:
+        """Return the IP address of the request, as the privacy setting allows to store it."""
+        return storable_address(peer_address(request, self._trusted), self._ip_privacy)
 
     async def sign_out(self, request: Request, response: Response) -> None:
         session = await self.peek_session(request)

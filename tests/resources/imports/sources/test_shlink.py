@@ -9,6 +9,7 @@ from resources.imports.servers.shlink import HOST, Shlink, short_url, visit
 from resources.imports.sources.reading import Waits, read_links, source_of
 from sqlalchemy import select
 
+from waypost.audit import Actor
 from waypost.database import Database
 from waypost.resources.imports import click_pages, lease, service
 from waypost.resources.imports.importer import Importer
@@ -231,7 +232,7 @@ async def test_imports_each_visit_once_although_it_is_killed_and_more_are_made(
     for number in range(3):
         shlink.visits[None, f"page{number}"] = _visits(20) + _visits(1, first=20) * 5
     with source_of("shlink", shlink) as source:
-        import_ = await service.create(deps, alice.account_id, "shlink", {"clicks": True})
+        import_ = await service.create(deps, Actor.system(alice.account_id), "shlink", {"clicks": True})
         for steps in (3, 2, 4):
             killed = Importer(deps, source, await service.get(deps, alice.account_id, import_.id), lease.holder())
             await killed.start()

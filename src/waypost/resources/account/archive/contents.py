@@ -18,6 +18,7 @@ from waypost.kit.csv_cells import csv_text
 from waypost.resources.account import schemas
 from waypost.resources.account.archive.zip_stream import Part, write_zip
 from waypost.resources.account.deps import ExportDeps
+from waypost.resources.audit import account_data as audit_of_account
 from waypost.resources.clicks.click_store import ExportQuery
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.export import json_lines, read_batches
@@ -47,6 +48,7 @@ aliases.ndjson         further addresses of links
 deleted_links.ndjson   what is left of deleted links
 qr_styles.ndjson       styles of QR codes that differ from the default
 imports.ndjson         imports of links that were requested in the dashboard (without tokens and files)
+audit_log.ndjson       the audit log, newest first
 images.tar             uploaded preview images
 clicks.ndjson          every visit, oldest first, as the API shows them, and its `target`; bots and previews included
 statistics.csv         totals of each day, of the account and of each link, for spreadsheets
@@ -108,6 +110,7 @@ def _files(deps: ExportDeps, account: Account, now: datetime) -> Mapping[str, As
         "deleted_links.ndjson": _ndjson(links_of_account.export_deleted_links(db, id_)),
         "qr_styles.ndjson": _ndjson(qrcodes_of_account.export_account_data(db, id_)),
         "imports.ndjson": _ndjson(imports_of_account.export_account_data(db, id_)),
+        "audit_log.ndjson": _ndjson(audit_of_account.export_account_data(db, id_)),
         "images.tar": _images(deps, account),
         "clicks.ndjson": _parts(clicks, json_lines),
         "statistics.csv": _csv(CSV_COLUMNS, read_totals(deps.click_store, db, query), csv_lines),

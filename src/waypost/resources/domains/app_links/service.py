@@ -2,6 +2,8 @@
 
 from uuid import UUID
 
+from waypost import audit
+from waypost.audit import Item
 from waypost.auth import Caller
 from waypost.kit.errors import Problems
 from waypost.resources.domains import store as domain_store
@@ -28,9 +30,13 @@ async def save(
     problems.raise_if_any()
     async with deps.db.write() as tx:
         domain = await domain_store.get_for_update(tx, caller.account.id, domain_id)
-        if await store.find(tx, domain_id) == texts:
+        before = await store.find(tx, domain_id)
+        if before == texts:
             return texts
         await store.save(tx, domain_id, texts)
+        changed = audit.compare_secrets(audit.compare(before._asdict(), texts._asdict()))  # the documents are too long
+        item = Item(domain.id, domain.hostname)
+        await audit.record(tx, caller.actor, "app_links.updated", deps.clock(), item, changes=changed)
         notify = await deps.invalidate_host_pages(tx, domain.hostname)
     notify()
     return texts

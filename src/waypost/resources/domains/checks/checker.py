@@ -9,7 +9,8 @@ from typing import Protocol
 
 import structlog
 
-from waypost import auth
+from waypost import audit, auth
+from waypost.audit import Actor, AuditAction
 from waypost.database import Tx
 from waypost.kit.clock import timestamp
 from waypost.outbound import DnsRecords, TlsProbe, TlsProbeResult
@@ -101,12 +102,21 @@ class Checker(QueueWorker[queue.DomainCheckClaim, ProbedDomain]):
                     await self._set_served(tx, domain.hostname, is_served=result.is_now_served)
             if result.is_now_served:
                 await history.record_verified(tx, domain.account_id, domain.hostname)
+            await self._record(tx, domain, result)
             if result.is_now_served is False:
                 await self._notify_owner(tx, domain)
         if notify:
             notify()
             log.info("domain went live" if result.is_now_served else "domain went down", hostname=domain.hostname)
         return verdict.outcome == "verified"
+
+    async def _record(self, tx: Tx, domain: Domain, result: outcome.CheckResult) -> None:
+        """Record in the audit log that the domain went live, went down, or failed its first verification."""
+        has_failed = result.values["status"] == "failed" != domain.status
+        if result.is_now_served or has_failed:
+            action: AuditAction = "domain.verified" if result.is_now_served else "domain.verification_failed"
+            item, actor = service.item_of(domain), Actor.system(domain.account_id, "domain check")
+            await audit.record(tx, actor, action, self._deps.clock(), item)
 
     async def _notify_owner(self, tx: Tx, domain: Domain) -> None:
         """Send an email, at most once a day. It omits what was found, which a third party may have written."""
@@ -139,6 +149,7 @@ async def delete_expired(deps: Deps) -> bool:
             return False
         domain = Domain(*row)
         notify = await service.delete_locked(deps, tx, domain)
+        await service.record_deleted(tx, Actor.system(domain.account_id, "expiry"), domain, deps.clock())
     notify()
     account, links = str(domain.account_id), domain.links_count
     log.info("unverified domain expired", hostname=domain.hostname, account=account, links=links)

@@ -19,6 +19,8 @@ class Context:
     deps: Deps
     account_id: UUID
     references: References
+    by: str
+    """Who imports."""
 
     def key_of(self, link_id: UUID) -> UUID:
         return rules.key_of(self.account_id, SOURCE, str(link_id))

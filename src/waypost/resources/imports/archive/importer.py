@@ -77,7 +77,7 @@ class ArchiveImporter(ImportRun):
         found = await references.find(
             self._deps, self._archive, self._account_id, mapping, done, is_dry_run=self._is_dry_run
         )
-        self._context = Context(self._deps, self._account_id, found)
+        self._context = Context(self._deps, self._account_id, found, self._import.started_by)
         if count := self._archive.count_rows("webhooks.ndjson"):
             done.warn(f"{count} webhooks are not imported, because an export has no secrets. Create them here")
         if self._import.cursor is None:  # they are said once

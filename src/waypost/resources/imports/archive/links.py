@@ -21,7 +21,7 @@ from waypost.resources.links import store as link_store
 from waypost.resources.routing import LinkRouting
 
 _KEPT = {
-    *("id", "account_id", "slug", "clicks", "og_image_file_name", "og_image_bytes", "created_at"),
+    *("id", "account_id", "slug", "clicks", "og_image_file_name", "og_image_bytes", "created_at", "created_by"),
     *("starts_at", "click_limit"),  # they belong to the routing
     "disabled_reason",
 }
@@ -47,7 +47,10 @@ async def _add(context: Context, tx: Tx, new: Sequence[Draft], done: Page) -> di
     """Return the drafts by the ids of the links."""
     in_use = await links.find_accounts(tx, [draft.link.id for draft in new])
     by_id = {new_id() if draft.link.id in in_use else draft.link.id: draft for draft in new}
-    protected = [_protected(replace(draft.link, id=id_), draft, None, done) for id_, draft in by_id.items()]
+    protected = [
+        _protected(replace(draft.link, id=id_, created_by=context.by), draft, None, done)
+        for id_, draft in by_id.items()
+    ]
     added = await _reserve_slugs(context, tx, protected)
     displaced = [link for link in added if link.slug != by_id[link.id].row.slug]
     moved = list(filter(None, (decisions.keep_address(by_id[link.id], link.id, done) for link in displaced)))
@@ -83,7 +86,7 @@ async def _change(context: Context, tx: Tx, changes: Sequence[Change], done: Pag
         after = link_rules.keep_disabled(before, _protected(after, draft, stored.get(link_id), done))
         if before.domain_id != after.domain_id:
             await domains.change_links_count(tx, before.domain_id, after.domain_id)
-        await link_store.save(tx, before, after)
+        await link_store.save(tx, before, replace(after, changed_by=context.by))
         done.changes.append(before.slug)
     await _save_routing(context, tx, rerouted, stored)
     return {change.link_id: change.draft for change in changed}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from uuid import UUID
 
+from waypost.audit import Actor
 from waypost.kit.errors import Invalid, UnregistrableName
 from waypost.kit.ids import new_id
 from waypost.resources import domains
@@ -67,7 +68,7 @@ async def _find_hosts(
 async def _register(deps: Deps, account_id: UUID, hostname: str, row: DomainRow | None, done: Page) -> UUID | None:
     try:
         domain = await domain_service.register(
-            deps.db, account_id, hostname, own_hosts=deps.own_hosts, now=deps.clock()
+            deps.db, Actor.system(account_id, "import"), hostname, own_hosts=deps.own_hosts, now=deps.clock()
         )
     except (Invalid, UnregistrableName) as error:
         reason = " ".join(text for texts in getattr(error, "errors", {}).values() for text in texts)

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, LargeBinary, Table, Text
 
+from waypost.audit import Item
 from waypost.database import Encrypted, Id, Instant, Json, metadata
 
 State = Literal["uploading", "planning", "plan_stopped", "planned", "running", "stopped", "done", "given_up"]
@@ -41,6 +42,7 @@ import_requests = Table(
     Column("failures", Integer, nullable=False),  # turns in a row that read nothing
     Column("created_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False),
+    Column("actor", Json),  # who requested it, see `Actor.to_json`
 )
 Index("ix_import_requests_account", import_requests.c.account_id, import_requests.c.id)
 
@@ -72,6 +74,11 @@ class ImportRequest:
     failures: int
     created_at: datetime
     updated_at: datetime
+    actor: Mapping[str, Any] | None
+
+    @property
+    def item(self) -> Item:
+        return Item(self.id, self.source)
 
     @property
     def is_active(self) -> bool:

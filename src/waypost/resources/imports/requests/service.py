@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from zoneinfo import available_timezones
 
+from waypost import audit
 from waypost.auth import lock_account
 from waypost.auth.sessions import Session
 from waypost.kit.errors import Conflict, Invalid, Problems
@@ -110,6 +111,7 @@ async def create(deps: Deps, session: Session, choice: SourceChoice, new: NewImp
         failures=0,
         created_at=now,
         updated_at=now,
+        actor=session.actor.to_json(),
     )
     token = deps.key_ring.encrypt(import_requests.c.token, request.id, new.token) if new.token else None
     async with deps.db.write() as tx:
@@ -119,6 +121,7 @@ async def create(deps: Deps, session: Session, choice: SourceChoice, new: NewImp
         if request.file_size and await store.count_open_bytes(tx, request.account_id) + request.file_size > MAX_FILES:
             raise Conflict({"body": [_FILES_TOO_LARGE]})
         await store.add(tx, request, token)
+        await audit.record(tx, session.actor, "import.requested", now, request.item)
         if request.is_active:
             await store.enqueue_turn(tx, request, deps.clock())
     return request
@@ -157,11 +160,13 @@ async def set_domains(deps: Deps, request: ImportRequest, hostnames: Mapping[str
         await store.set_domains(tx, request.id, hostnames)
 
 
-async def give_up(deps: Deps, request: ImportRequest) -> None:
+async def give_up(deps: Deps, session: Session, request: ImportRequest) -> None:
     """Delete token and file. What is imported already stays."""
     async with deps.db.write() as tx:
         if not request.has_ended:
-            await store.change(tx, request.id, deps.clock(), state="given_up", message=None)
+            now = deps.clock()
+            await store.change(tx, request.id, now, state="given_up", message=None)
+            await audit.record(tx, session.actor, "import.given_up", now, request.item)
     await deps.uploads.delete(request.id)
 
 

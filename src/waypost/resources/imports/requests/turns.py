@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 
 import structlog
 
+from waypost.audit import Actor
 from waypost.database import DecryptionFailed
 from waypost.kit.errors import NotFound, Unavailable
 from waypost.outbound import Outbound
@@ -168,7 +169,8 @@ class Turns:
 
     async def _plan(self, request: ImportRequest, source: Source | Archive) -> _Outcome:
         plan = Plan(**request.plan)
-        new = import_service.new_import(self.deps, request.account_id, request.source, self._options(request))
+        actor = Actor.from_json(request.account_id, request.actor)
+        new = import_service.new_import(self.deps, actor, request.source, self._options(request))
         importer = new_run(self.deps, source, plan.as_import(new), "", is_dry_run=True)
 
         async def save() -> bool:
@@ -197,8 +199,8 @@ class Turns:
             import_ = await import_service.get(self.deps, request.account_id, request.import_id)
             if import_.state == "finished":
                 return import_
-        options = self._options(request)
-        import_ = await import_service.create(self.deps, request.account_id, request.source, options)
+        actor, options = Actor.from_json(request.account_id, request.actor), self._options(request)
+        import_ = await import_service.create(self.deps, actor, request.source, options)
         if import_.id != request.import_id:
             async with self.deps.db.write() as tx:
                 await store.save(tx, request, self.deps.clock(), import_id=import_.id)

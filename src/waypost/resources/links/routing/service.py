@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import NamedTuple
 from uuid import UUID
 
-from waypost import auth
+from waypost import audit, auth
 from waypost.kit.errors import Problems
 from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.urls import Url
 from waypost.resources import routing
-from waypost.resources.links import checks, rules, store
+from waypost.resources.links import audit_entries, checks, rules, store
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
 from waypost.resources.routing import LinkRouting
@@ -56,6 +56,11 @@ async def save(deps: Deps, caller: auth.Caller, link_id: UUID, fields: RoutingFi
             after = replace(after, unsafe_urls=sorted(unsafe), checked_at=before.checked_at)
         changed = replace(link, starts_at=fields.starts_at, click_limit=fields.click_limit)
         stored = None if is_plain(changed, after) else after
+        changes = compare(RoutedLink(link, before), RoutedLink(changed, stored))
+        if changes:
+            changed = replace(changed, changed_by=caller.actor.label)
+            item = audit_entries.item_of(link, deps.shared_domain)
+            await audit.record(tx, caller.actor, "routing.updated", now, item, changes=changes)
         if stored:
             await routing.save(tx, stored)
         else:
@@ -70,10 +75,34 @@ async def delete(deps: Deps, caller: auth.Caller, link_id: UUID) -> None:
     """Raises NotFound."""
     async with deps.db.write() as tx:
         link = await store.lock(tx, caller.account.id, link_id)
+        before, now = await routing.find(tx, link_id), deps.clock()
+        plain = replace(link, starts_at=None, click_limit=None)
+        if changes := compare(RoutedLink(link, before), RoutedLink(plain, None)):
+            plain = replace(plain, changed_by=caller.actor.label)
+            item = audit_entries.item_of(link, deps.shared_domain)
+            await audit.record(tx, caller.actor, "routing.deleted", now, item, changes=changes)
         await routing.delete_of_links(tx, [link_id])
-        await store.save(tx, link, replace(link, starts_at=None, click_limit=None))
-        await store.record_route_changes(tx, [link.slug], deps.clock())
+        await store.save(tx, link, plain)
+        await store.record_route_changes(tx, [link.slug], now)
     deps.invalidate_routes([link.slug])
+
+
+def compare(before: RoutedLink, after: RoutedLink) -> audit.Changes:
+    """For the audit log: rules and variants are too long for it, and a password must not be there."""
+    old, new = (
+        {
+            "starts_at": link.starts_at,
+            "click_limit": link.click_limit,
+            "fallback_url": stored.fallback_url if stored else None,
+        }
+        for link, stored in (before, after)
+    )
+    hidden = [
+        name.removesuffix("_hash")
+        for name in ("rules", "variants", "password_hash")
+        if (getattr(before.routing, name, None) or None) != (getattr(after.routing, name, None) or None)
+    ]
+    return audit.compare(old, new) | audit.compare_secrets(hidden)
 
 
 async def _check_syntax(deps: Deps, account: UUID, parsed: ParsedRouting, problems: Problems) -> Mapping[str, Url]:

@@ -1,0 +1,41 @@
+"""`waypost audit`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import App, Parameter
+
+from waypost.commands.accounts import AccountOption
+from waypost.commands.runner import JsonOption, with_settings
+
+if TYPE_CHECKING:
+    from waypost.settings import Settings
+
+audit = App(name="audit", help="The audit log of an account.")
+
+
+@audit.command(name="list")
+@with_settings
+async def list_entries(
+    settings: "Settings",
+    *,
+    account: AccountOption,
+    since: Annotated[str | None, Parameter(show_default=False, help="Only entries from this time on.")] = None,
+    limit: Annotated[int, Parameter(help="Maximum number of entries.")] = 100,
+    json: JsonOption = False,
+) -> None:
+    """List who changed what in an account, newest first."""
+    from waypost.audit import store
+    from waypost.commands import output
+    from waypost.commands.database import get_account, open_database, parse_time
+    from waypost.kit.errors import Invalid
+    from waypost.resources.audit.schemas import to_json
+
+    if limit < 1:
+        raise Invalid({"--limit": ["This must be at least 1."]})
+    filter_ = store.AuditFilter(since=parse_time("--since", since))
+    async with open_database(settings) as db:
+        owner = await get_account(db, account)
+        async with db.read() as tx:
+            entries, _ = await store.list_before(tx, owner.id, filter_, None, limit=limit)
+    rows = [dict(to_json(entry)) if json else output.audit_row(entry) for entry in entries]
+    output.write(rows, as_json=json)

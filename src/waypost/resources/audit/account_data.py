@@ -1,0 +1,39 @@
+"""The audit log of one account: exported, and deleted in short transactions."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from uuid import UUID
+
+from waypost.audit import store
+from waypost.audit.model import AuditEntry
+from waypost.audit.store import AuditFilter
+from waypost.database import Database
+from waypost.resources.audit.schemas import EntryJson, to_json
+
+_EXPORT_BATCH = 500
+
+
+async def read_batches(db: Database, account_id: UUID, filter_: AuditFilter) -> AsyncIterator[list[AuditEntry]]:
+    """Yield the entries, newest first. No transaction stays open while a client reads slowly."""
+    before, has_more = None, True
+    while has_more:
+        async with db.read_long() as tx:
+            entries, before = await store.list_before(tx, account_id, filter_, before, limit=_EXPORT_BATCH)
+        if entries:
+            yield entries
+        has_more = before is not None
+
+
+async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[list[EntryJson]]:
+    """Yield the entries, newest first."""
+    async for entries in read_batches(db, account_id, AuditFilter()):
+        yield [to_json(entry) for entry in entries]
+
+
+async def delete_account_data(db: Database, account_id: UUID, *, batch_size: int) -> AsyncGenerator[None, None]:
+    """Delete the entries in short transactions. Yields after each that deleted some."""
+    deleted = batch_size
+    while deleted == batch_size:
+        async with db.write() as tx:
+            deleted = await store.delete_batch(tx, account_id, None, limit=batch_size)
+        if deleted:  # a job that is stopped after a step without effect would repeat that step forever
+            yield

@@ -1,0 +1,93 @@
+"""An entry as JSON and as a line of CSV, and the form with filters of the list."""
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from typing_extensions import TypedDict
+
+from waypost.audit.actions import AUDIT_ACTIONS
+from waypost.audit.model import ACTOR_TYPES, AuditEntry
+from waypost.audit.store import AuditFilter
+from waypost.kit.clock import timestamp
+from waypost.kit.errors import Problems
+from waypost.kit.fields import IdText, TimestampText, text_problem
+from waypost.kit.ids import parse_id
+
+FILTERS = ("by", "action", "item", "text", "since", "until")
+CSV_COLUMNS = ("time", "actor_type", "actor_id", "actor", "ip", "action", "item_id", "item", "changes", "details")
+MAX_TEXT = 200
+_BAD_DATE = "Enter a date such as 2026-11-30."
+_LAST_DAY = date.max - timedelta(days=1)
+
+
+class EntryJson(TypedDict):
+    id: IdText
+    created_at: TimestampText
+    actor: dict[str, Any]
+    """`type`, `id` of the person or API key, `name` and `ip`."""
+    action: str
+    item: dict[str, Any]
+    """`id` and `name`."""
+    changes: Mapping[str, Any]
+    """By field: before and after, or null for a value that the log does not contain."""
+    details: Mapping[str, Any]
+
+
+def to_json(entry: AuditEntry) -> EntryJson:
+    return {
+        "id": str(entry.id),
+        "created_at": timestamp(entry.at),
+        "actor": entry.actor.to_json(),
+        "action": entry.action,
+        "item": {"id": _text(entry.item.id), "name": entry.item.name},
+        "changes": entry.changes,
+        "details": entry.details,
+    }
+
+
+def to_cells(entry: AuditEntry) -> Iterable[Any]:
+    """Return a line of the CSV file."""
+    actor, item = entry.actor, entry.item
+    encoded = (json.dumps(value, ensure_ascii=False) if value else "" for value in (entry.changes, entry.details))
+    who = actor.type, _text(actor.id), actor.name, actor.ip
+    return timestamp(entry.at), *who, entry.action, _text(item.id), item.name, *encoded
+
+
+def read_filter(query: Mapping[str, str], problems: Problems) -> AuditFilter:
+    """Read the filters of a list, and add problems with them to `problems`. Unknown choices are ignored."""
+    by, action, text = (query.get(name, "").strip() for name in ("by", "action", "text"))
+    if problem := text_problem(text):
+        problems.add("text", problem)
+    elif len(text) > MAX_TEXT:
+        problems.add("text", f"This must have at most {MAX_TEXT} characters.")
+    return AuditFilter(
+        actor_id=parse_id(by),
+        actor_type=by if by in ACTOR_TYPES else None,
+        action=action if action in AUDIT_ACTIONS else None,
+        item_id=parse_id(query.get("item", "")),
+        text=text or None,
+        since=_read_day(query, "since", problems),
+        until=_read_day(query, "until", problems, end=timedelta(days=1)),
+    )
+
+
+def _read_day(
+    query: Mapping[str, str], name: str, problems: Problems, *, end: timedelta = timedelta(0)
+) -> datetime | None:
+    """Return the start of the day in UTC, or its `end`."""
+    text = query.get(name, "").strip()
+    if not text:
+        return None
+    try:
+        day = min(date.fromisoformat(text), _LAST_DAY)
+    except ValueError:
+        problems.add(name, _BAD_DATE)
+        return None
+    return datetime(day.year, day.month, day.day, tzinfo=UTC) + end
+
+
+def _text(id_: UUID | None) -> str | None:
+    return None if id_ is None else str(id_)

@@ -1,0 +1,325 @@
+"""Each form of the dashboard that changes something leaves one entry in the audit log, and none if it is refused."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID, uuid4
+
+import httpx
+import pytest
+from architecture.facts import SCOPES
+from architecture.running import PIXEL, RECEIVER, RunningApp
+from architecture.test_audit import APP_LINKS, entries_of
+from browsing import SAME_ORIGIN
+
+from waypost.auth import memberships, sessions
+from waypost.auth.deps import new_deps
+from waypost.auth.passkeys import passkeys
+from waypost.auth.sign_in import create_sign_in_link
+from waypost.auth.tokens import issue
+from waypost.resources.links import bulk_changes
+from waypost.settings import Settings
+
+PASSWORD = "four plain words suffice"
+
+
+@dataclass
+class Signed:
+    """A person who is signed in to an account of their own."""
+
+    running: RunningApp
+    client: httpx.AsyncClient
+    account: UUID
+    person: UUID
+    email: str
+    key: str
+
+    async def post(self, path: str, /, **fields: Any) -> httpx.Response:
+        headers = SAME_ORIGIN | {"Content-Type": "application/x-www-form-urlencoded"}
+        return await self.client.post(path, content=urlencode(fields, doseq=True), headers=headers)
+
+    async def link(self) -> str:
+        link: str = (await self.running.link(self.key))["id"]
+        return link
+
+    async def domain(self) -> str:
+        domain: str = (await self.running.domain(self.key))["id"]
+        return domain
+
+    async def url_of(self, response: httpx.Response) -> str:
+        assert response.status_code == 303, response.text
+        return response.headers["location"]
+
+
+Recipe = Callable[[Signed, str], Awaitable[Callable[[], Awaitable[httpx.Response]]]]
+"""Prepares what the form changes, and returns what sends it."""
+
+
+def form(fields: Mapping[str, Any] | None = None) -> Recipe:
+    async def prepare(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
+        return lambda: signed.post(path, **(fields or {}))
+
+    return prepare
+
+
+def form_of(find: Callable[[Signed], Awaitable[str]], fields: Mapping[str, Any] | None = None) -> Recipe:
+    """A form of what `find` makes."""
+
+    async def prepare(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
+        own = path.replace("{id}", await find(signed))
+        return lambda: signed.post(own, **(fields or {}))
+
+    return prepare
+
+
+async def new_pixel(signed: Signed) -> str:
+    pixel: str = (await signed.running.pixel(signed.key))["id"]
+    return pixel
+
+
+async def new_webhook(signed: Signed) -> str:
+    webhook: str = (await signed.running.webhook(signed.key))[0]["id"]
+    return webhook
+
+
+async def new_import(signed: Signed) -> str:
+    response = await signed.post("/links/import/dub", token="a-token", url="https://dub.example.com")
+    return (await signed.url_of(response)).rpartition("/")[2]
+
+
+async def new_passkey(signed: Signed) -> str:
+    row = {"id": uuid4(), "person_id": signed.person, "credential_id": uuid4().bytes, "public_key": b"2", "uses": 0}
+    async with signed.running.db.write() as tx:
+        await tx.execute(passkeys.insert(), row | {"name": "phone", "created_at": datetime.now(UTC)})
+    return str(row["id"])
+
+
+async def new_key(signed: Signed) -> str:
+    response = await signed.client.get("/integrations/api")
+    return response.text.partition("/integrations/api/")[2].partition("/revoke")[0].rpartition("/")[2]
+
+
+async def deleted_links(signed: Signed) -> str:
+    response = await signed.post("/links/bulk", action="delete", **{"ids[]": await signed.link()})
+    return (await signed.url_of(response)).rpartition("/")[2]
+
+
+async def running_change(signed: Signed) -> str:
+    """A change of more links than are changed at once: no worker runs here."""
+    for _ in range(2):
+        await signed.link()
+    limit, bulk_changes.MAX_NOW = bulk_changes.MAX_NOW, 0
+    try:
+        response = await signed.post("/links/bulk", action="set", all="1", **{"set[add_tags]": "new"})
+    finally:
+        bulk_changes.MAX_NOW = limit
+    return (await signed.url_of(response)).rpartition("/")[2]
+
+
+async def one_time_link(signed: Signed, kind: Any, **values: Any) -> str:
+    async with signed.running.db.write() as tx:
+        return await issue(tx, kind, now=datetime.now(UTC), person_id=signed.person, **values)
+
+
+async def prepare_sign_in_link(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
+    token = await one_time_link(signed, "sign_in")
+    signed.client.cookies.clear()
+    return lambda: signed.post(path.replace("{token}", token))
+
+
+async def prepare_new_email(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
+    token = await one_time_link(signed, "change_email", email=f"{uuid4()}@example.com")
+    return lambda: signed.post(path.replace("{token}", token))
+
+
+async def prepare_login(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
+    assert (await signed.post("/account/password", password=PASSWORD)).status_code == 303
+    signed.client.cookies.clear()
+    return lambda: signed.post(path, email=signed.email, password=PASSWORD)
+
+
+async def prepare_alias(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
+    await signed.domain()
+    link = await signed.link()
+    own = path.replace("{id}", link)
+    if "{alias_id}" in own:
+        own = own.replace("{alias_id}", await signed.running.alias(signed.key, link))
+    return lambda: signed.post(own, hostname=signed.running.latest_hostname, path="sale")
+
+
+async def prepare_redelivery(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
+    webhook, delivery = await signed.running.webhook(signed.key)
+    return lambda: signed.post(path.replace("{id}", webhook["id"]).replace("{delivery}", delivery["id"]))
+
+
+async def prepare_new_domain(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
+    return lambda: signed.post(path, hostname=signed.running.hostname())
+
+
+async def prepare_domain_of_import(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
+    own = path.replace("{id}", await new_import(signed))
+    return lambda: signed.post(own, register=signed.running.hostname())
+
+
+async def prepare_new_link(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
+    return lambda: signed.post(path, destination_url=signed.running.website.url)
+
+
+async def prepare_changed_link(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
+    link = await signed.running.link(signed.key)
+    fields = {"destination_url": link["destination_url"], "slug": link["slug"], "title": "Another title"}
+    return lambda: signed.post(path.replace("{id}", link["id"]), **fields)
+
+
+async def prepare_many_links(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
+    ids = [await signed.link(), await signed.link()]
+    return lambda: signed.post(path, action="set", **{"ids[]": ids, "set[add_tags]": "new"})
+
+
+RECIPES: Mapping[str, Recipe] = {
+    "/login": prepare_login,
+    "/enter/{token}": prepare_sign_in_link,
+    "/confirm/{token}": prepare_new_email,
+    "/account/name": form({"name": "Another name"}),
+    "/account/email": form({"email": "somebody.else@example.com"}),
+    "/account/password": form({"password": PASSWORD}),
+    "/account/passkeys/{id}/remove": form_of(new_passkey),
+    "/account/data/export": form(),
+    "/account/audit/download": form(),
+    "/integrations/api": form({"name": "CI", "scopes[]": "links:read"}),
+    "/integrations/api/{id}/revoke": form_of(new_key),
+    "/links/new": prepare_new_link,
+    "/links/{id}/edit": prepare_changed_link,
+    "/links/{id}/switch": form_of(Signed.link, {"status": "inactive"}),
+    "/links/{id}/delete": form_of(Signed.link),
+    "/links/{id}/routing": form_of(Signed.link, {"click_limit": "5"}),
+    "/links/{id}/qrcode": form_of(Signed.link, {"foreground": "#112233"}),
+    "/links/{id}/addresses": prepare_alias,
+    "/links/{id}/addresses/{alias_id}/delete": prepare_alias,
+    "/links/bulk": prepare_many_links,
+    "/links/bulk/{id}/cancel": form_of(running_change),
+    "/links/bulk/{id}/undo": form_of(deleted_links),
+    "/links/import/{source}": form({"token": "a-token", "url": "https://dub.example.com"}),
+    "/links/imports/{id}/domains": prepare_domain_of_import,
+    "/links/imports/{id}/give-up": form_of(new_import),
+    "/domains": prepare_new_domain,
+    "/domains/{id}": form_of(Signed.domain, {"root_url": "https://example.com/"}),
+    "/domains/{id}/verify": form_of(Signed.domain),
+    "/domains/{id}/delete": form_of(Signed.domain),
+    "/domains/{id}/app-links": form_of(Signed.domain, {"apple_app_site_association": APP_LINKS}),
+    "/pixels/new": form(PIXEL | {"pixel_id": "1" * 15}),
+    "/pixels/{id}": form_of(new_pixel, {"platform": "facebook", "name": "Another name"}),
+    "/pixels/{id}/delete": form_of(new_pixel),
+    "/webhooks/new": form({"url": RECEIVER, "event_types[]": "link.created"}),
+    "/webhooks/{id}/test": form_of(new_webhook),
+    "/webhooks/{id}/delete": form_of(new_webhook),
+    "/webhooks/{id}/deliveries/{delivery}/redeliver": prepare_redelivery,
+}
+NOT_RECORDED = {
+    "/login/passkey": "needs an authenticator: tests/browser/test_accounts.py looks at the log",
+    "/account/passkeys": "needs an authenticator: tests/browser/test_accounts.py looks at the log",
+    "/login/passkey/options": "changes nothing",
+    "/account/passkeys/options": "changes nothing",
+    "/account/verify": "confirms who is there, and changes nothing else",
+    "/account/verify/passkey": "confirms who is there, and changes nothing else",
+    "/account/verify/passkey/options": "changes nothing",
+    "/account/confirm": "sends an email again",
+    "/account/accounts/{id}": "shows another account",
+    "/account/sessions/end-others": "ends sessions, which members of accounts do not see",
+    "/account/sessions/{id}/end": "ends sessions, which members of accounts do not see",
+    "/logout": "ends a session, which members of accounts do not see",
+    "/account/delete": "the log is deleted with the account",
+    "/signup": "the log begins with the account",
+    "/invite/{token}": "the log begins with the account",
+    "/forgot": "may be sent by anybody, and changes nothing",
+    "/reset/{token}": "two entries: the new password, and the sign-in with it, see below",
+    "/plan/checkout": "the payment is recorded when Stripe reports it: tests/resources/plan/test_stripe.py",
+    "/plan/portal": "leads to Stripe, see above",
+    "/links/preview": "changes nothing",
+    "/links/imports/{id}/pieces": "a part of the file of a requested import",
+    "/links/imports/{id}/plan": "reads a source, and changes no link",
+    "/links/imports/{id}/start": "the job that begins the import records it: tests/resources/imports/test_pages.py",
+    "/links/imports/{id}/resume": "continues an import that is recorded",
+    "/operator/accounts/{id}/suspend": "not recorded yet",
+    "/operator/accounts/{id}/resume": "not recorded yet",
+    "/operator/links/{id}/disable": "not recorded yet",
+    "/operator/links/{id}/enable": "not recorded yet",
+    "/operator/links/{id}/dismiss": "concerns reports, which members of accounts do not see",
+}
+
+
+@pytest.fixture
+def running(shared_app: RunningApp) -> RunningApp:
+    return shared_app
+
+
+async def sign_in(running: RunningApp, client: httpx.AsyncClient) -> Signed:
+    account, now = await running.account(), datetime.now(UTC)
+    async with running.db.write() as tx:
+        [member] = await memberships.list_of_account(tx, account)
+        token = await sessions.create(tx, member.person.id, user_agent="a test", ip="127.0.0.1", now=now)
+    client.cookies.set("waypost", token, domain="waypost.test")
+    key = await running.key(account, SCOPES)
+    return Signed(running, client, account, member.person.id, member.person.email, key)
+
+
+def new_client(running: RunningApp) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=running.client._transport, base_url=running.client.base_url)
+
+
+def test_every_form_is_known(running: RunningApp) -> None:
+    assert {*RECIPES} | {*NOT_RECORDED} == {*running.forms}
+    assert not {*RECIPES} & {*NOT_RECORDED}
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("path", RECIPES)
+async def test_a_form_leaves_one_entry(running: RunningApp, path: str) -> None:
+    client = new_client(running)
+    signed = await sign_in(running, client)
+    send = await RECIPES[path](signed, path.replace("{source}", "dub"))
+    before = await entries_of(running, signed.account)
+    response = await send()
+    assert response.status_code in {200, 201, 303}, response.text
+    [entry, *others] = await entries_of(running, signed.account)
+    assert others == before
+    assert (entry.actor.type, entry.actor.id, entry.actor.ip) == ("person", signed.person, "127.0.0.1")
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("path", RECIPES)
+async def test_a_form_from_another_site_leaves_none(running: RunningApp, path: str) -> None:
+    client = new_client(running)
+    signed = await sign_in(running, client)
+    await RECIPES[path](signed, path.replace("{source}", "dub"))
+    before = await entries_of(running, signed.account)
+    response = await client.post(path.format_map(_Ids()), headers={"Sec-Fetch-Site": "cross-site"})
+    assert response.status_code == 403
+    assert await entries_of(running, signed.account) == before
+
+
+class _Ids(dict[str, str]):
+    def __missing__(self, name: str) -> str:
+        return "dub" if name == "source" else str(uuid4())
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_reset_password_leaves_the_change_and_the_sign_in(running: RunningApp) -> None:
+    client = new_client(running)
+    signed = await sign_in(running, client)
+    token = await one_time_link(signed, "reset", email=signed.email)
+    client.cookies.clear()
+    assert (await signed.post(f"/reset/{token}", password=PASSWORD)).status_code == 303
+    entries = await entries_of(running, signed.account)
+    assert [entry.action for entry in entries] == ["person.signed_in", "password.reset"]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_sign_in_link_of_a_command_is_recorded(running: RunningApp) -> None:
+    signed = await sign_in(running, new_client(running))
+    deps = new_deps(Settings(secret_key="a key"), running.db, lambda: datetime.now(UTC))
+    await create_sign_in_link(deps, signed.person)
+    [entry] = await entries_of(running, signed.account)
+    assert (entry.action, entry.actor.type) == ("sign_in_link.created", "command")
