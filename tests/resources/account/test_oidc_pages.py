@@ -248,6 +248,16 @@ async def test_single_sign_on_reauthenticates(office: Office) -> None:
     assert (await browser.get("/account/verify?next=/account")).status_code == 303  # recent
 
 
+async def test_another_site_starts_no_reauthentication(office: Office) -> None:
+    browser, _ = await office.sign_in()
+    for site, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 303)):
+        answer = await browser.get(f"{START}?for=verify", headers={"Sec-Fetch-Site": site})
+        assert answer.status_code == status
+    assert (
+        await (await office.place.browser()).get(START, headers={"Sec-Fetch-Site": "cross-site"})
+    ).status_code == 303
+
+
 async def test_a_reauthentication_may_begin_another_session_at_the_provider(office: Office) -> None:
     browser, _ = await office.sign_in()
     office.provider.user["sid"] = "session-2"

@@ -21,12 +21,14 @@ from waypost.resources.account.auth_pages import CONNECT_PATH, PENDING, cookie_n
 from waypost.resources.account.deps import Deps
 from waypost.resources.account.reauthentication import reauthentication_context, require_recent
 from waypost.web.dashboard import BLANK, Form, NotSignedIn, PageError, Pages, get, post, read_form
+from waypost.web.dashboard.session_auth import CROSS_SITE
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 _BROWSER_SECRET = 32  # bytes
 _PURPOSES: dict[str, flow.Purpose] = {"connect": "connect", "verify": "verify"}
+_OWN_SITES = {"same-origin", "none"}
 _BACK = "/login", "Back to sign-in"
 _MAX_LOGOUT_SIZE = 16 << 10  # anyone can send it; tokens have about 1 KB
 
@@ -58,6 +60,8 @@ class OidcPages(Pages[Deps]):
             return RedirectResponse(next_path, 303)
         if purpose != "sign_in" and not is_signed_in:
             raise NotSignedIn
+        if purpose != "sign_in" and request.headers.get("sec-fetch-site", "none") not in _OWN_SITES:
+            raise Forbidden(CROSS_SITE)  # other sites must not make a session count as just authenticated
         await self._deps.sign_in_limiter.check(request)
         browser = self._browser(request) or secrets.token_bytes(_BROWSER_SECRET)
         response = RedirectResponse(await _explained(flow.start(self._oidc, browser, purpose, next_path)), 303)
