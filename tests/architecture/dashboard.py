@@ -11,13 +11,15 @@ from uuid import UUID
 
 import httpx
 from architecture.running import BASE_URL
-from browser.furnished import SeededService, furnish
+from browser.furnished import HOSTS, SeededService, furnish
 from sqlalchemy import delete, insert, update
 
-from waypost.auth import create_account, get_person, sessions
+from waypost.auth import create_account, create_key, get_person, sessions
 from waypost.auth.model import ROLES, Role, memberships, people
 from waypost.database import Database
 from waypost.kit.ids import new_id
+from waypost.resources.routing import store
+from waypost.resources.routing.model import LinkRouting
 from waypost.settings import Settings
 from waypost.web.dashboard.pages import PageRoute
 from waypost.web_app import open_full_app
@@ -65,12 +67,14 @@ async def set_role(db: Database, account: UUID, person: UUID, role: Role) -> Non
         await tx.execute(update(memberships).where(of.account_id == account, of.person_id == person).values(role=role))
 
 
+@dataclass(frozen=True)
 class Dashboard:
-    def __init__(self, client: httpx.AsyncClient, db: Database, routes: list[PageRoute], seeded: SeededService) -> None:
-        self.client = client
-        self.db = db
-        self.routes = routes
-        self.seeded = seeded
+    client: httpx.AsyncClient
+    db: Database
+    routes: list[PageRoute]
+    seeded: SeededService
+    alias: str
+    """The id of an alias of the first link."""
 
     async def ask(self, route: PageRoute, path: str, member: Member | None) -> httpx.Response:
         (method,) = route.methods - {"HEAD"}
@@ -89,7 +93,45 @@ async def open_dashboard(directory: Path, template: Path) -> AsyncIterator[Dashb
         transport = httpx.ASGITransport(web.app)
         async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
             routes = [route for route in web.app.app.dashboard.routes if isinstance(route, PageRoute)]
-            yield Dashboard(client, web.db, routes, seeded)
+            alias = await add_alias(client, web.db, seeded)
+            await add_routing(web.db, seeded)
+            yield Dashboard(client, web.db, routes, seeded, alias)
+
+
+async def add_alias(client: httpx.AsyncClient, db: Database, seeded: SeededService) -> str:
+    _, key = await create_key(
+        db, account_id=seeded.ada.account.id, name="aliases", scopes=["links:write"], now=datetime.now(UTC)
+    )
+    body = {"hostname": next(iter(HOSTS)), "path": "sale"}
+    path, headers = f"/api/v1/links/{seeded.links[0]}/aliases", {"Authorization": f"Bearer {key}"}
+    answer = await client.post(path, json=body, headers=headers)
+    assert answer.status_code == 201, answer.text
+    return answer.json()["data"]["id"]
+
+
+async def add_routing(db: Database, seeded: SeededService) -> None:
+    """With a condition of each kind."""
+    here = {"operator": "in"}
+    conditions = [
+        {"type": "platform", **here, "values": ["iOS", "Android"]},
+        {"type": "query", "operator": "not_in", "name": "ref", "values": ["mail"]},
+        {"type": "time", **here, "from": "2030-01-01T09:00:00Z", "to": None},
+        {"type": "schedule", **here, "weekdays": [1, 5], "from": "09:00", "to": "17:00", "timezone": "Europe/Berlin"},
+    ]
+    urls = [f"https://www.example.com/{name}" for name in ("app", "b", "later")]
+    now, link = datetime.now(UTC), UUID(seeded.links[0])
+    routing = LinkRouting(
+        link,
+        seeded.ada.account.id,
+        now,
+        now,
+        rules=[{"name": "Phones", "conditions": conditions, "destination_url": urls[0]}],
+        variants=[{"name": "B", "destination_url": urls[1], "weight": 30}],
+        fallback_url=urls[2],
+        unsafe_urls=[urls[1]],
+    )
+    async with db.write() as tx:
+        await store.save(tx, routing)
 
 
 def named(route: PageRoute) -> str:

@@ -11,7 +11,6 @@ import httpx
 import pytest
 from architecture.dashboard import Dashboard, Member, named, new_team
 from architecture.facts import PERSONAL_PAGES, PUBLIC_PAGES
-from browser.furnished import SeededService
 
 from waypost.auth import roles
 from waypost.auth.model import ROLES
@@ -22,10 +21,11 @@ STREAMS = {"/stats/live", "/links/{id:uuid}/live"}  # they do not end; tests/res
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 
-def ids_of(seeded: SeededService) -> Mapping[str, Mapping[str, str]]:
+def ids_of(dashboard: Dashboard) -> Mapping[str, Mapping[str, str]]:
     """By beginning of a path: the values of its parameters, of Ada's account. The longest beginning counts."""
+    seeded = dashboard.seeded
     return {
-        "/links/": {"id": seeded.links[0], "alias_id": str(uuid4())},
+        "/links/": {"id": seeded.links[0], "alias_id": dashboard.alias},
         "/links/bulk/": {"id": str(uuid4())},
         "/links/import/": {"source": "csv"},
         "/links/imports/": {"id": seeded.imports[0]},
@@ -57,7 +57,7 @@ async def test_pages_without_a_role_are_known(dashboard: Dashboard) -> None:
 async def test_refuses_what_the_role_does_not_allow(dashboard: Dashboard, role: roles.Role) -> None:
     """Forms that are allowed are sent by members of an account that is empty: some would delete it."""
     team = await new_team(dashboard.db, dashboard.seeded.ada.account.id)
-    ids = ids_of(dashboard.seeded)
+    ids = ids_of(dashboard)
     wrong = []
     for route in of_accounts(dashboard):
         is_allowed = roles.may(role, route.access)
@@ -82,7 +82,7 @@ async def test_former_members_and_strangers_have_no_account(dashboard: Dashboard
 
 async def targets(dashboard: Dashboard, member: Member | None) -> set[str]:
     """Where the pages of accounts redirect."""
-    ids, found = ids_of(dashboard.seeded), set()
+    ids, found = ids_of(dashboard), set()
     for route in of_accounts(dashboard):
         answer = await dashboard.ask(route, path_of(route, ids), member)
         if route.path in STREAMS:
@@ -93,7 +93,7 @@ async def targets(dashboard: Dashboard, member: Member | None) -> set[str]:
 
 
 async def test_signed_out_people_have_no_profile(dashboard: Dashboard) -> None:
-    ids = ids_of(dashboard.seeded)
+    ids = ids_of(dashboard)
     for route in [route for route in dashboard.routes if route.access == "person"]:
         answer = await dashboard.ask(route, path_of(route, ids), None)
         assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/login"), named(route)
@@ -102,13 +102,13 @@ async def test_signed_out_people_have_no_profile(dashboard: Dashboard) -> None:
 async def test_operator_pages_do_not_exist_for_owners(dashboard: Dashboard) -> None:
     owner = (await new_team(dashboard.db)).members["owner"]
     for route in [route for route in dashboard.routes if route.access == "operator"]:
-        answer = await dashboard.ask(route, path_of(route, ids_of(dashboard.seeded)), owner)
+        answer = await dashboard.ask(route, path_of(route, ids_of(dashboard)), owner)
         assert answer.status_code == 404, named(route)
 
 
 async def test_objects_of_another_account_are_not_found(dashboard: Dashboard) -> None:
     owner = (await new_team(dashboard.db)).members["owner"]
-    ids = ids_of(dashboard.seeded)
+    ids = ids_of(dashboard)
     wrong = []
     for route in of_accounts(dashboard):
         if "{id" in route.path:
