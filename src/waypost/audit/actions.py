@@ -36,6 +36,9 @@ AuditAction = Literal[
     "delivery.redelivered",
     "key.created",
     "key.revoked",
+    "member.added",
+    "member.updated",
+    "member.removed",
     "plan.updated",
     "audit_log.downloaded",
     "account.exported",
@@ -45,6 +48,7 @@ AuditAction = Literal[
     "password.reset",
     "passkey.added",
     "passkey.removed",
+    "identity.connected",
     "sign_in_link.created",
 ]
 AUDIT_ACTIONS: tuple[AuditAction, ...] = get_args(AuditAction)
@@ -82,6 +86,9 @@ LABELS: Mapping[AuditAction, str] = {
     "delivery.redelivered": "Webhook delivery sent again",
     "key.created": "API key created",
     "key.revoked": "API key revoked",
+    "member.added": "Member added",
+    "member.updated": "Role of a member changed",
+    "member.removed": "Member removed",
     "plan.updated": "Plan changed",
     "audit_log.downloaded": "Audit log downloaded",
     "account.exported": "All data exported",
@@ -91,5 +98,6 @@ LABELS: Mapping[AuditAction, str] = {
     "password.reset": "Password reset by email",
     "passkey.added": "Passkey added",
     "passkey.removed": "Passkey removed",
+    "identity.connected": "Single sign-on connected",
     "sign_in_link.created": "Sign-in link created",
 }

@@ -9,6 +9,8 @@ the account keeps an owner. So of two owners who remove each other at the same t
 from datetime import datetime
 from uuid import UUID
 
+from waypost import audit
+from waypost.audit import Actor, AuditAction, Item
 from waypost.auth import account_settings, emails, memberships, people, roles, rules, sessions, store
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
@@ -100,8 +102,18 @@ async def follow_groups(deps: Deps, account_id: UUID, person: Person, role: Role
                 await sessions.leave_account(tx, person.id, account_id)
             else:
                 return
-            if before != role and "owner" in (before, role):
-                await _notify_owners(deps, tx, account_id, person, role, caller=None)
+            if before != role:
+                await _record_groups(deps, tx, account_id, person, before, role)
+
+
+async def _record_groups(
+    deps: Deps, tx: Tx, account_id: UUID, person: Person, before: Role | None, role: Role | None
+) -> None:
+    action: AuditAction = "member.added" if before is None else "member.updated" if role else "member.removed"
+    actor, item = Actor.system(account_id, "single sign-on"), Item(person.id, person.email)
+    await audit.record(tx, actor, action, deps.clock(), item, changes={"role": [before, role]})
+    if "owner" in (before, role):
+        await _notify_owners(deps, tx, account_id, person, role, caller=None)
 
 
 async def require_action(tx: Tx, caller: UUID | None, account_id: UUID, action: Action) -> None:

@@ -9,7 +9,9 @@ import jwt
 import pytest
 from identity_provider import REMOVED, Answer, IdentityProvider
 from people import FakeClock
+from sqlalchemy import select
 
+from waypost.audit.model import audit_entries
 from waypost.auth import (
     AuthenticationResult,
     CallerCache,
@@ -110,6 +112,25 @@ async def test_two_tabs_that_finish_at_once_create_one_person(here: Here) -> Non
     assert first.id == second.id
 
 
+async def test_records_what_groups_change(here: Here, db: Database, clock: FakeClock) -> None:
+    person = await here.sign_in()
+    await here.sign_in()
+    clock.move(timedelta(seconds=1))
+    await here.sign_in(replace(ANN, groups=("it",)))
+    clock.move(timedelta(seconds=1))
+    await here.refuses(replace(ANN, groups=()))
+    async with db.read() as tx:
+        entries = (await tx.execute(select(audit_entries).order_by(audit_entries.c.id))).all()
+    assert [(entry.action, entry.changes["role"]) for entry in entries] == [
+        ("member.added", [None, "editor"]),
+        ("member.updated", ["editor", "admin"]),
+        ("member.removed", ["admin", None]),
+    ]
+    assert {(entry.actor_type, entry.actor_name, entry.item_id) for entry in entries} == {
+        ("system", "single sign-on", person.id)
+    }
+
+
 async def test_refuses_whoever_has_no_role(here: Here) -> None:
     for groups in ((), ("others",), ("Marketing",)):
         assert await here.refuses(replace(ANN, groups=groups)) == service.NO_ROLE
@@ -174,6 +195,9 @@ async def test_signs_in_who_has_connected(here: Here) -> None:
     assert session
     await service.connect(here.deps, session, ANN)
     assert await here.role(before) == "editor"
+    async with here.deps.auth.db.read() as tx:
+        actions = set((await tx.execute(select(audit_entries.c.action))).scalars())
+    assert actions == {"identity.connected", "member.added"}
     assert (await here.sign_in(replace(ANN, email="new@example.com"))).id == before.id
 
 

@@ -14,7 +14,9 @@ import pytest
 from browsing import SAME_ORIGIN, Browser, WebApp, open_place
 from identity_provider import CLIENT_ID, CLIENT_SECRET, Answer, IdentityProvider, identity_provider
 from people import FakeClock
+from sqlalchemy import select
 
+from waypost.audit.model import audit_entries
 from waypost.auth import create_account, get_person, sign_in, tokens
 from waypost.auth.deps import new_deps
 from waypost.auth.oidc import provider as provider_module
@@ -96,6 +98,9 @@ async def test_a_new_person_signs_in(office: Office) -> None:
     assert "Connected as" in page
     assert "ann@example.com" in page
     assert (await browser.get("/pixels/new")).status_code == 403  # an editor
+    async with office.place.db.read() as tx:
+        entries = {(entry.action, *(entry.details or {}).values()) for entry in await tx.execute(select(audit_entries))}
+    assert entries == {("member.added",), ("person.signed_in", "single sign-on")}
 
 
 async def test_the_sign_in_page_offers_it(office: Office) -> None:

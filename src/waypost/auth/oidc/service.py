@@ -5,7 +5,7 @@ from functools import partial
 import structlog
 from sqlalchemy.exc import IntegrityError
 
-from waypost.auth import identities, invitation_store, members, memberships, people, sessions, store
+from waypost.auth import identities, invitation_store, members, memberships, people, person_audit, sessions, store
 from waypost.auth import tokens as one_time_tokens
 from waypost.auth.model import Account, AuthenticationResult, Person, ProviderSession, Role
 from waypost.auth.oidc.deps import Deps
@@ -54,6 +54,8 @@ async def connect(deps: Deps, session: sessions.PersonSession, identity: Identit
             now = deps.auth.clock()
             await identities.connect(tx, session.person.id, identity.issuer, identity.subject, identity.email, now)
             await sessions.connect(tx, session.id, provider_session(identity))
+            ip, details = session.request_ip, {"email": identity.email, "issuer": identity.issuer}
+            await person_audit.record(tx, session.person, ip, "identity.connected", now, details=details)
     except IntegrityError:
         raise Invalid({"body": [CONNECTED_TO_ANOTHER]}) from None
     if deps.role_by_group:

@@ -189,7 +189,8 @@ class SessionAuth:
                     provider=authenticated.provider,
                 )
                 if not is_same_person:  # otherwise the sign-in follows a change that is recorded itself
-                    details = {"with": "passkey"} if authenticated.passkey else None
+                    means = "passkey" if authenticated.passkey else authenticated.provider and "single sign-on"
+                    details = {"with": means} if means else None
                     person, ip = authenticated.person, self.storable_address(request)
                     await person_audit.record(tx, person, ip, "person.signed_in", self._clock(), details=details)
                 if before:
