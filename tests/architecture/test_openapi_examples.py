@@ -175,3 +175,33 @@ def test_samples_say_what_the_operation_does(document: Document) -> None:
             assert f".{group}.{name if sample['label'] == 'Python' else camel_case}(" in sample["source"]
             if sample["label"] == "Python":
                 ast.parse(sample["source"])
+
+
+async def test_examples_of_problems_are_what_is_answered(running: RunningApp, document: Document) -> None:
+    """A resource that is not there comes before the fields of a body, as the introduction says."""
+    checked = 0
+    for method, path, operation in operations({**document, "webhooks": {}}):
+        if "422" not in operation["responses"]:
+            continue
+        content = operation["responses"]["422"]["content"][JSON]
+        ((field, (message,)),) = content["example"]["error"]["errors"].items()
+        key = await running.key(await running.account(), SCOPES)
+        headers = {"Authorization": f"Bearer {key}"}
+        link, domain = await running.link(key), await running.domain(key)
+        pixel, (webhook, _) = await running.pixel(key), await running.webhook(key)
+        ids = {"links": link, "domains": domain, "pixels": pixel, "webhooks": webhook}
+        url = path.replace("{id}", ids.get(path.split("/")[3], link)["id"])
+        sent: dict[str, Any] = {"headers": headers | ({field: " "} if field == "Idempotency-Key" else {})}
+        if "requestBody" in operation:
+            required = "required" in resolved(document, operation["requestBody"]["content"][JSON]["schema"]["$ref"])
+            sent["json"] = {} if required else {field: True}
+        elif field != "Idempotency-Key":
+            sent["params"] = {field: "\x01"}
+        answer = await running.client.request(method, url.replace("{delivery_id}", str(uuid4())), **sent)
+        assert answer.json()["error"] | {"errors": {}} == content["example"]["error"] | {"errors": {}}
+        assert answer.json()["error"]["errors"][field] == [message], (method, path)
+        if "{id}" in path and "requestBody" in operation:
+            missing = await running.client.request(method, path.replace("{id}", str(uuid4())), **sent)
+            assert missing.status_code == 404, (method, path)
+        checked += 1
+    assert checked > 25

@@ -110,7 +110,7 @@ def _typescript(call: Call, base_url: str) -> str:
         "",
         "const waypost = new Waypost({",
         f'  baseUrl: "{base_url}",',
-        "  apiKey: process.env.WAYPOST_API_KEY,",
+        "  apiKey: process.env.WAYPOST_API_KEY!,",
         "});",
         _used(named, invoked, for_each, once, "await {};"),
     ]

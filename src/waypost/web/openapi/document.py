@@ -19,9 +19,10 @@ was created with.
 
 ## Requests
 
-Bodies are JSON in UTF-8, or `multipart/form-data` to upload a file. A request is checked in this order: HTTPS (400),
-path and method (404, 405), key (401), plan (402), scope (403), rate limit (429), `Idempotency-Key` (409, 422), size of
-the body (413), and its fields (422). Lists have `page` and `per_page`, and URLs of other pages in `links`.
+Bodies are JSON in UTF-8, or `multipart/form-data` to upload a file. A request is checked in this order: path and
+method (404, 405), HTTPS (400), key (401), plan (402), scope (403), rate limit (429), `Idempotency-Key` (409, 422), size
+and syntax of the body (413, 422), the resource of the path (404), and the fields of the body (422). Lists have `page`
+and `per_page`, and URLs of other pages in `links`.
 
 ## Rate limit
 

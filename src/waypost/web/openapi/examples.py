@@ -185,41 +185,47 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
 }
 
+_CREATED_AND_INVALID = [
+    {"index": 0, "status": "created", "link": EXAMPLES["Link"]},
+    {"index": 1, "status": "invalid", "errors": {"destination_url": ["This field is required."]}},
+]
+_NOT_IN_EVENTS = {"is_scan", "kind", "bot"}
+_PAGE = f"{BASE_URL}/api/v1/links"
+
 EXAMPLES |= {
-    "BulkCreateResponse": {
-        "data": [
-            {"index": 0, "status": "created", "link": EXAMPLES["Link"]},
-            {"index": 1, "status": "invalid", "errors": {"destination_url": ["This field is required."]}},
-        ],
-        "meta": {"created": 1, "invalid": 1},
-    },
+    "ApiKeyList": {"data": [EXAMPLES["ListedApiKey"]]},
+    "BareError": {"message": "The hostname cannot be registered."},
+    "BulkCreateResponse": {"data": _CREATED_AND_INVALID, "meta": {"created": 1, "invalid": 1}},
+    "BulkDeleteResponse": {"data": [{"id": _LINK, "status": "deleted"}], "meta": {"deleted": 1, "not_found": 0}},
     "BulkUpdateResponse": {
         "data": [{"id": _LINK, "status": "updated"}],
         "meta": {"updated": 1, "unchanged": 0, "not_found": 0, "invalid": 0},
     },
-    "BulkDeleteResponse": {"data": [{"id": _LINK, "status": "deleted"}], "meta": {"deleted": 1, "not_found": 0}},
-}
-
-EXAMPLES["ClickEvent"] = {
-    name: value for name, value in EXAMPLES["Click"].items() if name not in {"is_scan", "kind", "bot"}
-}
-EXAMPLES["PixelFired"] = {
-    "pixel_id": EXAMPLES["Pixel"]["id"],
-    "platform": "facebook",
-    "link_id": _LINK,
-    "visit_id": EXAMPLES["Click"]["id"],
-}
-EXAMPLES["TestEventData"] = {"webhook_id": EXAMPLES["Webhook"]["id"]}
-EXAMPLES["ErrorResponse"] = {
-    "error": {"code": "not_found", "message": "The resource does not exist, or you do not have access to it."}
-}
-EXAMPLES["BareError"] = {"message": "The hostname cannot be registered."}
-EXAMPLES["ValidationErrorResponse"] = {
-    "error": {
-        "code": "validation_error",
-        "message": "The given data was invalid.",
-        "errors": {"slug": ["This slug is already taken. Choose another one."]},
-    }
+    "ClickEvent": {name: value for name, value in EXAMPLES["Click"].items() if name not in _NOT_IN_EVENTS},
+    "ErrorResponse": {
+        "error": {"code": "not_found", "message": "The resource does not exist, or you do not have access to it."}
+    },
+    "PageLinks": {
+        "first": f"{_PAGE}?page=1",
+        "last": f"{_PAGE}?page=9",
+        "prev": f"{_PAGE}?page=1",
+        "next": f"{_PAGE}?page=3",
+    },
+    "PageMeta": {"current_page": 2, "from": 16, "last_page": 9, "path": _PAGE, "per_page": 15, "to": 30, "total": 130},
+    "PixelFired": {
+        "pixel_id": EXAMPLES["Pixel"]["id"],
+        "platform": "facebook",
+        "link_id": _LINK,
+        "visit_id": EXAMPLES["Click"]["id"],
+    },
+    "TestEventData": {"webhook_id": EXAMPLES["Webhook"]["id"]},
+    "ValidationErrorResponse": {
+        "error": {
+            "code": "validation_error",
+            "message": "The given data was invalid.",
+            "errors": {"slug": ["This slug is already taken. Choose another one."]},
+        }
+    },
 }
 
 IDS = {
@@ -230,6 +236,70 @@ IDS = {
     "webhook": EXAMPLES["Webhook"]["id"],
 }
 """By resource, for `{id}` of a path."""
+
+VALUES: dict[str, Any] = {
+    "Condition.from": "09:00",
+    "Condition.name": "campaign",
+    "Condition.to": "17:00",
+    "ConditionInput.from": "09:00",
+    "ConditionInput.name": "campaign",
+    "ConditionInput.to": "17:00",
+    "Domain.error": "None of the DNS records was found.",
+    "Plan.status": "active",
+    "RuleInput.name": "iPhone",
+    "Tls.error": "The certificate authority could not reach the domain.",
+    "VariantInput.name": "B",
+    "access_token": "EAABsbCS1iHgBAKZCZCf2",
+    "add_tags": ["sale"],
+    "alias_id": EXAMPLES["Alias"]["id"],
+    "assetlinks": [{"relation": ["delegate_permission/common.handle_all_urls"], "target": {"namespace": "web"}}],
+    "bot": "Googlebot",
+    "browser": "Firefox",
+    "country": "DE",
+    "delivery_id": EXAMPLES["Delivery"]["id"],
+    "destination_url": "https://example.com/pricing",
+    "expires_at": "2030-01-31T12:00:00.000000Z",
+    "from": "2026-11-01T00:00:00Z",
+    "hostname": "go.brand.com",
+    "link_id": _LINK,
+    "margin": 4,
+    "not_found_url": "https://brand.com/lost",
+    "og_description": "Plans for teams of every size.",
+    "og_image": "https://example.com/card.png",
+    "og_image_file": "card.png",
+    "og_title": "Pricing",
+    "page": 2,
+    "password": "correct horse",
+    "per_page": 50,
+    "pixel_id": "1234567890",
+    "pixel_ids": [EXAMPLES["Pixel"]["id"]],
+    "platform": "Android",
+    "referrer": "https://news.example/today",
+    "remove_tags": ["draft"],
+    "renews_at": "2026-12-20T00:00:00.000000Z",
+    "retry": 1,
+    "revoked_at": "2026-11-22T08:00:00.000000Z",
+    "search": "pricing",
+    "signature": "4Jx0bq3Yk1s",
+    "size": 512,
+    "slug": "spring",
+    "starts_at": "2026-12-01T08:00:00.000000Z",
+    "tag": "mail",
+    "tags": ["mail"],
+    "timezone": "Europe/Berlin",
+    "title": "Pricing",
+    "to": "2026-12-01T00:00:00Z",
+    "trial_ends_at": "2026-12-04T00:00:00.000000Z",
+    "utm_campaign": "spring",
+    "utm_content": "button",
+    "utm_medium": "email",
+    "utm_source": "newsletter",
+    "utm_term": "pricing",
+    "v": "1-1d3557-ffffff-Q-dots-512-4",
+    "warnings": ["The colors have little contrast."],
+    "weekdays": [1, 2, 3, 4, 5],
+}
+"""Examples of fields and parameters that no object above has, or has without a value."""
 
 _DATA_OF_EVENTS = {
     "link.created": {**EXAMPLES["Link"], "clicks": 0},
@@ -250,88 +320,13 @@ def event_example(event_type: str) -> dict[str, Any]:
     }
 
 
-def _page(url: str, entry: dict[str, Any]) -> dict[str, Any]:
-    links = {"first": f"{url}?page=1", "last": f"{url}?page=1", "prev": None, "next": None}
-    meta = {"current_page": 1, "from": 1, "last_page": 1, "path": url, "per_page": 15, "to": 1, "total": 1}
-    return {"data": [entry], "links": links, "meta": meta}
-
-
-EXAMPLES["ApiKeyList"] = {"data": [EXAMPLES["ListedApiKey"]]}
-EXAMPLES["LinkPage"] = _page(f"{BASE_URL}/api/v1/links", EXAMPLES["Link"])
-
-
 def response_example(schema: str, url: str) -> dict[str, Any]:
     """Return an example of the response with a schema such as `LinkResponse` to a request of `url`."""
     if schema in EXAMPLES:
         return EXAMPLES[schema]
     if schema.endswith("Response"):
         return {"data": EXAMPLES[schema.removesuffix("Response")]}
-    name = schema[: -len("Page")]
-    return _page(url.replace("{id}", _LINK), EXAMPLES[name])
-
-
-VALUES: dict[str, Any] = {
-    "Condition.from": "09:00",
-    "Condition.name": "campaign",
-    "Condition.to": "17:00",
-    "ConditionInput.from": "09:00",
-    "ConditionInput.name": "campaign",
-    "ConditionInput.to": "17:00",
-    "Domain.error": "None of the DNS records was found.",
-    "Plan.status": "active",
-    "RuleInput.name": "iPhone",
-    "Tls.error": "The certificate authority could not reach the domain.",
-    "VariantInput.name": "B",
-    "access_token": "EAABsbCS1iHgBAKZCZCf2",
-    "add_tags": ["sale"],
-    "assetlinks": [{"relation": ["delegate_permission/common.handle_all_urls"], "target": {"namespace": "web"}}],
-    "bot": "Googlebot",
-    "destination_url": "https://example.com/pricing",
-    "expires_at": "2030-01-31T12:00:00.000000Z",
-    "margin": 4,
-    "next": "https://go.example.com/api/v1/links?page=3",
-    "not_found_url": "https://brand.com/lost",
-    "og_description": "Plans for teams of every size.",
-    "og_image": "https://example.com/card.png",
-    "og_image_file": "card.png",
-    "og_title": "Pricing",
-    "password": "correct horse",
-    "pixel_id": "1234567890",
-    "pixel_ids": [EXAMPLES["Pixel"]["id"]],
-    "prev": "https://go.example.com/api/v1/links?page=1",
-    "remove_tags": ["draft"],
-    "renews_at": "2026-12-20T00:00:00.000000Z",
-    "retry": 1,
-    "revoked_at": "2026-11-22T08:00:00.000000Z",
-    "size": 512,
-    "slug": "spring",
-    "starts_at": "2026-12-01T08:00:00.000000Z",
-    "tags": ["mail"],
-    "title": "Pricing",
-    "trial_ends_at": "2026-12-04T00:00:00.000000Z",
-    "utm_campaign": "spring",
-    "utm_content": "button",
-    "utm_medium": "email",
-    "utm_source": "newsletter",
-    "utm_term": "pricing",
-    "warnings": ["The colors have little contrast."],
-    "weekdays": [1, 2, 3, 4, 5],
-    "alias_id": EXAMPLES["Alias"]["id"],
-    "browser": "Firefox",
-    "country": "DE",
-    "delivery_id": EXAMPLES["Delivery"]["id"],
-    "from": "2026-11-01T00:00:00Z",
-    "hostname": "go.brand.com",
-    "link_id": _LINK,
-    "page": 2,
-    "per_page": 50,
-    "platform": "Android",
-    "referrer": "https://news.example/today",
-    "search": "pricing",
-    "signature": "4Jx0bq3Yk1s",
-    "tag": "mail",
-    "timezone": "Europe/Berlin",
-    "to": "2026-12-01T00:00:00Z",
-    "v": "1-1d3557-ffffff-Q-dots-512-4",
-}
-"""Examples of fields and parameters that no object above has, or has without a value."""
+    url = url.replace("{id}", _LINK)
+    links = {"first": f"{url}?page=1", "last": f"{url}?page=1", "prev": None, "next": None}
+    meta = {"current_page": 1, "from": 1, "last_page": 1, "path": url, "per_page": 15, "to": 1, "total": 1}
+    return {"data": [EXAMPLES[schema.removesuffix("Page")]], "links": links, "meta": meta}

@@ -31,7 +31,7 @@ _OTHER = {
 }
 """Names in the code that say too little in the document, or the same as another."""
 _WRAPPER = re.compile(r"(Data|Paginated)_(list_)?(\w+?)Json_+")
-_INPUT = re.compile(r"New(?P<created>\w+)|(?P<changed>\w+)Change|(?P<set>\w+)Fields")
+_INPUT = re.compile(r"New(?P<Create>\w+)|(?P<Update>\w+)Change|(?P<Input>\w+)Fields")
 
 
 def schema_name(name: str) -> str:
@@ -50,13 +50,7 @@ def input_name(name: str) -> str:
     kind = _INPUT.fullmatch(name)
     if kind is None:
         raise ValueError(name)
-    return (
-        f"{kind['created']}Create"
-        if kind["created"]
-        else f"{kind['changed']}Update"
-        if kind["changed"]
-        else f"{kind['set']}Input"
-    )
+    return "".join(f"{noun}{verb}" for verb, noun in kind.groupdict().items() if noun)
 
 
 def event_name(event_type: str) -> str:

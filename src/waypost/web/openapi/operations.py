@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from fastapi.dependencies.models import Dependant
 
-from waypost.kit.fields import NOT_NULL, REQUIRED
+from waypost.kit.fields import parse
 from waypost.web import idempotency
 from waypost.web.api import Endpoint
 from waypost.web.body import ParsedBody
@@ -21,6 +21,9 @@ from waypost.web.openapi.schemas import Schemas, has_file, reference
 _TAG_OF_GROUP = {"stats": "clicks"}
 _TAG_OF_OPERATION = {"links_clicks": "clicks", "links_stats": "clicks"}
 _NO_INTEGER = "This must be an integer of at least 1."
+_NO_TIME = "This must be a date and time in ISO 8601 format, such as 2030-01-31T12:00:00Z."
+_WRONG = True
+"""A value that no first field of a body takes."""
 
 
 class _Needs(NamedTuple):
@@ -133,13 +136,15 @@ def _problem(needs: _Needs, operation: Schema) -> tuple[str, str] | None:
     """Return a field that may be wrong, and what is reported of it."""
     if needs.body:
         model = needs.body.model
-        required = next(iter(model.REQUIRED), None)
-        return (required, REQUIRED) if required else (next(iter(model.model_fields)), NOT_NULL)
+        field = next(iter(model.REQUIRED or model.model_fields))
+        parsed, problems = parse(model, {} if model.REQUIRED else {field: _WRONG})
+        parsed.check_required(problems)
+        return field, problems.errors[field][0]
     if not needs.permission:
         return None
     for each in operation.get("parameters", ()):
         if each["in"] == "query":
-            return each["name"], _NO_INTEGER if each["name"] == "page" else "This must be a date and time."
+            return each["name"], _NO_INTEGER if each["name"] == "page" else _NO_TIME
         if each["in"] == "header":
             return each["name"], idempotency.WRONG_KEY
     return None

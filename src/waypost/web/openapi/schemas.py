@@ -15,16 +15,14 @@ from waypost.web.openapi.property_examples import add_examples, field_name
 NULL: Schema = {"type": "null"}
 _FILE = {"type": "string", "format": "binary"}
 _COMPONENTS = "#/components/schemas/"
-
-
-def reference(name: str) -> Schema:
-    return {"$ref": _COMPONENTS + name}
-
-
 _INPUTS_WITHOUT_NULL = ("Create", "Input", "Style")
 """Null means the same as leaving a field out. Scalar refuses it for values with a name, within lists of objects."""
 _INPUTS = (*_INPUTS_WITHOUT_NULL, "Update", "Form")
 _MODE: Literal["validation", "serialization"] = "serialization"
+
+
+def reference(name: str) -> Schema:
+    return {"$ref": _COMPONENTS + name}
 
 
 class Schemas:
@@ -67,9 +65,10 @@ class Schemas:
             as_json = {
                 field: schema if field in never_null else {"anyOf": [schema, NULL]} for field, schema in fields.items()
             }
-            is_closed = model.model_config.get("extra") == "forbid"
-            more = {"additionalProperties": False} if is_closed else {}
-            self._add(name, object_schema(as_json, model.REQUIRED) | more, model.EXAMPLE)
+            schema = object_schema(as_json, model.REQUIRED)
+            if model.model_config.get("extra") == "forbid":
+                schema["additionalProperties"] = False
+            self._add(name, schema, model.EXAMPLE)
         return name
 
     def form(self, model: type[Body]) -> str:
