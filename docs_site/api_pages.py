@@ -45,8 +45,9 @@ def api_pages(document: Schema) -> dict[str, str]:
         f"| {_scope(operation)} |"
         for path, method, operation in _operations(document)
     ]
-    about = document["info"]["description"]
-    index = ["# Endpoints", about, "| | endpoint | scope |\n|---|---|---|\n" + "\n".join(rows), _ABOUT_DOCUMENT]
+    first, _, about = document["info"]["description"].partition("\n\n")
+    table = "| | endpoint | scope |\n|---|---|---|\n" + "\n".join(rows)
+    index = ["# Endpoints", first, _ABOUT_DOCUMENT, table, about]
     return {"reference/endpoints/index.md": "\n\n".join(index) + "\n", **pages}
 
 

@@ -19,10 +19,17 @@ was created with.
 
 ## Requests
 
-Bodies are JSON in UTF-8, or `multipart/form-data` to upload a file. A request is checked in this order: path and
-method (404, 405), HTTPS (400), key (401), plan (402), scope (403), rate limit (429), `Idempotency-Key` (409, 422), size
-and syntax of the body (413, 422), the resource of the path (404), and the fields of the body (422). Lists have `page`
-and `per_page`, and URLs of other pages in `links`.
+Bodies are JSON in UTF-8, or `multipart/form-data` to upload a file. Lists have `page` and `per_page`, and URLs of other
+pages in `links`. A request is checked in this order:
+
+1. path and method: 404, 405
+2. HTTPS: 400
+3. key, plan and scope: 401, 402, 403
+4. rate limit: 429
+5. `Idempotency-Key`: 409, 422
+6. size and syntax of the body: 413, 422
+7. the resource of the path: 404
+8. the fields of the body: 422
 
 ## Rate limit
 
