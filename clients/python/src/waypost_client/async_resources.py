@@ -204,23 +204,6 @@ class Domains:
         """
         await self._sender.send(lambda _: None, "DELETE", path_of("domains", id))
 
-    async def verify(self, id: str, *, idempotency_key: str | None = None) -> Domain:
-        """Verify a domain.
-
-        Schedule a check of the DNS records; get the domain to see the result.
-
-        Args:
-            id: ID of the domain.
-            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
-                for each call.
-        """
-        return await self._sender.send(
-            lambda payload: Domain.from_json(payload["data"]),
-            "POST",
-            path_of("domains", id, "verify"),
-            idempotency_key=idempotency_key,
-        )
-
     async def get_app_links(self, id: str) -> AppLinks:
         """Get a domain's app links.
 
@@ -257,6 +240,23 @@ class Domains:
             body={"apple_app_site_association": apple_app_site_association, "assetlinks": assetlinks},
         )
 
+    async def verify(self, id: str, *, idempotency_key: str | None = None) -> Domain:
+        """Verify a domain.
+
+        Schedule a check of the DNS records; get the domain to see the result.
+
+        Args:
+            id: ID of the domain.
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
+                for each call.
+        """
+        return await self._sender.send(
+            lambda payload: Domain.from_json(payload["data"]),
+            "POST",
+            path_of("domains", id, "verify"),
+            idempotency_key=idempotency_key,
+        )
+
 
 class Keys:
     def __init__(self, sender: AsyncSender) -> None:
@@ -275,159 +275,6 @@ class Keys:
 class Links:
     def __init__(self, sender: AsyncSender) -> None:
         self._sender = sender
-
-    def list_aliases(self, id: str, *, page: int | None = None, per_page: int | None = None) -> AsyncPages[Alias]:
-        """List a link's aliases.
-
-        Newest first.
-
-        Args:
-            id: ID of the link.
-            page: First page to read.
-            per_page: Objects in each page; default: 100, the maximum.
-        """
-        return self._sender.pages(
-            Alias.from_json, path_of("links", id, "aliases"), {"page": page, "per_page": per_page}
-        )
-
-    async def create_alias(self, id: str, hostname: str, path: str, *, idempotency_key: str | None = None) -> Alias:
-        """Add an alias.
-
-        The link also redirects from this path of one of your domains. A link's own slug wins over an alias
-        with the same path.
-
-        Args:
-            id: ID of the link.
-            hostname: A custom domain of the account.
-            path: Path without a leading slash, not percent-encoded; upper and lower case differ.
-            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
-                for each call.
-        """
-        return await self._sender.send(
-            lambda payload: Alias.from_json(payload["data"]),
-            "POST",
-            path_of("links", id, "aliases"),
-            body={"hostname": hostname, "path": path},
-            idempotency_key=idempotency_key,
-        )
-
-    async def delete_alias(self, id: str, alias_id: str) -> None:
-        """Delete an alias.
-
-        The path returns 404 immediately, and can be used for another link.
-
-        Args:
-            id: ID of the link.
-            alias_id: ID of the alias.
-        """
-        await self._sender.send(lambda _: None, "DELETE", path_of("links", id, "aliases", alias_id))
-
-    async def get_routing(self, id: str) -> Routing:
-        """Get a link's routing.
-
-        A link without routing has empty lists and Nones.
-
-        Args:
-            id: ID of the link.
-        """
-        return await self._sender.send(
-            lambda payload: Routing.from_json(payload["data"]), "GET", path_of("links", id, "routing")
-        )
-
-    async def set_routing(
-        self,
-        id: str,
-        *,
-        rules: Sequence[Rule | RuleInput] | Omitted | None = OMITTED,
-        variants: Sequence[Variant | VariantInput] | Omitted | None = OMITTED,
-        password: str | Omitted | None = OMITTED,
-        starts_at: datetime | str | Omitted | None = OMITTED,
-        click_limit: int | Omitted | None = OMITTED,
-        fallback_url: str | Omitted | None = OMITTED,
-    ) -> Routing:
-        """Set a link's routing.
-
-        Replaces all of it, except for a password that is not sent. The first rule whose conditions all hold
-        decides where a visitor is sent; without one, the variants do, by weight, and the rest goes to the
-        link's own destination. New destinations are fetched once, like that of a link.
-
-        Args:
-            id: ID of the link.
-            rules: At most 20 rules; the first that matches counts.
-            variants: At most 10 variants, for visitors without a matching rule. The weights add up to at most
-                100.
-            password: 4 to 128 characters that visitors have to enter; None removes it, and without this field
-                it stays. It is never returned.
-            starts_at: Time before which the link does not redirect; None for no start.
-            click_limit: Number of clicks after which the link ends; None for no limit.
-            fallback_url: URL for visitors before the start, after the click limit, and of an expired link; None
-                for an error page.
-        """
-        return await self._sender.send(
-            lambda payload: Routing.from_json(payload["data"]),
-            "PUT",
-            path_of("links", id, "routing"),
-            body={
-                "rules": rules,
-                "variants": variants,
-                "password": password,
-                "starts_at": starts_at,
-                "click_limit": click_limit,
-                "fallback_url": fallback_url,
-            },
-        )
-
-    async def delete_routing(self, id: str) -> None:
-        """Delete a link's routing.
-
-        All visitors are sent to the link's own destination, immediately and without a password.
-
-        Args:
-            id: ID of the link.
-        """
-        await self._sender.send(lambda _: None, "DELETE", path_of("links", id, "routing"))
-
-    async def bulk_create(
-        self, links: Sequence[LinkCreate], *, idempotency_key: str | None = None
-    ) -> BulkCreateResponse:
-        """Create many links.
-
-        Each entry succeeds or fails alone. An entry with the status `retry` did not get its turn within 30
-        seconds, because checks of destinations took too long: send it again. Counts as one request.
-
-        Args:
-            links: 1 to 100 links to create, each with the fields of a link.
-            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
-                for each call.
-        """
-        return await self._sender.send(
-            BulkCreateResponse.from_json, "POST", "/links/bulk", body={"links": links}, idempotency_key=idempotency_key
-        )
-
-    async def bulk_update(self, ids: Sequence[str], set: BulkUpdateSet) -> BulkUpdateResponse:
-        """Change many links.
-
-        Changes up to 100 links in the same way. A value that no link could have is refused with 422 on
-        `set.<field>`, and nothing changes. Counts as one request.
-
-        Args:
-            ids: IDs of links, 1 to 100.
-            set: What to change in each of the links.
-        """
-        return await self._sender.send(
-            BulkUpdateResponse.from_json, "PATCH", "/links/bulk", body={"ids": ids, "set": set}
-        )
-
-    async def bulk_delete(self, ids: Sequence[str]) -> BulkDeleteResponse:
-        """Delete many links.
-
-        The short URLs return 404 immediately. Only this account can use the slugs again. Counts as one
-        request.
-
-        Args:
-            ids: IDs of links, 1 to 100.
-        """
-        return await self._sender.send(BulkDeleteResponse.from_json, "DELETE", "/links/bulk", body={"ids": ids})
 
     def list(
         self,
@@ -467,7 +314,7 @@ class Links:
         og_title: str | Omitted | None = OMITTED,
         og_description: str | Omitted | None = OMITTED,
         og_image: str | Omitted | None = OMITTED,
-        utm_params: UtmParams | UtmParamsInput | Omitted | None = OMITTED,
+        utm_params: UtmParams | UtmParamsInput | Omitted = OMITTED,
         tags: Sequence[str] | Omitted | None = OMITTED,
         expires_at: datetime | str | Omitted | None = OMITTED,
         pixel_ids: Sequence[str] | Omitted | None = OMITTED,
@@ -600,6 +447,52 @@ class Links:
         """
         await self._sender.send(lambda _: None, "DELETE", path_of("links", id))
 
+    def list_aliases(self, id: str, *, page: int | None = None, per_page: int | None = None) -> AsyncPages[Alias]:
+        """List a link's aliases.
+
+        Newest first.
+
+        Args:
+            id: ID of the link.
+            page: First page to read.
+            per_page: Objects in each page; default: 100, the maximum.
+        """
+        return self._sender.pages(
+            Alias.from_json, path_of("links", id, "aliases"), {"page": page, "per_page": per_page}
+        )
+
+    async def create_alias(self, id: str, hostname: str, path: str, *, idempotency_key: str | None = None) -> Alias:
+        """Add an alias.
+
+        The link also redirects from this path of one of your domains. A link's own slug wins over an alias
+        with the same path.
+
+        Args:
+            id: ID of the link.
+            hostname: A custom domain of the account.
+            path: Path without a leading slash, not percent-encoded; upper and lower case differ.
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
+                for each call.
+        """
+        return await self._sender.send(
+            lambda payload: Alias.from_json(payload["data"]),
+            "POST",
+            path_of("links", id, "aliases"),
+            body={"hostname": hostname, "path": path},
+            idempotency_key=idempotency_key,
+        )
+
+    async def delete_alias(self, id: str, alias_id: str) -> None:
+        """Delete an alias.
+
+        The path returns 404 immediately, and can be used for another link.
+
+        Args:
+            id: ID of the link.
+            alias_id: ID of the alias.
+        """
+        await self._sender.send(lambda _: None, "DELETE", path_of("links", id, "aliases", alias_id))
+
     def clicks(
         self,
         id: str,
@@ -649,6 +542,71 @@ class Links:
             },
         )
 
+    async def get_routing(self, id: str) -> Routing:
+        """Get a link's routing.
+
+        A link without routing has empty lists and Nones.
+
+        Args:
+            id: ID of the link.
+        """
+        return await self._sender.send(
+            lambda payload: Routing.from_json(payload["data"]), "GET", path_of("links", id, "routing")
+        )
+
+    async def set_routing(
+        self,
+        id: str,
+        *,
+        rules: Sequence[Rule | RuleInput] | Omitted | None = OMITTED,
+        variants: Sequence[Variant | VariantInput] | Omitted | None = OMITTED,
+        password: str | Omitted | None = OMITTED,
+        starts_at: datetime | str | Omitted | None = OMITTED,
+        click_limit: int | Omitted | None = OMITTED,
+        fallback_url: str | Omitted | None = OMITTED,
+    ) -> Routing:
+        """Set a link's routing.
+
+        Replaces all of it, except for a password that is not sent. The first rule whose conditions all hold
+        decides where a visitor is sent; without one, the variants do, by weight, and the rest goes to the
+        link's own destination. New destinations are fetched once, like that of a link.
+
+        Args:
+            id: ID of the link.
+            rules: At most 20 rules; the first that matches counts.
+            variants: At most 10 variants, for visitors without a matching rule. The weights add up to at most
+                100.
+            password: 4 to 128 characters that visitors have to enter; None removes it, and without this field
+                it stays. It is never returned.
+            starts_at: Time before which the link does not redirect; None for no start.
+            click_limit: Number of clicks after which the link ends; None for no limit.
+            fallback_url: URL for visitors before the start, after the click limit, and of an expired link; None
+                for an error page.
+        """
+        return await self._sender.send(
+            lambda payload: Routing.from_json(payload["data"]),
+            "PUT",
+            path_of("links", id, "routing"),
+            body={
+                "rules": rules,
+                "variants": variants,
+                "password": password,
+                "starts_at": starts_at,
+                "click_limit": click_limit,
+                "fallback_url": fallback_url,
+            },
+        )
+
+    async def delete_routing(self, id: str) -> None:
+        """Delete a link's routing.
+
+        All visitors are sent to the link's own destination, immediately and without a password.
+
+        Args:
+            id: ID of the link.
+        """
+        await self._sender.send(lambda _: None, "DELETE", path_of("links", id, "routing"))
+
     async def stats(
         self,
         id: str,
@@ -676,6 +634,48 @@ class Links:
             path_of("links", id, "stats"),
             query={"from": from_, "to": to, "interval": interval, "timezone": timezone},
         )
+
+    async def bulk_create(
+        self, links: Sequence[LinkCreate], *, idempotency_key: str | None = None
+    ) -> BulkCreateResponse:
+        """Create many links.
+
+        Each entry succeeds or fails alone. An entry with the status `retry` did not get its turn within 30
+        seconds, because checks of destinations took too long: send it again. Counts as one request.
+
+        Args:
+            links: 1 to 100 links to create, each with the fields of a link.
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
+                for each call.
+        """
+        return await self._sender.send(
+            BulkCreateResponse.from_json, "POST", "/links/bulk", body={"links": links}, idempotency_key=idempotency_key
+        )
+
+    async def bulk_update(self, ids: Sequence[str], set: BulkUpdateSet) -> BulkUpdateResponse:
+        """Change many links.
+
+        Changes up to 100 links in the same way. A value that no link could have is refused with 422 on
+        `set.<field>`, and nothing changes. Counts as one request.
+
+        Args:
+            ids: IDs of links, 1 to 100.
+            set: What to change in each of the links.
+        """
+        return await self._sender.send(
+            BulkUpdateResponse.from_json, "PATCH", "/links/bulk", body={"ids": ids, "set": set}
+        )
+
+    async def bulk_delete(self, ids: Sequence[str]) -> BulkDeleteResponse:
+        """Delete many links.
+
+        The short URLs return 404 immediately. Only this account can use the slugs again. Counts as one
+        request.
+
+        Args:
+            ids: IDs of links, 1 to 100.
+        """
+        return await self._sender.send(BulkDeleteResponse.from_json, "DELETE", "/links/bulk", body={"ids": ids})
 
 
 class Pixels:
@@ -806,8 +806,8 @@ class Qrcodes:
         *,
         foreground: str | Omitted | None = OMITTED,
         background: str | Omitted | None = OMITTED,
-        level: ErrorCorrection | Omitted | None = OMITTED,
-        style: ModuleStyle | Omitted | None = OMITTED,
+        level: ErrorCorrection | Omitted = OMITTED,
+        style: ModuleStyle | Omitted = OMITTED,
         size: int | Omitted | None = OMITTED,
         margin: int | Omitted | None = OMITTED,
         idempotency_key: str | None = None,

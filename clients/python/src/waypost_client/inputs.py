@@ -39,7 +39,7 @@ class BulkUpdateSet(TypedDict, total=False):
 _ConditionInputFields = TypedDict(
     "_ConditionInputFields",
     {
-        "operator": "ConditionOperator | None",
+        "operator": "ConditionOperator",
         "values": "Sequence[str] | None",
         "name": "str | None",
         "from": "str | None",
@@ -69,7 +69,7 @@ class _LinkCreateFields(TypedDict, total=False):
     """Description in link previews."""
     og_image: str | None
     """URL of the image in link previews."""
-    utm_params: UtmParams | UtmParamsInput | None
+    utm_params: UtmParams | UtmParamsInput
     """UTM parameters, which are added to the destination URL."""
     tags: Sequence[str] | None
     """Tags."""

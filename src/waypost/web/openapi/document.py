@@ -24,12 +24,15 @@ pages in `links`. A request is checked in this order:
 
 1. path and method: 404, 405
 2. HTTPS: 400
-3. key, plan and scope: 401, 402, 403
-4. rate limit: 429
-5. `Idempotency-Key`: 409, 422
-6. size and syntax of the body: 413, 422
-7. the resource of the path: 404
-8. the fields of the body: 422
+3. key: 401
+4. suspended account: 403
+5. plan: 402
+6. scope, and role of the member who created the key: 403
+7. rate limit: 429
+8. `Idempotency-Key`: 409, 422
+9. size and syntax of the body: 413, 422
+10. the resource of the path: 404
+11. the fields of the body: 422
 
 ## Rate limit
 

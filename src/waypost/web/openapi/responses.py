@@ -11,6 +11,10 @@ _KINDS: dict[int | str, Any] = {status: kind for kind, status in STATUSES.items(
 RATE_LIMITED = frozenset({200, 201, 202, 204, 404, 406, 409, 413, 422, 429})
 """Statuses of answers to requests that were counted and allowed by key, plan and scope."""
 _RETRY = frozenset({409, 429})
+_FORBIDDEN = (
+    "The key lacks the scope, or the member who created it the role, that the endpoint needs; the account is"
+    " suspended; or the signature of an image's URL is missing or wrong."
+)
 
 HEADERS: Schema = {
     "X-RateLimit-Limit": {
@@ -122,5 +126,7 @@ def _message(status: int) -> str:
 
 
 def _meaning(status: int) -> str:
+    if status == 403:
+        return _FORBIDDEN
     # as code what is quoted: descriptions are Markdown, where <key> is an element and disappears
     return _message(status).replace('"', "`")
