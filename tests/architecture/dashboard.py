@@ -12,7 +12,7 @@ from uuid import UUID
 import httpx
 from architecture.running import BASE_URL
 from browser.furnished import HOSTS, SeededService, furnish
-from sqlalchemy import delete, insert, update
+from sqlalchemy import delete, insert
 
 from waypost.auth import create_account, create_key, get_person, sessions
 from waypost.auth.model import ROLES, Role, memberships, people
@@ -30,12 +30,15 @@ EMPTY_FORM = {"Sec-Fetch-Site": "same-origin", "Content-Type": "application/x-ww
 @dataclass(frozen=True)
 class Member:
     person: UUID
+    email: str
     cookie: str
 
 
 @dataclass(frozen=True)
 class Team:
     account: UUID
+    email: str
+    """Of the account, unless one was given."""
     members: dict[Role, Member]
     former: Member
 
@@ -55,16 +58,10 @@ async def new_team(db: Database, account: UUID | None = None) -> Team:
             row = {"account_id": account, "person_id": person, "role": role, "created_at": now}
             await tx.execute(insert(memberships), row)
             cookie = await sessions.create(tx, person, account_id=account, user_agent="a test", ip="127.0.0.1", now=now)
-            members[role] = Member(person, cookie)
+            members[role] = Member(person, values["email"], cookie)
         former = members.pop("former")
         await tx.execute(delete(memberships).where(memberships.c.person_id == former.person))
-    return Team(account, members, former)
-
-
-async def set_role(db: Database, account: UUID, person: UUID, role: Role) -> None:
-    of = memberships.c
-    async with db.write() as tx:
-        await tx.execute(update(memberships).where(of.account_id == account, of.person_id == person).values(role=role))
+    return Team(account, email, members, former)
 
 
 @dataclass(frozen=True)

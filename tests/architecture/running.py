@@ -41,7 +41,7 @@ class RunningApp:
         now = datetime.now(UTC)
         return (await create_account(self.db, email=email, name="P", plan=plan, now=now, trial_days=14)).id
 
-    async def key(self, account: UUID, scopes: Sequence[str]) -> str:
+    async def key(self, account: UUID, scopes: Sequence[str], *, created_by: UUID | None = None) -> str:
         """A key with these scopes and no other, even with none at all, which no command would make."""
         text = key_format.generate()
         made = ApiKey(
@@ -50,7 +50,7 @@ class RunningApp:
             "key",
             text[: key_format.PREFIX_LENGTH],
             tuple(scopes),
-            None,
+            created_by,
             None,
             None,
             None,
