@@ -13,8 +13,10 @@ from jinja2 import BytecodeCache, Environment
 from jinja2.bccache import Bucket
 from people import FakeClock
 from pydantic import TypeAdapter
+from sqlalchemy import update
 
-from waypost.auth import Account, Person, create_account, get_person, sessions
+from waypost.auth import Account, Person, create_account, get_person, memberships, sessions
+from waypost.auth.model import Role
 from waypost.database import Database
 from waypost.secret_key import with_secret_key
 from waypost.settings import Settings
@@ -94,6 +96,15 @@ class WebApp:
             token = await sessions.create(tx, person.id, user_agent="a test", ip="127.0.0.1", now=now)
         client.cookies.set("waypost", token, domain="app.test")
         return Browser(client, account, person)
+
+    async def member(self, email: str, account: Account, role: Role) -> Browser:
+        """Signed in as a new member of the account, which the session shows."""
+        browser = await self.browser(email)
+        async with self.db.write() as tx:
+            await memberships.add(tx, account.id, browser.person.id, role, self.clock())
+            shown = update(sessions.sessions).where(sessions.sessions.c.person_id == browser.person.id)
+            await tx.execute(shown.values(account_id=account.id))
+        return Browser(browser.client, account, browser.person)
 
 
 @contextlib.asynccontextmanager
