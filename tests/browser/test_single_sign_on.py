@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from architecture.code import ROOT
+from browser.test_access import AXE, IS_TOO_WIDE, LOOK, NARROW, WIDE
 from journeys.service import OWNER, Service
 from playwright.async_api import Browser, Page, expect
 
 PROVIDER = ROOT / "tests" / "certified_provider"
 PATIENCE = 30_000  # milliseconds
-USER = {"email": "ann@example.com", "email_verified": True, "name": "Ann"}
 
 
 @dataclass
@@ -24,19 +24,28 @@ class Office:
     file: Path
     """The provider's clients and users."""
 
-    def set_groups(self, *groups: str) -> None:
+    def set_user(self, name: str, *groups: str) -> None:
         read: dict[str, Any] = json.loads(self.file.read_text())
-        self.file.write_text(json.dumps({**read, "users": {"ann-1": {**USER, "groups": groups}}}))
+        user = {"email": f"{name}@example.com", "email_verified": True, "name": name, "groups": groups}
+        self.file.write_text(json.dumps({**read, "users": {name: user}}))
 
     async def page(self, chromium: Browser) -> Page:
-        page = await (await chromium.new_context(base_url=self.service.base_url)).new_page()
+        page = await (await chromium.new_context(base_url=self.service.base_url, viewport=WIDE)).new_page()
         page.set_default_timeout(PATIENCE)
         return page
 
-    async def sign_in(self, page: Page) -> None:
+    async def look(self, page: Page) -> None:
+        """Nothing hinders anybody, and nothing is wider than a phone."""
+        await page.set_viewport_size(NARROW)
+        await page.evaluate(AXE)
+        assert await page.evaluate(LOOK) == []
+        assert not await page.evaluate(IS_TOO_WIDE)
+        await page.set_viewport_size(WIDE)
+
+    async def sign_in(self, page: Page, name: str) -> None:
         await page.goto("/login?next=/links")
         await page.get_by_role("link", name="Sign in with single sign-on").click()
-        await page.get_by_placeholder("Enter any login").fill("ann-1")
+        await page.get_by_placeholder("Enter any login").fill(name)
         await page.get_by_placeholder("and password").fill("any")
         await page.get_by_role("button", name="Sign-in").click()
 
@@ -73,10 +82,31 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
             provider.kill()
 
 
-async def test_signs_in_and_out_at_a_certified_provider(office: Office, chromium: Browser) -> None:
-    office.set_groups("marketing")
+async def test_somebody_who_is_here_already_connects(office: Office, chromium: Browser) -> None:
+    office.set_user("owner", "it")
     page = await office.page(chromium)
-    await office.sign_in(page)
+    await page.goto("/login")
+    await office.look(page)
+    await office.sign_in(page, "owner")
+    await expect(page.get_by_text("already has an account here")).to_be_visible()
+    await office.look(page)
+    await page.goto(office.service.command("account", "sign-in-link", OWNER).split()[-1])
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(page.get_by_role("heading", name="Connect single sign-on")).to_be_visible()
+    await office.look(page)
+    await page.get_by_role("button", name="Connect").click()
+    await expect(page.get_by_text(f"Connected as {OWNER}")).to_be_visible()
+    await office.look(page)
+
+    other = await office.page(chromium)
+    await office.sign_in(other, "owner")
+    await expect(other).to_have_url(f"{office.service.base_url}/links")
+
+
+async def test_signs_in_and_out_at_a_certified_provider(office: Office, chromium: Browser) -> None:
+    office.set_user("ann", "marketing")
+    page = await office.page(chromium)
+    await office.sign_in(page, "ann")
     await expect(page).to_have_url(f"{office.service.base_url}/links")
     refused = await page.goto("/pixels/new")
     assert refused
@@ -88,8 +118,8 @@ async def test_signs_in_and_out_at_a_certified_provider(office: Office, chromium
     await page.get_by_role("button", name="Yes, sign me out").click()
     await expect(page).to_have_url(f"{office.service.base_url}/login")
 
-    office.set_groups("marketing", "it")
-    await office.sign_in(page)
+    office.set_user("ann", "marketing", "it")
+    await office.sign_in(page, "ann")
     await expect(page).to_have_url(f"{office.service.base_url}/links")
     allowed = await page.goto("/pixels/new")
     assert allowed
@@ -101,6 +131,7 @@ async def test_signs_in_and_out_at_a_certified_provider(office: Office, chromium
     await page.goto("/links")
     await expect(page).to_have_url(f"{office.service.base_url}/login?next=/links")
 
-    office.set_groups("others")
-    await office.sign_in(page)
+    office.set_user("ann", "others")
+    await office.sign_in(page, "ann")
     await expect(page.get_by_text("None of your groups may use this service.")).to_be_visible()
+    await office.look(page)
