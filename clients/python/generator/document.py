@@ -16,10 +16,14 @@ class Document:
         self.schemas: dict[str, Schema] = content["components"]["schemas"]
         self.version: str = content["info"]["version"]
 
-    def operations(self) -> Iterator["Operation"]:
-        for path, methods in self.content["paths"].items():
-            for method, operation in methods.items():
-                yield self._operation(path.removeprefix("/api/v1"), method.upper(), operation)
+    def operations(self) -> list["Operation"]:
+        """Return the operations, sorted by the names of their methods."""
+        found = (
+            self._operation(path.removeprefix("/api/v1"), method.upper(), operation)
+            for path, methods in self.content["paths"].items()
+            for method, operation in methods.items()
+        )
+        return sorted(found, key=lambda each: (each.group, each.name))
 
     def events(self) -> dict[str, str]:
         """Return the schemas of events by their types."""
@@ -27,7 +31,7 @@ class Document:
             event: each["post"]["requestBody"]["content"][_JSON]["schema"]
             for event, each in self.content["webhooks"].items()
         }
-        return {event: referred(body) or "" for event, body in bodies.items()}
+        return {event: referred(body) or "" for event, body in sorted(bodies.items())}
 
     def reachable(self, names: set[str]) -> set[str]:
         """Return these schemas and those that they refer to."""

@@ -31,7 +31,6 @@ class Argument:
 
 def resources(document: Document, *, is_async: bool) -> str:
     """Return the module with one class for each group of operations."""
-    operations = sorted(document.operations(), key=lambda each: each.group)
     prefix = "Async" if is_async else ""
     head = [
         f'{HEADER}"""The methods of `{prefix}Waypost`."""\n\nfrom __future__ import annotations\n',
@@ -44,7 +43,8 @@ def resources(document: Document, *, is_async: bool) -> str:
         f"from waypost_client.pages import {prefix}Pages",
     ]
     classes = [
-        _resource(document, group, list(each), prefix) for group, each in groupby(operations, lambda each: each.group)
+        _resource(document, group, list(each), prefix)
+        for group, each in groupby(document.operations(), lambda each: each.group)
     ]
     return "\n".join(head) + "\n\n" + "\n\n".join(classes) + "\n"
 

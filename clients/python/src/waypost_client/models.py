@@ -1219,17 +1219,6 @@ class Event:
 
 
 @dataclass(frozen=True)
-class LinkCreatedEvent(Event):
-    """`link.created`: A link was created in the dashboard or by the API."""
-
-    data: Link
-
-    @staticmethod
-    def _read(data: Any) -> Link:
-        return Link.from_json(data)
-
-
-@dataclass(frozen=True)
 class LinkClickedEvent(Event):
     """`link.clicked`: A person followed a link or scanned its QR code."""
 
@@ -1238,6 +1227,17 @@ class LinkClickedEvent(Event):
     @staticmethod
     def _read(data: Any) -> ClickEvent:
         return ClickEvent.from_json(data)
+
+
+@dataclass(frozen=True)
+class LinkCreatedEvent(Event):
+    """`link.created`: A link was created in the dashboard or by the API."""
+
+    data: Link
+
+    @staticmethod
+    def _read(data: Any) -> Link:
+        return Link.from_json(data)
 
 
 @dataclass(frozen=True)
@@ -1263,8 +1263,8 @@ class WebhookTestEvent(Event):
 
 
 EVENTS: Mapping[str, type[Event]] = {
-    "link.created": LinkCreatedEvent,
     "link.clicked": LinkClickedEvent,
+    "link.created": LinkCreatedEvent,
     "pixel.fired": PixelFiredEvent,
     "webhook.test": WebhookTestEvent,
 }

@@ -126,17 +126,6 @@ class Domains:
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
 
-    def list(self, *, page: int | None = None, per_page: int | None = None) -> Pages[Domain]:
-        """List domains.
-
-        Newest first.
-
-        Args:
-            page: First page to read.
-            per_page: Objects in each page; default: 100, the maximum.
-        """
-        return self._sender.pages(Domain.from_json, "/domains", {"page": page, "per_page": per_page})
-
     def create(self, hostname: str, *, idempotency_key: str | None = None) -> Domain:
         """Create a domain.
 
@@ -156,6 +145,17 @@ class Domains:
             idempotency_key=idempotency_key,
         )
 
+    def delete(self, id: str) -> None:
+        """Delete a domain.
+
+        Its links move to the shared domain immediately. Remove its DNS records too: while they point to
+        this service, visitors see an error page.
+
+        Args:
+            id: ID of the domain.
+        """
+        self._sender.send(lambda _: None, "DELETE", path_of("domains", id))
+
     def get(self, id: str) -> Domain:
         """Get a domain.
 
@@ -166,6 +166,53 @@ class Domains:
             id: ID of the domain.
         """
         return self._sender.send(lambda payload: Domain.from_json(payload["data"]), "GET", path_of("domains", id))
+
+    def get_app_links(self, id: str) -> AppLinks:
+        """Get a domain's app links.
+
+        A domain without app links has Nones.
+
+        Args:
+            id: ID of the domain.
+        """
+        return self._sender.send(
+            lambda payload: AppLinks.from_json(payload["data"]), "GET", path_of("domains", id, "app-links")
+        )
+
+    def list(self, *, page: int | None = None, per_page: int | None = None) -> Pages[Domain]:
+        """List domains.
+
+        Newest first.
+
+        Args:
+            page: First page to read.
+            per_page: Objects in each page; default: 100, the maximum.
+        """
+        return self._sender.pages(Domain.from_json, "/domains", {"page": page, "per_page": per_page})
+
+    def set_app_links(
+        self,
+        id: str,
+        *,
+        apple_app_site_association: dict[str, Any] | Omitted | None = OMITTED,
+        assetlinks: Sequence[Any] | Omitted | None = OMITTED,
+    ) -> AppLinks:
+        """Set a domain's app links.
+
+        Replaces both documents; a document that is left out or None is removed. They are served below
+        `/.well-known/` of the domain, as soon as it is verified. Keys that are not known are kept.
+
+        Args:
+            id: ID of the domain.
+            apple_app_site_association: Document for iOS and macOS, at most 128 KiB; None if there is none.
+            assetlinks: Document for Android: a list of statements, at most 128 KiB; None if there is none.
+        """
+        return self._sender.send(
+            lambda payload: AppLinks.from_json(payload["data"]),
+            "PUT",
+            path_of("domains", id, "app-links"),
+            body={"apple_app_site_association": apple_app_site_association, "assetlinks": assetlinks},
+        )
 
     def update(
         self,
@@ -191,53 +238,6 @@ class Domains:
             "PATCH",
             path_of("domains", id),
             body={"hostname": hostname, "root_url": root_url, "not_found_url": not_found_url},
-        )
-
-    def delete(self, id: str) -> None:
-        """Delete a domain.
-
-        Its links move to the shared domain immediately. Remove its DNS records too: while they point to
-        this service, visitors see an error page.
-
-        Args:
-            id: ID of the domain.
-        """
-        self._sender.send(lambda _: None, "DELETE", path_of("domains", id))
-
-    def get_app_links(self, id: str) -> AppLinks:
-        """Get a domain's app links.
-
-        A domain without app links has Nones.
-
-        Args:
-            id: ID of the domain.
-        """
-        return self._sender.send(
-            lambda payload: AppLinks.from_json(payload["data"]), "GET", path_of("domains", id, "app-links")
-        )
-
-    def set_app_links(
-        self,
-        id: str,
-        *,
-        apple_app_site_association: dict[str, Any] | Omitted | None = OMITTED,
-        assetlinks: Sequence[Any] | Omitted | None = OMITTED,
-    ) -> AppLinks:
-        """Set a domain's app links.
-
-        Replaces both documents; a document that is left out or None is removed. They are served below
-        `/.well-known/` of the domain, as soon as it is verified. Keys that are not known are kept.
-
-        Args:
-            id: ID of the domain.
-            apple_app_site_association: Document for iOS and macOS, at most 128 KiB; None if there is none.
-            assetlinks: Document for Android: a list of statements, at most 128 KiB; None if there is none.
-        """
-        return self._sender.send(
-            lambda payload: AppLinks.from_json(payload["data"]),
-            "PUT",
-            path_of("domains", id, "app-links"),
-            body={"apple_app_site_association": apple_app_site_association, "assetlinks": assetlinks},
         )
 
     def verify(self, id: str, *, idempotency_key: str | None = None) -> Domain:
@@ -276,32 +276,91 @@ class Links:
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
 
-    def list(
+    def bulk_create(self, links: Sequence[LinkCreate], *, idempotency_key: str | None = None) -> BulkCreateResponse:
+        """Create many links.
+
+        Each entry succeeds or fails alone. An entry with the status `retry` did not get its turn within 30
+        seconds, because checks of destinations took too long: send it again. Counts as one request.
+
+        Args:
+            links: 1 to 100 links to create, each with the fields of a link.
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
+                for each call.
+        """
+        return self._sender.send(
+            BulkCreateResponse.from_json, "POST", "/links/bulk", body={"links": links}, idempotency_key=idempotency_key
+        )
+
+    def bulk_delete(self, ids: Sequence[str]) -> BulkDeleteResponse:
+        """Delete many links.
+
+        The short URLs return 404 immediately. Only this account can use the slugs again. Counts as one
+        request.
+
+        Args:
+            ids: IDs of links, 1 to 100.
+        """
+        return self._sender.send(BulkDeleteResponse.from_json, "DELETE", "/links/bulk", body={"ids": ids})
+
+    def bulk_update(self, ids: Sequence[str], set: BulkUpdateSet) -> BulkUpdateResponse:
+        """Change many links.
+
+        Changes up to 100 links in the same way. A value that no link could have is refused with 422 on
+        `set.<field>`, and nothing changes. Counts as one request.
+
+        Args:
+            ids: IDs of links, 1 to 100.
+            set: What to change in each of the links.
+        """
+        return self._sender.send(BulkUpdateResponse.from_json, "PATCH", "/links/bulk", body={"ids": ids, "set": set})
+
+    def clicks(
         self,
+        id: str,
         *,
         page: int | None = None,
         per_page: int | None = None,
-        search: str | None = None,
-        tag: str | None = None,
-        hostname: str | None = None,
-        status: LinkStatus | None = None,
-    ) -> Pages[Link]:
-        """List links.
+        from_: datetime | str | None = None,
+        to: datetime | str | None = None,
+        country: str | None = None,
+        device: Device | None = None,
+        browser: str | None = None,
+        platform: str | None = None,
+        referrer: str | None = None,
+        kind: ClickKindFilter | None = None,
+    ) -> Pages[Click]:
+        """List a link's clicks.
 
-        Newest first. Filters are combined with AND.
+        Lists clicks newest first, with the same filters.
 
         Args:
+            id: ID of the link.
             page: First page to read.
             per_page: Objects in each page; default: 100, the maximum.
-            search: Text in title, slug, aliases or destination.
-            tag: Links with exactly this tag.
-            hostname: A domain of the account, or the shared domain.
-            status: Status of the link.
+            from_: Start of the time range.
+            to: End of the time range, exclusive.
+            country: Two-letter country code, or `unknown`.
+            device: Type of device.
+            browser: Browser family.
+            platform: Operating system family.
+            referrer: Origin and path of the referring page, or `direct`.
+            kind: Kind of visit; only `human` visits count as clicks.
         """
         return self._sender.pages(
-            Link.from_json,
-            "/links",
-            {"page": page, "per_page": per_page, "search": search, "tag": tag, "hostname": hostname, "status": status},
+            Click.from_json,
+            path_of("links", id, "clicks"),
+            {
+                "page": page,
+                "per_page": per_page,
+                "from": from_,
+                "to": to,
+                "country": country,
+                "device": device,
+                "browser": browser,
+                "platform": platform,
+                "referrer": referrer,
+                "kind": kind,
+            },
         )
 
     def create(
@@ -365,6 +424,58 @@ class Links:
             idempotency_key=idempotency_key,
         )
 
+    def create_alias(self, id: str, hostname: str, path: str, *, idempotency_key: str | None = None) -> Alias:
+        """Add an alias.
+
+        The link also redirects from this path of one of your domains. A link's own slug wins over an alias
+        with the same path.
+
+        Args:
+            id: ID of the link.
+            hostname: A custom domain of the account.
+            path: Path without a leading slash, not percent-encoded; upper and lower case differ.
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
+                for each call.
+        """
+        return self._sender.send(
+            lambda payload: Alias.from_json(payload["data"]),
+            "POST",
+            path_of("links", id, "aliases"),
+            body={"hostname": hostname, "path": path},
+            idempotency_key=idempotency_key,
+        )
+
+    def delete(self, id: str) -> None:
+        """Delete a link.
+
+        The short URL returns 404 immediately. Only this account can use the slug again.
+
+        Args:
+            id: ID of the link.
+        """
+        self._sender.send(lambda _: None, "DELETE", path_of("links", id))
+
+    def delete_alias(self, id: str, alias_id: str) -> None:
+        """Delete an alias.
+
+        The path returns 404 immediately, and can be used for another link.
+
+        Args:
+            id: ID of the link.
+            alias_id: ID of the alias.
+        """
+        self._sender.send(lambda _: None, "DELETE", path_of("links", id, "aliases", alias_id))
+
+    def delete_routing(self, id: str) -> None:
+        """Delete a link's routing.
+
+        All visitors are sent to the link's own destination, immediately and without a password.
+
+        Args:
+            id: ID of the link.
+        """
+        self._sender.send(lambda _: None, "DELETE", path_of("links", id, "routing"))
+
     def get(self, id: str) -> Link:
         """Get a link.
 
@@ -374,6 +485,131 @@ class Links:
             id: ID of the link.
         """
         return self._sender.send(lambda payload: Link.from_json(payload["data"]), "GET", path_of("links", id))
+
+    def get_routing(self, id: str) -> Routing:
+        """Get a link's routing.
+
+        A link without routing has empty lists and Nones.
+
+        Args:
+            id: ID of the link.
+        """
+        return self._sender.send(
+            lambda payload: Routing.from_json(payload["data"]), "GET", path_of("links", id, "routing")
+        )
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        per_page: int | None = None,
+        search: str | None = None,
+        tag: str | None = None,
+        hostname: str | None = None,
+        status: LinkStatus | None = None,
+    ) -> Pages[Link]:
+        """List links.
+
+        Newest first. Filters are combined with AND.
+
+        Args:
+            page: First page to read.
+            per_page: Objects in each page; default: 100, the maximum.
+            search: Text in title, slug, aliases or destination.
+            tag: Links with exactly this tag.
+            hostname: A domain of the account, or the shared domain.
+            status: Status of the link.
+        """
+        return self._sender.pages(
+            Link.from_json,
+            "/links",
+            {"page": page, "per_page": per_page, "search": search, "tag": tag, "hostname": hostname, "status": status},
+        )
+
+    def list_aliases(self, id: str, *, page: int | None = None, per_page: int | None = None) -> Pages[Alias]:
+        """List a link's aliases.
+
+        Newest first.
+
+        Args:
+            id: ID of the link.
+            page: First page to read.
+            per_page: Objects in each page; default: 100, the maximum.
+        """
+        return self._sender.pages(
+            Alias.from_json, path_of("links", id, "aliases"), {"page": page, "per_page": per_page}
+        )
+
+    def set_routing(
+        self,
+        id: str,
+        *,
+        rules: Sequence[Rule | RuleInput] | Omitted | None = OMITTED,
+        variants: Sequence[Variant | VariantInput] | Omitted | None = OMITTED,
+        password: str | Omitted | None = OMITTED,
+        starts_at: datetime | str | Omitted | None = OMITTED,
+        click_limit: int | Omitted | None = OMITTED,
+        fallback_url: str | Omitted | None = OMITTED,
+    ) -> Routing:
+        """Set a link's routing.
+
+        Replaces all of it, except for a password that is not sent. The first rule whose conditions all hold
+        decides where a visitor is sent; without one, the variants do, by weight, and the rest goes to the
+        link's own destination. New destinations are fetched once, like that of a link.
+
+        Args:
+            id: ID of the link.
+            rules: At most 20 rules; the first that matches counts.
+            variants: At most 10 variants, for visitors without a matching rule. The weights add up to at most
+                100.
+            password: 4 to 128 characters that visitors have to enter; None removes it, and without this field
+                it stays. It is never returned.
+            starts_at: Time before which the link does not redirect; None for no start.
+            click_limit: Number of clicks after which the link ends; None for no limit.
+            fallback_url: URL for visitors before the start, after the click limit, and of an expired link; None
+                for an error page.
+        """
+        return self._sender.send(
+            lambda payload: Routing.from_json(payload["data"]),
+            "PUT",
+            path_of("links", id, "routing"),
+            body={
+                "rules": rules,
+                "variants": variants,
+                "password": password,
+                "starts_at": starts_at,
+                "click_limit": click_limit,
+                "fallback_url": fallback_url,
+            },
+        )
+
+    def stats(
+        self,
+        id: str,
+        *,
+        from_: datetime | str | None = None,
+        to: datetime | str | None = None,
+        interval: StatsInterval | None = None,
+        timezone: str | None = None,
+    ) -> LinkStats:
+        """Get a link's statistics.
+
+        Clicks, visitors and scans over time, with countries, referrers, devices, browsers, platforms and
+        targets.
+
+        Args:
+            id: ID of the link.
+            from_: Start of the time range.
+            to: End of the time range, exclusive.
+            interval: Length of one entry of the series.
+            timezone: IANA name of the time zone of the series.
+        """
+        return self._sender.send(
+            lambda payload: LinkStats.from_json(payload["data"]),
+            "GET",
+            path_of("links", id, "stats"),
+            query={"from": from_, "to": to, "interval": interval, "timezone": timezone},
+        )
 
     def update(
         self,
@@ -437,257 +673,10 @@ class Links:
             },
         )
 
-    def delete(self, id: str) -> None:
-        """Delete a link.
-
-        The short URL returns 404 immediately. Only this account can use the slug again.
-
-        Args:
-            id: ID of the link.
-        """
-        self._sender.send(lambda _: None, "DELETE", path_of("links", id))
-
-    def list_aliases(self, id: str, *, page: int | None = None, per_page: int | None = None) -> Pages[Alias]:
-        """List a link's aliases.
-
-        Newest first.
-
-        Args:
-            id: ID of the link.
-            page: First page to read.
-            per_page: Objects in each page; default: 100, the maximum.
-        """
-        return self._sender.pages(
-            Alias.from_json, path_of("links", id, "aliases"), {"page": page, "per_page": per_page}
-        )
-
-    def create_alias(self, id: str, hostname: str, path: str, *, idempotency_key: str | None = None) -> Alias:
-        """Add an alias.
-
-        The link also redirects from this path of one of your domains. A link's own slug wins over an alias
-        with the same path.
-
-        Args:
-            id: ID of the link.
-            hostname: A custom domain of the account.
-            path: Path without a leading slash, not percent-encoded; upper and lower case differ.
-            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
-                for each call.
-        """
-        return self._sender.send(
-            lambda payload: Alias.from_json(payload["data"]),
-            "POST",
-            path_of("links", id, "aliases"),
-            body={"hostname": hostname, "path": path},
-            idempotency_key=idempotency_key,
-        )
-
-    def delete_alias(self, id: str, alias_id: str) -> None:
-        """Delete an alias.
-
-        The path returns 404 immediately, and can be used for another link.
-
-        Args:
-            id: ID of the link.
-            alias_id: ID of the alias.
-        """
-        self._sender.send(lambda _: None, "DELETE", path_of("links", id, "aliases", alias_id))
-
-    def clicks(
-        self,
-        id: str,
-        *,
-        page: int | None = None,
-        per_page: int | None = None,
-        from_: datetime | str | None = None,
-        to: datetime | str | None = None,
-        country: str | None = None,
-        device: Device | None = None,
-        browser: str | None = None,
-        platform: str | None = None,
-        referrer: str | None = None,
-        kind: ClickKindFilter | None = None,
-    ) -> Pages[Click]:
-        """List a link's clicks.
-
-        Lists clicks newest first, with the same filters.
-
-        Args:
-            id: ID of the link.
-            page: First page to read.
-            per_page: Objects in each page; default: 100, the maximum.
-            from_: Start of the time range.
-            to: End of the time range, exclusive.
-            country: Two-letter country code, or `unknown`.
-            device: Type of device.
-            browser: Browser family.
-            platform: Operating system family.
-            referrer: Origin and path of the referring page, or `direct`.
-            kind: Kind of visit; only `human` visits count as clicks.
-        """
-        return self._sender.pages(
-            Click.from_json,
-            path_of("links", id, "clicks"),
-            {
-                "page": page,
-                "per_page": per_page,
-                "from": from_,
-                "to": to,
-                "country": country,
-                "device": device,
-                "browser": browser,
-                "platform": platform,
-                "referrer": referrer,
-                "kind": kind,
-            },
-        )
-
-    def get_routing(self, id: str) -> Routing:
-        """Get a link's routing.
-
-        A link without routing has empty lists and Nones.
-
-        Args:
-            id: ID of the link.
-        """
-        return self._sender.send(
-            lambda payload: Routing.from_json(payload["data"]), "GET", path_of("links", id, "routing")
-        )
-
-    def set_routing(
-        self,
-        id: str,
-        *,
-        rules: Sequence[Rule | RuleInput] | Omitted | None = OMITTED,
-        variants: Sequence[Variant | VariantInput] | Omitted | None = OMITTED,
-        password: str | Omitted | None = OMITTED,
-        starts_at: datetime | str | Omitted | None = OMITTED,
-        click_limit: int | Omitted | None = OMITTED,
-        fallback_url: str | Omitted | None = OMITTED,
-    ) -> Routing:
-        """Set a link's routing.
-
-        Replaces all of it, except for a password that is not sent. The first rule whose conditions all hold
-        decides where a visitor is sent; without one, the variants do, by weight, and the rest goes to the
-        link's own destination. New destinations are fetched once, like that of a link.
-
-        Args:
-            id: ID of the link.
-            rules: At most 20 rules; the first that matches counts.
-            variants: At most 10 variants, for visitors without a matching rule. The weights add up to at most
-                100.
-            password: 4 to 128 characters that visitors have to enter; None removes it, and without this field
-                it stays. It is never returned.
-            starts_at: Time before which the link does not redirect; None for no start.
-            click_limit: Number of clicks after which the link ends; None for no limit.
-            fallback_url: URL for visitors before the start, after the click limit, and of an expired link; None
-                for an error page.
-        """
-        return self._sender.send(
-            lambda payload: Routing.from_json(payload["data"]),
-            "PUT",
-            path_of("links", id, "routing"),
-            body={
-                "rules": rules,
-                "variants": variants,
-                "password": password,
-                "starts_at": starts_at,
-                "click_limit": click_limit,
-                "fallback_url": fallback_url,
-            },
-        )
-
-    def delete_routing(self, id: str) -> None:
-        """Delete a link's routing.
-
-        All visitors are sent to the link's own destination, immediately and without a password.
-
-        Args:
-            id: ID of the link.
-        """
-        self._sender.send(lambda _: None, "DELETE", path_of("links", id, "routing"))
-
-    def stats(
-        self,
-        id: str,
-        *,
-        from_: datetime | str | None = None,
-        to: datetime | str | None = None,
-        interval: StatsInterval | None = None,
-        timezone: str | None = None,
-    ) -> LinkStats:
-        """Get a link's statistics.
-
-        Clicks, visitors and scans over time, with countries, referrers, devices, browsers, platforms and
-        targets.
-
-        Args:
-            id: ID of the link.
-            from_: Start of the time range.
-            to: End of the time range, exclusive.
-            interval: Length of one entry of the series.
-            timezone: IANA name of the time zone of the series.
-        """
-        return self._sender.send(
-            lambda payload: LinkStats.from_json(payload["data"]),
-            "GET",
-            path_of("links", id, "stats"),
-            query={"from": from_, "to": to, "interval": interval, "timezone": timezone},
-        )
-
-    def bulk_create(self, links: Sequence[LinkCreate], *, idempotency_key: str | None = None) -> BulkCreateResponse:
-        """Create many links.
-
-        Each entry succeeds or fails alone. An entry with the status `retry` did not get its turn within 30
-        seconds, because checks of destinations took too long: send it again. Counts as one request.
-
-        Args:
-            links: 1 to 100 links to create, each with the fields of a link.
-            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
-                for each call.
-        """
-        return self._sender.send(
-            BulkCreateResponse.from_json, "POST", "/links/bulk", body={"links": links}, idempotency_key=idempotency_key
-        )
-
-    def bulk_update(self, ids: Sequence[str], set: BulkUpdateSet) -> BulkUpdateResponse:
-        """Change many links.
-
-        Changes up to 100 links in the same way. A value that no link could have is refused with 422 on
-        `set.<field>`, and nothing changes. Counts as one request.
-
-        Args:
-            ids: IDs of links, 1 to 100.
-            set: What to change in each of the links.
-        """
-        return self._sender.send(BulkUpdateResponse.from_json, "PATCH", "/links/bulk", body={"ids": ids, "set": set})
-
-    def bulk_delete(self, ids: Sequence[str]) -> BulkDeleteResponse:
-        """Delete many links.
-
-        The short URLs return 404 immediately. Only this account can use the slugs again. Counts as one
-        request.
-
-        Args:
-            ids: IDs of links, 1 to 100.
-        """
-        return self._sender.send(BulkDeleteResponse.from_json, "DELETE", "/links/bulk", body={"ids": ids})
-
 
 class Pixels:
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
-
-    def list(self, *, page: int | None = None, per_page: int | None = None) -> Pages[Pixel]:
-        """List pixels.
-
-        Newest first. Neither the pixel ID nor the token is returned.
-
-        Args:
-            page: First page to read.
-            per_page: Objects in each page; default: 100, the maximum.
-        """
-        return self._sender.pages(Pixel.from_json, "/pixels", {"page": page, "per_page": per_page})
 
     def create(
         self,
@@ -719,6 +708,16 @@ class Pixels:
             idempotency_key=idempotency_key,
         )
 
+    def delete(self, id: str) -> None:
+        """Delete a pixel.
+
+        Its links keep working without it.
+
+        Args:
+            id: ID of the pixel.
+        """
+        self._sender.send(lambda _: None, "DELETE", path_of("pixels", id))
+
     def get(self, id: str) -> Pixel:
         """Get a pixel.
 
@@ -728,6 +727,29 @@ class Pixels:
             id: ID of the pixel.
         """
         return self._sender.send(lambda payload: Pixel.from_json(payload["data"]), "GET", path_of("pixels", id))
+
+    def list(self, *, page: int | None = None, per_page: int | None = None) -> Pages[Pixel]:
+        """List pixels.
+
+        Newest first. Neither the pixel ID nor the token is returned.
+
+        Args:
+            page: First page to read.
+            per_page: Objects in each page; default: 100, the maximum.
+        """
+        return self._sender.pages(Pixel.from_json, "/pixels", {"page": page, "per_page": per_page})
+
+    def results(self, id: str) -> PixelResults:
+        """Get the results of a pixel's events.
+
+        How many events the platform accepted and rejected, and the reason of the last rejection.
+
+        Args:
+            id: ID of the pixel.
+        """
+        return self._sender.send(
+            lambda payload: PixelResults.from_json(payload["data"]), "GET", path_of("pixels", id, "results")
+        )
 
     def update(
         self,
@@ -757,28 +779,6 @@ class Pixels:
             body={"platform": platform, "name": name, "pixel_id": pixel_id, "access_token": access_token},
         )
 
-    def delete(self, id: str) -> None:
-        """Delete a pixel.
-
-        Its links keep working without it.
-
-        Args:
-            id: ID of the pixel.
-        """
-        self._sender.send(lambda _: None, "DELETE", path_of("pixels", id))
-
-    def results(self, id: str) -> PixelResults:
-        """Get the results of a pixel's events.
-
-        How many events the platform accepted and rejected, and the reason of the last rejection.
-
-        Args:
-            id: ID of the pixel.
-        """
-        return self._sender.send(
-            lambda payload: PixelResults.from_json(payload["data"]), "GET", path_of("pixels", id, "results")
-        )
-
 
 class Qrcodes:
     def __init__(self, sender: Sender) -> None:
@@ -795,6 +795,10 @@ class Qrcodes:
         return self._sender.send(
             lambda payload: QrCode.from_json(payload["data"]), "GET", path_of("links", id, "qrcode")
         )
+
+    def image(self, url: str) -> bytes:
+        """Return the image at a signed URL: `image_url` or `svg_url` of a QR code."""
+        return self._sender.download(url)
 
     def set_style(
         self,
@@ -838,10 +842,6 @@ class Qrcodes:
             idempotency_key=idempotency_key,
         )
 
-    def image(self, url: str) -> bytes:
-        """Return the image at a signed URL: `image_url` or `svg_url` of a QR code."""
-        return self._sender.download(url)
-
 
 class Stats:
     def __init__(self, sender: Sender) -> None:
@@ -877,17 +877,6 @@ class Webhooks:
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
 
-    def list(self, *, page: int | None = None, per_page: int | None = None) -> Pages[Webhook]:
-        """List webhooks.
-
-        Newest first, without their secrets.
-
-        Args:
-            page: First page to read.
-            per_page: Objects in each page; default: 100, the maximum.
-        """
-        return self._sender.pages(Webhook.from_json, "/webhooks", {"page": page, "per_page": per_page})
-
     def create(
         self, url: str, event_types: Sequence[EventType], *, idempotency_key: str | None = None
     ) -> CreatedWebhook:
@@ -909,6 +898,16 @@ class Webhooks:
             idempotency_key=idempotency_key,
         )
 
+    def delete(self, id: str) -> None:
+        """Delete a webhook.
+
+        Its pending deliveries are canceled.
+
+        Args:
+            id: ID of the webhook.
+        """
+        self._sender.send(lambda _: None, "DELETE", path_of("webhooks", id))
+
     def get(self, id: str) -> Webhook:
         """Get a webhook.
 
@@ -919,15 +918,16 @@ class Webhooks:
         """
         return self._sender.send(lambda payload: Webhook.from_json(payload["data"]), "GET", path_of("webhooks", id))
 
-    def delete(self, id: str) -> None:
-        """Delete a webhook.
+    def list(self, *, page: int | None = None, per_page: int | None = None) -> Pages[Webhook]:
+        """List webhooks.
 
-        Its pending deliveries are canceled.
+        Newest first, without their secrets.
 
         Args:
-            id: ID of the webhook.
+            page: First page to read.
+            per_page: Objects in each page; default: 100, the maximum.
         """
-        self._sender.send(lambda _: None, "DELETE", path_of("webhooks", id))
+        return self._sender.pages(Webhook.from_json, "/webhooks", {"page": page, "per_page": per_page})
 
     def list_deliveries(
         self,
