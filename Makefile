@@ -114,7 +114,7 @@ clean:
 
 .venv/.installed-run: uv.lock pyproject.toml clients/python/pyproject.toml | .venv/bin/uv
 	@echo "Installing what Waypost needs, once …"
-	@$(SYNC) --no-dev
+	@$(SYNC) --no-dev --extra remote
 	@touch $@
 
 .venv/.installed-test: uv.lock pyproject.toml clients/python/pyproject.toml | .venv/bin/uv
@@ -157,6 +157,8 @@ clean:
 	@scripts/ensure 'command -v node' nodejs
 	@scripts/ensure 'command -v pebble' pebble
 	@scripts/ensure 'command -v caddy' caddy
+	@scripts/ensure 'command -v zsh' zsh
+	@scripts/ensure 'command -v fish' fish
 	@scripts/ensure 'command -v promtool' prometheus
 	@scripts/ensure 'command -v certutil' libnss3-tools
 	@scripts/ensure 'command -v zbarimg' zbar-tools

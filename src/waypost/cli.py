@@ -5,7 +5,7 @@ Results go to stdout, with --json as one document; messages for people go to std
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 from cyclopts import App, CycloptsError, Parameter
 
@@ -284,10 +284,40 @@ async def drain_spool(settings: "Settings", directory: Path, /) -> int:
     return EXIT_FAILED if done.problems else EXIT_OK
 
 
+@app.command
+def link(*_: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]) -> int:
+    """Manage links of a running service: waypost --remote URL --key-file FILE link."""
+    say("Name the service: waypost --remote URL --key-file FILE link …")
+    return EXIT_USAGE
+
+
+@app.command
+def completion(shell: Literal["bash", "zsh", "fish"], /) -> None:
+    """Print a script that completes commands and options in a shell.
+
+    Parameters
+    ----------
+    shell
+        In ~/.bashrc: eval "$(waypost completion bash)".
+
+    """
+    from waypost.commands.completion import script
+
+    sys.stdout.write(script(app, shell))
+
+
+def _run() -> Any:
+    if any(each.partition("=")[0] == "--remote" for each in sys.argv):
+        from waypost.commands import remote
+
+        return remote.app.meta(exit_on_error=False, result_action="return_value")
+    return refuse_without_command(app) or app(exit_on_error=False, result_action="return_value")
+
+
 def main() -> NoReturn:
     restrict_new_files()
     try:
-        code = refuse_without_command(app) or app(exit_on_error=False, result_action="return_value")
+        code = _run()
     except CycloptsError:  # Cyclopts has printed it
         code = EXIT_USAGE
     except KeyboardInterrupt:

@@ -3,7 +3,7 @@
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 
 from cyclopts import App, Parameter
@@ -78,9 +78,12 @@ def _with_option_names(error: "Invalid") -> str:
     return "\n".join(lines)
 
 
-def refuse_without_command(app: App) -> int | None:
-    """Print help and return the exit code if only a group was named, as in `waypost key`. None otherwise."""
-    chain, apps, rest = app.parse_commands()
+def refuse_without_command(app: App, arguments: Sequence[str] | None = None) -> int | None:
+    """Print help and return the exit code if only a group was named, as in `waypost key`. None otherwise.
+
+    `arguments`: by default those of the command line.
+    """
+    chain, apps, rest = app.parse_commands(arguments)
     if not chain or rest or apps[-1].default_command:
         return None
     from rich.console import Console  # importing it takes as long as all other imports for help

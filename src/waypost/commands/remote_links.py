@@ -1,0 +1,237 @@
+"""`waypost --remote URL link`."""
+
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import App, Parameter
+
+from waypost.commands.runner import JsonOption, say
+
+if TYPE_CHECKING:
+    from waypost_client import Waypost
+    from waypost_client.models import Link
+
+    Client = Waypost
+else:  # given by `remote.run`, which loads it
+    Client = Annotated[Any, Parameter(parse=False)]
+
+StatusOption = Literal["active", "inactive"]
+IntervalOption = Literal["hour", "day", "week", "month"]
+TagsOption = Annotated[list[str] | None, Parameter(name="--tag", negative="")]
+FromOption = Annotated[str | None, Parameter(name="--from")]
+
+_COLUMNS = ("id", "short_url", "clicks", "status", "tags", "destination_url")
+
+link = App(name="link", help="Links of the account.")
+
+
+@link.command
+def create(
+    destination_url: str,
+    /,
+    *,
+    slug: str | None = None,
+    title: str | None = None,
+    hostname: str | None = None,
+    tags: TagsOption = None,
+    expires_at: str | None = None,
+    json: JsonOption = False,
+    client: Client,
+) -> None:
+    """Create a link.
+
+    Parameters
+    ----------
+    destination_url
+        Where visitors are redirected to.
+    slug
+        Path of the short URL. Default: generated.
+    title
+        Default: the title of the destination's page.
+    hostname
+        Custom domain of the account. Default: the shared domain.
+    tags
+        A tag; repeat it for several.
+    expires_at
+        Time of expiry, such as 2026-12-31T23:59:59Z.
+
+    """
+    from waypost.commands import remote_output
+
+    made = client.links.create(
+        destination_url=destination_url, slug=slug, title=title, hostname=hostname, tags=tags, expires_at=expires_at
+    )
+    remote_output.write(made, as_json=json)
+
+
+@link.command(name="list")
+def list_links(
+    *,
+    search: str | None = None,
+    tag: str | None = None,
+    hostname: str | None = None,
+    status: StatusOption | None = None,
+    limit: int = 100,
+    json: JsonOption = False,
+    client: Client,
+) -> None:
+    """List links, newest first.
+
+    Parameters
+    ----------
+    search
+        Text in title, slug, aliases or destination.
+    tag
+        Links with exactly this tag.
+    hostname
+        Links on this domain.
+    status
+        Links with this status.
+    limit
+        Number of links, at most.
+
+    """
+    from waypost.commands import remote_output
+
+    links = client.links.list(search=search, tag=tag, hostname=hostname, status=status, per_page=min(limit, 99) + 1)
+    remote_output.write_list(list(islice(links, limit)), _COLUMNS, as_json=json)
+    if next(links, None):
+        say(f"There are more than {limit:,} links: use --limit.")
+
+
+@link.command
+def get(link: str, /, *, json: JsonOption = False, client: Client) -> None:
+    """Show a link.
+
+    Parameters
+    ----------
+    link
+        ID, slug or short URL.
+
+    """
+    from waypost.commands import remote_output
+
+    remote_output.write(find(client, link), as_json=json)
+
+
+@link.command
+def update(
+    link: str,
+    /,
+    *,
+    destination_url: str | None = None,
+    slug: str | None = None,
+    title: str | None = None,
+    hostname: str | None = None,
+    tags: TagsOption = None,
+    expires_at: str | None = None,
+    status: StatusOption | None = None,
+    json: JsonOption = False,
+    client: Client,
+) -> None:
+    """Change a link. What is not given stays; an empty text ("") removes a value.
+
+    Parameters
+    ----------
+    link
+        ID, slug or short URL.
+    destination_url
+        Where visitors are redirected to.
+    slug
+        Path of the short URL.
+    title
+        Title.
+    hostname
+        Custom domain of the account; "" for the shared domain.
+    tags
+        A tag, in place of all that the link has; repeat it for several.
+    expires_at
+        Time of expiry; "" for never.
+    status
+        inactive disables the link.
+
+    """
+    from waypost_client import OMITTED
+
+    from waypost.commands import remote_output
+
+    def given(value: Any) -> Any:
+        return OMITTED if value is None else None if value in ("", [""]) else value
+
+    changed = client.links.update(
+        find(client, link).id,
+        destination_url=given(destination_url),
+        slug=given(slug),
+        title=given(title),
+        hostname=given(hostname),
+        tags=given(tags),
+        expires_at=given(expires_at),
+        status=given(status),
+    )
+    remote_output.write(changed, as_json=json)
+
+
+@link.command
+def delete(*links: Annotated[str, Parameter(name="link")], client: Client) -> None:
+    """Delete links.
+
+    Parameters
+    ----------
+    links
+        IDs, slugs or short URLs.
+
+    """
+    for each in [find(client, link) for link in links]:
+        client.links.delete(each.id)
+        say(f"Deleted {each.short_url}.")
+
+
+@link.command
+def stats(
+    link: str,
+    /,
+    *,
+    start: FromOption = None,
+    end: Annotated[str | None, Parameter(name="--to")] = None,
+    interval: IntervalOption = "day",
+    timezone: str = "UTC",
+    json: JsonOption = False,
+    client: Client,
+) -> None:
+    """Show the statistics of a link, of the last 30 days by default.
+
+    Parameters
+    ----------
+    link
+        ID, slug or short URL.
+    start
+        Start of the time range, such as 2026-11-20T00:00:00Z.
+    end
+        End of the time range, exclusive.
+    interval
+        Length of an entry of the series.
+    timezone
+        Time zone of the intervals, such as Europe/Berlin.
+
+    """
+    from waypost.commands import remote_output
+
+    id_ = find(client, link).id
+    found = client.links.stats(id_, from_=start, to=end, interval=interval, timezone=timezone)
+    remote_output.write_stats(found, as_json=json)
+
+
+def find(client: Client, name: str) -> "Link":
+    """Return the link with this ID, slug or short URL. Raises NotFound."""
+    from uuid import UUID
+
+    from waypost_client import NotFound
+
+    try:
+        return client.links.get(str(UUID(name)))
+    except ValueError:
+        slug = name.rstrip("/").rpartition("/")[2]
+    found = next((each for each in client.links.list(search=slug) if each.slug == slug), None)
+    if found is None:
+        raise NotFound(f"The account has no link {name}.")
+    return found
