@@ -76,6 +76,12 @@ async def test_a_passkey_is_made_used_and_removed(chromium: Browser, service: Se
     assert again.status == 422, "what was signed once must not let anybody in again"
     await eve.close()
 
+    await page.goto("/account/audit")
+    await expect(page.get_by_text("Passkey added")).to_be_visible()
+    await expect(page.locator("tbody tr").first).to_contain_text("Signed in")
+    await expect(page.locator("tbody tr").first).to_contain_text("passkey")
+    await page.goto("/account/security")
+
     sign_in_was_long_ago(service)
     await page.get_by_role("link", name="Remove").click()
     await page.get_by_role("button", name="Remove passkey").click()

@@ -55,7 +55,15 @@ def of_everybody() -> Iterator[Visit]:
     """Where somebody with nothing finds how to begin."""
     names = ["", "links", "links/new", "domains", "pixels", "pixels/new", "webhooks", "webhooks/new"]
     names += ["integrations/api", "integrations/api/new", "plan", "links/nothing/here"]
-    names += ["account", "account/security", "account/sessions", "account/data", "account/delete", "account/verify"]
+    names += [
+        "account",
+        "account/security",
+        "account/sessions",
+        "account/audit",
+        "account/data",
+        "account/delete",
+        "account/verify",
+    ]
     yield from (Visit(f"/{name}") for name in names)
 
 
@@ -72,6 +80,7 @@ def of_owner(seeded: SeededService) -> Iterator[Visit]:
     yield Visit("/account", form="form[action='/account/name']", fields={"#name": " "})
     yield Visit("/account", form="form[action='/account/email']", fields={"#email": "nobody"})
     yield Visit("/account/security", form="form[action='/account/password']", fields={"#password": "short"})
+    yield from (Visit("/account/audit?text=nothing+like+it"), Visit("/account/audit?since=never"))
     yield from (Visit("/account/data?done=others"), Visit("/account?done=name"))
 
 

@@ -123,14 +123,11 @@ async def find_newest_of(tx: Tx, account_id: UUID, actor_id: UUID) -> Actor | No
 
 
 async def list_recent_actors(tx: Tx, account_id: UUID) -> list[Actor]:
-    """Return who made the newest `_RECENT` changes: each person, key, command and so on once, by its newest name."""
-    columns = (_entries.id, _entries.actor_type, _entries.actor_id, _entries.actor_name)
+    """Return who made the newest `_RECENT` changes: each person, key, command and so on once."""
+    columns = (_entries.actor_type, _entries.actor_id, _entries.actor_name)
     newest = select(*columns).where(_entries.account_id == account_id).order_by(_entries.id.desc()).limit(_RECENT)
-    window = newest.subquery().c
-    own = window.actor_type, window.actor_id, window.actor_name
-    rows = await tx.execute(select(*own).group_by(*own).order_by(func.max(window.id)))
-    found = {(row.actor_type, row.actor_id): Actor(account_id, *row) for row in rows}
-    return list(found.values())
+    rows = await tx.execute(select(newest.subquery()).distinct())
+    return list({(row.actor_type, row.actor_id): Actor(account_id, *row) for row in rows}.values())
 
 
 async def delete_batch(tx: Tx, account_id: UUID, before: datetime | None, *, limit: int) -> int:
