@@ -29,6 +29,7 @@ from bench import (
     link_by_id,
     link_count,
     link_list,
+    operator_pages,
     pages,
     pixel_pages,
     qrcodes,
@@ -78,6 +79,7 @@ BENCHMARKS = {
     "webhooks": webhooks.measure,
     "qrcodes": qrcodes.measure,
     "pages": pages.measure,
+    "operator-pages": operator_pages.measure,
     "small-machine": small_machine.measure,  # adds clicks, too
     "startup": startup.measure,
 }

@@ -57,7 +57,7 @@ def _rows(run: Run, account: FullAccount) -> list[Row]:
     while len(times) < len(pages):
         with waypost(account.store, run.new_directory()) as server:
             some = pages[len(times) : len(times) + _AT_ONCE]
-            times += [(page, _times(server.port, account.cookie, page)) for page in some]
+            times += [(page, page_times(server.port, account.cookie, page)) for page in some]
     rows = [_row(f"page: {page.name}", each, account) for page, each in times if page.name]
     others = [(page, each) for page, each in times if not page.name]
     page, slowest = max(others, key=lambda other: percentile(other[1], 95))
@@ -115,7 +115,7 @@ def _pages(account: FullAccount) -> Iterator[Page]:
         yield Page(path, is_public=True)
 
 
-def _times(port: int, cookie: str, page: Page) -> list[float]:
+def page_times(port: int, cookie: str, page: Page) -> list[float]:
     headers = {} if page.is_public else {"Cookie": cookie}
     if page.part:
         headers |= {"HX-Request": "true", "HX-Target": page.part}

@@ -95,18 +95,18 @@ class Run:
     def click_store(self, database: str) -> ClickStore:
         """A year of clicks in "SQLite" or "PostgreSQL". Seeded once in a run; benchmarks that add to it run last."""
         if database not in self.click_stores:
-            made = new_click_store(self._new_url(database), count=self.clicks, links=10_000)
+            made = new_click_store(self.new_url(database), count=self.clicks, links=10_000)
             self.click_stores[database] = asyncio.run(made)
         return self.click_stores[database]
 
     def full_account(self, database: str) -> FullAccount:
         """The same clicks on the links of one account that has every kind of object. Seeded once in a run."""
         if database not in self.full_accounts:
-            made = new_click_store(self._new_url(database), count=self.clicks, links=self.few, accounts=1)
+            made = new_click_store(self.new_url(database), count=self.clicks, links=self.few, accounts=1)
             self.full_accounts[database] = asyncio.run(fill_account(asyncio.run(made), self.few, self.many))
         return self.full_accounts[database]
 
-    def _new_url(self, database: str) -> str:
+    def new_url(self, database: str) -> str:
         if database == "SQLite":
             return f"sqlite:///{self.new_directory() / 'waypost.db'}"
         return self.cleanup.enter_context(postgres())

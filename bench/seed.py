@@ -23,7 +23,7 @@ from waypost.resources.links.model import Link, link_clicks, links, slugs
 _BATCH = 20_000
 _SCATTER = 611_953  # prime, so that it yields each number below a power of ten once
 _FIELDS = [
-    field.name for field in fields(Link) if field.name not in {"clicks", "pixel_ids", "hostname"}
+    field.name for field in fields(Link) if field.name not in {"clicks", "pixel_ids", "hostname", "disabled_reason"}
 ]  # kept elsewhere
 
 

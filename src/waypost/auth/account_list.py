@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, func, literal, or_, select, tuple_
+from sqlalchemy import ColumnElement, func, literal, or_, select, tuple_
 
 from waypost.auth.model import Account, accounts, api_keys, memberships
 from waypost.auth.sessions import sessions
@@ -51,18 +51,19 @@ async def list_page(
     """Return the next accounts after the account `after`, or the first ones if it does not exist."""
     keys = _KEYS[order]
     is_ascending = order in _IS_ASCENDING
-    query = select(*ACCOUNT, *_USAGE).where(_accounts.deleted_at.is_(None), *_conditions(filter_))
+    query = select(_accounts.id).where(_accounts.deleted_at.is_(None), *_conditions(filter_))
     last = (await tx.execute(select(*keys).where(_accounts.id == after))).one_or_none() if after else None
     if last is not None:
         shown = tuple_(*(literal(value, key.type) for value, key in zip(last, keys, strict=True)))
         query = query.where(tuple_(*keys) > shown if is_ascending else tuple_(*keys) < shown)
     query = query.order_by(*(keys if is_ascending else (key.desc() for key in keys))).limit(limit)
-    return await _read(tx, query)
+    ids = list(await tx.scalars(query))  # first, or the database would find the usage of all accounts that it sorts
+    found = {each.account.id: each for each in await _read(tx, ids)}
+    return [found[id_] for id_ in ids]
 
 
 async def find(tx: Tx, account_id: UUID) -> ListedAccount | None:
-    query = select(*ACCOUNT, *_USAGE).where(_accounts.deleted_at.is_(None), _accounts.id == account_id)
-    return next(iter(await _read(tx, query)), None)
+    return next(iter(await _read(tx, [account_id])), None)
 
 
 async def find_emails(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, str]:
@@ -80,8 +81,9 @@ def _conditions(filter_: AccountFilter) -> list[ColumnElement[bool]]:
     return conditions
 
 
-async def _read(tx: Tx, query: Select[Any]) -> list[ListedAccount]:
+async def _read(tx: Tx, ids: Sequence[UUID]) -> list[ListedAccount]:
     found = []
+    query = select(*ACCOUNT, *_USAGE).where(_accounts.id.in_(ids), _accounts.deleted_at.is_(None))
     for row in await tx.execute(query):
         links, image_bytes, members, *times = row[len(ACCOUNT) :]
         last_seen_at = max(filter(None, times), default=None)
