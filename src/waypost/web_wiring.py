@@ -152,5 +152,5 @@ def endpoints(
         pixels_wiring.endpoints(deps.pixels, guard, auth, views),
         plan_wiring.endpoints(deps.plan, auth, views),
         imports_wiring.endpoints(deps.imports, auth, views),
-        operator_wiring.endpoints(operator_wiring.new_deps(deps.account, deps.clicks), auth, views),
+        operator_wiring.endpoints(operator_wiring.new_deps(deps.account, deps.clicks, deps.links), auth, views),
     ]

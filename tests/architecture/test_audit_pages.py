@@ -14,7 +14,7 @@ from architecture.running import PIXEL, RECEIVER, RunningApp
 from architecture.test_audit import APP_LINKS, entries_of
 from browsing import SAME_ORIGIN
 
-from waypost.auth import memberships, sessions
+from waypost.auth import memberships, operators, sessions
 from waypost.auth.deps import new_deps
 from waypost.auth.passkeys import passkeys
 from waypost.auth.sign_in import create_sign_in_link
@@ -23,6 +23,7 @@ from waypost.resources.links import bulk_changes
 from waypost.settings import Settings
 
 PASSWORD = "four plain words suffice"
+REASON = {"reason": "Phishing"}
 
 
 @dataclass
@@ -72,6 +73,29 @@ def form_of(find: Callable[[Signed], Awaitable[str]], fields: Mapping[str, Any] 
         return lambda: signed.post(own, **(fields or {}))
 
     return prepare
+
+
+def form_of_operator(find: Callable[[Signed], Awaitable[str]], fields: Mapping[str, Any] | None = None) -> Recipe:
+    async def prepare(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
+        await operators.set_operator(signed.running.db, signed.email, datetime.now(UTC), is_operator=True)
+        return await form_of(find, fields)(signed, path)
+
+    return prepare
+
+
+async def own_account(signed: Signed) -> str:
+    return str(signed.account)
+
+
+async def suspended_account(signed: Signed) -> str:
+    await signed.url_of(await signed.post(f"/operator/accounts/{signed.account}/suspend", **REASON))
+    return str(signed.account)
+
+
+async def disabled_link(signed: Signed) -> str:
+    link = await signed.link()
+    await signed.url_of(await signed.post(f"/operator/links/{link}/disable", **REASON))
+    return link
 
 
 async def new_pixel(signed: Signed) -> str:
@@ -216,6 +240,10 @@ RECIPES: Mapping[str, Recipe] = {
     "/webhooks/{id}/test": form_of(new_webhook),
     "/webhooks/{id}/delete": form_of(new_webhook),
     "/webhooks/{id}/deliveries/{delivery}/redeliver": prepare_redelivery,
+    "/operator/accounts/{id}/suspend": form_of_operator(own_account, REASON),
+    "/operator/accounts/{id}/resume": form_of_operator(suspended_account),
+    "/operator/links/{id}/disable": form_of_operator(Signed.link, REASON),
+    "/operator/links/{id}/enable": form_of_operator(disabled_link),
 }
 NOT_RECORDED = {
     "/login/passkey": "needs an authenticator: tests/browser/test_accounts.py looks at the log",
@@ -242,10 +270,6 @@ NOT_RECORDED = {
     "/links/imports/{id}/plan": "reads a source, and changes no link",
     "/links/imports/{id}/start": "the job that begins the import records it: tests/resources/imports/test_pages.py",
     "/links/imports/{id}/resume": "continues an import that is recorded",
-    "/operator/accounts/{id}/suspend": "not recorded yet",
-    "/operator/accounts/{id}/resume": "not recorded yet",
-    "/operator/links/{id}/disable": "not recorded yet",
-    "/operator/links/{id}/enable": "not recorded yet",
     "/operator/links/{id}/dismiss": "concerns reports, which members of accounts do not see",
 }
 
@@ -285,7 +309,9 @@ async def test_a_form_leaves_one_entry(running: RunningApp, path: str) -> None:
     assert response.status_code in {200, 201, 303}, response.text
     [entry, *others] = await entries_of(running, signed.account)
     assert others == before
-    assert (entry.actor.type, entry.actor.id, entry.actor.ip) == ("person", signed.person, "127.0.0.1")
+    by_person, by_operator = ("person", signed.person, "127.0.0.1"), ("operator", None, None)
+    expected = by_operator if path.startswith("/operator/") else by_person
+    assert (entry.actor.type, entry.actor.id, entry.actor.ip) == expected
 
 
 @pytest.mark.asyncio(loop_scope="module")

@@ -53,6 +53,7 @@ def test_takes_effect_at_once_in_every_process_and_survives_restarts(database_ur
 SUSPEND = """
 import asyncio, os, signal, sys
 from waypost import auth
+from waypost.audit import Actor
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.resources.operator.suspension import SuspensionDeps, suspend
@@ -71,7 +72,7 @@ def clock():  # for the second time inside the transaction
 async def main():
     db = Database(sys.argv[1])
     account = await auth.get_account(db, sys.argv[2])
-    await suspend(SuspensionDeps(db, die, clock), account.id, "Phishing")
+    await suspend(SuspensionDeps(db, die, clock), Actor.command(account.id, "a test"), "Phishing")
 
 asyncio.run(main())
 """

@@ -53,6 +53,11 @@ class Actor:
         return cls(account_id, "command", None, name)
 
     @classmethod
+    def operator(cls, account_id: UUID) -> Self:
+        """Members of accounts do not see which operator it was."""
+        return cls(account_id, "operator", None, "the operator")
+
+    @classmethod
     def system(cls, account_id: UUID, name: str = "") -> Self:
         """`name`: what decided it, such as a payment service."""
         return cls(account_id, "system", None, name)

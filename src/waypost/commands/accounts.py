@@ -103,13 +103,15 @@ async def suspend_account(
     json: JsonOption = False,
 ) -> None:
     """Suspend an account: its links and keys stop working. Nothing is deleted."""
+    from waypost.audit import Actor
     from waypost.commands import output
     from waypost.commands.database import get_account
     from waypost.resources.operator import suspension
 
     async with _open_suspension(settings) as deps:
         owner = await get_account(deps.db, email)
-        suspended = await suspension.suspend(deps, owner.id, reason)
+        actor = Actor.command(owner.id, "waypost account suspend")
+        suspended = await suspension.suspend(deps, actor, reason)
     output.write(output.account_json(suspended), as_json=json)
 
 
@@ -117,13 +119,14 @@ async def suspend_account(
 @with_settings
 async def resume_account(settings: "Settings", email: EmailArgument, /, *, json: JsonOption = False) -> None:
     """Resume a suspended account: its links and keys work again."""
+    from waypost.audit import Actor
     from waypost.commands import output
     from waypost.commands.database import get_account
     from waypost.resources.operator import suspension
 
     async with _open_suspension(settings) as deps:
         owner = await get_account(deps.db, email)
-        resumed = await suspension.resume(deps, owner.id)
+        resumed = await suspension.resume(deps, Actor.command(owner.id, "waypost account resume"))
     output.write(output.account_json(resumed), as_json=json)
 
 

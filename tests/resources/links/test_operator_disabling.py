@@ -25,12 +25,11 @@ PROBLEM = "Disabled by the operator: Phishing"
 
 
 async def disable(env: Env, link: dict[str, Any], reason: str = REASON) -> None:
-    deps = env.deps
-    await operator_disabling.disable(deps.db, deps.invalidate_routes, env.clock, UUID(link["id"]), reason)
+    await operator_disabling.disable(env.deps, UUID(link["id"]), reason)
 
 
 async def lift(env: Env, link: dict[str, Any]) -> None:
-    await operator_disabling.lift(env.deps.db, env.deps.invalidate_routes, env.clock, UUID(link["id"]))
+    await operator_disabling.lift(env.deps, UUID(link["id"]))
 
 
 async def status(env: Env, link: dict[str, Any]) -> str:

@@ -17,6 +17,8 @@ from resources.pixels.events.sent import new_event, new_pixel
 from resources.webhooks.scripted import queue_up, subscribe
 from sqlalchemy import update
 
+from waypost.audit import Actor
+from waypost.audit.store import AuditFilter, list_before
 from waypost.auth.model import accounts
 from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound
@@ -24,6 +26,8 @@ from waypost.kit.ids import new_id
 from waypost.redirect import ALL_ROUTES, ChangeFeed
 from waypost.redirect_app import WebProcess
 from waypost.resources.links import route_invalidation
+from waypost.resources.links.model import links
+from waypost.resources.operator import suspension
 from waypost.resources.operator.suspension import SuspensionDeps, resume, suspend
 from waypost.resources.pixels.events import queue as event_queue
 from waypost.resources.webhooks import queue as delivery_queue
@@ -92,7 +96,15 @@ async def add_link(db: Database, person: Person, slug: str, **fields: Any) -> UU
     new = NewLink(destination_url=DESTINATION, slug=slug, hostname=fields.get("hostname"))
     domain_id = fields.get("domain")
     link = rules.build_link(
-        person.account_id, new, url, PageMetadata(), domain=domain_id, image=None, now=now, link_id=new_id()
+        person.account_id,
+        new,
+        url,
+        PageMetadata(),
+        domain=domain_id,
+        image=None,
+        now=now,
+        link_id=new_id(),
+        created_by="a test",
     )
     async with db.write() as tx:
         assert await slug_store.reserve_slug(tx, link)
@@ -131,7 +143,7 @@ async def test_links_hosts_and_keys_stop_and_work_again(node: Node) -> None:
     redirected = {path: (302, url) for path, url in (led | {"bobs": DESTINATION}).items()}
     pages = "own+", "shared+", ".well-known/apple-app-site-association"
     assert before == redirected | dict.fromkeys(pages, (200, None))
-    suspended = await suspend(node.deps, alice.account_id, " Phishing. ")
+    suspended = await suspend(node.deps, Actor.operator(alice.account_id), " Phishing. ")
     assert (suspended.suspended_reason, suspended.suspended_at is not None) == ("Phishing.", True)
     assert await seen() == dict.fromkeys(before, (404, None)) | {"bobs": (302, DESTINATION)}
     for method, path in (("GET", "/links"), ("POST", "/links"), ("GET", "/me"), ("DELETE", f"/links/{new_id()}")):
@@ -143,9 +155,9 @@ async def test_links_hosts_and_keys_stop_and_work_again(node: Node) -> None:
     assert (await node.client.get("/api/v1/links", headers=bob.headers)).status_code == 200
     assert (await node.client.get("/api/v1/links", headers={"Authorization": "Bearer wp_live_x"})).status_code == 401
 
-    again = await suspend(node.deps, alice.account_id, "Malware")
+    again = await suspend(node.deps, Actor.operator(alice.account_id), "Malware")
     assert (again.suspended_reason, again.suspended_at) == ("Malware", suspended.suspended_at)
-    resumed = await resume(node.deps, alice.account_id)
+    resumed = await resume(node.deps, Actor.operator(alice.account_id))
     assert (resumed.suspended_reason, resumed.suspended_at) == (None, None)
     assert await seen() == before
     assert (await node.client.get("/api/v1/links", headers=alice.headers)).status_code == 200
@@ -155,7 +167,7 @@ async def test_suspension_comes_before_the_plan(node: Node) -> None:
     """Paying would not help."""
     alice = await new_person(node.web.db, "alice", plan="none", now=datetime.now(UTC))
     assert (await node.client.get("/api/v1/links", headers=alice.headers)).status_code == 402
-    await suspend(node.deps, alice.account_id, "Phishing")
+    await suspend(node.deps, Actor.operator(alice.account_id), "Phishing")
     assert (await node.client.get("/api/v1/links", headers=alice.headers)).status_code == 403
 
 
@@ -163,7 +175,7 @@ async def test_suspension_comes_before_the_plan(node: Node) -> None:
 async def test_a_reason_is_one_line(node: Node, reason: str) -> None:
     alice = await new_person(node.web.db, "alice")
     with pytest.raises(Invalid) as error:
-        await suspend(node.deps, alice.account_id, reason)
+        await suspend(node.deps, Actor.operator(alice.account_id), reason)
     assert [*error.value.errors] == ["reason"]
 
 
@@ -173,9 +185,9 @@ async def test_only_accounts_that_exist_can_be_suspended(node: Node) -> None:
         await tx.execute(update(accounts).values(deleted_at=START))
     for account_id in (alice.account_id, new_id()):
         with pytest.raises(NotFound):
-            await suspend(node.deps, account_id, "Phishing")
+            await suspend(node.deps, Actor.operator(account_id), "Phishing")
         with pytest.raises(NotFound):
-            await resume(node.deps, account_id)
+            await resume(node.deps, Actor.operator(account_id))
 
 
 async def test_a_few_links_are_published_by_name_and_many_by_one_message(
@@ -189,14 +201,14 @@ async def test_a_few_links_are_published_by_name_and_many_by_one_message(
         await add_link(db, alice, slug)
     await add_link(db, bob, "bobs")
     assert [await node.visit(f"/{slug}") for slug in (*slugs, "bobs")] == [(302, DESTINATION)] * 4
-    await suspend(node.deps, alice.account_id, "Phishing")
+    await suspend(node.deps, Actor.operator(alice.account_id), "Phishing")
     assert sorted({*node.published}) == [f"@{CUSTOM}", "a", "b", "c"]
     node.published.clear()
     monkeypatch.setattr(route_invalidation, "_MAX_CHANGES", 3)
-    await resume(node.deps, alice.account_id)
+    await resume(node.deps, Actor.operator(alice.account_id))
     assert {*node.published} == {ALL_ROUTES}
     assert [await node.visit(f"/{slug}") for slug in (*slugs, "bobs")] == [(302, DESTINATION)] * 4
-    await suspend(node.deps, alice.account_id, "Phishing")
+    await suspend(node.deps, Actor.operator(alice.account_id), "Phishing")
     assert [await node.visit(f"/{slug}") for slug in (*slugs, "bobs")] == [(404, None)] * 3 + [(302, DESTINATION)]
 
 
@@ -217,29 +229,44 @@ async def test_other_nodes_follow(
                     await asyncio.sleep(0.01)
 
         await until([302, 302])
-        await suspend(node.deps, alice.account_id, "Phishing")
+        await suspend(node.deps, Actor.operator(alice.account_id), "Phishing")
         await until([404, 404])
-        await resume(node.deps, alice.account_id)
+        await resume(node.deps, Actor.operator(alice.account_id))
         await until([302, 302])
 
 
-async def test_a_slug_that_changes_meanwhile_is_published(node: Node) -> None:
+async def test_a_slug_that_changes_meanwhile_is_published(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     """Redirects may load it between the look-up of the slugs and the commit."""
     db = node.web.db
     alice = await new_person(db, "alice")
     await add_link(db, alice, "before")
-    published = []
+    invalidate_again = suspension._invalidate_again
 
-    def clock() -> datetime:
-        """Called in the transaction, after the look-up: then another one changes the slug."""
-        published.append("looked up")
-        return START
+    async def change_first(deps: SuspensionDeps, account_id: UUID) -> None:
+        async with db.write() as tx:
+            await tx.execute(update(links).values(slug="after"))
+        await invalidate_again(deps, account_id)
 
-    def publish(changes: Any) -> None:
-        published.extend(changes)
+    monkeypatch.setattr(suspension, "_invalidate_again", change_first)
+    await suspend(node.deps, Actor.operator(alice.account_id), "Phishing")
+    assert node.published == ["before", "after"]
 
-    await suspend(SuspensionDeps(db, publish, clock), alice.account_id, "Phishing")
-    assert published == ["looked up", "looked up", "before", "looked up", "before"], "once more after the commit"
+
+async def test_suspension_is_in_the_audit_log(node: Node) -> None:
+    db = node.web.db
+    alice = await new_person(db, "alice")
+    operator, command = Actor.operator(alice.account_id), Actor.command(alice.account_id, "waypost account suspend")
+    for actor, reason in ((operator, "Phishing"), (operator, "Phishing"), (command, "Malware")):
+        await suspend(node.deps, actor, reason)
+    for _ in range(2):
+        await resume(node.deps, operator)
+    async with db.read() as tx:
+        entries, _ = await list_before(tx, alice.account_id, AuditFilter(), None, limit=9)
+    assert [(each.action, each.actor.type, each.item.name, each.details) for each in entries[-2::-1]] == [
+        ("account.suspended", "operator", "alice@example.com", {"reason": "Phishing"}),
+        ("account.suspended", "command", "alice@example.com", {"reason": "Malware"}),
+        ("account.resumed", "operator", "alice@example.com", {}),
+    ], "what changes nothing is not recorded"
 
 
 async def test_webhooks_and_pixel_events_wait(db: Database) -> None:
@@ -264,14 +291,14 @@ async def test_webhooks_and_pixel_events_wait(db: Database) -> None:
 
     every = {hook.id for hook in hooks.values()}, {*pixels.values()}
     assert await due() == every
-    await suspend(deps, alice.account_id, "Phishing")
+    await suspend(deps, Actor.operator(alice.account_id), "Phishing")
     assert await due() == ({hooks[bob].id}, {pixels[bob]})
-    await suspend(deps, bob.account_id, "Phishing")
+    await suspend(deps, Actor.operator(bob.account_id), "Phishing")
     assert await due() == (set(), set())
     async with db.read() as tx:
         assert not await delivery_queue.is_due(tx, START, DeliveryLimiter())
         assert await delivery_queue.find_oldest_due(tx, START) is None, "nothing is overdue"
         assert await event_queue.find_oldest_due(tx, START) is None
     for who in (alice, bob):
-        await resume(deps, who.account_id)
+        await resume(deps, Actor.operator(who.account_id))
     assert await due() == every

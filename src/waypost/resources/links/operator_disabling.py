@@ -6,41 +6,50 @@ from uuid import UUID
 
 from sqlalchemy import delete, insert, update
 
+from waypost import audit
+from waypost.audit import Actor
 from waypost.auth.suspension import check_reason
-from waypost.database import Database, Tx
-from waypost.kit.clock import Clock
+from waypost.database import Tx
 from waypost.kit.errors import or_not_found
-from waypost.redirect import InvalidateRoutes
-from waypost.resources.links import store
+from waypost.resources.links import audit_entries, store
+from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link, disabled_links, slugs
 
 
-async def disable(db: Database, invalidate_routes: InvalidateRoutes, clock: Clock, link_id: UUID, reason: str) -> Link:
+async def disable(deps: Deps, link_id: UUID, reason: str) -> Link:
     """Disable the link, or change the reason. Raises NotFound and Invalid."""
-    reason, now = check_reason(reason), clock()
-    async with db.write() as tx:
+    reason, now = check_reason(reason), deps.clock()
+    async with deps.db.write() as tx:
         link = await _lock(tx, link_id)
+        if link.disabled_reason == reason:
+            return link
         if link.disabled_reason is None:
             row = {"link_id": link_id, "slug": link.slug, "reason": reason, "was_enabled": link.is_enabled}
             await tx.execute(insert(disabled_links), {**row, "disabled_at": now})
         else:
             change = update(disabled_links).where(disabled_links.c.link_id == link_id)
             await tx.execute(change.values(reason=reason))
-        await _set_enabled(tx, link, now, is_enabled=False)
-    invalidate_routes([link.slug])
+        await _save(tx, link, now, is_enabled=False)
+        item = audit_entries.item_of(link, deps.shared_domain)
+        actor, details = Actor.operator(link.account_id), {"reason": reason}
+        await audit.record(tx, actor, "link.disabled_by_operator", now, item, details=details)
+    deps.invalidate_routes([link.slug])
     return link
 
 
-async def lift(db: Database, invalidate_routes: InvalidateRoutes, clock: Clock, link_id: UUID) -> Link:
+async def lift(deps: Deps, link_id: UUID) -> Link:
     """Let the owner enable the link again. It is enabled if it was before. Raises NotFound."""
-    async with db.write() as tx:
+    now = deps.clock()
+    async with deps.db.write() as tx:
         link = await _lock(tx, link_id)
         query = delete(disabled_links).where(disabled_links.c.link_id == link_id)
         row = or_not_found((await tx.execute(query.returning(*disabled_links.c))).one_or_none())
         if row.slug != link.slug:
             await tx.execute(update(slugs).where(slugs.c.slug == row.slug).values(link_id=None))
-        await _set_enabled(tx, link, clock(), is_enabled=row.was_enabled)
-    invalidate_routes([link.slug])
+        await _save(tx, link, now, is_enabled=row.was_enabled)
+        item = audit_entries.item_of(link, deps.shared_domain)
+        await audit.record(tx, Actor.operator(link.account_id), "link.enabled_by_operator", now, item)
+    deps.invalidate_routes([link.slug])
     return link
 
 
@@ -49,6 +58,7 @@ async def _lock(tx: Tx, link_id: UUID) -> Link:
     return or_not_found(next(iter(await store.lock_any(tx, [link_id])), None))
 
 
-async def _set_enabled(tx: Tx, link: Link, now: datetime, *, is_enabled: bool) -> None:
-    await store.save(tx, link, replace(link, is_enabled=is_enabled, updated_at=now))
+async def _save(tx: Tx, link: Link, now: datetime, *, is_enabled: bool) -> None:
+    by = Actor.operator(link.account_id).label
+    await store.save(tx, link, replace(link, is_enabled=is_enabled, updated_at=now, changed_by=by))
     await store.record_route_changes(tx, [link.slug], now)

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from waypost.audit import Actor
 from waypost.auth import account_list, memberships
 from waypost.auth.account_list import AccountFilter, AccountOrder
 from waypost.kit.errors import Invalid, RateLimited, WaypostError, or_not_found
@@ -82,9 +83,9 @@ class AccountPages(Pages[Deps]):
         try:
             await require_recent(self._deps.account, session, form)
             if done == "suspended":
-                await suspension.suspend(self._deps.suspension, id_, form.text("reason"))
+                await suspension.suspend(self._deps.suspension, Actor.operator(id_), form.text("reason"))
             else:
-                await suspension.resume(self._deps.suspension, id_)
+                await suspension.resume(self._deps.suspension, Actor.operator(id_))
         except (Invalid, RateLimited) as error:
             return await self.show_account(request, form, error)
         return RedirectResponse(f"/operator/accounts/{id_}?done={done}", 303)

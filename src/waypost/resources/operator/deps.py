@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from waypost.resources.account.deps import Deps as AccountDeps
 from waypost.resources.clicks.click_store import ClickStore
+from waypost.resources.links.deps import Deps as LinksDeps
 from waypost.resources.operator.suspension import SuspensionDeps
 
 
@@ -13,4 +14,4 @@ class Deps:
     """For reauthentication."""
     suspension: SuspensionDeps
     click_store: ClickStore
-    shared_domain: str
+    links: LinksDeps

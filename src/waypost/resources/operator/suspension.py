@@ -3,14 +3,17 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 from uuid import UUID
 
 import structlog
 
-from waypost import auth
+from waypost import audit, auth
+from waypost.audit import Actor, Item
 from waypost.auth import suspension
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
+from waypost.kit.errors import or_not_found
 from waypost.redirect import InvalidateRoutes
 from waypost.resources import links
 
@@ -24,27 +27,38 @@ class SuspensionDeps:
     clock: Clock
 
 
-async def suspend(deps: SuspensionDeps, account_id: UUID, reason: str) -> auth.Account:
-    """Suspend the account, or change the reason. Raises NotFound and Invalid."""
+async def suspend(deps: SuspensionDeps, actor: Actor, reason: str) -> auth.Account:
+    """Suspend the account of the actor, or change the reason. Raises NotFound and Invalid."""
     reason = suspension.check_reason(reason)
-    account = await _change(deps, account_id, partial(suspension.suspend, reason=reason, now=deps.clock()))
-    log.info("account suspended", account=str(account_id), reason=reason)
+    change = partial(suspension.suspend, reason=reason, now=deps.clock())
+    account = await _change(deps, actor, "account.suspended", change)
+    log.info("account suspended", account=str(account.id), reason=reason)
     return account
 
 
-async def resume(deps: SuspensionDeps, account_id: UUID) -> auth.Account:
+async def resume(deps: SuspensionDeps, actor: Actor) -> auth.Account:
     """Raises NotFound."""
-    account = await _change(deps, account_id, suspension.resume)
-    log.info("account resumed", account=str(account_id))
+    account = await _change(deps, actor, "account.resumed", suspension.resume)
+    log.info("account resumed", account=str(account.id))
     return account
 
 
 async def _change(
-    deps: SuspensionDeps, account_id: UUID, change: Callable[[Tx, UUID], Awaitable[auth.Account]]
+    deps: SuspensionDeps,
+    actor: Actor,
+    action: Literal["account.suspended", "account.resumed"],
+    change: Callable[[Tx, UUID], Awaitable[auth.Account]],
 ) -> auth.Account:
+    account_id = actor.account_id
     with auth.invalidating_callers(deps.db):
         async with deps.db.write() as tx:
+            before = or_not_found(await auth.find_account(tx, account_id))
             account = await change(tx, account_id)
+            if account == before:
+                return account
+            details = {"reason": account.suspended_reason} if account.suspended_reason else None
+            item = Item(account_id, account.email)
+            await audit.record(tx, actor, action, deps.clock(), item, details=details)
             publish = await links.invalidate_account(deps.invalidate_routes, deps.clock, tx, account_id)
     publish()
     await _invalidate_again(deps, account_id)

@@ -2,6 +2,7 @@
 
 from waypost.resources.account.deps import Deps as AccountDeps
 from waypost.resources.clicks.deps import Deps as ClicksDeps
+from waypost.resources.links.deps import Deps as LinksDeps
 from waypost.resources.operator.account_pages import AccountPages
 from waypost.resources.operator.deps import Deps
 from waypost.resources.operator.link_pages import LinkPages
@@ -10,9 +11,9 @@ from waypost.web import Endpoints
 from waypost.web.dashboard import SessionAuth, Views
 
 
-def new_deps(account: AccountDeps, clicks: ClicksDeps) -> Deps:
+def new_deps(account: AccountDeps, clicks: ClicksDeps, links: LinksDeps) -> Deps:
     suspension = SuspensionDeps(clicks.db, account.invalidate_routes, clicks.clock)
-    return Deps(account, suspension, clicks.store, clicks.shared_domain)
+    return Deps(account, suspension, clicks.store, links)
 
 
 def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> Endpoints:
