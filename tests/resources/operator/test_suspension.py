@@ -262,10 +262,11 @@ async def test_suspension_is_in_the_audit_log(node: Node) -> None:
         await resume(node.deps, operator)
     async with db.read() as tx:
         entries, _ = await list_before(tx, alice.account_id, AuditFilter(), None, limit=9)
-    assert [(each.action, each.actor.type, each.item.name, each.details) for each in entries[-2::-1]] == [
-        ("account.suspended", "operator", "alice@example.com", {"reason": "Phishing"}),
-        ("account.suspended", "command", "alice@example.com", {"reason": "Malware"}),
-        ("account.resumed", "operator", "alice@example.com", {}),
+    found = [(each.actor.type, each.action, each.item.name, each.details) for each in entries]
+    assert sorted(each for each in found if each[1] != "key.created") == [
+        ("command", "account.suspended", "alice@example.com", {"reason": "Malware"}),
+        ("operator", "account.resumed", "alice@example.com", {}),
+        ("operator", "account.suspended", "alice@example.com", {"reason": "Phishing"}),
     ], "what changes nothing is not recorded"
 
 
