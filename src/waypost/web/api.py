@@ -5,12 +5,13 @@ from typing import Any, NamedTuple
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute
 
 from waypost.version import VERSION
 from waypost.web import idempotency
-from waypost.web.envelope import install_envelope
+from waypost.web.envelope import JsonResponse, install_envelope
 
 PREFIX = "/api/v1"
 
@@ -41,21 +42,12 @@ class Endpoint(APIRoute):
 
 
 class _Api(FastAPI):
-    base_url: str | None
-    events: Sequence[EventDocs] = ()
+    document: bytes | None = None
+    """The OpenAPI document, once it was requested."""
 
     def add(self, router: APIRouter) -> None:
         """Use the routes as they are, while `include_router` would make each a second time."""
         self.router.routes.extend(router.routes)
-
-    def openapi(self) -> dict[str, Any]:
-        if self.openapi_schema is None:
-            # only when it is requested: an idle process has loaded little
-            from waypost.web.openapi import document  # noqa: PLC0415
-
-            endpoints = [route for route in self.routes if isinstance(route, Endpoint) and route.include_in_schema]
-            self.openapi_schema = document.describe(endpoints, self.events, self.base_url)
-        return self.openapi_schema
 
 
 def _operation_id(route: APIRoute) -> str:
@@ -68,17 +60,30 @@ def new_api(base_url: str | None = None, events: Sequence[EventDocs] = ()) -> _A
     app = _Api(
         title="Waypost",
         version=VERSION,
-        openapi_url="/api/openapi.json",
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.base_url = base_url
-    app.events = events
     idempotency.install_idempotency(app)
     install_envelope(app)
     app.add(_files())
+
+    async def openapi_json(_request: Request) -> Response:
+        if app.document is None:
+            app.document = _describe(app, base_url, events)
+        return Response(app.document, media_type=JsonResponse.media_type)
+
+    app.add_route("/api/openapi.json", openapi_json, include_in_schema=False)
     return app
+
+
+def _describe(app: _Api, base_url: str | None, events: Sequence[EventDocs]) -> bytes:
+    # only when it is requested: an idle process has loaded little
+    from waypost.web.openapi.document import describe  # noqa: PLC0415
+
+    endpoints = [route for route in app.routes if isinstance(route, Endpoint) and route.include_in_schema]
+    return bytes(JsonResponse(describe(endpoints, events, base_url)).body)
 
 
 def new_router(tag: str, path: str = "") -> APIRouter:
