@@ -53,6 +53,11 @@ AuditAction = Literal[
     "passkey.added",
     "passkey.removed",
     "identity.connected",
+    "second_factor.added",
+    "second_factor.removed",
+    "recovery_codes.replaced",
+    "recovery_code.used",
+    "sign_in_rules.updated",
     "sign_in_link.created",
 ]
 AUDIT_ACTIONS: tuple[AuditAction, ...] = get_args(AuditAction)
@@ -107,5 +112,10 @@ LABELS: Mapping[AuditAction, str] = {
     "passkey.added": "Passkey added",
     "passkey.removed": "Passkey removed",
     "identity.connected": "Single sign-on connected",
+    "second_factor.added": "Two-factor authentication set up",
+    "second_factor.removed": "Two-factor authentication removed",
+    "recovery_codes.replaced": "Recovery codes replaced",
+    "recovery_code.used": "Recovery code used",
+    "sign_in_rules.updated": "Sign-in rules changed",
     "sign_in_link.created": "Sign-in link created",
 }

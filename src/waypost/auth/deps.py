@@ -1,13 +1,13 @@
 """Dependencies of sign-up and sign-in."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from waypost.auth.model import PlanChoice
-from waypost.database import Database
+from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock
-from waypost.secret_key import derived_keys
+from waypost.secret_key import derived_keys, secret_text
 from waypost.settings import Settings
 
 Signup = Literal["open", "invite", "closed"]
@@ -27,6 +27,12 @@ class Deps:
     clock: Clock
     has_passwords: bool = True
     """Whether people can sign in with passwords and passkeys, and sign up."""
+    secret_keys: str = field(default="", repr=False)
+    """As in WAYPOST_SECRET_KEY. Empty in commands that need none."""
+
+    @property
+    def key_ring(self) -> KeyRing:
+        return KeyRing.from_setting(self.secret_keys)
 
 
 def new_deps(settings: Settings, db: Database, clock: Clock) -> Deps:
@@ -40,4 +46,5 @@ def new_deps(settings: Settings, db: Database, clock: Clock) -> Deps:
         email_digest_keys=derived_keys(settings, "addresses"),
         clock=clock,
         has_passwords=settings.password_sign_in,
+        secret_keys=secret_text(settings),
     )

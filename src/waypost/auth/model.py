@@ -33,6 +33,10 @@ Role = Literal["viewer", "editor", "admin", "owner"]
 ROLES: tuple[Role, ...] = get_args(Role)
 """From the one that may do least to the one that may do everything: docs/guides/team.md."""
 
+RequiredFactor = Literal["none", "second_factor", "passkey"]
+REQUIRED_FACTORS: tuple[RequiredFactor, ...] = get_args(RequiredFactor)
+"""What an account requires of its members' sign-ins besides a password."""
+
 people = Table(
     "people",
     metadata,
@@ -58,6 +62,7 @@ accounts = Table(
     Column("plan_status", Text),  # as Stripe names it; null without a subscription
     Column("trial_ends_at", Instant),
     Column("renews_at", Instant),
+    Column("required_factor", Text, nullable=False, server_default="none"),  # of the sign-ins of all members
     # updated by links in their own transactions: counting a million rows for the total of a page would take 50 ms
     Column("links_count", Integer, nullable=False, server_default="0"),
     Column("image_bytes", BigInteger, nullable=False, server_default="0"),  # of hosted images; updated by links, too
@@ -149,6 +154,14 @@ class Membership:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingFactor:
+    """What a sign-in lacks for the account that the session would show."""
+
+    account: Account
+    factor: RequiredFactor
+
+
+@dataclass(frozen=True, slots=True)
 class Member:
     """A person in an account."""
 
@@ -235,6 +248,8 @@ class AuthenticationResult:
     """Password hash."""
     passkey: UUID | None = None
     provider: ProviderSession | None = None
+    has_second_factor: bool = False
+    """Whether a code was accepted, or none is required. Passkeys and providers never require one."""
 
 
 @dataclass(frozen=True, slots=True)

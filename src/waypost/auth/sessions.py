@@ -19,8 +19,11 @@ from sqlalchemy import (
     Text,
     and_,
     bindparam,
+    case,
     delete,
+    exists,
     insert,
+    null,
     select,
     update,
 )
@@ -28,8 +31,9 @@ from sqlalchemy import (
 from waypost.audit import Actor
 from waypost.auth import identities, key_format, memberships, passkeys, people
 from waypost.auth import model as tables
-from waypost.auth.model import Caller, Person, ProviderSession, Role, accounts
+from waypost.auth.model import Caller, MissingFactor, Person, ProviderSession, RequiredFactor, Role, accounts
 from waypost.auth.people import PERSON, person_from
+from waypost.auth.second_factor import store as second_factors
 from waypost.auth.store import ACCOUNT, account_from
 from waypost.database import Database, Id, Instant, Tx, metadata
 from waypost.kit.errors import NotFound
@@ -70,7 +74,7 @@ _sessions, _members, _provider_sessions = sessions.c, tables.memberships.c, prov
 
 @dataclass(frozen=True)
 class PersonSession:
-    """The session of a person, who may not be a member of any account."""
+    """The session of a person, who may not be a member of any account, or not meet what the account requires."""
 
     person: Person
     id: UUID
@@ -81,6 +85,7 @@ class PersonSession:
     authenticated_at: datetime
     request_ip: str = field(default="", kw_only=True)
     """Where the request came from, see `Caller`."""
+    missing: MissingFactor | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -97,11 +102,22 @@ class Session(PersonSession, Caller):
 
 S = TypeVar("S", bound=PersonSession)
 
-_FIELDS = tuple(_sessions[name] for name in PersonSession.__dataclass_fields__ if name not in {"person", "request_ip"})
+_FIELDS = tuple(_sessions[name] for name in PersonSession.__dataclass_fields__ if name in _sessions)
 _PERSON_END, _FIELDS_END = len(PERSON), len(PERSON) + len(_FIELDS)
 _MEMBERSHIP = and_(_members.person_id == _sessions.person_id, _members.account_id == _sessions.account_id)
+_IS_OF_PROVIDER = exists().where(_provider_sessions.session_id == _sessions.id)
+_HAS_SECOND_FACTOR = second_factors.is_on_for(_sessions.person_id)
+# Who has a second factor gave a code, or used a link of the operator. A provider is responsible for its sign-ins. Each
+# line is only evaluated if the ones before do not apply.
+_MISSING_FACTOR = case(
+    (accounts.c.required_factor == "none", null()),
+    (_sessions.passkey_id.is_not(None), null()),
+    (_IS_OF_PROVIDER, null()),
+    (and_(accounts.c.required_factor == "second_factor", _HAS_SECOND_FACTOR), null()),
+    else_=accounts.c.required_factor,
+)
 _FIND = (
-    select(*PERSON, *_FIELDS, *ACCOUNT, _members.role)
+    select(*PERSON, *_FIELDS, *ACCOUNT, _members.role, _MISSING_FACTOR)
     .join_from(sessions, tables.people, _sessions.person_id == tables.people.c.id)
     .outerjoin(tables.memberships, _MEMBERSHIP)
     .outerjoin(accounts, and_(accounts.c.id == _members.account_id, accounts.c.deleted_at.is_(None)))
@@ -121,12 +137,14 @@ async def create(
     password: str | None = None,
     passkey: UUID | None = None,
     provider: ProviderSession | None = None,
+    has_second_factor: bool = False,
 ) -> str:
     """Return the token, which cannot be read again.
 
     `account_id`: the account to show, by default one that the person is a member of. Raises NotFound if the person is
     deleted, or no longer has this `password` hash, `passkey` or identity: an authentication before a change that ended
-    all sessions must not start a session after it.
+    all sessions must not start a session after it. `has_second_factor`: see `AuthenticationResult`; NotFound without it
+    if the person has a second factor.
     """
     await people.lock(tx, person_id)
     if password is not None and await people.find_password_hash(tx, person_id) != password:
@@ -134,6 +152,8 @@ async def create(
     if passkey is not None and not await passkeys.exists(tx, person_id, passkey):
         raise NotFound
     if provider and not await identities.is_connected(tx, person_id, provider.issuer, provider.subject):
+        raise NotFound
+    if not (has_second_factor or passkey or provider) and await second_factors.is_on(tx, person_id):
         raise NotFound
     token, session_id = secrets.token_urlsafe(32), new_id()
     row = {
@@ -180,12 +200,13 @@ async def end_of_provider(tx: Tx, issuer: str, *, subject: str | None, session_i
 
 
 async def find(db: Database, token: str, *, now: datetime) -> PersonSession | None:
-    """Return the active session: a `Session` if the person is a member of an account."""
+    """Return the active session: a `Session` if it may show an account that the person is a member of."""
     parameters = {"digest": key_format.digest(token), "now": now, "oldest": now - MAX_AGE}
     async with db.point_read() as point_read:
         row = (await point_read.execute(_FIND, parameters)).one_or_none()
     session = _session(row)
-    if session and not isinstance(session, Session) and await _show_first_account(db, session):
+    is_without_account = session is not None and not isinstance(session, Session) and session.missing is None
+    if session and is_without_account and await _show_first_account(db, session):
         async with db.point_read() as point_read:
             session = _session((await point_read.execute(_FIND, parameters)).one_or_none())
     if session and now - session.seen_at >= _LAST_USE_INTERVAL:
@@ -222,6 +243,13 @@ async def reauthenticate(tx: Tx, session: S, *, now: datetime, passkey: UUID | N
     return replace(session, authenticated_at=now)
 
 
+async def meets(tx: Tx, session: PersonSession, factor: RequiredFactor) -> bool:
+    """Return whether the session would have access to an account that requires this factor."""
+    query = select(_sessions.passkey_id, _IS_OF_PROVIDER, _HAS_SECOND_FACTOR).where(_sessions.id == session.id)
+    passkey, is_of_provider, has_second_factor = (await tx.execute(query)).one()
+    return bool(factor == "none" or passkey or is_of_provider or (factor == "second_factor" and has_second_factor))
+
+
 async def end(tx: Tx, person_id: UUID, session_id: UUID) -> bool:
     """Return False if the person does not have the session."""
     statement = delete(sessions).where(_sessions.id == session_id, _sessions.person_id == person_id)
@@ -251,9 +279,11 @@ def _session(row: Sequence[Any] | None) -> PersonSession | None:
     if row is None:
         return None
     of_person = PersonSession(person_from(row[:_PERSON_END]), *row[_PERSON_END:_FIELDS_END])
-    *account, role = row[_FIELDS_END:]
+    *account, role, missing = row[_FIELDS_END:]
     if account[0] is None:  # none was chosen, or the person is no longer a member
         return of_person
+    if missing is not None:
+        return replace(of_person, missing=MissingFactor(account_from(account), missing))
     return Session(account_from(account), **vars(of_person), role=role)
 
 

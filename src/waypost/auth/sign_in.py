@@ -23,6 +23,8 @@ from waypost.auth import (
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
 from waypost.auth.model import ApiKey, AuthenticationResult, Person, PersonWithHash, SignInClient
+from waypost.auth.second_factor import store as second_factors
+from waypost.auth.second_factor.verification import with_code
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, or_not_found
 from waypost.worker import jobs
@@ -35,6 +37,7 @@ WRONG_CREDENTIALS = "Email or password is incorrect."
 WRONG_PASSWORD = "This password is incorrect."  # noqa: S105
 CONFIRM_FIRST = "Confirm that it's you first."
 NO_PASSWORD = "Enter your password."  # noqa: S105
+_UNKNOWN = SignInClient()
 NO_CREDENTIALS = "Enter your email and your password."
 
 
@@ -102,28 +105,36 @@ async def list_other_credentials(deps: Deps, person: Person) -> tuple[Sequence[p
 
 
 async def reset_password(
-    deps: Deps, text: str, password: str, *, remove_credentials: bool = False, ip: str
+    deps: Deps, text: str, password: str, *, remove_credentials: bool = False, code: str = "", ip: str
 ) -> AuthenticationResult:
     """Set a password and end every session. `remove_credentials`: also delete every passkey and API key.
 
-    `ip`: of the request.
+    The link is one factor: with a second one, a `code` is required, too. `ip`: of the request.
 
-    Raises Invalid, or NotFound if the link is no longer valid.
+    Raises Invalid, RateLimited, or NotFound if the link is no longer valid.
     """
     person = await get_reset_person(deps, text)
     hashed = await _hash_new(person, password)
+
+    async def reset(tx: Tx) -> AuthenticationResult:
+        or_not_found(await tokens.consume(tx, "reset", text, now=deps.clock()))
+        await _set_password(deps, tx, person, hashed)
+        # an unconfirmed person may not be the owner of the email
+        is_removing = remove_credentials or person.confirmed_at is None
+        details = {"removed": "passkeys and API keys"} if is_removing else None
+        await person_audit.record(tx, person, ip, "password.reset", deps.clock(), details=details)
+        if is_removing:
+            await passkeys.delete_all(tx, person.id)
+            await store.delete_keys_of_person(tx, person.id)
+        confirmed = await profile.confirm_email(deps, tx, person)
+        return AuthenticationResult(confirmed, password=hashed, has_second_factor=has_code)
+
+    has_code = await has_second_factor(deps, person)
     with invalidating_callers(deps.db):
+        if has_code:
+            return await with_code(deps, person, code, _UNKNOWN, reset, ip=ip)
         async with deps.db.write() as tx:
-            or_not_found(await tokens.consume(tx, "reset", text, now=deps.clock()))
-            await _set_password(deps, tx, person, hashed)
-            # an unconfirmed person may not be the owner of the email
-            is_removing = remove_credentials or person.confirmed_at is None
-            details = {"removed": "passkeys and API keys"} if is_removing else None
-            await person_audit.record(tx, person, ip, "password.reset", deps.clock(), details=details)
-            if is_removing:
-                await passkeys.delete_all(tx, person.id)
-                await store.delete_keys_of_person(tx, person.id)
-            return AuthenticationResult(await profile.confirm_email(deps, tx, person), password=hashed)
+            return await reset(tx)
 
 
 async def change_password(
@@ -131,6 +142,8 @@ async def change_password(
 ) -> AuthenticationResult:
     """Set a password and end every session: the caller starts a new one. Raises Invalid."""
     person = session.person
+    if not is_recent(deps, session):
+        await _refuse_password_alone(deps, person)
     if not is_recent(deps, session) or await has_password(deps, person):
         await _check_own_password(deps, session, current)
     hashed = await _hash_new(person, password)
@@ -144,16 +157,31 @@ async def change_password(
                 await store.revoke_keys_of_person(tx, person.id, deps.clock())
             details = {"revoked": "API keys"} if revoke_keys else None
             await person_audit.record(tx, person, session.request_ip, "password.changed", deps.clock(), details=details)
-    return AuthenticationResult(person, password=hashed)
+    return AuthenticationResult(person, password=hashed, has_second_factor=True)
 
 
 async def reauthenticate(deps: Deps, session: sessions.S, password: str) -> sessions.S:
-    """Require a recent authentication or the password. Raises Invalid, or NotFound if the session has ended."""
+    """Require a recent authentication or the password, which is not enough for a person with a second factor.
+
+    Raises Invalid, or NotFound if the session has ended.
+    """
     if is_recent(deps, session):
         return session
+    await _refuse_password_alone(deps, session.person)
     await _check_own_password(deps, session, password)
     async with deps.db.write() as tx:
         return await sessions.reauthenticate(tx, session, now=deps.clock())
+
+
+async def reauthenticate_with_code(deps: Deps, session: sessions.S, password: str, code: str) -> sessions.S:
+    """Record a reauthentication. Raises Invalid, RateLimited, or NotFound if the session has ended."""
+
+    async def reauthenticate(tx: Tx) -> sessions.S:
+        return await sessions.reauthenticate(tx, session, now=deps.clock())
+
+    await _check_own_password(deps, session, password)
+    client = SignInClient(session.id.bytes, is_known=True)
+    return await with_code(deps, session.person, code, client, reauthenticate, ip=session.request_ip)
 
 
 async def reauthenticate_by_passkey(deps: Deps, session: sessions.S, response: str) -> sessions.S:
@@ -181,6 +209,11 @@ def is_recent(deps: Deps, session: sessions.PersonSession) -> bool:
     return deps.clock() - session.authenticated_at < RECENT
 
 
+async def has_second_factor(deps: Deps, person: Person) -> bool:
+    async with deps.db.read() as tx:
+        return await second_factors.is_on(tx, person.id)
+
+
 async def has_password(deps: Deps, person: Person) -> bool:
     async with deps.db.read() as tx:
         return await people.find_password_hash(tx, person.id) is not None
@@ -202,11 +235,20 @@ async def get_sign_in_link_person(deps: Deps, text: str) -> Person:
 
 
 async def sign_in_by_link(deps: Deps, text: str) -> AuthenticationResult:
-    """Consume a sign-in link. Raises NotFound if it is no longer valid."""
+    """Consume a sign-in link, which requires no code: who creates one could also remove the second factor.
+
+    Raises NotFound if it is no longer valid.
+    """
     async with deps.db.write() as tx:
         token = await tokens.consume(tx, "sign_in", text, now=deps.clock())
         password = await people.find_password_hash(tx, token.person_id) if token and token.person_id else None
-    return AuthenticationResult(await _get_person(deps, token), password=password)
+    return AuthenticationResult(await _get_person(deps, token), password=password, has_second_factor=True)
+
+
+async def _refuse_password_alone(deps: Deps, person: Person) -> None:
+    """Raise Invalid if the person has a second factor: the page `/account/verify` asks for both."""
+    if await has_second_factor(deps, person):
+        raise Invalid({"body": [CONFIRM_FIRST]})
 
 
 async def _check_own_password(deps: Deps, session: sessions.PersonSession, password: str) -> None:
@@ -223,12 +265,13 @@ async def _verify_rate_limited(deps: Deps, email: str, password: str, stored: st
     """Verify a password; unknown clients wait after failures. Raises RateLimited before anything expensive."""
     if client.is_known:
         return await passwords.verify(password, stored, client)
-    await sign_in_delay.refuse_early(deps, email)
+    subject = sign_in_delay.of_email(email)
+    await sign_in_delay.refuse_early(deps, subject)
     async with passwords.slot(client):
-        await sign_in_delay.count_attempt(deps, email)
+        await sign_in_delay.count_attempt(deps, subject)
         is_match = await passwords.verify_in_slot(password, stored)
     if is_match:
-        await sign_in_delay.reset(deps, email)
+        await sign_in_delay.reset(deps, subject)
     return is_match
 
 

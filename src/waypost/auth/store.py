@@ -22,7 +22,18 @@ from sqlalchemy import (
     update,
 )
 
-from waypost.auth.model import Account, ApiCaller, ApiKey, KeyMaker, Plan, accounts, api_keys, memberships, people
+from waypost.auth.model import (
+    Account,
+    ApiCaller,
+    ApiKey,
+    KeyMaker,
+    Plan,
+    RequiredFactor,
+    accounts,
+    api_keys,
+    memberships,
+    people,
+)
 from waypost.database import PointRead, Tx
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
@@ -94,6 +105,12 @@ def select_account_ids() -> Select[UUID]:
 async def find_email(tx: Tx, account_id: UUID) -> str | None:
     email: str | None = await tx.scalar(select(_accounts.email).where(_accounts.id == account_id))
     return email
+
+
+async def find_required_factor(tx: Tx, account_id: UUID) -> RequiredFactor:
+    query = select(_accounts.required_factor).where(_accounts.id == account_id)
+    factor: RequiredFactor = (await tx.execute(query)).scalar_one()
+    return factor
 
 
 async def find_next_account_id(tx: Tx, account_id: UUID) -> UUID | None:

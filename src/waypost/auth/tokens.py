@@ -15,7 +15,19 @@ from sqlalchemy import Column, ColumnElement, ForeignKey, String, Table, Text, d
 from waypost.auth import key_format
 from waypost.database import Database, Id, Instant, Tx, metadata
 
-Purpose = Literal["sign_in", "confirm", "change_email", "reset", "invite", "passkey", "email_in_use", "oidc", "logout"]
+Purpose = Literal[
+    "sign_in",
+    "confirm",
+    "change_email",
+    "reset",
+    "invite",
+    "passkey",
+    "second_factor",
+    "oidc",
+    "logout",
+    "email_in_use",
+    "wrong_codes",
+]
 LIFETIMES: dict[Purpose, timedelta] = {
     "sign_in": timedelta(minutes=15),
     "confirm": timedelta(days=7),
@@ -23,9 +35,11 @@ LIFETIMES: dict[Purpose, timedelta] = {
     "reset": timedelta(hours=1),
     "invite": timedelta(days=7),
     "passkey": timedelta(minutes=5),
+    "second_factor": timedelta(minutes=5),  # the browser that has sent the right password
     "oidc": timedelta(minutes=15),
     "logout": timedelta(minutes=15),  # grants nothing: records that a logout token was used
     "email_in_use": timedelta(days=1),  # grants nothing: records that the owner of the email was notified
+    "wrong_codes": timedelta(days=1),  # grants nothing: records that the person was notified of wrong codes
 }
 
 one_time_tokens = Table(

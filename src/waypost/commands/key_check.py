@@ -20,6 +20,7 @@ ENCRYPTED = (
     ("imports", "token"),
     ("pixels", "access_token"),
     ("pixels", "pixel_id"),
+    ("second_factors", "secret"),
     ("webhooks", "secret"),
 )
 """Table and column of all secrets. Finding them in the models would take seconds, at the first start of everybody."""

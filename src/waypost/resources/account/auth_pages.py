@@ -17,6 +17,7 @@ from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited, Waypos
 from waypost.kit.reserved import API_SEGMENTS, RESERVED
 from waypost.resources.account.deps import Deps
 from waypost.resources.account.password_routes import password_routes
+from waypost.resources.account.session_start import start_session
 from waypost.web.dashboard import BLANK, Form, NotSignedIn, PageError, Pages, get, post, read_form
 
 T = TypeVar("T")
@@ -28,11 +29,9 @@ _MAX_FORM_SIZE = 64 << 10  # these forms require no sign-in
 _NOTICES = {
     "passkey": "The passkey was removed, and all sessions that used it were signed out, including this one. "
     "Sign in again.",
+    "expired": "You took longer than five minutes. Sign in again.",
     "deleted": "Your account was deleted. Its links are disabled, and its data is being deleted.",
 }
-CONNECT_PATH = "/account/single-sign-on"
-PENDING = "identity"
-"""Cookie of an identity at the provider that nobody is connected with yet."""
 LINK_EXPIRED = "This link has expired or was already used."
 _AFTER_EXPIRY = {
     "confirm": "If you have confirmed your email before, just sign in.",
@@ -58,11 +57,6 @@ def safe_next_path(text: str) -> str:
     match = _LOCAL_PATH.fullmatch(text)
     is_page = match and match[1] in _PAGES and not text.startswith("//") and not _DOT_SEGMENT.search(text)
     return text if is_page else "/"
-
-
-def cookie_name(deps: Deps, name: str) -> str:
-    """Return the name of a cookie that no other host of the domain can set."""
-    return f"__Host-waypost-{name}" if deps.auth.base_url.startswith("https:") else f"waypost-{name}"
 
 
 class AuthPages(Pages[Deps]):
@@ -191,6 +185,7 @@ class AuthPages(Pages[Deps]):
     async def show_reset(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         person = await _valid_link(request, sign_in.get_reset_person(self._deps.auth, _token(request)))
         context: dict[str, Any] = {"email": person.email, "passkeys": (), "keys": ()}
+        context["has_second_factor"] = await sign_in.has_second_factor(self._deps.auth, person)
         if person.confirmed_at:
             context["passkeys"], context["keys"] = await sign_in.list_other_credentials(self._deps.auth, person)
         return self._views.form(request, "account/reset.html", form, error, **context)
@@ -204,6 +199,7 @@ class AuthPages(Pages[Deps]):
                 _token(request),
                 form.text("password"),
                 remove_credentials=form.is_checked("remove_credentials"),
+                code=form.text("code"),
                 ip=self._auth.storable_address(request),
             )
             authenticated = await _valid_link(request, reset)
@@ -268,11 +264,7 @@ class AuthPages(Pages[Deps]):
         return await read_form(request, _MAX_FORM_SIZE)
 
     async def _sign_in(self, request: Request, authenticated: AuthenticationResult, path: str) -> Response:
-        is_waiting = self._deps.oidc and cookie_name(self._deps, PENDING) in request.cookies
-        response = RedirectResponse(CONNECT_PATH if is_waiting else path, 303)
-        await self._auth.sign_in(request, authenticated, response)
-        self._deps.sign_in_limiter.remember(response, authenticated)
-        return response
+        return await start_session(self._deps, self._auth, request, authenticated, path)
 
     async def _provider_sign_out_url(self, request: Request) -> str | None:
         """Return the page at which the provider ends the session that this one came from."""

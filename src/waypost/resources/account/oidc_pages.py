@@ -17,9 +17,10 @@ from waypost.auth.oidc.deps import Deps as OidcDeps
 from waypost.auth.oidc.errors import ProviderUnavailable, SignInRefused
 from waypost.auth.oidc.rules import Identity
 from waypost.kit.errors import Forbidden, Invalid, RateLimited, Unavailable, WaypostError
-from waypost.resources.account.auth_pages import CONNECT_PATH, PENDING, cookie_name, safe_next_path
+from waypost.resources.account.auth_pages import safe_next_path
 from waypost.resources.account.deps import Deps
 from waypost.resources.account.reauthentication import reauthentication_context, require_recent
+from waypost.resources.account.session_start import CONNECT_PATH, PENDING, cookie_name
 from waypost.web.dashboard import BLANK, Form, NotSignedIn, PageError, Pages, get, post, read_form
 from waypost.web.dashboard.session_auth import CROSS_SITE
 

@@ -8,6 +8,7 @@ from starlette.routing import Route
 
 from waypost import audit
 from waypost.auth import passkeys, profile, sessions, sign_in
+from waypost.auth.second_factor import service as second_factor
 from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
 from waypost.resources.account import account_deletion
 from waypost.resources.account.deps import Deps
@@ -29,6 +30,7 @@ _NOTICES = {
     "keys": "Password changed. All other sessions were signed out, and all API keys were revoked.",
     "passkey": "Passkey added.",
     "removed": "Passkey removed.",
+    "two-factor": "Two-factor authentication removed.",
     "connected": "Single sign-on connected.",
     "ended": "Session signed out.",
     "others": "Other sessions signed out.",
@@ -125,6 +127,7 @@ class ProfilePages(Pages[Deps]):
         own_passkeys, keys = await sign_in.list_other_credentials(self._deps.auth, session.person)
         context: dict[str, Any] = {"passkeys": own_passkeys, "keys": keys, "needs_confirming": needs_confirming}
         context["has_sso"] = self._deps.oidc is not None
+        context["second_factor"] = await second_factor.find(self._deps.auth, session.person)
         return await self._render(request, "account/security.html", form, error, **context)
 
     async def change_password(self, request: Request) -> Response:

@@ -1,6 +1,7 @@
 """Reauthentication: what a stolen session must not do requires the password, a passkey or single sign-on again.
 
-It is valid for ten minutes, like a sign-in. Forms ask for the password themselves; a separate page takes a passkey.
+It is valid for ten minutes, like a sign-in. Forms ask for the password themselves; a separate page takes a passkey, and
+the code of a person who has a second factor.
 """
 
 from typing import Any
@@ -28,10 +29,17 @@ async def require_recent(deps: Deps, session: S, form: Form) -> S:
 
 
 async def reauthentication_context(deps: Deps, session: PersonSession) -> dict[str, Any]:
-    """Return the variables of the template macro `reauthentication`."""
+    """Return the variables of the template macro `reauthentication`.
+
+    `has_password`: whether a form can ask for the password alone. Otherwise it leads to the separate page.
+    """
     has_passwords = deps.auth.has_passwords
+    is_password_set = has_passwords and await sign_in.has_password(deps.auth, session.person)
+    has_second_factor = await sign_in.has_second_factor(deps.auth, session.person)
     return {
-        "has_password": has_passwords and await sign_in.has_password(deps.auth, session.person),
+        "has_password": is_password_set and not has_second_factor,
+        "is_password_set": is_password_set,
+        "has_second_factor": has_second_factor,
         "has_passkey": has_passwords and bool(await passkeys.list_all(deps.auth, session.person)),
         "has_passwords": has_passwords,
         "sso_email": await _find_sso_email(deps, session),
@@ -69,10 +77,21 @@ class ReauthenticationPages(Pages[Deps]):
     async def by_password(self, request: Request) -> Response:
         session, form = await self._read_as_person(request)
         try:
-            await require_recent(self._deps, session, form)
+            if await sign_in.has_second_factor(self._deps.auth, session.person):
+                await self._require_password_and_code(session, form)
+            else:
+                await require_recent(self._deps, session, form)
         except (Invalid, RateLimited) as error:
             return await self._render(request, session, form, error)
         return RedirectResponse(safe_next_path(form.text("next")), 303)
+
+    async def _require_password_and_code(self, session: PersonSession, form: Form) -> None:
+        await self._deps.sign_in_limiter.check_session(session)
+        password, code = form.text("current_password"), form.text("code")
+        try:
+            await sign_in.reauthenticate_with_code(self._deps.auth, session, password, code)
+        except NotFound:  # the session has ended
+            raise NotSignedIn from None
 
     async def passkey_options(self, request: Request) -> Response:
         session = await self._auth.require_person(request)

@@ -18,7 +18,7 @@ from waypost.serving.status import headers_of, status_of
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.htmx import is_fragment_request
 from waypost.web.dashboard.page_error import PageError
-from waypost.web.dashboard.session_auth import NoAccount, NotSignedIn, SessionAuth
+from waypost.web.dashboard.session_auth import FactorRequired, NoAccount, NotSignedIn, SessionAuth
 from waypost.web.dashboard.views import Views
 from waypost.web.envelope import ServerErrors, methods_of
 
@@ -49,6 +49,8 @@ class _ErrorPages:
             return _to_sign_in(request)
         if isinstance(error, NoAccount):
             return RedirectResponse("/account/accounts", 303)
+        if isinstance(error, FactorRequired):
+            return _to_page(request, "/account/required")
         if isinstance(error, errors.PaymentRequired) and is_fragment_request(request):
             return Response(status_code=204, headers={"HX-Redirect": "/plan?refused=1"})  # a fragment cannot show it
         message = error.message
@@ -84,6 +86,13 @@ class _ErrorPages:
         )
         page.headers.update(headers)
         return page
+
+
+def _to_page(request: Request, path: str) -> Response:
+    """Redirect the browser, also if htmx requested a fragment of the page."""
+    if is_fragment_request(request):
+        return Response(status_code=204, headers={"HX-Redirect": path})
+    return RedirectResponse(path, 303)
 
 
 def _to_sign_in(request: Request) -> Response:

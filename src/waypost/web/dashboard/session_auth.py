@@ -49,6 +49,10 @@ class NoAccount(WaypostError):
     """You are not a member of any account."""
 
 
+class FactorRequired(WaypostError):
+    """The account requires another way to sign in."""
+
+
 class LacksRole(PageError, Forbidden):
     def __init__(self, session: Session, action: Action) -> None:
         least = roles.LEAST_ROLE[action]
@@ -88,11 +92,11 @@ class SessionAuth:
     async def require_session(self, request: Request) -> Session:
         """Return the session, of a member whose role allows the action of the page.
 
-        Raises NotSignedIn, NoAccount, LacksRole, Forbidden for a cross-site request, and RateLimited.
+        Raises NotSignedIn, NoAccount, FactorRequired, LacksRole, Forbidden for a cross-site request, and RateLimited.
         """
         session = await self.require_person(request)
         if not isinstance(session, Session):
-            raise NoAccount
+            raise FactorRequired if session.missing else NoAccount
         action = request.scope[ACCESS]
         if session.account.suspended_at is not None and action not in _WHILE_SUSPENDED:
             raise self._suspended(session)
@@ -187,6 +191,7 @@ class SessionAuth:
                     password=authenticated.password,
                     passkey=authenticated.passkey,
                     provider=authenticated.provider,
+                    has_second_factor=authenticated.has_second_factor,
                 )
                 if not is_same_person:  # otherwise the sign-in follows a change that is recorded itself
                     means = "passkey" if authenticated.passkey else authenticated.provider and "single sign-on"

@@ -1,0 +1,33 @@
+"""What an account requires of the sign-ins of its members. API keys are not affected."""
+
+from waypost import audit
+from waypost.auth import sessions, store
+from waypost.auth.deps import Deps
+from waypost.auth.model import REQUIRED_FACTORS, RequiredFactor
+from waypost.auth.sessions import Session
+from waypost.kit.errors import Invalid, or_not_found
+
+NOT_MET = {
+    "second_factor": "Set up two-factor authentication for your own sign-in first, or sign in with a passkey.",
+    "passkey": "Sign in with a passkey yourself first.",
+}
+UNKNOWN = "This must be one of: {}."
+
+
+async def find(deps: Deps, session: Session) -> RequiredFactor:
+    async with deps.db.read() as tx:
+        return await store.find_required_factor(tx, session.account.id)
+
+
+async def change(deps: Deps, session: Session, text: str) -> None:
+    """Set the requirement. It holds from the members' next request. Raises Invalid if the session itself lacks it."""
+    if text not in REQUIRED_FACTORS:
+        raise Invalid({"required_factor": [UNKNOWN.format(", ".join(REQUIRED_FACTORS))]})
+    factor: RequiredFactor = text
+    async with deps.db.write() as tx:
+        if not await sessions.meets(tx, session, factor):
+            raise Invalid({"required_factor": [NOT_MET[factor]]})
+        before = await store.find_required_factor(tx, session.account.id)
+        or_not_found(await store.change(tx, session.account.id, deps.clock(), required_factor=factor))
+        if changes := audit.compare({"required_factor": before}, {"required_factor": factor}):
+            await audit.record(tx, session.actor, "sign_in_rules.updated", deps.clock(), changes=changes)
