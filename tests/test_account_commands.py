@@ -32,6 +32,8 @@ async def test_invites_and_prints_sign_in_links(tmp_path: Path, sqlite_template:
             assert (answer.status_code, answer.headers["location"]) == (303, "/")
             await client.post("/logout")
             assert "already" in waypost("account", "invite", "ada@example.com", code=1).stderr
+            no_factor = waypost("account", "remove-second-factor", "ada@example.com", code=1).stderr
+            assert "ada@example.com has no second factor." in no_factor
             message = waypost("account", "sign-in-link", "ada@example.com", by=alone).stdout
             (url,) = re.findall(r"^url: (http://localhost:8000/enter/[\w-]+)$", message, re.MULTILINE)
             assert (await client.post(url)).headers["location"] == "/"

@@ -78,16 +78,18 @@ NO_SUCH_VERB = (("PATCH", "/v1/webhooks/{id}"), ("PUT", "/v1/links/{id}"), ("DEL
 # ── pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 PUBLIC_PAGES = {
-    "/login", "/login/passkey/options", "/login/passkey", "/logout", "/signup", "/invite/{token}", "/forgot",
-    "/reset/{token}", "/confirm/{token}", "/enter/{token}", "/docs",
+    "/login", "/login/code", "/login/passkey/options", "/login/passkey", "/logout", "/signup", "/invite/{token}",
+    "/forgot", "/reset/{token}", "/confirm/{token}", "/enter/{token}", "/docs",
 }  # fmt: skip
 """For everybody."""
 
 PERSONAL_PAGES = {
     "/account", "/account/accounts", "/account/accounts/{id}", "/account/confirm", "/account/email", "/account/name",
     "/account/password", "/account/passkeys", "/account/passkeys/options", "/account/passkeys/{id}/remove",
-    "/account/security", "/account/sessions", "/account/sessions/end-others", "/account/sessions/{id}/end",
-    "/account/verify", "/account/verify/passkey", "/account/verify/passkey/options",
+    "/account/required", "/account/security", "/account/sessions", "/account/sessions/end-others",
+    "/account/sessions/{id}/end", "/account/two-factor", "/account/two-factor/confirm",
+    "/account/two-factor/recovery-codes",
+    "/account/two-factor/remove", "/account/verify", "/account/verify/passkey", "/account/verify/passkey/options",
 }  # fmt: skip
 """For everybody who is signed in, without an account, too. All other pages need a role in one."""
 

@@ -13,10 +13,12 @@ from architecture.facts import SCOPES
 from architecture.running import PIXEL, RECEIVER, RunningApp
 from architecture.test_audit import APP_LINKS, entries_of
 from browsing import SAME_ORIGIN
+from resources.account.second_factors import sealed_of, secret_of
 
 from waypost.auth import memberships, operators, sessions
 from waypost.auth.deps import new_deps
 from waypost.auth.passkeys import passkeys
+from waypost.auth.second_factor import totp
 from waypost.auth.sign_in import create_sign_in_link
 from waypost.auth.tokens import issue
 from waypost.resources.links import bulk_changes
@@ -164,6 +166,38 @@ async def prepare_login(signed: Signed, path: str) -> Callable[[], Awaitable[htt
     return lambda: signed.post(path, email=signed.email, password=PASSWORD)
 
 
+async def set_up_second_factor(signed: Signed) -> str:
+    """Return the secret."""
+    page = (await signed.post("/account/two-factor")).text
+    secret = secret_of(page)
+    code = totp.code_of(secret, totp.step_at(datetime.now(UTC)))
+    done = await signed.post("/account/two-factor/confirm", setup=sealed_of(page), code=code)
+    assert done.status_code == 200, done.text
+    return secret
+
+
+def with_second_factor(fields: Mapping[str, Any] | None = None) -> Recipe:
+    async def prepare(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
+        await set_up_second_factor(signed)
+        return lambda: signed.post(path, **(fields or {}))
+
+    return prepare
+
+
+async def prepare_second_factor(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
+    page = (await signed.post("/account/two-factor")).text
+    code = totp.code_of(secret_of(page), totp.step_at(datetime.now(UTC)))
+    return lambda: signed.post(path, setup=sealed_of(page), code=code)
+
+
+async def prepare_code(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
+    assert (await signed.post("/account/password", password=PASSWORD)).status_code == 303
+    secret = await set_up_second_factor(signed)
+    signed.client.cookies.clear()
+    assert (await signed.post("/login", email=signed.email, password=PASSWORD)).status_code == 303
+    return lambda: signed.post(path, code=totp.code_of(secret, totp.step_at(datetime.now(UTC)) + 1))
+
+
 async def prepare_alias(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
     await signed.domain()
     link = await signed.link()
@@ -204,12 +238,17 @@ async def prepare_many_links(signed: Signed, path: str) -> Callable[[], Awaitabl
 
 RECIPES: Mapping[str, Recipe] = {
     "/login": prepare_login,
+    "/login/code": prepare_code,
     "/enter/{token}": prepare_sign_in_link,
     "/confirm/{token}": prepare_new_email,
     "/account/name": form({"name": "Another name"}),
     "/account/email": form({"email": "somebody.else@example.com"}),
     "/account/password": form({"password": PASSWORD}),
     "/account/passkeys/{id}/remove": form_of(new_passkey),
+    "/account/two-factor/confirm": prepare_second_factor,
+    "/account/two-factor/recovery-codes": with_second_factor(),
+    "/account/two-factor/remove": with_second_factor(),
+    "/account/sign-in-rules": with_second_factor({"required_factor": "second_factor"}),
     "/account/data/export": form(),
     "/account/audit/download": form(),
     "/integrations/api": form({"name": "CI", "scopes[]": "links:read"}),
@@ -250,6 +289,7 @@ NOT_RECORDED = {
     "/account/passkeys": "needs an authenticator: tests/browser/test_accounts.py looks at the log",
     "/login/passkey/options": "changes nothing",
     "/account/passkeys/options": "changes nothing",
+    "/account/two-factor": "shows a secret, and stores nothing",
     "/account/verify": "confirms who is there, and changes nothing else",
     "/account/verify/passkey": "confirms who is there, and changes nothing else",
     "/account/verify/passkey/options": "changes nothing",

@@ -1,7 +1,7 @@
 """What an account requires of the sign-ins of its members. API keys are not affected."""
 
 from waypost import audit
-from waypost.auth import sessions, store
+from waypost.auth import members, sessions, store
 from waypost.auth.deps import Deps
 from waypost.auth.model import REQUIRED_FACTORS, RequiredFactor
 from waypost.auth.sessions import Session
@@ -20,11 +20,16 @@ async def find(deps: Deps, session: Session) -> RequiredFactor:
 
 
 async def change(deps: Deps, session: Session, text: str) -> None:
-    """Set the requirement. It holds from the members' next request. Raises Invalid if the session itself lacks it."""
+    """Set the requirement, which holds from the members' next request.
+
+    Raises Invalid if the session itself lacks it, and Forbidden if the caller is no longer an owner.
+    """
     if text not in REQUIRED_FACTORS:
         raise Invalid({"required_factor": [UNKNOWN.format(", ".join(REQUIRED_FACTORS))]})
     factor: RequiredFactor = text
     async with deps.db.write() as tx:
+        await store.lock_account(tx, session.account.id)
+        await members.require_action(tx, session.person.id, session.account.id, "security.write")
         if not await sessions.meets(tx, session, factor):
             raise Invalid({"required_factor": [NOT_MET[factor]]})
         before = await store.find_required_factor(tx, session.account.id)

@@ -16,6 +16,7 @@ PAGES = (
     (r"/integrations", "reference/api/"),
     (r"/plan", "guides/plans/"),
     (r"/account/audit", "guides/audit-log/"),
+    (r"/account/(two-factor|sign-in-rules|required)", "guides/two-factor/"),
     (r"/account/data", "guides/privacy/"),
     (r"/account", "guides/dashboard/#sign-in"),
     (r"/", "guides/statistics/"),
