@@ -13,6 +13,7 @@ from uuid import UUID
 from sqlalchemy import bindparam, insert, update
 
 from bench.click_store import ClickStore, vacuum
+from bench.servers import SECRET_KEY
 from waypost.audit import new_entry_id
 from waypost.audit.model import audit_entries
 from waypost.auth import memberships, sessions
@@ -28,7 +29,7 @@ from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 HOSTNAME = "go.example.com"
 TAG = "spring"
 _TAGS = [f"campaign {number:02}" for number in range(40)]
-_KEYS = KeyRing(["the benchmark's key"])
+_KEYS = KeyRing([SECRET_KEY])
 _AT_ONCE = 10_000
 
 

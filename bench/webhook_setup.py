@@ -15,7 +15,7 @@ from uuid import UUID
 import trustme
 from sqlalchemy import delete, func, insert, select, update
 
-from bench.servers import ALL_CORES, free_port, module, started
+from bench.servers import ALL_CORES, SECRET_KEY, free_port, module, started
 from waypost.database import Database
 from waypost.database.secrets import KeyRing
 from waypost.kit.clock import now
@@ -28,7 +28,7 @@ from waypost.worker.loop import WorkerLoop
 
 RECEIVERS = 50
 TIMEOUT = 10.0
-_KEYS = KeyRing(["the benchmark's key"])
+_KEYS = KeyRing([SECRET_KEY])
 _ACCOUNT = UUID(int=1)
 _BATCH = 5_000
 _BACKOFF = [86_400.0] * 4  # seconds: a failed attempt is not retried during a measurement

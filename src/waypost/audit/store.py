@@ -85,8 +85,9 @@ async def record_progress(
 
 
 def new_entry_id(at: datetime) -> UUID:
-    """Return a UUIDv7 of that time: entries are found by their ids."""
-    return UUID(int=_first_id(at).int | new_id().int & (1 << _RANDOM_BITS) - 1)
+    """Return a UUIDv7 of that time, to the microsecond: entries are found and sorted by their ids."""
+    fraction = microseconds(at) % 1_000 << 2
+    return UUID(int=_first_id(at).int | 0x7 << 76 | fraction << 64 | new_id().int & (1 << 64) - 1)
 
 
 async def list_before(

@@ -140,6 +140,6 @@ async def test_the_download_has_what_matches(place: WebApp, ada: Browser) -> Non
     assert (row["ip"], row["action"], row["item"]) == ("192.0.2.1", "link.created", "'=1+1")
     assert row["changes"] == '{"destination_url": [null, "https://a.test/"]}'
     everything = list(csv.DictReader(io.StringIO((await ada.post("/account/audit/download", NO_FILTER)).text)))
-    assert [row["action"] for row in everything] == [
-        *("link.deleted", "audit_log.downloaded", "audit_log.downloaded", "link.created"),
-    ]
+    actions = [row["action"] for row in everything]
+    assert actions[0] == "link.deleted"
+    assert sorted(actions[1:]) == ["audit_log.downloaded", "audit_log.downloaded", "link.created"]

@@ -20,6 +20,8 @@ from resources.imports.servers.every import SERVICES, TOKENS
 from resources.imports.servers.scripted import TOKEN, TOO_MANY
 from sqlalchemy import func, select, update
 
+from waypost.audit import store as audit_store
+from waypost.audit.store import AuditFilter
 from waypost.database import KeyRing
 from waypost.kit.errors import Unavailable
 from waypost.redirect import ChangeFeed
@@ -139,6 +141,18 @@ async def test_encrypts_the_token_and_deletes_it_at_the_end(place: WebApp, ada: 
     assert "The import is done." in await text_of(ada, path)
     assert (await row(place)).token is None
     assert await count_links(place) == 2
+    assert ada.account
+    async with place.db.read() as tx:
+        entries, _ = await audit_store.list_before(tx, ada.account.id, AuditFilter(), None, limit=9)
+        makers = set(await tx.scalars(select(links.c.created_by)))
+    found = {(entry.action, entry.actor.label, entry.item.name) for entry in entries}
+    assert found == {
+        ("import.requested", "ada@example.com", "bitly"),
+        ("import.started", "ada@example.com", "bitly"),
+        ("import.finished", "import", "bitly"),
+    }
+    assert makers == {"ada@example.com"}
+    assert TOKEN not in str(entries)
 
 
 async def test_imports_from_each_service(place: WebApp, ada: Browser) -> None:

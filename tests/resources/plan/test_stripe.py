@@ -14,6 +14,8 @@ from servers import ALLOW
 from sqlalchemy import select
 
 from waypost import auth
+from waypost.audit import store as audit_store
+from waypost.audit.store import AuditFilter
 from waypost.kit.errors import Unavailable
 from waypost.resources import plan
 from waypost.resources.plan.stripe import VERSION
@@ -242,6 +244,19 @@ async def test_a_payment_of_another_account_is_ignored(
     assert (await ada.post("/plan/checkout", {"price": "price_other"})).status_code == 404
     assert (await ada.post("/plan/checkout", {"price": ""})).status_code == 404
     assert (await ada.client.post("/plan/portal")).status_code == 403
+
+
+async def test_a_plan_by_payment_is_in_the_audit_log(place: WebApp, stripe: ScriptedStripe) -> None:
+    ada = await place.browser("ada@example.com", plan="none")
+    await ada.post("/plan/checkout", LIFETIME)
+    stripe.checkouts["cs_1"]["payment_status"] = "paid"
+    for _ in range(2):
+        await ada.get("/plan/paid?checkout=cs_1")
+    assert ada.account
+    async with place.db.read() as tx:
+        [entry], _ = await audit_store.list_before(tx, ada.account.id, AuditFilter(), None, limit=9)
+    assert (entry.action, entry.actor.type, entry.actor.name) == ("plan.updated", "system", "Stripe")
+    assert entry.changes == {"type": ["none", "lifetime"]}
 
 
 async def test_a_payment_counts_once(place: WebApp, stripe: ScriptedStripe, send_event: Callable[..., Any]) -> None:

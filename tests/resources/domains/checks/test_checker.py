@@ -12,6 +12,8 @@ from resources.domains.checks.checking import A_DAY, Checking
 from resources.domains.env import NAME, TARGET
 from sqlalchemy import update
 
+from waypost.audit import store as audit_store
+from waypost.audit.store import AuditFilter
 from waypost.outbound import DnsRecords
 from waypost.redirect import ChangeFeed, HostTable, host_change
 from waypost.redirect.route import MISSING
@@ -105,6 +107,27 @@ async def test_three_failures_in_a_row_take_a_domain_down(checking: Checking) ->
     checking.names.has(NAME, [TARGET], kind="CNAME")
     assert (await checking.verify(domain)).is_served
     assert env.published == [host_change(NAME)] * 2
+
+
+async def test_what_checks_decide_is_in_the_audit_log(checking: Checking) -> None:
+    env, domain = checking.env, await checking.env.make()
+    await checking.verify(domain)
+    env.clock.move(timedelta(microseconds=1))
+    checking.names.has(NAME, [TARGET], kind="CNAME")
+    await checking.verify(domain)
+    await checking.a_day_later(domain)
+    checking.names.forgets(NAME)
+    for _ in range(3):
+        await checking.a_day_later(domain)
+    env.clock.move(timedelta(days=60))
+    assert await checking.expire()
+    async with env.deps.db.read() as tx:
+        entries, _ = await audit_store.list_before(tx, env.alice.account_id, AuditFilter(), None, limit=20)
+    by_service = [entry for entry in entries if entry.actor.type == "system"]
+    assert [entry.action for entry in reversed(by_service)] == [
+        *("domain.verification_failed", "domain.verified", "domain.verification_failed", "domain.deleted"),
+    ]
+    assert {entry.item for entry in by_service} == {(UUID(domain["id"]), NAME)}
 
 
 async def test_mail_comes_once_a_day_and_quotes_nobody(checking: Checking) -> None:
