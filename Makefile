@@ -5,7 +5,7 @@
 # make image       the container image localhost/waypost:latest; `make image BASE_IMAGE=… PLATFORMS=…`
 # make test-image  builds the image on Debian 12 and tests containers of it; as root
 # make lint        ruff, mypy and the import contracts
-# make dist        wheel, source distribution, software bill of materials and checksums in dist/: same commit, same bytes
+# make dist        distributions of Waypost and its Python client, bill of materials, checksums: same commit, same bytes
 # make bench       benchmarks; prints one table and writes docs/design/benchmarks.md
 # make attack      attacks a started service, measures what others notice, writes the table in docs/design/security.md
 # make docs        builds the documentation into site/ and checks its links

@@ -90,7 +90,7 @@ async def add_keys(db: Database, account: UUID, count: int) -> list[str]:
     async with db.write() as tx:
         for text in texts:
             prefix = text[: key_format.PREFIX_LENGTH]
-            key = ApiKey(new_id(), account, "bench", prefix, SCOPES, None, None, None, now())
+            key = ApiKey(new_id(), account, "bench", prefix, SCOPES, None, None, None, None, now())
             await store.add_key(tx, key, key_format.digest(text))
     return texts
 

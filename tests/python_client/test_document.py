@@ -1,5 +1,6 @@
 """The client has everything that the OpenAPI document has: operations, parameters, fields, values, errors, events."""
 
+import functools
 import hashlib
 import hmac
 import inspect
@@ -122,6 +123,22 @@ def _check_request(operation: Operation, described: Mapping[str, Any], sent: htt
 def _plain(result: Any) -> Any:
     """A page as its response, without the URLs of other pages."""
     return result.data if isinstance(result, Page) else result
+
+
+def test_the_samples_of_the_document_run(document: Document, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAYPOST_API_KEY", KEY)
+    ran = 0
+    for operation in document.operations():
+        described = _described(document, operation)
+        example = _success(described).get("application/json", {}).get("example")
+        answer = httpx.Response(204) if example is None else httpx.Response(200, json=example)
+        with httpx.Client(transport=httpx.MockTransport(lambda _, a=answer: a)) as http:
+            monkeypatch.setattr(waypost_client, "Waypost", functools.partial(Waypost, http_client=http))
+            for sample in described["x-codeSamples"]:
+                if sample["lang"] == "python":
+                    exec(sample["source"], {})
+                    ran += 1
+    assert ran == len(ENDPOINTS)
 
 
 def test_every_field_of_a_body_is_an_argument(document: Document) -> None:

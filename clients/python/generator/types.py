@@ -22,7 +22,7 @@ def models(document: Document) -> str:
             "from __future__ import annotations\n",
             "from collections.abc import Mapping\nfrom dataclasses import dataclass\nfrom datetime import datetime",
             "from typing import Any, Literal, TypeAlias\n",
-            "from waypost_client._values import read_many, read_optional, read_time\n",
+            "from waypost_client._values import new, read_many, read_optional, read_time\n",
             *_enums(document, names),
             *(_model(document, name) for name in classes),
             _EVENT,
@@ -107,7 +107,8 @@ def _model(document: Document, name: str) -> str:
         kind = result_type(document, each)
         optional = kind if is_required else f"{kind.removesuffix(' | None')} | None = None"
         lines += [f"    {python_name(field)}: {optional}", indent(_doc(each["description"]), "    ")]
-    lines += ["", "    @classmethod", f"    def from_json(cls, data: Any) -> {name}:", "        return cls("]
+    lines += ["", "    @classmethod", f"    def from_json(cls, data: Any) -> {name}:"]
+    lines += ["        get = data.get", "        return new(", "            cls,"]
     for field, (each, is_required) in ordered:
         lines.append(f"            {python_name(field)}={_read(document, each, field, is_required=is_required)},")
     return "\n".join([*lines, "        )"])
@@ -170,7 +171,7 @@ def result_type(document: Document, schema: Schema) -> str:
 
 
 def _read(document: Document, schema: Schema, field: str, *, is_required: bool) -> str:
-    value = f'data.get("{field}")'
+    value = f'get("{field}")'
     is_nullable = "anyOf" in schema
     plain = schema["anyOf"][0] if is_nullable else schema
     name = referred(plain)

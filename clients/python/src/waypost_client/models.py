@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from waypost_client._values import read_many, read_optional, read_time
+from waypost_client._values import new, read_many, read_optional, read_time
 
 BulkCreateStatus: TypeAlias = Literal["created", "invalid", "retry"]
 """What became of an entry: `retry` means that it did not get its turn, and should be sent again."""
@@ -114,25 +114,27 @@ class AccountStats:
 
     @classmethod
     def from_json(cls, data: Any) -> AccountStats:
-        return cls(
-            from_=read_time(data.get("from")),
-            to=read_time(data.get("to")),
-            interval=data.get("interval"),
-            timezone=data.get("timezone"),
-            clicks=data.get("clicks"),
-            visitors=data.get("visitors"),
-            scans=data.get("scans"),
-            crawlers=data.get("crawlers"),
-            previews=data.get("previews"),
-            first_clicked_at=read_time(data.get("first_clicked_at")),
-            last_clicked_at=read_time(data.get("last_clicked_at")),
-            series=read_many(StatsEntry.from_json, data.get("series")),
-            countries=read_many(ValueCount.from_json, data.get("countries")),
-            referrers=read_many(ValueCount.from_json, data.get("referrers")),
-            devices=read_many(ValueCount.from_json, data.get("devices")),
-            browsers=read_many(ValueCount.from_json, data.get("browsers")),
-            platforms=read_many(ValueCount.from_json, data.get("platforms")),
-            top_links=read_many(TopLink.from_json, data.get("top_links")),
+        get = data.get
+        return new(
+            cls,
+            from_=read_time(get("from")),
+            to=read_time(get("to")),
+            interval=get("interval"),
+            timezone=get("timezone"),
+            clicks=get("clicks"),
+            visitors=get("visitors"),
+            scans=get("scans"),
+            crawlers=get("crawlers"),
+            previews=get("previews"),
+            first_clicked_at=read_time(get("first_clicked_at")),
+            last_clicked_at=read_time(get("last_clicked_at")),
+            series=read_many(StatsEntry.from_json, get("series")),
+            countries=read_many(ValueCount.from_json, get("countries")),
+            referrers=read_many(ValueCount.from_json, get("referrers")),
+            devices=read_many(ValueCount.from_json, get("devices")),
+            browsers=read_many(ValueCount.from_json, get("browsers")),
+            platforms=read_many(ValueCount.from_json, get("platforms")),
+            top_links=read_many(TopLink.from_json, get("top_links")),
         )
 
 
@@ -151,12 +153,14 @@ class Alias:
 
     @classmethod
     def from_json(cls, data: Any) -> Alias:
-        return cls(
-            id=data.get("id"),
-            link_id=data.get("link_id"),
-            hostname=data.get("hostname"),
-            path=data.get("path"),
-            created_at=read_time(data.get("created_at")),
+        get = data.get
+        return new(
+            cls,
+            id=get("id"),
+            link_id=get("link_id"),
+            hostname=get("hostname"),
+            path=get("path"),
+            created_at=read_time(get("created_at")),
         )
 
 
@@ -179,14 +183,16 @@ class ApiKey:
 
     @classmethod
     def from_json(cls, data: Any) -> ApiKey:
-        return cls(
-            id=data.get("id"),
-            name=data.get("name"),
-            prefix=data.get("prefix"),
-            scopes=data.get("scopes"),
-            last_used_at=read_time(data.get("last_used_at")),
-            expires_at=read_time(data.get("expires_at")),
-            created_at=read_time(data.get("created_at")),
+        get = data.get
+        return new(
+            cls,
+            id=get("id"),
+            name=get("name"),
+            prefix=get("prefix"),
+            scopes=get("scopes"),
+            last_used_at=read_time(get("last_used_at")),
+            expires_at=read_time(get("expires_at")),
+            created_at=read_time(get("created_at")),
         )
 
 
@@ -199,9 +205,11 @@ class AppLinks:
 
     @classmethod
     def from_json(cls, data: Any) -> AppLinks:
-        return cls(
-            apple_app_site_association=data.get("apple_app_site_association"),
-            assetlinks=data.get("assetlinks"),
+        get = data.get
+        return new(
+            cls,
+            apple_app_site_association=get("apple_app_site_association"),
+            assetlinks=get("assetlinks"),
         )
 
 
@@ -216,10 +224,12 @@ class BulkCreateMeta:
 
     @classmethod
     def from_json(cls, data: Any) -> BulkCreateMeta:
-        return cls(
-            created=data.get("created"),
-            invalid=data.get("invalid"),
-            retry=data.get("retry"),
+        get = data.get
+        return new(
+            cls,
+            created=get("created"),
+            invalid=get("invalid"),
+            retry=get("retry"),
         )
 
 
@@ -232,9 +242,11 @@ class BulkCreateResponse:
 
     @classmethod
     def from_json(cls, data: Any) -> BulkCreateResponse:
-        return cls(
-            data=read_many(BulkCreateRow.from_json, data.get("data")),
-            meta=BulkCreateMeta.from_json(data.get("meta") or {}),
+        get = data.get
+        return new(
+            cls,
+            data=read_many(BulkCreateRow.from_json, get("data")),
+            meta=BulkCreateMeta.from_json(get("meta") or {}),
         )
 
 
@@ -251,11 +263,13 @@ class BulkCreateRow:
 
     @classmethod
     def from_json(cls, data: Any) -> BulkCreateRow:
-        return cls(
-            index=data.get("index"),
-            status=data.get("status"),
-            link=read_optional(Link.from_json, data.get("link")),
-            errors=data.get("errors"),
+        get = data.get
+        return new(
+            cls,
+            index=get("index"),
+            status=get("status"),
+            link=read_optional(Link.from_json, get("link")),
+            errors=get("errors"),
         )
 
 
@@ -268,9 +282,11 @@ class BulkDeleteMeta:
 
     @classmethod
     def from_json(cls, data: Any) -> BulkDeleteMeta:
-        return cls(
-            deleted=data.get("deleted"),
-            not_found=data.get("not_found"),
+        get = data.get
+        return new(
+            cls,
+            deleted=get("deleted"),
+            not_found=get("not_found"),
         )
 
 
@@ -283,9 +299,11 @@ class BulkDeleteResponse:
 
     @classmethod
     def from_json(cls, data: Any) -> BulkDeleteResponse:
-        return cls(
-            data=read_many(BulkDeleteRow.from_json, data.get("data")),
-            meta=BulkDeleteMeta.from_json(data.get("meta") or {}),
+        get = data.get
+        return new(
+            cls,
+            data=read_many(BulkDeleteRow.from_json, get("data")),
+            meta=BulkDeleteMeta.from_json(get("meta") or {}),
         )
 
 
@@ -298,9 +316,11 @@ class BulkDeleteRow:
 
     @classmethod
     def from_json(cls, data: Any) -> BulkDeleteRow:
-        return cls(
-            id=data.get("id"),
-            status=data.get("status"),
+        get = data.get
+        return new(
+            cls,
+            id=get("id"),
+            status=get("status"),
         )
 
 
@@ -317,11 +337,13 @@ class BulkUpdateMeta:
 
     @classmethod
     def from_json(cls, data: Any) -> BulkUpdateMeta:
-        return cls(
-            updated=data.get("updated"),
-            unchanged=data.get("unchanged"),
-            not_found=data.get("not_found"),
-            invalid=data.get("invalid"),
+        get = data.get
+        return new(
+            cls,
+            updated=get("updated"),
+            unchanged=get("unchanged"),
+            not_found=get("not_found"),
+            invalid=get("invalid"),
         )
 
 
@@ -334,9 +356,11 @@ class BulkUpdateResponse:
 
     @classmethod
     def from_json(cls, data: Any) -> BulkUpdateResponse:
-        return cls(
-            data=read_many(BulkUpdateRow.from_json, data.get("data")),
-            meta=BulkUpdateMeta.from_json(data.get("meta") or {}),
+        get = data.get
+        return new(
+            cls,
+            data=read_many(BulkUpdateRow.from_json, get("data")),
+            meta=BulkUpdateMeta.from_json(get("meta") or {}),
         )
 
 
@@ -351,10 +375,12 @@ class BulkUpdateRow:
 
     @classmethod
     def from_json(cls, data: Any) -> BulkUpdateRow:
-        return cls(
-            id=data.get("id"),
-            status=data.get("status"),
-            errors=data.get("errors"),
+        get = data.get
+        return new(
+            cls,
+            id=get("id"),
+            status=get("status"),
+            errors=get("errors"),
         )
 
 
@@ -389,20 +415,22 @@ class Click:
 
     @classmethod
     def from_json(cls, data: Any) -> Click:
-        return cls(
-            id=data.get("id"),
-            link_id=data.get("link_id"),
-            ip=data.get("ip"),
-            country=data.get("country"),
-            visitor_id=data.get("visitor_id"),
-            referrer=data.get("referrer"),
-            device=data.get("device"),
-            browser=data.get("browser"),
-            platform=data.get("platform"),
-            created_at=read_time(data.get("created_at")),
-            is_scan=data.get("is_scan"),
-            kind=data.get("kind"),
-            bot=data.get("bot"),
+        get = data.get
+        return new(
+            cls,
+            id=get("id"),
+            link_id=get("link_id"),
+            ip=get("ip"),
+            country=get("country"),
+            visitor_id=get("visitor_id"),
+            referrer=get("referrer"),
+            device=get("device"),
+            browser=get("browser"),
+            platform=get("platform"),
+            created_at=read_time(get("created_at")),
+            is_scan=get("is_scan"),
+            kind=get("kind"),
+            bot=get("bot"),
         )
 
 
@@ -431,17 +459,19 @@ class ClickEvent:
 
     @classmethod
     def from_json(cls, data: Any) -> ClickEvent:
-        return cls(
-            id=data.get("id"),
-            link_id=data.get("link_id"),
-            ip=data.get("ip"),
-            country=data.get("country"),
-            visitor_id=data.get("visitor_id"),
-            referrer=data.get("referrer"),
-            device=data.get("device"),
-            browser=data.get("browser"),
-            platform=data.get("platform"),
-            created_at=read_time(data.get("created_at")),
+        get = data.get
+        return new(
+            cls,
+            id=get("id"),
+            link_id=get("link_id"),
+            ip=get("ip"),
+            country=get("country"),
+            visitor_id=get("visitor_id"),
+            referrer=get("referrer"),
+            device=get("device"),
+            browser=get("browser"),
+            platform=get("platform"),
+            created_at=read_time(get("created_at")),
         )
 
 
@@ -466,15 +496,17 @@ class Condition:
 
     @classmethod
     def from_json(cls, data: Any) -> Condition:
-        return cls(
-            type=data.get("type"),
-            operator=data.get("operator"),
-            name=data.get("name"),
-            values=data.get("values"),
-            weekdays=data.get("weekdays"),
-            from_=data.get("from"),
-            to=data.get("to"),
-            timezone=data.get("timezone"),
+        get = data.get
+        return new(
+            cls,
+            type=get("type"),
+            operator=get("operator"),
+            name=get("name"),
+            values=get("values"),
+            weekdays=get("weekdays"),
+            from_=get("from"),
+            to=get("to"),
+            timezone=get("timezone"),
         )
 
 
@@ -495,13 +527,15 @@ class CreatedWebhook:
 
     @classmethod
     def from_json(cls, data: Any) -> CreatedWebhook:
-        return cls(
-            id=data.get("id"),
-            url=data.get("url"),
-            event_types=data.get("event_types"),
-            created_at=read_time(data.get("created_at")),
-            updated_at=read_time(data.get("updated_at")),
-            secret=data.get("secret"),
+        get = data.get
+        return new(
+            cls,
+            id=get("id"),
+            url=get("url"),
+            event_types=get("event_types"),
+            created_at=read_time(get("created_at")),
+            updated_at=read_time(get("updated_at")),
+            secret=get("secret"),
         )
 
 
@@ -526,15 +560,17 @@ class Delivery:
 
     @classmethod
     def from_json(cls, data: Any) -> Delivery:
-        return cls(
-            id=data.get("id"),
-            event=data.get("event"),
-            status=data.get("status"),
-            attempts=data.get("attempts"),
-            next_attempt_at=read_time(data.get("next_attempt_at")),
-            response_status=data.get("response_status"),
-            error=data.get("error"),
-            created_at=read_time(data.get("created_at")),
+        get = data.get
+        return new(
+            cls,
+            id=get("id"),
+            event=get("event"),
+            status=get("status"),
+            attempts=get("attempts"),
+            next_attempt_at=read_time(get("next_attempt_at")),
+            response_status=get("response_status"),
+            error=get("error"),
+            created_at=read_time(get("created_at")),
         )
 
 
@@ -549,10 +585,12 @@ class DnsRecord:
 
     @classmethod
     def from_json(cls, data: Any) -> DnsRecord:
-        return cls(
-            type=data.get("type"),
-            name=data.get("name"),
-            value=data.get("value"),
+        get = data.get
+        return new(
+            cls,
+            type=get("type"),
+            name=get("name"),
+            value=get("value"),
         )
 
 
@@ -587,20 +625,22 @@ class Domain:
 
     @classmethod
     def from_json(cls, data: Any) -> Domain:
-        return cls(
-            id=data.get("id"),
-            hostname=data.get("hostname"),
-            status=data.get("status"),
-            verified_at=read_time(data.get("verified_at")),
-            last_checked_at=read_time(data.get("last_checked_at")),
-            error=data.get("error"),
-            dns_records=read_many(DnsRecord.from_json, data.get("dns_records")),
-            root_url=data.get("root_url"),
-            not_found_url=data.get("not_found_url"),
-            links_count=data.get("links_count"),
-            tls=Tls.from_json(data.get("tls") or {}),
-            created_at=read_time(data.get("created_at")),
-            updated_at=read_time(data.get("updated_at")),
+        get = data.get
+        return new(
+            cls,
+            id=get("id"),
+            hostname=get("hostname"),
+            status=get("status"),
+            verified_at=read_time(get("verified_at")),
+            last_checked_at=read_time(get("last_checked_at")),
+            error=get("error"),
+            dns_records=read_many(DnsRecord.from_json, get("dns_records")),
+            root_url=get("root_url"),
+            not_found_url=get("not_found_url"),
+            links_count=get("links_count"),
+            tls=Tls.from_json(get("tls") or {}),
+            created_at=read_time(get("created_at")),
+            updated_at=read_time(get("updated_at")),
         )
 
 
@@ -611,8 +651,10 @@ class Limits:
 
     @classmethod
     def from_json(cls, data: Any) -> Limits:
-        return cls(
-            requests_per_minute=data.get("requests_per_minute"),
+        get = data.get
+        return new(
+            cls,
+            requests_per_minute=get("requests_per_minute"),
         )
 
 
@@ -655,24 +697,26 @@ class Link:
 
     @classmethod
     def from_json(cls, data: Any) -> Link:
-        return cls(
-            id=data.get("id"),
-            title=data.get("title"),
-            destination_url=data.get("destination_url"),
-            short_url=data.get("short_url"),
-            slug=data.get("slug"),
-            hostname=data.get("hostname"),
-            og_title=data.get("og_title"),
-            og_description=data.get("og_description"),
-            og_image=data.get("og_image"),
-            utm_params=UtmParams.from_json(data.get("utm_params") or {}),
-            tags=data.get("tags"),
-            expires_at=read_time(data.get("expires_at")),
-            pixel_ids=data.get("pixel_ids"),
-            clicks=data.get("clicks"),
-            status=data.get("status"),
-            created_at=read_time(data.get("created_at")),
-            updated_at=read_time(data.get("updated_at")),
+        get = data.get
+        return new(
+            cls,
+            id=get("id"),
+            title=get("title"),
+            destination_url=get("destination_url"),
+            short_url=get("short_url"),
+            slug=get("slug"),
+            hostname=get("hostname"),
+            og_title=get("og_title"),
+            og_description=get("og_description"),
+            og_image=get("og_image"),
+            utm_params=UtmParams.from_json(get("utm_params") or {}),
+            tags=get("tags"),
+            expires_at=read_time(get("expires_at")),
+            pixel_ids=get("pixel_ids"),
+            clicks=get("clicks"),
+            status=get("status"),
+            created_at=read_time(get("created_at")),
+            updated_at=read_time(get("updated_at")),
         )
 
 
@@ -722,27 +766,29 @@ class LinkStats:
 
     @classmethod
     def from_json(cls, data: Any) -> LinkStats:
-        return cls(
-            from_=read_time(data.get("from")),
-            to=read_time(data.get("to")),
-            interval=data.get("interval"),
-            timezone=data.get("timezone"),
-            clicks=data.get("clicks"),
-            visitors=data.get("visitors"),
-            scans=data.get("scans"),
-            crawlers=data.get("crawlers"),
-            previews=data.get("previews"),
-            first_clicked_at=read_time(data.get("first_clicked_at")),
-            last_clicked_at=read_time(data.get("last_clicked_at")),
-            series=read_many(StatsEntry.from_json, data.get("series")),
-            countries=read_many(ValueCount.from_json, data.get("countries")),
-            referrers=read_many(ValueCount.from_json, data.get("referrers")),
-            devices=read_many(ValueCount.from_json, data.get("devices")),
-            browsers=read_many(ValueCount.from_json, data.get("browsers")),
-            platforms=read_many(ValueCount.from_json, data.get("platforms")),
-            link_id=data.get("link_id"),
-            imported_clicks=data.get("imported_clicks"),
-            targets=read_many(ValueCount.from_json, data.get("targets")),
+        get = data.get
+        return new(
+            cls,
+            from_=read_time(get("from")),
+            to=read_time(get("to")),
+            interval=get("interval"),
+            timezone=get("timezone"),
+            clicks=get("clicks"),
+            visitors=get("visitors"),
+            scans=get("scans"),
+            crawlers=get("crawlers"),
+            previews=get("previews"),
+            first_clicked_at=read_time(get("first_clicked_at")),
+            last_clicked_at=read_time(get("last_clicked_at")),
+            series=read_many(StatsEntry.from_json, get("series")),
+            countries=read_many(ValueCount.from_json, get("countries")),
+            referrers=read_many(ValueCount.from_json, get("referrers")),
+            devices=read_many(ValueCount.from_json, get("devices")),
+            browsers=read_many(ValueCount.from_json, get("browsers")),
+            platforms=read_many(ValueCount.from_json, get("platforms")),
+            link_id=get("link_id"),
+            imported_clicks=get("imported_clicks"),
+            targets=read_many(ValueCount.from_json, get("targets")),
         )
 
 
@@ -767,15 +813,17 @@ class ListedApiKey:
 
     @classmethod
     def from_json(cls, data: Any) -> ListedApiKey:
-        return cls(
-            id=data.get("id"),
-            name=data.get("name"),
-            prefix=data.get("prefix"),
-            scopes=data.get("scopes"),
-            last_used_at=read_time(data.get("last_used_at")),
-            expires_at=read_time(data.get("expires_at")),
-            created_at=read_time(data.get("created_at")),
-            revoked_at=read_time(data.get("revoked_at")),
+        get = data.get
+        return new(
+            cls,
+            id=get("id"),
+            name=get("name"),
+            prefix=get("prefix"),
+            scopes=get("scopes"),
+            last_used_at=read_time(get("last_used_at")),
+            expires_at=read_time(get("expires_at")),
+            created_at=read_time(get("created_at")),
+            revoked_at=read_time(get("revoked_at")),
         )
 
 
@@ -800,15 +848,17 @@ class Me:
 
     @classmethod
     def from_json(cls, data: Any) -> Me:
-        return cls(
-            id=data.get("id"),
-            name=data.get("name"),
-            email=data.get("email"),
-            created_at=read_time(data.get("created_at")),
-            plan=Plan.from_json(data.get("plan") or {}),
-            token=ApiKey.from_json(data.get("token") or {}),
-            limits=Limits.from_json(data.get("limits") or {}),
-            shared_domain=data.get("shared_domain"),
+        get = data.get
+        return new(
+            cls,
+            id=get("id"),
+            name=get("name"),
+            email=get("email"),
+            created_at=read_time(get("created_at")),
+            plan=Plan.from_json(get("plan") or {}),
+            token=ApiKey.from_json(get("token") or {}),
+            limits=Limits.from_json(get("limits") or {}),
+            shared_domain=get("shared_domain"),
         )
 
 
@@ -831,14 +881,16 @@ class PageMeta:
 
     @classmethod
     def from_json(cls, data: Any) -> PageMeta:
-        return cls(
-            from_=data.get("from"),
-            current_page=data.get("current_page"),
-            last_page=data.get("last_page"),
-            path=data.get("path"),
-            per_page=data.get("per_page"),
-            to=data.get("to"),
-            total=data.get("total"),
+        get = data.get
+        return new(
+            cls,
+            from_=get("from"),
+            current_page=get("current_page"),
+            last_page=get("last_page"),
+            path=get("path"),
+            per_page=get("per_page"),
+            to=get("to"),
+            total=get("total"),
         )
 
 
@@ -857,12 +909,14 @@ class Pixel:
 
     @classmethod
     def from_json(cls, data: Any) -> Pixel:
-        return cls(
-            id=data.get("id"),
-            platform=data.get("platform"),
-            name=data.get("name"),
-            created_at=read_time(data.get("created_at")),
-            updated_at=read_time(data.get("updated_at")),
+        get = data.get
+        return new(
+            cls,
+            id=get("id"),
+            platform=get("platform"),
+            name=get("name"),
+            created_at=read_time(get("created_at")),
+            updated_at=read_time(get("updated_at")),
         )
 
 
@@ -879,11 +933,13 @@ class PixelFired:
 
     @classmethod
     def from_json(cls, data: Any) -> PixelFired:
-        return cls(
-            pixel_id=data.get("pixel_id"),
-            platform=data.get("platform"),
-            link_id=data.get("link_id"),
-            visit_id=data.get("visit_id"),
+        get = data.get
+        return new(
+            cls,
+            pixel_id=get("pixel_id"),
+            platform=get("platform"),
+            link_id=get("link_id"),
+            visit_id=get("visit_id"),
         )
 
 
@@ -904,13 +960,15 @@ class PixelResults:
 
     @classmethod
     def from_json(cls, data: Any) -> PixelResults:
-        return cls(
-            sent=data.get("sent"),
-            rejected=data.get("rejected"),
-            dropped=data.get("dropped"),
-            sent_at=read_time(data.get("sent_at")),
-            reason=data.get("reason"),
-            reason_at=read_time(data.get("reason_at")),
+        get = data.get
+        return new(
+            cls,
+            sent=get("sent"),
+            rejected=get("rejected"),
+            dropped=get("dropped"),
+            sent_at=read_time(get("sent_at")),
+            reason=get("reason"),
+            reason_at=read_time(get("reason_at")),
         )
 
 
@@ -929,12 +987,14 @@ class Plan:
 
     @classmethod
     def from_json(cls, data: Any) -> Plan:
-        return cls(
-            type=data.get("type"),
-            status=data.get("status"),
-            active=data.get("active"),
-            trial_ends_at=read_time(data.get("trial_ends_at")),
-            renews_at=read_time(data.get("renews_at")),
+        get = data.get
+        return new(
+            cls,
+            type=get("type"),
+            status=get("status"),
+            active=get("active"),
+            trial_ends_at=read_time(get("trial_ends_at")),
+            renews_at=read_time(get("renews_at")),
         )
 
 
@@ -971,21 +1031,23 @@ class QrCode:
 
     @classmethod
     def from_json(cls, data: Any) -> QrCode:
-        return cls(
-            id=data.get("id"),
-            link_id=data.get("link_id"),
-            foreground=data.get("foreground"),
-            background=data.get("background"),
-            level=data.get("level"),
-            style=data.get("style"),
-            size=data.get("size"),
-            margin=data.get("margin"),
-            warnings=data.get("warnings"),
-            scans=data.get("scans"),
-            image_url=data.get("image_url"),
-            svg_url=data.get("svg_url"),
-            created_at=read_time(data.get("created_at")),
-            updated_at=read_time(data.get("updated_at")),
+        get = data.get
+        return new(
+            cls,
+            id=get("id"),
+            link_id=get("link_id"),
+            foreground=get("foreground"),
+            background=get("background"),
+            level=get("level"),
+            style=get("style"),
+            size=get("size"),
+            margin=get("margin"),
+            warnings=get("warnings"),
+            scans=get("scans"),
+            image_url=get("image_url"),
+            svg_url=get("svg_url"),
+            created_at=read_time(get("created_at")),
+            updated_at=read_time(get("updated_at")),
         )
 
 
@@ -1010,15 +1072,17 @@ class Routing:
 
     @classmethod
     def from_json(cls, data: Any) -> Routing:
-        return cls(
-            link_id=data.get("link_id"),
-            rules=read_many(Rule.from_json, data.get("rules")),
-            variants=read_many(Variant.from_json, data.get("variants")),
-            starts_at=read_time(data.get("starts_at")),
-            click_limit=data.get("click_limit"),
-            fallback_url=data.get("fallback_url"),
-            has_password=data.get("has_password"),
-            updated_at=read_time(data.get("updated_at")),
+        get = data.get
+        return new(
+            cls,
+            link_id=get("link_id"),
+            rules=read_many(Rule.from_json, get("rules")),
+            variants=read_many(Variant.from_json, get("variants")),
+            starts_at=read_time(get("starts_at")),
+            click_limit=get("click_limit"),
+            fallback_url=get("fallback_url"),
+            has_password=get("has_password"),
+            updated_at=read_time(get("updated_at")),
         )
 
 
@@ -1033,10 +1097,12 @@ class Rule:
 
     @classmethod
     def from_json(cls, data: Any) -> Rule:
-        return cls(
-            name=data.get("name"),
-            conditions=read_many(Condition.from_json, data.get("conditions")),
-            destination_url=data.get("destination_url"),
+        get = data.get
+        return new(
+            cls,
+            name=get("name"),
+            conditions=read_many(Condition.from_json, get("conditions")),
+            destination_url=get("destination_url"),
         )
 
 
@@ -1053,11 +1119,13 @@ class StatsEntry:
 
     @classmethod
     def from_json(cls, data: Any) -> StatsEntry:
-        return cls(
-            at=read_time(data.get("at")),
-            clicks=data.get("clicks"),
-            visitors=data.get("visitors"),
-            scans=data.get("scans"),
+        get = data.get
+        return new(
+            cls,
+            at=read_time(get("at")),
+            clicks=get("clicks"),
+            visitors=get("visitors"),
+            scans=get("scans"),
         )
 
 
@@ -1068,8 +1136,10 @@ class TestEventData:
 
     @classmethod
     def from_json(cls, data: Any) -> TestEventData:
-        return cls(
-            webhook_id=data.get("webhook_id"),
+        get = data.get
+        return new(
+            cls,
+            webhook_id=get("webhook_id"),
         )
 
 
@@ -1084,10 +1154,12 @@ class Tls:
 
     @classmethod
     def from_json(cls, data: Any) -> Tls:
-        return cls(
-            status=data.get("status"),
-            expires_at=read_time(data.get("expires_at")),
-            error=data.get("error"),
+        get = data.get
+        return new(
+            cls,
+            status=get("status"),
+            expires_at=read_time(get("expires_at")),
+            error=get("error"),
         )
 
 
@@ -1104,11 +1176,13 @@ class TopLink:
 
     @classmethod
     def from_json(cls, data: Any) -> TopLink:
-        return cls(
-            link_id=data.get("link_id"),
-            short_url=data.get("short_url"),
-            title=data.get("title"),
-            clicks=data.get("clicks"),
+        get = data.get
+        return new(
+            cls,
+            link_id=get("link_id"),
+            short_url=get("short_url"),
+            title=get("title"),
+            clicks=get("clicks"),
         )
 
 
@@ -1127,12 +1201,14 @@ class UtmParams:
 
     @classmethod
     def from_json(cls, data: Any) -> UtmParams:
-        return cls(
-            utm_source=data.get("utm_source"),
-            utm_medium=data.get("utm_medium"),
-            utm_campaign=data.get("utm_campaign"),
-            utm_term=data.get("utm_term"),
-            utm_content=data.get("utm_content"),
+        get = data.get
+        return new(
+            cls,
+            utm_source=get("utm_source"),
+            utm_medium=get("utm_medium"),
+            utm_campaign=get("utm_campaign"),
+            utm_term=get("utm_term"),
+            utm_content=get("utm_content"),
         )
 
 
@@ -1145,9 +1221,11 @@ class ValueCount:
 
     @classmethod
     def from_json(cls, data: Any) -> ValueCount:
-        return cls(
-            value=data.get("value"),
-            clicks=data.get("clicks"),
+        get = data.get
+        return new(
+            cls,
+            value=get("value"),
+            clicks=get("clicks"),
         )
 
 
@@ -1162,10 +1240,12 @@ class Variant:
 
     @classmethod
     def from_json(cls, data: Any) -> Variant:
-        return cls(
-            name=data.get("name"),
-            destination_url=data.get("destination_url"),
-            weight=data.get("weight"),
+        get = data.get
+        return new(
+            cls,
+            name=get("name"),
+            destination_url=get("destination_url"),
+            weight=get("weight"),
         )
 
 
@@ -1184,12 +1264,14 @@ class Webhook:
 
     @classmethod
     def from_json(cls, data: Any) -> Webhook:
-        return cls(
-            id=data.get("id"),
-            url=data.get("url"),
-            event_types=data.get("event_types"),
-            created_at=read_time(data.get("created_at")),
-            updated_at=read_time(data.get("updated_at")),
+        get = data.get
+        return new(
+            cls,
+            id=get("id"),
+            url=get("url"),
+            event_types=get("event_types"),
+            created_at=read_time(get("created_at")),
+            updated_at=read_time(get("updated_at")),
         )
 
 
