@@ -12,8 +12,9 @@ import pytest
 from architecture.dashboard import Dashboard, Member, named, new_team
 from architecture.facts import PERSONAL_PAGES, PUBLIC_PAGES
 
-from waypost.auth import roles
+from waypost.auth import create_account, roles, suspension
 from waypost.auth.model import ROLES
+from waypost.kit.clock import now
 from waypost.web.dashboard.pages import PageRoute
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -90,6 +91,22 @@ async def targets(dashboard: Dashboard, member: Member | None) -> set[str]:
             continue
         found.add(answer.headers["location"] if answer.status_code == 303 else f"{answer.status_code} {named(route)}")
     return found
+
+
+async def test_members_of_a_suspended_account_can_only_export_it(dashboard: Dashboard) -> None:
+    account = await create_account(
+        dashboard.db, email=f"{uuid4()}@example.com", name="Suspended", plan="lifetime", now=now(), trial_days=0
+    )
+    owner = (await new_team(dashboard.db, account.id)).members["owner"]
+    async with dashboard.db.write() as tx:
+        await suspension.suspend(tx, account.id, "Phishing", now())
+    ids, wrong = ids_of(dashboard), []
+    for route in of_accounts(dashboard):
+        answer = await dashboard.ask(route, path_of(route, ids), owner)
+        is_refused = answer.status_code == (204 if route.path in STREAMS else 403)
+        if is_refused is (route.access == "account.export"):
+            wrong.append(f"{answer.status_code} {named(route)}")
+    assert wrong == []
 
 
 async def test_signed_out_people_have_no_profile(dashboard: Dashboard) -> None:

@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, TypeGuard
 from uuid import UUID
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from waypost.auth.sessions import Session
+from waypost.auth.sessions import PersonSession, Session
 from waypost.resources import domains, links, routing
 from waypost.resources.clicks import listing
 from waypost.resources.clicks.click_store import ClickReader, ClicksUnavailable
@@ -157,13 +157,13 @@ class StatsPages(Pages[Deps]):
         Accounts with an unverified email get no stream, because anyone can create them.
         """
         session = await self._auth.find_session(request)
-        if not isinstance(session, Session) or session.person.confirmed_at is None:
+        if not _may_watch(session) or session.person.confirmed_at is None:
             return Response(status_code=204)
 
         async def is_signed_in() -> bool:
             request.scope.pop(SESSION, None)  # read it again
             again = await self._auth.peek_session(request)
-            return isinstance(again, Session) and again.account.id == session.account.id
+            return _may_watch(again) and again.account.id == session.account.id
 
         subject = Subject(session.account.id)
         if link_id := request.path_params.get("id"):
@@ -176,6 +176,10 @@ class StatsPages(Pages[Deps]):
         async with self._deps.store.reader(self._deps.db) as reader:
             latest = await _latest_clicks(reader, subject, shared_domain=self._deps.shared_domain)
         return self._views.render(_NO_REQUEST, "clicks/_latest_rows.html", latest=latest)
+
+
+def _may_watch(session: PersonSession | None) -> TypeGuard[Session]:
+    return isinstance(session, Session) and session.account.suspended_at is None
 
 
 def _is_for_lists(request: Request) -> bool:
