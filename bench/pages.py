@@ -109,7 +109,7 @@ def _pages(account: FullAccount) -> Iterator[Page]:
     yield Page(f"/webhooks/{account.webhook}?page=3000")
     for path in ("/integrations/api", "/account", "/account/security", "/account/sessions", "/account/data"):
         yield Page(path)
-    for path in ("/account/delete", "/plan", "/docs"):
+    for path in (f"/integrations/api/{account.key}", "/account/delete", "/plan", "/docs"):
         yield Page(path)
     for path in ("/login", "/signup", "/forgot"):
         yield Page(path, is_public=True)

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from waypost.auth import roles
 from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, NotFound, PaymentRequired, RateLimited, Unavailable
 from waypost.kit.ids import parse_id, require_id
@@ -29,7 +30,7 @@ class LinkFormPages(Pages[Deps]):
         return [
             get("/links/new", self.new, "links.write"),
             post("/links/new", self.create, "links.write"),
-            get("/links/{id}/edit", self.edit, "links.write"),
+            get("/links/{id}/edit", self.edit, "view"),
             post("/links/{id}/edit", self.change, "links.write"),
             get("/links/check-slug", self.check_slug, "links.write"),
             post("/links/preview", self.preview_destination, "links.write"),
@@ -57,8 +58,11 @@ class LinkFormPages(Pages[Deps]):
         return RedirectResponse(f"/links/{link.id}?done=created", 303)
 
     async def edit(self, request: Request) -> Response:
+        """Show the form, or its values to members who cannot change them."""
         session, link = await self._get_link(request)
-        return await self._render_form(request, session, forms.fill_from_link(link, self._deps), link)
+        template = _TEMPLATE if roles.may(session.role, "links.write") else "links/settings.html"
+        form = forms.fill_from_link(link, self._deps)
+        return await self._render_form(request, session, form, link, template=template)
 
     async def change(self, request: Request) -> Response:
         session, link = await self._get_link(request)
@@ -116,7 +120,14 @@ class LinkFormPages(Pages[Deps]):
         return await self._render_form(request, session, form.with_errors({"body": [error.message]}), link, status=503)
 
     async def _render_form(
-        self, request: Request, session: Session, form: Form, link: Link | None = None, *, status: int = 200
+        self,
+        request: Request,
+        session: Session,
+        form: Form,
+        link: Link | None = None,
+        *,
+        status: int = 200,
+        template: str = _TEMPLATE,
     ) -> Response:
         async with self._deps.db.read() as tx:
             choices = await find_choices(tx, session.account.id)
@@ -124,7 +135,7 @@ class LinkFormPages(Pages[Deps]):
             routed = await routing.find_routed(tx, [link.id] if link else ())
         return self._views.render_page(
             request,
-            _TEMPLATE,
+            template,
             status=status,
             problem="",
             state="blank",
