@@ -88,6 +88,20 @@ async def test_a_bad_filter_is_refused_beside_its_field(ada: Browser, query: str
     assert refused.status_code == 422
 
 
+async def test_a_changed_filter_loads_the_entries_alone(place: WebApp, ada: Browser) -> None:
+    await add(place, ada, "link.created", Item(None, "first"))
+    await add(place, ada, "link.deleted", Item(None, "second"))
+    headers = {"HX-Request": "true", "HX-Target": "found"}
+    for query, shown in (("action=link.deleted", "second"), ("text=nothing", "No matching entries")):
+        response = await ada.get(f"/account/audit?{query}", headers=headers)
+        assert response.status_code == 200
+        assert shown in response.text
+        assert "first" not in response.text
+        assert "<html" not in response.text
+        assert response.headers["hx-push-url"] == f"/account/audit?{query}"
+    assert (await ada.get("/account/audit?since=x", headers=headers)).status_code == 422
+
+
 async def test_far_dates(ada: Browser) -> None:
     assert (await ada.get("/account/audit?since=0001-01-01&until=9999-12-31")).status_code == 200
 

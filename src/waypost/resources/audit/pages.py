@@ -106,7 +106,9 @@ class AuditPages(Pages[Deps]):
         }
         status = 422 if problems else 200
         if is_fragment_request(request, "found"):
-            return self._views.render_fragment(request, "audit/list.html", "found", status=status, **context)
+            response = self._views.render_fragment(request, "audit/list.html", "found", status=status, **context)
+            response.headers["HX-Push-Url"] = _url(chosen)
+            return response
         return self._views.render_page(request, "audit/list.html", status=status, actors=actors, **context)
 
 
