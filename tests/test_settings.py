@@ -461,6 +461,11 @@ def test_only_secrets_have_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
         load()
 
 
+def test_ignores_the_key_of_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAYPOST_API_KEY", "wp_live_key")
+    assert read()[1] == []
+
+
 def test_ignores_what_kubernetes_sets_for_services(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Service named waypost, and one named waypost-tls."""
     for name, value in (

@@ -25,6 +25,9 @@ _MAX_SECRET = 65_536  # bytes
 _OF_KUBERNETES = re.compile(r"(\w+_)?(SERVICE_(HOST|PORT\w*)=.*|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?=.*|=\w+://.*))")
 """What Kubernetes adds to the environment for a Service whose name begins with `waypost`, without the prefix."""
 
+_OF_CLIENTS = "API_KEY"
+"""What `waypost --remote` and other clients read."""
+
 
 class SettingProblem(NamedTuple):
     setting: str
@@ -68,7 +71,7 @@ def read(**overrides: Any) -> tuple[Settings, list[SettingProblem]]:
 
 def _is_ours(name: str, value: str) -> bool:
     own = name.removeprefix(PREFIX)
-    return own != name and not _OF_KUBERNETES.fullmatch(f"{own}={value}")
+    return own not in {name, _OF_CLIENTS} and not _OF_KUBERNETES.fullmatch(f"{own}={value}")
 
 
 def _read_file(path: Path) -> tuple[dict[str, Any], list[SettingProblem]]:

@@ -7,6 +7,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
@@ -29,11 +30,12 @@ _PREFIX = "/api/v1"
 _CONNECT_TIMEOUT = 10.0
 
 
-class Options(NamedTuple):
+@dataclass(frozen=True)
+class Options:
     """What applies to all requests of a client."""
 
     base_url: str
-    api_key: str
+    api_key: str = field(repr=False)
     timeout: float
     retries: int
 
@@ -41,13 +43,8 @@ class Options(NamedTuple):
     def checked(cls, base_url: str, api_key: str, timeout: float, retries: int) -> Options:
         """Raises ValueError, which never contains the key."""
         url = urlsplit(base_url.strip())
-        if (
-            url.scheme not in {"http", "https"}
-            or not url.hostname
-            or url.path.strip("/")
-            or url.query
-            or "@" in url.netloc
-        ):
+        is_origin = url.scheme in {"http", "https"} and url.hostname and "@" not in url.netloc
+        if not is_origin or url.path.strip("/") or url.query or url.fragment:
             raise ValueError(
                 f"base_url is the origin of the service, such as https://go.example.com, and not {base_url!r}."
             )
@@ -113,10 +110,10 @@ def _build(
     if method == "POST":
         headers["Idempotency-Key"] = idempotency_key or str(uuid4())
     params = {name: to_json(each) for name, each in (query or {}).items() if each is not None} or None
-    url = options.base_url + _PREFIX + path
+    url = f"{options.base_url}{_PREFIX}/{path.lstrip('/')}"
     if body is None:
         return _Request(method, url, headers, params)
-    if body.get(FILE_FIELD) not in {None, OMITTED}:
+    if body.get(FILE_FIELD) is not None and body[FILE_FIELD] is not OMITTED:
         return _Request(method, url, headers, params, files=_form(body))
     headers["Content-Type"] = "application/json"
     fields = {name: each for name, each in body.items() if name != FILE_FIELD}

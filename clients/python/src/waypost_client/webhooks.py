@@ -51,7 +51,7 @@ def _read_signature(headers: Headers) -> tuple[str, str]:
 
 def _values(headers: Headers) -> Iterator[str]:
     for name, value in headers.items() if isinstance(headers, Mapping) else headers:
-        if _text(name).lower().replace("_", "-") == _HEADER:
+        if _text(name).lower() == _HEADER:
             for each in [value] if isinstance(value, str | bytes) else value:
                 yield _text(each)
 
