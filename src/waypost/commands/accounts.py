@@ -162,12 +162,14 @@ async def sign_in_link(settings: "Settings", email: EmailArgument, /, *, json: J
 @with_settings
 async def remove_second_factor(settings: "Settings", email: EmailArgument, /, *, json: JsonOption = False) -> None:
     """Remove the second factor of a person who has lost their device, and sign them out everywhere."""
+    from waypost import logs
     from waypost.auth.deps import new_deps
     from waypost.auth.second_factor import service
     from waypost.commands import output
     from waypost.commands.database import get_person, open_database
     from waypost.kit import clock
 
+    logs.configure()  # a notice that is not sent is logged
     async with open_database(settings) as db:
         person = await get_person(db, email)
         await service.remove_by_command(new_deps(settings, db, clock.now), person)
