@@ -149,6 +149,7 @@ def test_an_unknown_name_in_the_file() -> None:
         ("OIDC_ROLES", "marketing"),
         ("OIDC_ROLES", "marketing=boss"),
         ("OIDC_ROLES", "=editor"),
+        ("OIDC_ROLES", "it=editor, it = admin"),
         ("OIDC_GROUPS_CLAIM", ""),
         ("PASSWORD_SIGN_IN", "perhaps"),
         ("DEFAULT_PLAN", "gold"),

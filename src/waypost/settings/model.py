@@ -246,6 +246,9 @@ class Settings(BaseModel):
     def _check_oidc_roles(cls, value: list[str]) -> list[str]:
         if not all(re.fullmatch(rf".*\S.*=\s*({'|'.join(ROLE_NAMES)})", entry) for entry in value):
             raise ValueError(f"must name groups and roles as in marketing=editor, it=admin ({', '.join(ROLE_NAMES)})")
+        groups = [entry.rpartition("=")[0].strip() for entry in value]
+        if repeated := next((group for group in groups if groups.count(group) > 1), None):
+            raise ValueError(f"names the group {repeated} twice")
         return value
 
     @field_validator("stripe_prices")
