@@ -70,7 +70,10 @@ class Browser:
 
     async def post(self, path: str, fields: dict[str, Any] | None = None, **rest: Any) -> httpx.Response:
         """Submit a form from a page of the service."""
-        return await self.client.post(path, data=fields or {}, headers=SAME_ORIGIN | rest.pop("headers", {}), **rest)
+        headers = SAME_ORIGIN | rest.pop("headers", {})
+        if not fields and not rest:  # httpx sends no form then, but browsers do
+            headers = {"Content-Type": "application/x-www-form-urlencoded"} | headers
+        return await self.client.post(path, data=fields or {}, headers=headers, **rest)
 
 
 @dataclass

@@ -9,6 +9,7 @@ import pytest
 from people import START, FakeClock, new_person
 
 from waypost import auth
+from waypost.audit import Actor
 from waypost.auth import invitation_store, invitations, members, memberships, ownership, passwords, sessions
 from waypost.auth.deps import Deps, new_deps
 from waypost.auth.model import Person, Role, SignInClient
@@ -56,7 +57,7 @@ async def owner(db: Database, name: str = "ada") -> Session:
 
 
 async def member(deps: Deps, ada: Session, role: Role, name: str | None = None) -> Session:
-    added = await members.add(deps, ada.account.id, f"{name or role}@example.com", role)
+    added = await members.add(deps, Actor.command(ada.account.id, "a test"), f"{name or role}@example.com", role)
     session = await session_of(deps.db, added.person, ada.account.id)
     assert isinstance(session, Session)
     return session
@@ -183,7 +184,7 @@ async def test_an_invitation_is_void_once_its_maker_may_not_invite(db: Database,
     ada = await owner(db)
     admin, bob = await member(deps, ada, "admin"), await owner(db, "bob")
     token = token_of(await invitations.create(deps, admin, email="", role="viewer"))
-    await members.change_role(deps, None, ada.account.id, admin.person.id, "editor")
+    await members.change_role(deps, Actor.command(ada.account.id, "a test"), admin.person.id, "editor")
     with pytest.raises(NotFound):
         await invitations.get(deps, token)
     with pytest.raises(NotFound):
@@ -287,7 +288,7 @@ async def test_an_offer_ends_with_the_ownership_of_its_maker(db: Database, deps:
     with pytest.raises(Conflict):
         await ownership.offer(deps, ada, second.person.id, role_after="admin")
     await ownership.offer(deps, second, bob.person.id, role_after="admin")
-    await members.change_role(deps, None, ada.account.id, second.person.id, "admin")
+    await members.change_role(deps, Actor.command(ada.account.id, "a test"), second.person.id, "admin")
     with pytest.raises(NotFound):
         await ownership.accept(deps, bob)
     await ownership.offer(deps, ada, bob.person.id, role_after="owner")

@@ -7,6 +7,7 @@ import pytest
 from people import START, FakeClock, new_key, new_person
 
 from waypost import auth
+from waypost.audit import Actor
 from waypost.auth import members, memberships, people, sessions
 from waypost.auth.caller_cache import CallerCache
 from waypost.auth.deps import Deps, new_deps
@@ -23,6 +24,14 @@ def deps(db: Database) -> Deps:
     return new_deps(Settings(secret_key="a key"), db, FakeClock())
 
 
+def command(account_id: UUID) -> Actor:
+    return Actor.command(account_id, "a test")
+
+
+def actor_of(account_id: UUID, person_id: UUID) -> Actor:
+    return Actor(account_id, "person", person_id, "")
+
+
 async def account(db: Database, name: str = "ada") -> UUID:
     return (await new_person(db, name)).account_id
 
@@ -32,7 +41,7 @@ async def owner_of(db: Database, name: str = "ada") -> Person:
 
 
 async def member(deps: Deps, account_id: UUID, role: Role, name: str | None = None) -> Person:
-    return (await members.add(deps, account_id, f"{name or role}@example.com", role)).person
+    return (await members.add(deps, command(account_id), f"{name or role}@example.com", role)).person
 
 
 async def roles_of(db: Database, account_id: UUID) -> dict[str, str]:
@@ -63,9 +72,9 @@ async def test_lets_roles_change_and_remove_only_whom_they_may(db: Database, dep
             other = await member(deps, account_id, before, f"{before}-{after or 'no'}")
             is_allowed = actor == "owner" or (actor == "admin" and "owner" not in (before, after))
             change = (
-                members.remove(deps, caller.id, account_id, other.id)
+                members.remove(deps, actor_of(account_id, caller.id), other.id)
                 if after is None
-                else members.change_role(deps, caller.id, account_id, other.id, after)
+                else members.change_role(deps, actor_of(account_id, caller.id), other.id, after)
             )
             if is_allowed:
                 await change
@@ -81,9 +90,9 @@ async def test_keeps_the_last_owner(db: Database, deps: Deps) -> None:
     account_id = await account(db)
     ada = await owner_of(db)
     for change in (
-        members.change_role(deps, ada.id, account_id, ada.id, "admin"),
-        members.remove(deps, ada.id, account_id, ada.id),
-        members.remove(deps, None, account_id, ada.id),
+        members.change_role(deps, actor_of(account_id, ada.id), ada.id, "admin"),
+        members.remove(deps, actor_of(account_id, ada.id), ada.id),
+        members.remove(deps, command(account_id), ada.id),
     ):
         with pytest.raises(Conflict) as refused:
             await change
@@ -96,8 +105,8 @@ async def test_one_of_two_owners_who_remove_each_other_stays(db: Database, deps:
         account_id = await account(db, f"ada{number}")
         ada, bob = await owner_of(db, f"ada{number}"), await member(deps, account_id, "owner", f"bob{number}")
         results = await asyncio.gather(
-            members.remove(deps, ada.id, account_id, bob.id),
-            members.remove(deps, bob.id, account_id, ada.id),
+            members.remove(deps, actor_of(account_id, ada.id), bob.id),
+            members.remove(deps, actor_of(account_id, bob.id), ada.id),
             return_exceptions=True,
         )
         assert sorted(type(result).__name__ for result in results) == ["Forbidden", "Person"]
@@ -108,7 +117,7 @@ async def test_two_owners_who_leave_at_once_leave_one(db: Database, deps: Deps) 
     account_id = await account(db)
     both = [await owner_of(db), await member(deps, account_id, "owner", "bob")]
     results = await asyncio.gather(
-        *(members.remove(deps, each.id, account_id, each.id) for each in both), return_exceptions=True
+        *(members.remove(deps, actor_of(account_id, each.id), each.id) for each in both), return_exceptions=True
     )
     assert sorted(type(result).__name__ for result in results) == ["Conflict", "Person"]
 
@@ -124,7 +133,7 @@ async def test_a_removed_member_loses_sessions_and_keys_at_once(db: Database, de
     assert caller.role == "admin"
     assert isinstance(await sessions.find(db, token, now=START), Session)
 
-    await members.remove(deps, (await owner_of(db)).id, account_id, admin.id)
+    await members.remove(deps, actor_of(account_id, (await owner_of(db)).id), admin.id)
     assert await cache.find(text) is None
     session = await sessions.find(db, token, now=START)
     assert session
@@ -141,9 +150,9 @@ async def test_keys_can_be_handed_over(db: Database, deps: Deps) -> None:
     elsewhere = await new_key(db, (await new_person(db, "bob")).account_id)
     for receiver in (editor.id, admin.id, (await auth.get_person(db, "bob@example.com")).id):
         with pytest.raises(Invalid) as refused:
-            await members.remove(deps, ada.id, account_id, admin.id, keys_to=receiver)
+            await members.remove(deps, actor_of(account_id, ada.id), admin.id, keys_to=receiver)
         assert refused.value.errors == {"keys_to": [members.NO_RECEIVER]}
-    await members.remove(deps, ada.id, account_id, admin.id, keys_to=ada.id)
+    await members.remove(deps, actor_of(account_id, ada.id), admin.id, keys_to=ada.id)
     cache = CallerCache(db)
     caller = await cache.find(text)
     assert caller
@@ -157,7 +166,7 @@ async def test_a_changed_role_limits_keys_at_the_next_request(db: Database, deps
     _, text = await auth.create_key(db, account_id=account_id, name="k", scopes=(), now=START, created_by=admin.id)
     cache = CallerCache(db)
     for role in ("admin", "editor"):
-        await members.change_role(deps, None, account_id, admin.id, role)
+        await members.change_role(deps, command(account_id), admin.id, role)
         caller = await cache.find(text)
         assert caller
         assert caller.role == role
@@ -169,7 +178,7 @@ async def test_a_key_is_not_created_by_a_role_that_was_lowered_meanwhile(db: Dat
     admin = await member(deps, account_id, "admin")
     session = await sessions.find(db, await session_of(db, admin, account_id), now=START)
     assert isinstance(session, Session)
-    await members.change_role(deps, None, account_id, admin.id, "editor")  # the request has passed its check
+    await members.change_role(deps, command(account_id), admin.id, "editor")  # the request has passed its check
     with pytest.raises(Forbidden):
         await auth.create_key(db, account_id=account_id, name="k", scopes=(), now=START, session=session)
     assert len(await auth.list_keys(db, account_id)) == 1  # the one of `new_person`
@@ -183,7 +192,7 @@ async def test_no_key_survives_a_concurrent_removal(db: Database, deps: Deps) ->
         assert isinstance(session, Session)
         created, removed = await asyncio.gather(
             auth.create_key(db, account_id=account_id, name="k", scopes=(), now=START, session=session),
-            members.remove(deps, None, account_id, admin.id),
+            members.remove(deps, command(account_id), admin.id),
             return_exceptions=True,
         )
         assert isinstance(removed, Person)
@@ -196,7 +205,7 @@ async def test_no_key_survives_a_concurrent_removal(db: Database, deps: Deps) ->
 async def test_the_email_of_the_account_moves_to_another_owner(db: Database, deps: Deps) -> None:
     account_id = await account(db)
     ada, bob = await owner_of(db), await member(deps, account_id, "owner", "bob")
-    await members.remove(deps, bob.id, account_id, ada.id)
+    await members.remove(deps, actor_of(account_id, bob.id), ada.id)
     assert (await auth.get_account(db, "bob@example.com")).id == account_id
 
 
@@ -205,7 +214,7 @@ async def test_an_owner_stays_while_no_other_email_is_free(db: Database, deps: D
     await new_person(db, "bob")  # has an account of their own, with their email
     bob = await member(deps, account_id, "owner", "bob")
     with pytest.raises(Conflict) as refused:
-        await members.remove(deps, bob.id, account_id, (await owner_of(db)).id)
+        await members.remove(deps, actor_of(account_id, bob.id), (await owner_of(db)).id)
     assert "Change the email of the account first" in str(refused.value.errors["body"])
     assert await roles_of(db, account_id) == {"ada": "owner", "bob": "owner"}
 
@@ -219,12 +228,12 @@ async def test_owners_learn_of_changes_of_owners(db: Database, deps: Deps) -> No
 async def test_adds_people_who_exist_and_new_ones(db: Database, deps: Deps) -> None:
     account_id = await account(db)
     await new_person(db, "bob")
-    added = await members.add(deps, account_id, " Bob@example.com ", "editor")
+    added = await members.add(deps, command(account_id), " Bob@example.com ", "editor")
     assert added.person == await auth.get_person(db, "bob@example.com")
     with pytest.raises(Conflict):
-        await members.add(deps, account_id, "bob@example.com", "viewer")
+        await members.add(deps, command(account_id), "bob@example.com", "viewer")
     with pytest.raises(Invalid):
-        await members.add(deps, account_id, "bob", "viewer")
+        await members.add(deps, command(account_id), "bob", "viewer")
     async with db.read() as tx:
         of_bob = await memberships.list_of_person(tx, added.person.id)
     assert {each.role for each in of_bob} == {"owner", "editor"}
@@ -234,10 +243,10 @@ async def test_people_of_other_accounts_are_not_found(db: Database, deps: Deps) 
     account_id, other = await account(db), await account(db, "bob")
     ada, bob = await owner_of(db), await owner_of(db, "bob")
     with pytest.raises(NotFound):
-        await members.remove(deps, ada.id, account_id, bob.id)
+        await members.remove(deps, actor_of(account_id, ada.id), bob.id)
     with pytest.raises(NotFound):
-        await members.change_role(deps, ada.id, account_id, bob.id, "viewer")
+        await members.change_role(deps, actor_of(account_id, ada.id), bob.id, "viewer")
     with pytest.raises(Forbidden):
-        await members.change_role(deps, ada.id, other, bob.id, "viewer")
+        await members.change_role(deps, actor_of(other, ada.id), bob.id, "viewer")
     async with db.read() as tx:
         assert await people.find(tx, bob.id)

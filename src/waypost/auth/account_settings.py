@@ -4,10 +4,20 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from waypost.auth import store
+from sqlalchemy.exc import IntegrityError
+
+from waypost import audit
+from waypost.auth import memberships, rules, store
+from waypost.auth.caller_cache import invalidating_callers
+from waypost.auth.deps import Deps
 from waypost.auth.model import Person
+from waypost.auth.roles import Action
+from waypost.auth.sessions import Session
 from waypost.database import Tx
-from waypost.kit.errors import Conflict, or_not_found
+from waypost.kit.errors import Conflict, Invalid, or_not_found
+
+NO_OWNER = "This must be the email of an owner of the account."
+EMAIL_TAKEN = "Another account has this email."
 
 EMAIL_IN_USE = (
     "The account has the email {}, and the emails of its other owners belong to other accounts. Change the email of the"
@@ -15,8 +25,41 @@ EMAIL_IN_USE = (
 )
 
 
+async def change_name(deps: Deps, session: Session, name: str) -> None:
+    """Raises Invalid and Forbidden."""
+    name = name.strip()
+    if not name:
+        raise Invalid({"name": ["Enter a name."]})
+    rules.check_email_and_name(session.account.email, name)
+    await _change(deps, session, "account.write", name=name)
+
+
+async def change_email(deps: Deps, session: Session, email: str) -> None:
+    """Give the account the email of one of its owners, which is confirmed. Raises Invalid and Forbidden."""
+    async with deps.db.read() as tx:
+        owners = await memberships.list_owners(tx, session.account.id)
+    if email not in [owner.email for owner in owners]:
+        raise Invalid({"email": [NO_OWNER]})
+    try:
+        await _change(deps, session, "owners.write", email=email)
+    except IntegrityError:
+        raise Invalid({"email": [EMAIL_TAKEN]}) from None
+
+
+async def _change(deps: Deps, session: Session, action: Action, **values: str) -> None:
+    with invalidating_callers(deps.db):
+        async with deps.db.write() as tx:
+            await store.lock_account(tx, session.account.id)
+            await memberships.require_action(tx, session.actor, action)
+            before = or_not_found(await store.find_account(tx, session.account.id))
+            if changes := audit.compare({name: getattr(before, name) for name in values}, values):
+                now = deps.clock()
+                await store.change(tx, session.account.id, now, **values)
+                await audit.record(tx, session.actor, "account.updated", now, changes=changes)
+
+
 async def move_email(
-    tx: Tx, account_id: UUID, former: Person, owners: Sequence[Person], *, is_leaving: bool, now: datetime
+    tx: Tx, account_id: UUID, former: Person, owners: Sequence[Person], *, is_removed: bool, now: datetime
 ) -> None:
     """Give the account the email of one of `owners` if it has that of an owner who no longer is one.
 
@@ -30,5 +73,5 @@ async def move_email(
         if await store.find_by_email(tx, owner.email) is None:
             await store.change(tx, account_id, now, email=owner.email)
             return
-    if is_leaving:
+    if is_removed:
         raise Conflict({"body": [EMAIL_IN_USE.format(account.email)]})

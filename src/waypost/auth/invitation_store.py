@@ -24,7 +24,7 @@ invitations = Table(
     metadata,
     Column("id", Id, primary_key=True),
     Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
-    Column("email", String(254)),  # lower case; null: whoever has the link
+    Column("email", String(254)),  # lower case; null: anyone with the link
     Column("role", Text, nullable=False),
     Column("digest", String(64), nullable=False, unique=True),
     Column("created_by", Id, ForeignKey("people.id", ondelete="CASCADE"), nullable=False, index=True),

@@ -1,18 +1,20 @@
-"""Invitations to an account: by email, or by a link for whoever has it. Each works once, for 7 days.
+"""Invitations to an account: by email, or by a link for anyone with it. Each works once, for 7 days.
 
 The link in an email proves who reads the mailbox, so who invites never sees it where emails are sent: otherwise they
 could sign up with the email of a third party. Who is invited by email joins with that email only.
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
 
+from waypost import audit
+from waypost.audit import Actor, AuditAction, Item
 from waypost.auth import (
     emails,
     invitation_store,
@@ -30,7 +32,7 @@ from waypost.auth import (
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
 from waypost.auth.invitation_store import LIFETIME, Invitation
-from waypost.auth.model import AuthenticationResult, Role, SignInClient
+from waypost.auth.model import AuthenticationResult, Person, Role, SignInClient
 from waypost.auth.sessions import PersonSession, Session
 from waypost.database import Tx
 from waypost.kit.errors import Forbidden, Invalid, NotFound, or_not_found
@@ -53,7 +55,7 @@ class NewInvitation:
 
 
 async def create(deps: Deps, session: Session, *, email: str, role: Role) -> NewInvitation:
-    """Invite somebody by email; without one, return a link for whoever has it. Raises Invalid and Forbidden."""
+    """Invite somebody by email; without one, return a link for anyone with it. Raises Invalid and Forbidden."""
     email = rules.normalize_email(email)
     if email:
         rules.check_email_and_name(email, "")
@@ -64,6 +66,7 @@ async def create(deps: Deps, session: Session, *, email: str, role: Role) -> New
         row: dict[str, Any] = {"id": new_id(), "account_id": session.account.id, "email": email or None, "role": role}
         row |= {"created_by": session.person.id, "created_at": now, "expires_at": now + LIFETIME}
         await invitation_store.add(tx, row, token)
+        await _record(tx, session, "invitation.created", row["id"], email, now, details={"role": role})
         return await _send(deps, tx, session, email, role, token)
 
 
@@ -79,6 +82,7 @@ async def resend(deps: Deps, session: Session, invitation_id: UUID) -> NewInvita
         await _require_may_invite(deps, tx, session, invitation.role)
         values = {"created_by": session.person.id, "expires_at": now + LIFETIME}
         await invitation_store.renew(tx, invitation.id, token, **values)
+        await _record(tx, session, "invitation.resent", invitation.id, invitation.email, now)
         return await _send(deps, tx, session, invitation.email or "", invitation.role, token)
 
 
@@ -87,14 +91,21 @@ async def revoke(deps: Deps, session: Session, invitation_id: UUID) -> None:
     async with deps.db.write() as tx:
         await store.lock_account(tx, session.account.id)
         invitation = or_not_found(await invitation_store.find_by_id(tx, session.account.id, invitation_id))
-        await members.require_action(tx, session.person.id, session.account.id, "members.write")
+        await memberships.require_action(tx, session.actor, "members.write")
         await invitation_store.end(tx, invitation.id, deps.clock())
+        await _record(tx, session, "invitation.revoked", invitation.id, invitation.email, deps.clock())
 
 
 async def list_open(deps: Deps, account_id: UUID) -> Sequence[Invitation]:
     """List open and expired invitations, newest first."""
     async with deps.db.read() as tx:
         return await invitation_store.list_open(tx, account_id)
+
+
+async def get_open(deps: Deps, account_id: UUID, invitation_id: UUID) -> Invitation:
+    """Raises NotFound if it was accepted or revoked."""
+    async with deps.db.read() as tx:
+        return or_not_found(await invitation_store.find_by_id(tx, account_id, invitation_id))
 
 
 async def get(deps: Deps, token: str) -> Invitation:
@@ -124,12 +135,12 @@ async def accept(deps: Deps, session: PersonSession, token: str) -> None:
                 raise Invalid({"body": [UNCONFIRMED]})
             if invitation.email not in (None, person.email):
                 raise Invalid({"body": [OTHER_EMAIL.format(invitation.email, person.email)]})
-            await _join(deps, tx, invitation, person.id)
+            await _join(deps, tx, invitation, person, session.request_ip)
             await sessions.show_account(tx, session, invitation.account_id)
 
 
 async def sign_up(
-    deps: Deps, client: SignInClient, token: str, *, email: str, name: str, password: str
+    deps: Deps, client: SignInClient, token: str, *, email: str, name: str, password: str, ip: str = ""
 ) -> AuthenticationResult | None:
     """Create a person without an account of their own, and let them join. An invited email replaces `email`.
 
@@ -151,7 +162,7 @@ async def sign_up(
             if needs_confirmation:
                 await profile.send_confirmation(deps, tx, person)
                 return None
-            await _join(deps, tx, invitation, person.id)
+            await _join(deps, tx, invitation, person, ip)
     except IntegrityError:
         if not needs_confirmation:
             raise Invalid({"email": [profile.EMAIL_TAKEN]}) from None
@@ -165,7 +176,7 @@ async def _require_may_invite(deps: Deps, tx: Tx, session: Session, role: Role) 
     """Lock the account. Raises Forbidden and Invalid."""
     await store.lock_account(tx, session.account.id)
     action = roles.action_to_change(None, role)
-    await members.require_action(tx, session.person.id, session.account.id, action)
+    await memberships.require_action(tx, session.actor, action)
     if deps.sends_mail and session.person.confirmed_at is None:
         raise Invalid({"body": [UNCONFIRMED]})
 
@@ -214,10 +225,25 @@ async def _get_locked(deps: Deps, tx: Tx, token: str) -> Invitation:
     return await _get_valid(deps, tx, token)
 
 
-async def _join(deps: Deps, tx: Tx, invitation: Invitation, person_id: UUID) -> None:
+async def _join(deps: Deps, tx: Tx, invitation: Invitation, person: Person, ip: str) -> None:
     """Add the member. Who is one already keeps the role, and the invitation stays valid."""
-    if await memberships.find(tx, invitation.account_id, person_id):
+    account_id, now = invitation.account_id, deps.clock()
+    if await memberships.find(tx, account_id, person.id):
         return
-    if not await invitation_store.end(tx, invitation.id, deps.clock()):
+    if not await invitation_store.end(tx, invitation.id, now):
         raise NotFound
-    await memberships.add(tx, invitation.account_id, person_id, invitation.role, deps.clock())
+    await memberships.add(tx, account_id, person.id, invitation.role, now)
+    actor = Actor(account_id, "person", person.id, person.email, ip)
+    await members.record(tx, actor, person, None, invitation.role, now, {"invited_by": invitation.inviter_email})
+
+
+async def _record(
+    tx: Tx,
+    session: Session,
+    action: AuditAction,
+    id_: UUID,
+    email: str | None,
+    now: datetime,
+    details: Mapping[str, Any] | None = None,
+) -> None:
+    await audit.record(tx, session.actor, action, now, Item(id_, email or "link"), details=details)

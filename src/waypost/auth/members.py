@@ -3,30 +3,33 @@
 Every function locks the account first and then decides: whether the caller's role still allows the change, and whether
 the account keeps an owner. So of two owners who remove each other at the same time, one stays.
 
-`caller`: the id of the person who changes something; None is an operator with a command.
+`actor`: a member of the account, or an operator with a command, who may do everything.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from waypost import audit
 from waypost.audit import Actor, AuditAction, Item
-from waypost.auth import account_settings, emails, memberships, people, roles, rules, sessions, store
+from waypost.auth import account_settings, emails, memberships, past_emails, people, roles, rules, sessions, store
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
 from waypost.auth.model import Member, Person, Role
-from waypost.auth.roles import Action
 from waypost.database import Tx
-from waypost.kit.errors import Conflict, Forbidden, Invalid, or_not_found
+from waypost.kit.errors import Conflict, Invalid, or_not_found
 from waypost.kit.ids import new_id
+from waypost.worker import mail
 
 LAST_OWNER = "An account needs an owner. Make another member an owner first."
 ALREADY_MEMBER = "{} is already a member of this account."
 NO_RECEIVER = "Keys can only be handed over to an admin or owner of this account."
 
 
-async def add(deps: Deps, account_id: UUID, email: str, role: Role) -> Member:
+async def add(deps: Deps, actor: Actor, email: str, role: Role) -> Member:
     """Add the person with this email, for operators; a new person if there is none. Raises Invalid and Conflict."""
+    account_id = actor.account_id
     email = rules.normalize_email(email)
     rules.check_email_and_name(email, "")
     now = deps.clock()
@@ -39,48 +42,35 @@ async def add(deps: Deps, account_id: UUID, email: str, role: Role) -> Member:
         elif await memberships.find(tx, account_id, person.id):
             raise Conflict({"email": [ALREADY_MEMBER.format(email)]})
         await memberships.add(tx, account_id, person.id, role, now)
+        await record(tx, actor, person, None, role, now)
         if role == "owner":
-            await _notify_owners(deps, tx, account_id, person, "owner", caller=None)
+            await _notify_owners(deps, tx, actor, person, "owner")
     return Member(person, role, now)
 
 
-async def change_role(deps: Deps, caller: UUID | None, account_id: UUID, person_id: UUID, role: Role) -> Member:
-    """Give a member another role. Raises NotFound, Forbidden, and Invalid for the last owner."""
+async def change_role(deps: Deps, actor: Actor, person_id: UUID, role: Role) -> Member:
+    """Give a member another role. Raises NotFound, Forbidden, and Conflict for the last owner."""
+    account_id = actor.account_id
     with invalidating_callers(deps.db):
         async with deps.db.write() as tx:
             await store.lock_account(tx, account_id)
             member = or_not_found(await memberships.find_member(tx, account_id, person_id))
             if member.role == role:
                 return member
-            await require_action(tx, caller, account_id, roles.action_to_change(member.role, role))
-            await set_role(deps, tx, account_id, member, role, caller=caller)
+            await memberships.require_action(tx, actor, roles.action_to_change(member.role, role))
+            await set_role(deps, tx, actor, member, role)
     return Member(member.person, role, member.joined_at)
 
 
-async def remove(
-    deps: Deps, caller: UUID | None, account_id: UUID, person_id: UUID, *, keys_to: UUID | None = None
-) -> Person:
-    """Remove a member, or let the caller leave. Their sessions and keys lose the account at once.
+async def remove(deps: Deps, actor: Actor, person_id: UUID, *, keys_to: UUID | None = None) -> Person:
+    """Remove a member, or let the actor leave. Their sessions and keys lose the account at once.
 
-    `keys_to`: the person who takes over the member's keys, which are otherwise revoked. Raises NotFound, Forbidden, and
-    Invalid for the last owner and for a receiver who may not have keys.
+    `keys_to`: the person who takes over the member's keys, which are otherwise revoked. Raises NotFound, Forbidden,
+    Conflict for the last owner, and Invalid for a receiver who may not have keys.
     """
     with invalidating_callers(deps.db):
         async with deps.db.write() as tx:
-            await store.lock_account(tx, account_id)
-            member = or_not_found(await memberships.find_member(tx, account_id, person_id))
-            if caller != person_id:
-                await require_action(tx, caller, account_id, roles.action_to_change(member.role, None))
-            await _give_keys(deps, tx, account_id, person_id, keys_to)
-            await _keep_owner(tx, account_id, member, None, now=deps.clock())
-            await memberships.remove(tx, account_id, person_id)
-            await sessions.leave_account(tx, person_id, account_id)
-            account = or_not_found(await store.find_account(tx, account_id))
-            if caller != person_id:
-                await emails.notify(tx, emails.removed(deps.base_url, account.name), member.person, now=deps.clock())
-            if member.role == "owner":
-                await _notify_owners(deps, tx, account_id, member.person, None, caller=caller)
-    return member.person
+            return await _remove(deps, tx, actor, person_id, keys_to)
 
 
 async def follow_groups(deps: Deps, account_id: UUID, person: Person, role: Role | None) -> None:
@@ -102,50 +92,87 @@ async def follow_groups(deps: Deps, account_id: UUID, person: Person, role: Role
                 await sessions.leave_account(tx, person.id, account_id)
             else:
                 return
-            if before != role:
-                await _record_groups(deps, tx, account_id, person, before, role)
+            if before == role:
+                return
+            actor = Actor.system(account_id, "single sign-on")
+            await record(tx, actor, person, before, role, deps.clock())
+            if "owner" in (before, role):
+                await _notify_owners(deps, tx, actor, person, role)
 
 
-async def _record_groups(
-    deps: Deps, tx: Tx, account_id: UUID, person: Person, before: Role | None, role: Role | None
-) -> None:
-    action: AuditAction = "member.added" if before is None else "member.updated" if role else "member.removed"
-    actor, item = Actor.system(account_id, "single sign-on"), Item(person.id, person.email)
-    await audit.record(tx, actor, action, deps.clock(), item, changes={"role": [before, role]})
-    if "owner" in (before, role):
-        await _notify_owners(deps, tx, account_id, person, role, caller=None)
+async def delete_person(deps: Deps, person: Person, ip: str) -> None:
+    """Delete a person, who leaves all accounts, with their credentials and sessions.
+
+    Raises Conflict for the last owner of an account.
+    """
+    with invalidating_callers(deps.db):
+        async with deps.db.write() as tx:
+            joined = await memberships.list_of_person(tx, person.id)
+            for account_id in sorted(each.account.id for each in joined):
+                actor = Actor(account_id, "person", person.id, person.email, ip)
+                await _remove(deps, tx, actor, person.id, None)
+            await past_emails.record(tx, deps.email_digest_keys, person, None, deps.clock())
+            await people.remove(tx, person.id)
+            await mail.delete_unsent(tx, person.id)
 
 
-async def require_action(tx: Tx, caller: UUID | None, account_id: UUID, action: Action) -> None:
-    """Read the caller's role again, under the account's lock. Raises Forbidden."""
-    if caller is None:
-        return
-    role = await memberships.find(tx, account_id, caller)
-    if role is None or not roles.may(role, action):
-        raise Forbidden(roles.NOT_ALLOWED_NOW)
-
-
-async def set_role(deps: Deps, tx: Tx, account_id: UUID, member: Member, role: Role, *, caller: UUID | None) -> None:
-    """Set the role under the account's lock, and notify who is concerned. Raises Invalid for the last owner."""
-    await _keep_owner(tx, account_id, member, role, now=deps.clock())
-    await memberships.change_role(tx, account_id, member.person.id, role)
-    account = or_not_found(await store.find_account(tx, account_id))
-    if caller != member.person.id:
-        message = emails.role_changed(deps.base_url, account.name, role)
-        await emails.notify(tx, message, member.person, now=deps.clock())
+async def set_role(deps: Deps, tx: Tx, actor: Actor, member: Member, role: Role) -> None:
+    """Set the role under the account's lock, and notify who is concerned. Raises Conflict for the last owner."""
+    now = deps.clock()
+    await _keep_owner(tx, actor.account_id, member, role, now=now)
+    await memberships.change_role(tx, actor.account_id, member.person.id, role)
+    await record(tx, actor, member.person, member.role, role, now)
+    account = or_not_found(await store.find_account(tx, actor.account_id))
+    if actor.id != member.person.id:
+        await emails.notify(tx, emails.role_changed(deps.base_url, account.name, role), member.person, now=now)
     if "owner" in (member.role, role):
-        await _notify_owners(deps, tx, account_id, member.person, role, caller=caller)
+        await _notify_owners(deps, tx, actor, member.person, role)
+
+
+async def record(
+    tx: Tx,
+    actor: Actor,
+    person: Person,
+    before: Role | None,
+    role: Role | None,
+    now: datetime,
+    details: Mapping[str, Any] | None = None,
+) -> None:
+    """Record in the audit log that the person got another role. None: not a member."""
+    action: AuditAction = "member.added" if before is None else "member.updated" if role else "member.removed"
+    item = Item(person.id, person.email)
+    await audit.record(tx, actor, action, now, item, changes={"role": [before, role]}, details=details)
+
+
+async def _remove(deps: Deps, tx: Tx, actor: Actor, person_id: UUID, keys_to: UUID | None) -> Person:
+    account_id, now = actor.account_id, deps.clock()
+    await store.lock_account(tx, account_id)
+    member = or_not_found(await memberships.find_member(tx, account_id, person_id))
+    is_own = actor.id == person_id
+    if not is_own:
+        await memberships.require_action(tx, actor, roles.action_to_change(member.role, None))
+    await _give_keys(deps, tx, account_id, person_id, keys_to)
+    await _keep_owner(tx, account_id, member, None, now=now)
+    await memberships.remove(tx, account_id, person_id)
+    await sessions.leave_account(tx, person_id, account_id)
+    details = {"keys": "handed over" if keys_to else "revoked"}
+    await record(tx, actor, member.person, member.role, None, now, details)
+    if not is_own:
+        account = or_not_found(await store.find_account(tx, account_id))
+        await emails.notify(tx, emails.removed(deps.base_url, account.name), member.person, now=now)
+    if member.role == "owner":
+        await _notify_owners(deps, tx, actor, member.person, None)
+    return member.person
 
 
 async def _keep_owner(tx: Tx, account_id: UUID, member: Member, role: Role | None, *, now: datetime) -> None:
-    """Before an owner gets another role or leaves. Raises Invalid if nobody else owns the account."""
+    """Before an owner gets another role or leaves. Raises Conflict if nobody else owns the account."""
     if member.role != "owner" or role == "owner":
         return
     owners = [each for each in await memberships.list_owners(tx, account_id) if each.id != member.person.id]
     if not owners:
         raise Conflict({"body": [LAST_OWNER]})
-    is_leaving = role is None
-    await account_settings.move_email(tx, account_id, member.person, owners, is_leaving=is_leaving, now=now)
+    await account_settings.move_email(tx, account_id, member.person, owners, is_removed=role is None, now=now)
 
 
 async def _give_keys(deps: Deps, tx: Tx, account_id: UUID, person_id: UUID, receiver: UUID | None) -> None:
@@ -158,12 +185,10 @@ async def _give_keys(deps: Deps, tx: Tx, account_id: UUID, person_id: UUID, rece
     await store.hand_over_keys(tx, account_id, person_id, receiver)
 
 
-async def _notify_owners(
-    deps: Deps, tx: Tx, account_id: UUID, person: Person, role: Role | None, *, caller: UUID | None
-) -> None:
+async def _notify_owners(deps: Deps, tx: Tx, actor: Actor, person: Person, role: Role | None) -> None:
     """Notify the owners that this person became one, or is none any more. Who did it or is it knows."""
-    account = or_not_found(await store.find_account(tx, account_id))
+    account = or_not_found(await store.find_account(tx, actor.account_id))
     message = emails.owners_changed(deps.base_url, account.name, person.email, is_owner=role == "owner")
-    for owner in await memberships.list_owners(tx, account_id):
-        if owner.id not in (caller, person.id):
+    for owner in await memberships.list_owners(tx, actor.account_id):
+        if owner.id not in (actor.id, person.id):
             await emails.notify(tx, message, owner, now=deps.clock())

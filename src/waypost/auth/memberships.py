@@ -7,10 +7,14 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, and_, case, delete, insert, select, update
 
+from waypost.audit import Actor
+from waypost.auth import roles
 from waypost.auth.model import ROLES, Member, Membership, Person, Plan, Role, accounts, memberships, people
 from waypost.auth.people import PERSON, person_from
+from waypost.auth.roles import Action
 from waypost.auth.store import ACCOUNT, account_from
 from waypost.database import Tx
+from waypost.kit.errors import Forbidden
 
 _members = memberships.c
 _ACTIVE = and_(_members.account_id == accounts.c.id, accounts.c.deleted_at.is_(None))
@@ -49,6 +53,14 @@ async def find_member(tx: Tx, account_id: UUID, person_id: UUID) -> Member | Non
     query = _MEMBER.where(*_match(account_id, person_id))
     row = (await tx.execute(query)).one_or_none()
     return None if row is None else _member(row)
+
+
+async def require_action(tx: Tx, actor: Actor, action: Action) -> None:
+    """Read the role of a member again, under the account's lock. Raises Forbidden."""
+    if actor.type == "person" and actor.id:
+        role = await find(tx, actor.account_id, actor.id)
+        if role is None or not roles.may(role, action):
+            raise Forbidden(roles.NOT_ALLOWED_NOW)
 
 
 async def change_role(tx: Tx, account_id: UUID, person_id: UUID, role: Role) -> None:

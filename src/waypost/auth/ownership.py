@@ -3,6 +3,8 @@
 from datetime import timedelta
 from uuid import UUID
 
+from waypost import audit
+from waypost.audit import Item
 from waypost.auth import emails, invitation_store, members, memberships, store
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
@@ -24,11 +26,13 @@ async def offer(deps: Deps, session: Session, person_id: UUID, *, role_after: Ro
     account, now = session.account, deps.clock()
     async with deps.db.write() as tx:
         await store.lock_account(tx, account.id)
-        await members.require_action(tx, session.person.id, account.id, "owners.write")
+        await memberships.require_action(tx, session.actor, "owners.write")
         member = or_not_found(await memberships.find_member(tx, account.id, person_id))
         if member.role == "owner":
             raise Conflict({"body": [IS_OWNER]})
         await invitation_store.put_offer(tx, OwnershipOffer(account.id, person_id, session.person.id, role_after, now))
+        item = Item(member.person.id, member.person.email)
+        await audit.record(tx, session.actor, "ownership.offered", now, item)
         message = emails.ownership_offered(deps.base_url, account.name, session.person.email)
         await emails.notify(tx, message, member.person, now=now)
 
@@ -51,9 +55,9 @@ async def accept(deps: Deps, session: Session) -> None:
             member = or_not_found(await memberships.find_member(tx, account_id, person_id))
             former = or_not_found(await memberships.find_member(tx, account_id, found.offered_by))
             await invitation_store.delete_offer(tx, account_id)
-            await members.set_role(deps, tx, account_id, member, "owner", caller=person_id)
+            await members.set_role(deps, tx, session.actor, member, "owner")
             if found.role_after != "owner":
-                await members.set_role(deps, tx, account_id, former, found.role_after, caller=person_id)
+                await members.set_role(deps, tx, session.actor, former, found.role_after)
 
 
 async def withdraw(deps: Deps, session: Session) -> None:
@@ -64,6 +68,7 @@ async def withdraw(deps: Deps, session: Session) -> None:
         if found is None or session.person.id not in (found.person_id, found.offered_by):
             raise NotFound
         await invitation_store.delete_offer(tx, session.account.id)
+        await audit.record(tx, session.actor, "ownership.offer_ended", deps.clock())
 
 
 async def _find(deps: Deps, tx: Tx, account_id: UUID) -> OwnershipOffer | None:

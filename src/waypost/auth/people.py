@@ -71,6 +71,11 @@ async def delete_members_of(tx: Tx, account_id: UUID) -> list[UUID]:
     return list((await tx.execute(statement.returning(_people.id))).scalars())
 
 
+async def remove(tx: Tx, person_id: UUID) -> None:
+    """Delete the person, with their credentials, sessions and invitations."""
+    await tx.execute(delete(people).where(_people.id == person_id))
+
+
 def name_subquery(person_id: Any) -> ScalarSelect[str]:
     """Scalar subquery: the person's name."""
     return select(_people.name).where(_people.id == person_id).scalar_subquery()

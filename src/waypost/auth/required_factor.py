@@ -1,7 +1,7 @@
 """What an account requires of the sign-ins of its members. API keys are not affected."""
 
 from waypost import audit
-from waypost.auth import members, sessions, store
+from waypost.auth import memberships, sessions, store
 from waypost.auth.deps import Deps
 from waypost.auth.model import REQUIRED_FACTORS, RequiredFactor
 from waypost.auth.sessions import Session
@@ -29,7 +29,7 @@ async def change(deps: Deps, session: Session, text: str) -> None:
     factor: RequiredFactor = text
     async with deps.db.write() as tx:
         await store.lock_account(tx, session.account.id)
-        await members.require_action(tx, session.person.id, session.account.id, "security.write")
+        await memberships.require_action(tx, session.actor, "security.write")
         if not await sessions.meets(tx, session, factor):
             raise Invalid({"required_factor": [NOT_MET[factor]]})
         before = await store.find_required_factor(tx, session.account.id)

@@ -5,7 +5,7 @@ that authenticated it is removed.
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -86,6 +86,8 @@ class PersonSession:
     request_ip: str = field(default="", kw_only=True)
     """Where the request came from, see `Caller`."""
     missing: MissingFactor | None = field(default=None, kw_only=True)
+    has_others: bool = field(default=False, kw_only=True)
+    """Whether the person is a member of other accounts than the one that the session shows."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,10 @@ class Session(PersonSession, Caller):
 S = TypeVar("S", bound=PersonSession)
 
 _FIELDS = tuple(_sessions[name] for name in PersonSession.__dataclass_fields__ if name in _sessions)
+_OTHER = tables.memberships.alias()
+_HAS_OTHERS = exists().where(
+    _OTHER.c.person_id == _sessions.person_id, _OTHER.c.account_id.is_distinct_from(_sessions.account_id)
+)
 _PERSON_END, _FIELDS_END = len(PERSON), len(PERSON) + len(_FIELDS)
 _MEMBERSHIP = and_(_members.person_id == _sessions.person_id, _members.account_id == _sessions.account_id)
 _IS_OF_PROVIDER = exists().where(_provider_sessions.session_id == _sessions.id)
@@ -116,11 +122,12 @@ _MISSING_FACTOR = case(
     (and_(accounts.c.required_factor == "second_factor", _HAS_SECOND_FACTOR), null()),
     else_=accounts.c.required_factor,
 )
+_ACTIVE = and_(accounts.c.id == _members.account_id, accounts.c.deleted_at.is_(None))
 _FIND = (
-    select(*PERSON, *_FIELDS, *ACCOUNT, _members.role, _MISSING_FACTOR)
+    select(*PERSON, *_FIELDS, _HAS_OTHERS, *ACCOUNT, _members.role, _MISSING_FACTOR)
     .join_from(sessions, tables.people, _sessions.person_id == tables.people.c.id)
     .outerjoin(tables.memberships, _MEMBERSHIP)
-    .outerjoin(accounts, and_(accounts.c.id == _members.account_id, accounts.c.deleted_at.is_(None)))
+    .outerjoin(accounts, _ACTIVE)
     .where(_sessions.digest == bindparam("digest"), _sessions.expires_at > bindparam("now"))
     .where(_sessions.created_at > bindparam("oldest"))
 )
@@ -268,6 +275,14 @@ async def is_active(tx: Tx, session: PersonSession) -> bool:
     return (await tx.execute(select(_sessions.id).where(_sessions.id == session.id))).first() is not None
 
 
+async def find_showing(tx: Tx, session_ids: Collection[UUID], now: datetime) -> Sequence[tuple[UUID, UUID]]:
+    """Return (session, account) of those sessions that may view the account that they show."""
+    query = select(_sessions.id, _sessions.account_id).join(tables.memberships, _MEMBERSHIP).join(accounts, _ACTIVE)
+    query = query.where(_sessions.id.in_(session_ids), _sessions.expires_at > now, _sessions.created_at > now - MAX_AGE)
+    query = query.where(_MISSING_FACTOR.is_(None), accounts.c.suspended_at.is_(None))
+    return [(row.id, row.account_id) for row in await tx.execute(query)]
+
+
 async def list_active(tx: Tx, person: Person, *, now: datetime) -> list[PersonSession]:
     """List active sessions, last used first."""
     conditions = _sessions.person_id == person.id, _sessions.expires_at > now, _sessions.created_at > now - MAX_AGE
@@ -278,8 +293,9 @@ async def list_active(tx: Tx, person: Person, *, now: datetime) -> list[PersonSe
 def _session(row: Sequence[Any] | None) -> PersonSession | None:
     if row is None:
         return None
-    of_person = PersonSession(person_from(row[:_PERSON_END]), *row[_PERSON_END:_FIELDS_END])
-    *account, role, missing = row[_FIELDS_END:]
+    person, fields = person_from(row[:_PERSON_END]), row[_PERSON_END:_FIELDS_END]
+    has_others, *account, role, missing = row[_FIELDS_END:]
+    of_person = PersonSession(person, *fields, has_others=bool(has_others))
     if account[0] is None:  # none was chosen, or the person is no longer a member
         return of_person
     if missing is not None:

@@ -3,13 +3,13 @@
 Where email is sent, a new account has no plan, and so no links and no API, until its email is confirmed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy.exc import IntegrityError
 
 from waypost.auth import emails, passwords, people, profile, rules, service, tokens
 from waypost.auth.deps import Deps
-from waypost.auth.model import AuthenticationResult, Person, SignInClient
+from waypost.auth.model import Account, AuthenticationResult, Person, SignInClient
 from waypost.auth.tokens import OneTimeToken
 from waypost.kit.errors import Conflict, Forbidden, Invalid, NotFound, Problems, or_not_found
 from waypost.kit.ids import new_id
@@ -64,6 +64,23 @@ async def sign_up(
         async with deps.db.write() as tx:
             await profile.notify_owner(deps, tx, person.email)
     return None if needs_confirmation else AuthenticationResult(person, password=hashed)
+
+
+def may_create_account(deps: Deps, person: Person) -> bool:
+    """Return whether somebody who signed up by an invitation to another account may create one of their own."""
+    return deps.signup == "open" and (person.confirmed_at is not None or not deps.sends_mail)
+
+
+async def create_account(deps: Deps, person: Person) -> Account:
+    """Create an account of the person's own, with their name and email. Raises Forbidden and Invalid."""
+    if not may_create_account(deps, person):
+        raise Forbidden(CLOSED)
+    try:
+        async with deps.db.write() as tx:
+            plan = await profile.build_first_plan(deps, tx, person.email)
+            return await service.add_account(tx, replace(person, updated_at=deps.clock()), plan)
+    except IntegrityError:
+        raise Invalid({"body": [profile.EMAIL_EXISTS]}) from None
 
 
 async def invite(deps: Deps, email: str) -> Invitation:

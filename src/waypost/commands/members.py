@@ -46,6 +46,7 @@ async def add_member(
     json: JsonOption = False,
 ) -> None:
     """Add a person to an account. It works at once: nobody has to accept an invitation."""
+    from waypost.audit import Actor
     from waypost.auth import members
     from waypost.auth.deps import new_deps
     from waypost.commands import output
@@ -54,7 +55,9 @@ async def add_member(
 
     async with open_database(settings) as db:
         found = await get_account(db, account)
-        added = await members.add(new_deps(settings, db, clock.now), found.id, email, role)
+        added = await members.add(
+            new_deps(settings, db, clock.now), Actor.command(found.id, "waypost member add"), email, role
+        )
     output.write(output.member_json(added), as_json=json)
     say(f"Without a password or passkey, they sign in with: waypost account sign-in-link {added.person.email}")
 
@@ -71,6 +74,7 @@ async def change_role(
     json: JsonOption = False,
 ) -> None:
     """Change the role of a member. It applies to the next request."""
+    from waypost.audit import Actor
     from waypost.auth import members
     from waypost.auth.deps import new_deps
     from waypost.commands import output
@@ -81,7 +85,7 @@ async def change_role(
         deps = new_deps(settings, db, clock.now)
         found = await get_account(db, account)
         person_id = await _get_member(deps, found.id, email)
-        changed = await members.change_role(deps, None, found.id, person_id, role)
+        changed = await members.change_role(deps, Actor.command(found.id, "waypost member role"), person_id, role)
     output.write(output.member_json(changed), as_json=json)
 
 
@@ -100,6 +104,7 @@ async def remove_member(
     json: JsonOption = False,
 ) -> None:
     """Remove a member from an account. Their sessions and keys lose it at once."""
+    from waypost.audit import Actor
     from waypost.auth import members
     from waypost.auth.deps import new_deps
     from waypost.commands import output
@@ -111,7 +116,9 @@ async def remove_member(
         found = await get_account(db, account)
         person_id = await _get_member(deps, found.id, email)
         receiver = None if keys_to is None else await _get_member(deps, found.id, keys_to)
-        removed = await members.remove(deps, None, found.id, person_id, keys_to=receiver)
+        removed = await members.remove(
+            deps, Actor.command(found.id, "waypost member remove"), person_id, keys_to=receiver
+        )
     output.write({"id": str(removed.id), "email": removed.email, "account": found.email}, as_json=json)
 
 

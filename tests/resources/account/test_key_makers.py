@@ -6,6 +6,7 @@ import pytest
 from browsing import Browser, WebApp, open_place
 
 from waypost import auth
+from waypost.audit import Actor
 from waypost.auth import members, roles
 from waypost.auth.deps import Deps, new_deps
 from waypost.auth.model import ROLES, SCOPES, Role
@@ -36,7 +37,7 @@ async def test_shows_what_the_role_of_the_maker_still_allows(place: WebApp) -> N
     assert (await eve.post(ALL, KEY)).status_code == 201
     assert "Created by eve" in (await ada.get(ALL)).text
     assert "not allowed" not in await page_of_key(place, ada)
-    await members.change_role(deps_of(place), None, ada.account.id, eve.person.id, "editor")
+    await members.change_role(deps_of(place), Actor.command(ada.account.id, "a test"), eve.person.id, "editor")
     page = await page_of_key(place, ada)
     assert "eve has the role editor" in page
     assert page.count("not allowed") == 1
@@ -48,7 +49,7 @@ async def test_names_the_command_line_and_former_members(place: WebApp) -> None:
     await auth.create_key(place.db, account_id=ada.account.id, name="cron", scopes=(), now=place.clock())
     assert "Created by the command line" in (await ada.get(ALL)).text
     assert (await eve.post(ALL, KEY)).status_code == 201
-    await members.remove(deps_of(place), None, ada.account.id, eve.person.id)
+    await members.remove(deps_of(place), Actor.command(ada.account.id, "a test"), eve.person.id)
     listed = (await ada.get(ALL)).text
     assert "Created by eve" in listed
     assert "former member" in listed

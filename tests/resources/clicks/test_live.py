@@ -15,12 +15,14 @@ from people import START
 from resources.clicks.visited import fill, new_click, new_link
 from sqlalchemy import update
 
-from waypost.auth import sessions
+from waypost.audit import Actor
+from waypost.auth import members, sessions
+from waypost.auth.deps import new_deps
 from waypost.auth.model import people
 from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
 from waypost.resources.clicks.dashboard import live
-from waypost.resources.clicks.dashboard.live import LiveClicks
+from waypost.resources.clicks.dashboard.live import LiveClicks, Viewer
 from waypost.resources.clicks.model import Subject
 from waypost.resources.links import store
 
@@ -74,7 +76,13 @@ class Counts:
         self.count = 1
         self.polls, self.renders = 0, 0
         self.is_out = self.is_shutting_down = False
-        self.live = LiveClicks(self.count_clicks, self.render, is_shutting_down=lambda: self.is_shutting_down)
+        self.signed_out: set[Viewer] = set()
+        self.live = LiveClicks(
+            self.count_clicks, self.render, self.find_active, is_shutting_down=lambda: self.is_shutting_down
+        )
+
+    async def find_active(self, viewers: Collection[Viewer]) -> set[Viewer]:
+        return set(viewers) - self.signed_out
 
     async def count_clicks(self, subjects: Collection[UUID]) -> Mapping[UUID, int]:
         self.polls += 1
@@ -92,19 +100,15 @@ class Counts:
             await asyncio.sleep(0.01)
 
 
-async def is_signed_in() -> bool:
-    return True
-
-
-async def is_signed_out() -> bool:
-    return False
+def viewer(account: UUID | None = None) -> Viewer:
+    return Viewer(new_id(), account or new_id())
 
 
 async def test_new_clicks_are_sent_to_all_streams() -> None:
     counts, subject = Counts(), Subject(new_id())
     readers = [Reader(), Reader()]
     for reader in readers:
-        reader.listen(counts.live.stream(subject, new_id(), is_signed_in))
+        reader.listen(counts.live.stream(subject, viewer()))
     assert [await reader.next() for reader in readers] == ["event: clicks\ndata: <tr>\ndata: 1\n\n"] * 2
     headers = dict(readers[0].head["headers"])
     assert headers[b"content-type"].startswith(b"text/event-stream")
@@ -128,7 +132,7 @@ async def test_a_new_stream_replaces_the_oldest_of_the_fullest_account() -> None
     readers = [Reader() for _ in range(live.MAX_STREAMS + 2)]
 
     async def listen(reader: Reader, account: UUID) -> None:
-        reader.listen(counts.live.stream(subject, account, is_signed_in))
+        reader.listen(counts.live.stream(subject, viewer(account)))
         await reader.next()
 
     async def admitted(reader: Reader) -> None:
@@ -149,14 +153,17 @@ async def test_a_new_stream_replaces_the_oldest_of_the_fullest_account() -> None
     counts.is_shutting_down = True  # as the process does
     for reader in rest:
         await reader.ended()
-    assert counts.live.stream(subject, account, is_signed_in) is None
+    assert counts.live.stream(subject, viewer(account)) is None
 
 
 async def test_a_stream_ends_with_its_session_and_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "HEARTBEAT", 0.02)
     counts, stays, leaves = Counts(), Reader(), Reader()
-    leaves.listen(counts.live.stream(Subject(new_id()), new_id(), is_signed_out))
-    stays.listen(counts.live.stream(Subject(new_id()), new_id(), is_signed_in))
+    leaver = viewer()
+    leaves.listen(counts.live.stream(Subject(new_id()), leaver))
+    stays.listen(counts.live.stream(Subject(new_id()), viewer()))
+    await leaves.next()
+    counts.signed_out.add(leaver)
     await leaves.ended()
     while await stays.heard.get() != ": heartbeat\n\n":
         pass
@@ -172,14 +179,14 @@ async def test_a_stream_that_is_not_read_ends(monkeypatch: pytest.MonkeyPatch) -
         await asyncio.Event().wait()
 
     reader.send = stuck
-    reader.listen(counts.live.stream(Subject(new_id()), new_id(), is_signed_in))
+    reader.listen(counts.live.stream(Subject(new_id()), viewer()))
     await reader.ended()
     assert counts.live._streams == []
 
 
 async def test_streams_end_when_polling_fails() -> None:
     counts, reader, subject = Counts(), Reader(), Subject(new_id())
-    reader.listen(counts.live.stream(subject, new_id(), is_signed_in))
+    reader.listen(counts.live.stream(subject, viewer()))
     await reader.next()
     polling = counts.live._polling
 
@@ -191,7 +198,7 @@ async def test_streams_end_when_polling_fails() -> None:
     with pytest.raises(ValueError):
         await polling
     counts.live._count, again = counts.count_clicks, Reader()
-    again.listen(counts.live.stream(subject, new_id(), is_signed_in))
+    again.listen(counts.live.stream(subject, viewer()))
     await again.next()
     await again.leave()
 
@@ -240,7 +247,7 @@ async def test_rendered_clicks_are_sent(database_url: str, tmp_path: Path) -> No
 
 async def test_an_outage_ends_no_stream(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "HEARTBEAT", 0.02)
-    find, asked = sessions.find, 0
+    find, asked = sessions.find_showing, 0
 
     async def find_if_there(*args: Any, **rest: Any) -> Any:
         nonlocal asked
@@ -251,12 +258,29 @@ async def test_an_outage_ends_no_stream(database_url: str, tmp_path: Path, monke
 
     async with open_place(database_url, tmp_path) as place:
         ada = await place.browser("ada@example.com")
-        monkeypatch.setattr(sessions, "find", find_if_there)
+        monkeypatch.setattr(sessions, "find_showing", find_if_there)
         async with listening(place.site, ada, "/stats/live") as reader:
             while asked < 5:
                 await reader.heard.get()
             assert not reader.running.done()
-        monkeypatch.setattr(sessions, "find", find)
+        monkeypatch.setattr(sessions, "find_showing", find)
         async with place.db.write() as tx:
             await tx.execute(update(people).values(confirmed_at=None))
         assert (await ada.get("/stats/live")).status_code == 204
+
+
+async def test_the_streams_of_a_removed_member_end_at_once(database_url: str, tmp_path: Path) -> None:
+    async with open_place(database_url, tmp_path) as place:
+        ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
+        deps = new_deps(place.settings, place.db, place.clock)
+        await members.add(deps, Actor.command(ada.account.id, "a test"), "bob@example.com", "viewer")
+        await bob.post(f"/account/accounts/{ada.account.id}")
+        async with (
+            listening(place.site, bob, "/stats/live") as of_bob,
+            listening(place.site, ada, "/stats/live") as of_ada,
+        ):
+            for reader in (of_bob, of_ada):
+                await reader.next()
+            await members.remove(deps, Actor.command(ada.account.id, "a test"), bob.person.id)
+            await of_bob.ended()
+            assert not of_ada.running.done()

@@ -30,6 +30,7 @@ _NOTICES = {
     "passkey": "The passkey was removed, and all sessions that used it were signed out, including this one. "
     "Sign in again.",
     "expired": "You took longer than five minutes. Sign in again.",
+    "person": "Your sign-in was deleted.",
     "deleted": "Your account was deleted. Its links are disabled, and its data is being deleted.",
 }
 LINK_EXPIRED = "This link has expired or was already used."
@@ -138,7 +139,7 @@ class AuthPages(Pages[Deps]):
             raise SignupClosed(signup.CLOSED, title="Sign-up is closed")
         if token is None and policy == "invite":
             raise SignupClosed(signup.INVITED_ONLY, title="Sign-up is closed")
-        email = (await _valid_link(request, signup.get_invitation(self._deps.auth, token))).email if token else None
+        email = (await valid_link(request, signup.get_invitation(self._deps.auth, token))).email if token else None
         needs_confirmation = self._deps.auth.sends_mail and token is None
         return self._views.form(
             request,
@@ -183,7 +184,7 @@ class AuthPages(Pages[Deps]):
         return self._render_forgot(request, form, is_sent=True)
 
     async def show_reset(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
-        person = await _valid_link(request, sign_in.get_reset_person(self._deps.auth, _token(request)))
+        person = await valid_link(request, sign_in.get_reset_person(self._deps.auth, _token(request)))
         context: dict[str, Any] = {"email": person.email, "passkeys": (), "keys": ()}
         context["has_second_factor"] = await sign_in.has_second_factor(self._deps.auth, person)
         if person.confirmed_at:
@@ -202,13 +203,13 @@ class AuthPages(Pages[Deps]):
                 code=form.text("code"),
                 ip=self._auth.storable_address(request),
             )
-            authenticated = await _valid_link(request, reset)
+            authenticated = await valid_link(request, reset)
         except (Invalid, RateLimited) as error:
             return await self.show_reset(request, form, error)
         return await self._sign_in(request, authenticated, "/")
 
     async def show_confirm(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
-        person, email = await _valid_link(request, profile.get_confirmation(self._deps.auth, _token(request)))
+        person, email = await valid_link(request, profile.get_confirmation(self._deps.auth, _token(request)))
         is_signed_in = await self._is_signed_in(request, person)
         if not is_signed_in and not self._deps.auth.has_passwords:
             raise NotSignedIn
@@ -226,7 +227,7 @@ class AuthPages(Pages[Deps]):
     async def confirm(self, request: Request) -> Response:
         """Require the person's session or password: who reads the email may not have signed up."""
         self._auth.require_same_origin(request)
-        person, _ = await _valid_link(request, profile.get_confirmation(self._deps.auth, _token(request)))
+        person, _ = await valid_link(request, profile.get_confirmation(self._deps.auth, _token(request)))
         form, authenticated = BLANK, None
         try:
             if not await self._is_signed_in(request, person):
@@ -237,7 +238,7 @@ class AuthPages(Pages[Deps]):
                 client = await self._deps.sign_in_limiter.check(request, person.email, person_with_hash)
                 password = form.text("password")
                 authenticated = await sign_in.verify_password(self._deps.auth, person, password, client)
-            confirmed = await _valid_link(request, self._confirm(request))
+            confirmed = await valid_link(request, self._confirm(request))
         except (Invalid, RateLimited) as error:
             return await self.show_confirm(request, form, error)
         path = "/account?done=confirmed"
@@ -249,12 +250,12 @@ class AuthPages(Pages[Deps]):
         return await profile.confirm(self._deps.auth, _token(request), ip=self._auth.storable_address(request))
 
     async def show_sign_in_link(self, request: Request) -> Response:
-        person = await _valid_link(request, sign_in.get_sign_in_link_person(self._deps.auth, _token(request)))
+        person = await valid_link(request, sign_in.get_sign_in_link_person(self._deps.auth, _token(request)))
         return self._views.render_page(request, "account/sign_in_link.html", email=person.email)
 
     async def sign_in_by_link(self, request: Request) -> Response:
         self._auth.require_same_origin(request)
-        authenticated = await _valid_link(request, sign_in.sign_in_by_link(self._deps.auth, _token(request)))
+        authenticated = await valid_link(request, sign_in.sign_in_by_link(self._deps.auth, _token(request)))
         return await self._sign_in(request, authenticated, "/")
 
     # ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -304,7 +305,7 @@ def _token(request: Request) -> str:
     return token
 
 
-async def _valid_link(request: Request, result: Awaitable[T]) -> T:
+async def valid_link(request: Request, result: Awaitable[T]) -> T:
     """Replace NotFound by an error about the link, with the next step for its kind."""
     try:
         return await result

@@ -5,7 +5,9 @@ from starlette.routing import Route
 from waypost.resources.account.auth_pages import AuthPages
 from waypost.resources.account.code_pages import CodePages
 from waypost.resources.account.deps import Deps
+from waypost.resources.account.invitation_pages import InvitationPages
 from waypost.resources.account.key_pages import KeyPages
+from waypost.resources.account.member_pages import MemberPages
 from waypost.resources.account.membership_pages import MembershipPages
 from waypost.resources.account.profile_pages import ProfilePages
 from waypost.resources.account.reauthentication import ReauthenticationPages
@@ -16,7 +18,7 @@ from waypost.web.dashboard import Pages, SessionAuth, Views
 
 def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
     pages: list[type[Pages[Deps]]] = [AuthPages, ProfilePages, ReauthenticationPages, MembershipPages, KeyPages]
-    pages += [CodePages, SecondFactorPages, RequiredFactorPages]
+    pages += [CodePages, SecondFactorPages, RequiredFactorPages, InvitationPages, MemberPages]
     if deps.oidc:
         from waypost.resources.account.oidc_pages import OidcPages  # noqa: PLC0415  # only where it is configured
 

@@ -215,7 +215,7 @@ class ProfilePages(Pages[Deps]):
         return self._views.render_page(request, "account/data.html", error="")
 
     async def export(self, request: Request) -> Response:
-        session = await self._auth.require_session(request)
+        session, _ = await self._read(request)
         if self._downloads.is_running(session.account.id):
             error = "An export is already running. Wait until it has finished."
             return self._views.render_page(request, "account/data.html", status=429, error=error)

@@ -52,7 +52,7 @@ class PlanPages(Pages[Deps]):
         )
 
     async def open_portal(self, request: Request) -> Response:
-        session = await self._auth.require_session(request)
+        session, _ = await self._read(request)
         return await self._redirect_to_stripe(
             request, session, lambda: service.open_portal(self._deps, session.account)
         )

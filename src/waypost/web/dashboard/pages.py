@@ -26,8 +26,9 @@ from starlette.types import Receive, Scope, Send
 
 from waypost.auth.sessions import PersonSession, Session
 from waypost.kit.ids import require_id
+from waypost.web.dashboard.form_account import ACCESS
 from waypost.web.dashboard.forms import Form, read_form
-from waypost.web.dashboard.session_auth import ACCESS, Access, SessionAuth
+from waypost.web.dashboard.session_auth import Access, SessionAuth
 from waypost.web.dashboard.views import Views
 
 D = TypeVar("D")

@@ -10,7 +10,16 @@ from typing import Literal
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.auth import AuthenticationResult, RateLimiters, is_plan_active, person_audit, roles, sessions, suspension
+from waypost.auth import (
+    AuthenticationResult,
+    RateLimiters,
+    is_plan_active,
+    memberships,
+    person_audit,
+    roles,
+    sessions,
+    suspension,
+)
 from waypost.auth.roles import Action
 from waypost.auth.sessions import PersonSession, Session
 from waypost.database import Database
@@ -18,8 +27,8 @@ from waypost.kit.clock import Clock
 from waypost.kit.errors import Forbidden, NotFound, PaymentRequired, WaypostError
 from waypost.kit.proxies import Network, storable_address
 from waypost.serving.client_address import peer_address
+from waypost.web.dashboard.form_account import ACCESS, ACCOUNTS, SESSION
 from waypost.web.dashboard.page_error import PageError
-from waypost.web.dashboard.views import SESSION
 
 _SAFE = {"GET", "HEAD"}
 _COUNTED = "waypost.counted"
@@ -29,8 +38,6 @@ _EXPENSIVE = 20
 """Per account and minute, of each kind of action that costs more than a page."""
 _WHILE_SUSPENDED: frozenset[str] = frozenset({"person", "account.export"})
 """What members may still do in a suspended account."""
-ACCESS = "waypost.access"
-"""Key in the ASGI scope: the `Access` of the page."""
 Access = Action | Literal["public", "person", "operator"]
 """Who may use a page: the members of the account whose role allows an action, everybody, every signed-in person, or
 operators."""
@@ -160,6 +167,9 @@ class SessionAuth:
             session = await sessions.find(self._db, token, now=self._clock()) if token else None
             if session and request.method not in _SAFE:  # only changes are recorded with the address
                 session = replace(session, request_ip=self.storable_address(request))
+            if session and session.has_others:
+                async with self._db.read() as tx:
+                    request.scope[ACCOUNTS] = await memberships.list_of_person(tx, session.person.id)
             request.scope[SESSION] = session
         found: PersonSession | None = request.scope[SESSION]
         return found

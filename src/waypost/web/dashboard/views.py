@@ -21,6 +21,7 @@ from waypost.serving.status import headers_of, status_of
 from waypost.web.dashboard import filters
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.documentation import page_about
+from waypost.web.dashboard.form_account import ACCOUNTS, SESSION, add_account
 from waypost.web.dashboard.forms import Form
 
 if TYPE_CHECKING:
@@ -97,12 +98,14 @@ class Views:
 
     def _context(self, request: Request, context: Mapping[str, Any]) -> dict[str, Any]:
         session = request.scope.get(SESSION)
-        return {"request": request, "session": session, "may": partial(_may, session), "now": self._clock(), **context}
+        given = {"request": request, "session": session, "accounts": request.scope.get(ACCOUNTS, ())}
+        return {**given, "may": partial(_may, session), "now": self._clock(), **context}
 
     def _respond(self, request: Request, html: str, status: int) -> Response:
         """Compress the page, which takes a millisecond. A page that can be requested twice has no secrets, so that its
         compressed size reveals none.
         """
+        html = add_account(html, request.scope.get(SESSION))
         if "gzip" not in request.headers.get("accept-encoding", "") or len(html) < _MIN_COMPRESSED:
             return HTMLResponse(html, status, HEADERS)
         content = gzip.compress(html.encode(), _LEVEL, mtime=0)
@@ -112,7 +115,3 @@ class Views:
 def _may(session: PersonSession | None, action: Action) -> bool:
     """Return whether the session may do this in the account that it shows: pages show nothing that is refused."""
     return isinstance(session, Session) and roles.may(session.role, action)
-
-
-SESSION = "waypost.session"
-"""Key in the ASGI scope: the session, or None."""

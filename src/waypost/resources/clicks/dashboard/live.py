@@ -1,7 +1,8 @@
 """The latest clicks as they arrive, over server-sent events.
 
-One query a second for all open streams of this process, none if no stream is open. Each message has all the latest
-clicks and is rendered once: a slow reader misses messages, but no clicks.
+Two queries a second for all open streams of this process, none if no stream is open: for new clicks, and for sessions
+that no longer show the account, whose streams end. Each message has all the latest clicks and is rendered once: a slow
+reader misses messages, but no clicks.
 
 When all streams are in use, a new one replaces the oldest of the account with most streams: no account can keep the
 others out.
@@ -12,6 +13,7 @@ import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from uuid import UUID
 
 from starlette.responses import StreamingResponse
@@ -38,8 +40,15 @@ CountClicks = Callable[[Collection[UUID]], Awaitable[Mapping[UUID, int]]]
 """Returns recent clicks of each subject; those without clicks are missing. Raises Unavailable."""
 RenderLatest = Callable[[Subject], Awaitable[str]]
 """Returns the latest clicks of a subject as HTML. Raises Unavailable."""
-IsSignedIn = Callable[[], Awaitable[bool]]
-"""Raises Unavailable."""
+
+
+class Viewer(NamedTuple):
+    session_id: UUID
+    account_id: UUID
+
+
+FindActive = Callable[[Collection[Viewer]], Awaitable[Collection[Viewer]]]
+"""Returns those whose session is active, shows the account, and is of a member. Raises Unavailable."""
 
 
 @dataclass(eq=False, slots=True)
@@ -62,30 +71,35 @@ class _Channel:
 
 @dataclass(eq=False, slots=True)
 class _Stream:
-    account_id: UUID
+    viewer: Viewer
     channel: _Channel
     is_replaced: bool = False
+    is_over: bool = False
+    """The viewer may not see it any more."""
 
 
 class LiveClicks:
-    def __init__(self, count: CountClicks, render: RenderLatest, *, is_shutting_down: Callable[[], bool]) -> None:
+    def __init__(
+        self, count: CountClicks, render: RenderLatest, find_active: FindActive, *, is_shutting_down: Callable[[], bool]
+    ) -> None:
         """`is_shutting_down`: whether this process is about to end; then all streams end, too."""
         self._count = count
         self._render = render
+        self._find_active = find_active
         self._is_shutting_down = is_shutting_down
         self._channels: dict[Subject, _Channel] = {}
         self._streams: list[_Stream] = []
         """In the order in which they were opened."""
         self._polling: asyncio.Task[None] | None = None
 
-    def stream(self, subject: Subject, account_id: UUID, is_signed_in: IsSignedIn) -> StreamingResponse | None:
+    def stream(self, subject: Subject, viewer: Viewer) -> StreamingResponse | None:
         """Return None if the process is about to end."""
         if self._is_shutting_down():
             return None
-        self._replace_one(account_id)
+        self._replace_one(viewer.account_id)
         channel = self._channels.setdefault(subject, _Channel(subject))
         channel.streams += 1
-        stream = _Stream(account_id, channel)
+        stream = _Stream(viewer, channel)
         self._streams.append(stream)
         if self._polling is None:
             self._polling = asyncio.create_task(self._poll_while_open())
@@ -97,7 +111,7 @@ class LiveClicks:
             if not channel.streams:
                 del self._channels[subject]
 
-        messages = self._messages(stream, is_signed_in)
+        messages = self._messages(stream)
         return StreamedResponse(messages, "text/event-stream", leave, headers=_HEADERS, read_timeout=READ_TIMEOUT)
 
     async def close(self) -> None:
@@ -107,40 +121,37 @@ class LiveClicks:
 
     def _replace_one(self, account_id: UUID) -> None:
         """Replace a stream if the limit of the account or of the process is reached."""
-        accounts = Counter(stream.account_id for stream in self._streams)
+        accounts = Counter(stream.viewer.account_id for stream in self._streams)
         if accounts[account_id] >= MAX_STREAMS_PER_ACCOUNT:
             account_to_reduce = account_id
         elif len(self._streams) >= MAX_STREAMS:
             account_to_reduce = accounts.most_common(1)[0][0]
         else:
             return
-        oldest = next(stream for stream in self._streams if stream.account_id == account_to_reduce)
+        oldest = next(stream for stream in self._streams if stream.viewer.account_id == account_to_reduce)
         self._streams.remove(oldest)
         oldest.is_replaced = True
         oldest.channel.wake()
 
-    async def _messages(self, stream: _Stream, is_signed_in: IsSignedIn) -> AsyncIterator[str]:
+    async def _messages(self, stream: _Stream) -> AsyncIterator[str]:
         channel = stream.channel
         clock = asyncio.get_running_loop().time
         sent, begin = "", clock()
-        checked_at = begin
+        heartbeat_at = begin
         yield "retry: 3000\n\n"
-        while not channel.is_closed and clock() - begin < MAX_DURATION:
+        while not (channel.is_closed or stream.is_over) and clock() - begin < MAX_DURATION:
             if stream.is_replaced:
                 yield _RETRY_LATER
                 return
-            if clock() - checked_at >= HEARTBEAT:
-                checked_at = clock()
-                with contextlib.suppress(Unavailable):
-                    if not await is_signed_in():
-                        return
+            if clock() - heartbeat_at >= HEARTBEAT:
+                heartbeat_at = clock()
                 yield ": heartbeat\n\n"
             elif channel.message != sent:
                 sent = channel.message
                 yield sent
             else:
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(checked_at + HEARTBEAT - clock()):
+                    async with asyncio.timeout(heartbeat_at + HEARTBEAT - clock()):
                         await channel.changed.wait()
 
     async def _poll_while_open(self) -> None:
@@ -156,6 +167,12 @@ class LiveClicks:
                 channel.wake()
 
     async def _poll(self) -> None:
+        streams = list(self._streams)  # others may come during the query
+        active = await self._find_active({stream.viewer for stream in streams})
+        for stream in streams:
+            if stream.viewer not in active:
+                stream.is_over = True
+                stream.channel.wake()
         counts = await self._count({subject.id for subject in self._channels})
         for subject, channel in list(self._channels.items()):
             count = counts.get(subject.id, 0)

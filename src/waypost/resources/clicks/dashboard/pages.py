@@ -1,6 +1,6 @@
 """The overview of an account and the page of a link: statistics, and the latest clicks live."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from waypost.auth import sessions
 from waypost.auth.sessions import PersonSession, Session
 from waypost.resources import domains, links, routing
 from waypost.resources.clicks import listing
@@ -22,7 +23,6 @@ from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats import read, top_values
 from waypost.resources.routing import LinkRouting
 from waypost.web.dashboard import Pages, SessionAuth, Views, get, is_fragment_request
-from waypost.web.dashboard.views import SESSION
 
 _ZONE = "timezone"
 """The cookie with the browser's time zone."""
@@ -36,7 +36,7 @@ class StatsPages(Pages[Deps]):
     def __init__(self, deps: Deps, auth: SessionAuth, views: Views, is_shutting_down: Callable[[], bool]) -> None:
         super().__init__(deps, auth, views)
         count = partial(read.count_recent_clicks, deps.db, deps.store, deps.clock)
-        self.live = live.LiveClicks(count, self._render_latest, is_shutting_down=is_shutting_down)
+        self.live = live.LiveClicks(count, self._render_latest, self._find_active, is_shutting_down=is_shutting_down)
 
     def endpoints(self) -> list[Route]:
         return [
@@ -160,17 +160,17 @@ class StatsPages(Pages[Deps]):
         if not _may_watch(session) or session.person.confirmed_at is None:
             return Response(status_code=204)
 
-        async def is_signed_in() -> bool:
-            request.scope.pop(SESSION, None)  # read it again
-            again = await self._auth.peek_session(request)
-            return _may_watch(again) and again.account.id == session.account.id
-
         subject = Subject(session.account.id)
         if link_id := request.path_params.get("id"):
             async with self._deps.db.point_read() as tx:
                 link = await links.get(tx, session.account.id, link_id)
             subject = Subject(session.account.id, link.id)
-        return self.live.stream(subject, session.account.id, is_signed_in) or Response(status_code=204)
+        return self.live.stream(subject, live.Viewer(session.id, session.account.id)) or Response(status_code=204)
+
+    async def _find_active(self, viewers: Collection[live.Viewer]) -> set[live.Viewer]:
+        async with self._deps.db.read() as tx:
+            found = await sessions.find_showing(tx, [each.session_id for each in viewers], self._deps.clock())
+        return {live.Viewer(*each) for each in found} & set(viewers)
 
     async def _render_latest(self, subject: Subject) -> str:
         async with self._deps.store.reader(self._deps.db) as reader:
