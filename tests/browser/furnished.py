@@ -12,7 +12,7 @@ from resources.clicks.visited import fill, new_link, some_clicks
 from sqlalchemy import insert, update
 
 from waypost import auth, web_wiring
-from waypost.auth import Account, Caller, ProcessCaller, sessions, tokens
+from waypost.auth import Account, Caller, ProcessCaller, memberships, sessions, tokens
 from waypost.auth.model import accounts, people
 from waypost.auth.passkeys import passkeys
 from waypost.database import Database
@@ -89,6 +89,8 @@ class SeededService:
     passkey: str
     tokens: dict[str, str]
     """By purpose."""
+    viewer: Person
+    """A member of Ada's account."""
 
 
 async def furnish(data: Path, base_url: str) -> SeededService:
@@ -122,6 +124,7 @@ async def furnish(data: Path, base_url: str) -> SeededService:
         key,
         passkey,
         texts,
+        await _viewer(db, ada.account),
     )
     await db.close()
     return seeded
@@ -135,6 +138,16 @@ async def _person(db: Database, name: str) -> Person:
         cookie = await sessions.create(tx, person.id, user_agent="a test", ip="127.0.0.1", now=_ago(hours=1))
         await sessions.create(tx, person.id, user_agent="", ip="", now=_ago(hours=3))
     return Person(account, cookie)
+
+
+async def _viewer(db: Database, account: Account) -> Person:
+    own = await _person(db, "Vera")
+    person = await auth.get_person(db, own.account.email)
+    async with db.write() as tx:
+        await memberships.add(tx, account.id, person.id, "viewer", now())
+        shown = update(sessions.sessions).where(sessions.sessions.c.person_id == person.id)
+        await tx.execute(shown.values(account_id=account.id))
+    return Person(account, own.cookie)
 
 
 async def _links(db: Database, account: Account) -> list[Link]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from browser.furnished import Person, SeededService, furnish
-from browser.visits import Visit, of_everybody, of_nobody, of_owner
+from browser.visits import Visit, of_everybody, of_nobody, of_owner, of_viewer
 from browser.watching import watched
 from journeys.service import Service
 from playwright.async_api import Browser, Page, expect
@@ -85,6 +85,11 @@ async def test_pages_of_who_has_nothing(chromium: Browser, service: Service, see
     begun = [troubles(await new_page(chromium, service, person), visits) for person, visits in rounds]
     found = await asyncio.gather(*begun)
     assert [each for reported in found for each in reported] == []
+
+
+async def test_pages_of_viewers(chromium: Browser, service: Service, seeded: SeededService) -> None:
+    expect.set_options(timeout=PATIENCE)
+    assert await troubles(await new_page(chromium, service, seeded.viewer), of_viewer(seeded)) == []
 
 
 async def test_pages_of_nobody(chromium: Browser, service: Service, seeded: SeededService) -> None:

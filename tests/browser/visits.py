@@ -73,7 +73,7 @@ def of_owner(seeded: SeededService) -> Iterator[Visit]:
     yield from _of_resources(seeded)
     yield from _of_imports(seeded)
     key, passkey = f"/integrations/api/{seeded.key}", f"/account/passkeys/{seeded.passkey}"
-    yield from (Visit(f"{key}/revoke"), Visit(f"{passkey}/remove"))
+    yield from (Visit(key), Visit(f"{key}/revoke"), Visit(f"{passkey}/remove"))
     yield Visit("/integrations/api", click="[data-dialog]", shows="dialog[open]")
     yield Visit("/integrations/api/new", form="#new-key")
     yield Visit("/account/verify?next=/links", form="main form", fields={"#current_password": "wrong"})
@@ -82,6 +82,16 @@ def of_owner(seeded: SeededService) -> Iterator[Visit]:
     yield Visit("/account/security", form="form[action='/account/password']", fields={"#password": "short"})
     yield from (Visit("/account/audit?text=nothing+like+it"), Visit("/account/audit?since=never"))
     yield from (Visit("/account/data?done=others"), Visit("/account?done=name"))
+
+
+def of_viewer(seeded: SeededService) -> Iterator[Visit]:
+    """What members see otherwise who cannot change it."""
+    link, domain = f"/links/{seeded.links[2]}", f"/domains/{seeded.domains[1]}"
+    for path in ("/links", link, f"{link}/edit", f"{link}/qrcode", f"{link}/addresses", f"{link}/routing"):
+        yield Visit(path)
+    for path in (domain, f"{domain}/app-links", f"/pixels/{seeded.pixels[1]}", "/webhooks", "/integrations/api"):
+        yield Visit(path)
+    yield from (Visit("/links/new"), Visit("/plan"))
 
 
 def _of_links(seeded: SeededService) -> Iterator[Visit]:
