@@ -218,5 +218,7 @@ def test_refuses_wrong_arguments() -> None:
                 client.links.get(id_)
         with pytest.raises(ValueError, match="time zone"):
             client.links.create(destination_url="https://example.com", expires_at=datetime(2999, 1, 1))
+        with pytest.raises(TypeError, match="bytes cannot be sent"):
+            client.links.update("id", title=b"title")  # type: ignore[arg-type]
         with pytest.raises(TypeError):
             client.links.create(destinationurl="https://example.com")  # type: ignore[call-arg]

@@ -49,7 +49,7 @@ def to_json(value: Any) -> Any:
         return _timestamp(value)
     if isinstance(value, UUID):
         return str(value)
-    if isinstance(value, Iterable):
+    if isinstance(value, Iterable) and not isinstance(value, bytes | bytearray):
         return [to_json(each) for each in value]
     raise TypeError(f"{type(value).__name__} cannot be sent as JSON.")
 

@@ -1,7 +1,8 @@
 """Lists, which are read page by page while they are iterated.
 
 Pages are numbered, newest first. Objects that are created or deleted during the iteration move the others to other
-pages: each object is returned once, and none that stays is left out.
+pages. Each object is returned once. None that stays is left out, unless others are created while as many are deleted:
+deletions are noticed by the total.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -57,7 +58,7 @@ class _Position:
 
     def advance(self, page: Page[T]) -> list[T]:
         """Go to the next page, and return what is new in this one."""
-        self.is_at_end = page.meta.current_page >= page.meta.last_page
+        self.is_at_end = page.meta.current_page >= page.meta.last_page or not page.data
         self._page += 1
         new = [each for each in page.data if each.id not in self._seen]
         self._seen.update(each.id for each in new)
