@@ -1,8 +1,9 @@
 """The dashboard of Ada, who has some of everything, and accounts with a signed-in member of each role."""
 
 import contextlib
+import re
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from ipaddress import ip_network
@@ -11,7 +12,7 @@ from uuid import UUID
 
 import httpx
 from architecture.running import BASE_URL
-from browser.furnished import HOSTS, SeededService, furnish
+from browser.furnished import HOSTS, PASSWORD, SeededService, furnish
 from sqlalchemy import delete, insert
 
 from waypost.auth import create_account, create_key, get_person, sessions
@@ -70,8 +71,8 @@ class Dashboard:
     db: Database
     routes: list[PageRoute]
     seeded: SeededService
-    alias: str
-    """The id of an alias of the first link."""
+    ids: Mapping[str, Mapping[str, str]]
+    """By beginning of a path: the values of its parameters, of Ada's account. The longest beginning counts."""
 
     async def ask(self, route: PageRoute, path: str, member: Member | None) -> httpx.Response:
         (method,) = route.methods - {"HEAD"}
@@ -90,9 +91,36 @@ async def open_dashboard(directory: Path, template: Path) -> AsyncIterator[Dashb
         transport = httpx.ASGITransport(web.app)
         async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
             routes = [route for route in web.app.app.dashboard.routes if isinstance(route, PageRoute)]
-            alias = await add_alias(client, web.db, seeded)
             await add_routing(web.db, seeded)
-            yield Dashboard(client, web.db, routes, seeded, alias)
+            yield Dashboard(client, web.db, routes, seeded, await ids_of(client, web.db, seeded))
+
+
+async def ids_of(client: httpx.AsyncClient, db: Database, seeded: SeededService) -> dict[str, dict[str, str]]:
+    missing, account = str(new_id()), seeded.ada.account
+    return {
+        "/account/": {"id": missing},
+        "/account/members/": {"id": str((await get_person(db, account.email)).id)},
+        "/account/members/invitations/": {"id": await add_invitation(client, seeded)},
+        "/domains/": {"id": seeded.domains[0]},
+        "/integrations/api/": {"id": seeded.key},
+        "/invite/": {"token": "unknown"},
+        "/links/": {"id": seeded.links[0], "alias_id": await add_alias(client, db, seeded)},
+        "/links/bulk/": {"id": missing},
+        "/links/import/": {"source": "csv"},
+        "/links/imports/": {"id": seeded.imports[0]},
+        "/operator/": {"id": str(account.id)},
+        "/operator/links/": {"id": seeded.links[0]},
+        "/pixels/": {"id": seeded.pixels[0]},
+        "/webhooks/": {"id": seeded.webhook, "delivery": seeded.deliveries[0]},
+    }
+
+
+async def add_invitation(client: httpx.AsyncClient, seeded: SeededService) -> str:
+    headers = {"Cookie": f"waypost={seeded.ada.cookie}", **EMPTY_FORM}
+    fields = {"email": "carol@example.com", "role": "viewer", "current_password": PASSWORD}
+    await client.post("/account/members/invite", headers=headers, data=fields)
+    members = await client.get("/account/members", headers=headers)
+    return re.findall(r'"/account/members/invitations/([^"/]+)"', members.text)[0]
 
 
 async def add_alias(client: httpx.AsyncClient, db: Database, seeded: SeededService) -> str:

@@ -79,12 +79,14 @@ NO_SUCH_VERB = (("PATCH", "/v1/webhooks/{id}"), ("PUT", "/v1/links/{id}"), ("DEL
 
 PUBLIC_PAGES = {
     "/login", "/login/code", "/login/passkey/options", "/login/passkey", "/logout", "/signup", "/invite/{token}",
+    "/invite/account/{token}", "/invite/account/{token}/signup",
     "/forgot", "/reset/{token}", "/confirm/{token}", "/enter/{token}", "/docs",
 }  # fmt: skip
 """For everybody."""
 
 PERSONAL_PAGES = {
     "/account", "/account/accounts", "/account/accounts/{id}", "/account/confirm", "/account/email", "/account/name",
+    "/account/delete-person", "/invite/account/{token}",
     "/account/password", "/account/passkeys", "/account/passkeys/options", "/account/passkeys/{id}/remove",
     "/account/required", "/account/security", "/account/sessions", "/account/sessions/end-others",
     "/account/sessions/{id}/end", "/account/two-factor", "/account/two-factor/confirm",

@@ -1,11 +1,10 @@
 """Every page of the dashboard as every role, as a former member, with ids of another account, and signed out.
 
-New pages are tested, too: the parameters of a path need values in `ids_of`, and pages without a role are in facts.py.
+New pages are tested, too: parameters of paths need values in dashboard.py, and pages without a role are in facts.py.
 """
 
 import re
 from collections.abc import Mapping
-from uuid import uuid4
 
 import httpx
 import pytest
@@ -15,29 +14,12 @@ from architecture.facts import PERSONAL_PAGES, PUBLIC_PAGES
 from waypost.auth import create_account, roles, suspension
 from waypost.auth.model import ROLES
 from waypost.kit.clock import now
+from waypost.kit.ids import new_id
 from waypost.web.dashboard.pages import PageRoute
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 STREAMS = {"/stats/live", "/links/{id:uuid}/live"}  # they do not end; tests/resources/clicks reads them
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
-
-
-def ids_of(dashboard: Dashboard) -> Mapping[str, Mapping[str, str]]:
-    """By beginning of a path: the values of its parameters, of Ada's account. The longest beginning counts."""
-    seeded = dashboard.seeded
-    return {
-        "/links/": {"id": seeded.links[0], "alias_id": dashboard.alias},
-        "/links/bulk/": {"id": str(uuid4())},
-        "/links/import/": {"source": "csv"},
-        "/links/imports/": {"id": seeded.imports[0]},
-        "/domains/": {"id": seeded.domains[0]},
-        "/pixels/": {"id": seeded.pixels[0]},
-        "/webhooks/": {"id": seeded.webhook, "delivery": seeded.deliveries[0]},
-        "/integrations/api/": {"id": seeded.key},
-        "/account/": {"id": str(uuid4())},
-        "/operator/": {"id": str(seeded.ada.account.id)},
-        "/operator/links/": {"id": seeded.links[0]},
-    }
 
 
 def path_of(route: PageRoute, ids: Mapping[str, Mapping[str, str]]) -> str:
@@ -58,7 +40,7 @@ async def test_pages_without_a_role_are_known(dashboard: Dashboard) -> None:
 async def test_refuses_what_the_role_does_not_allow(dashboard: Dashboard, role: roles.Role) -> None:
     """Forms that are allowed are sent by members of an account that is empty: some would delete it."""
     team = await new_team(dashboard.db, dashboard.seeded.ada.account.id)
-    ids = ids_of(dashboard)
+    ids = dashboard.ids
     wrong = []
     for route in of_accounts(dashboard):
         is_allowed = roles.may(role, route.access)
@@ -83,7 +65,7 @@ async def test_former_members_and_strangers_have_no_account(dashboard: Dashboard
 
 async def targets(dashboard: Dashboard, member: Member | None) -> set[str]:
     """Where the pages of accounts redirect."""
-    ids, found = ids_of(dashboard), set()
+    ids, found = dashboard.ids, set()
     for route in of_accounts(dashboard):
         answer = await dashboard.ask(route, path_of(route, ids), member)
         if route.path in STREAMS:
@@ -95,12 +77,12 @@ async def targets(dashboard: Dashboard, member: Member | None) -> set[str]:
 
 async def test_members_of_a_suspended_account_can_only_export_it(dashboard: Dashboard) -> None:
     account = await create_account(
-        dashboard.db, email=f"{uuid4()}@example.com", name="Suspended", plan="lifetime", now=now(), trial_days=0
+        dashboard.db, email=f"{new_id()}@example.com", name="Suspended", plan="lifetime", now=now(), trial_days=0
     )
     owner = (await new_team(dashboard.db, account.id)).members["owner"]
     async with dashboard.db.write() as tx:
         await suspension.suspend(tx, account.id, "Phishing", now())
-    ids, wrong = ids_of(dashboard), []
+    ids, wrong = dashboard.ids, []
     for route in of_accounts(dashboard):
         answer = await dashboard.ask(route, path_of(route, ids), owner)
         is_refused = answer.status_code == (204 if route.path in STREAMS else 403)
@@ -110,7 +92,7 @@ async def test_members_of_a_suspended_account_can_only_export_it(dashboard: Dash
 
 
 async def test_signed_out_people_have_no_profile(dashboard: Dashboard) -> None:
-    ids = ids_of(dashboard)
+    ids = dashboard.ids
     for route in [route for route in dashboard.routes if route.access == "person"]:
         answer = await dashboard.ask(route, path_of(route, ids), None)
         assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/login"), named(route)
@@ -119,13 +101,13 @@ async def test_signed_out_people_have_no_profile(dashboard: Dashboard) -> None:
 async def test_operator_pages_do_not_exist_for_owners(dashboard: Dashboard) -> None:
     owner = (await new_team(dashboard.db)).members["owner"]
     for route in [route for route in dashboard.routes if route.access == "operator"]:
-        answer = await dashboard.ask(route, path_of(route, ids_of(dashboard)), owner)
+        answer = await dashboard.ask(route, path_of(route, dashboard.ids), owner)
         assert answer.status_code == 404, named(route)
 
 
 async def test_objects_of_another_account_are_not_found(dashboard: Dashboard) -> None:
     owner = (await new_team(dashboard.db)).members["owner"]
-    ids = ids_of(dashboard)
+    ids = dashboard.ids
     wrong = []
     for route in of_accounts(dashboard):
         if "{id" in route.path:

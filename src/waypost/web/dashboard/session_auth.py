@@ -68,7 +68,7 @@ class LacksRole(PageError, Forbidden):
             f"This needs the role {least}, and your role in the account {session.account.name} is {session.role}."
             f" {can_help} of the account can change your role."
         )
-        super().__init__(message, title="Not allowed")
+        super().__init__(message, title="Not allowed", next_step=("/account/members", "View members"))
 
 
 class SessionAuth:
