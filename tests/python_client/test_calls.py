@@ -209,7 +209,7 @@ def test_refuses_wrong_arguments() -> None:
         with pytest.raises(ValueError, match="base_url is the origin"):
             Waypost(base_url, "wp_live_key")
     for key in ("", " ", "a b", "a\nb", "ä"):
-        with pytest.raises(ValueError, match="api_key must be"):
+        with pytest.raises(ValueError, match="api_key needs"):
             Waypost("https://go.example.com", key)
     with Waypost("https://go.example.com/", "wp_live_key\n") as client:
         assert repr(client) == "Waypost('https://go.example.com/')"

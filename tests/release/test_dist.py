@@ -204,6 +204,9 @@ def service(installed: Path, tmp_path: Path) -> Iterator[Service]:
 def test_the_wheel_counts_its_first_click_in_an_empty_directory(installed: Path, service: Service) -> None:
     shown = subprocess.run([installed, "--version"], cwd=service.directory, check=True, capture_output=True, text=True)
     assert shown.stdout == f"waypost {VERSION} ({COMMIT})\n"
+    remote = [installed, "--remote", service.base_url, "link", "list"]
+    done = subprocess.run(remote, cwd=service.directory, check=False, capture_output=True, text=True)
+    assert (done.returncode, "pip install 'waypost[remote]'" in done.stderr) == (1, True)
     with Website() as site:
         service.start()
         service.log.wait_for("first-start.txt")

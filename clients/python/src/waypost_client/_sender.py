@@ -50,7 +50,7 @@ class Options:
             )
         key = api_key.strip()  # of the line that ends a file
         if not key or not key.isascii() or not key.isprintable() or " " in key:
-            raise ValueError("api_key must be an API key, such as wp_live_….")
+            raise ValueError("api_key needs an API key, such as wp_live_….")
         return cls(f"{url.scheme}://{url.netloc}", key, timeout, retries)
 
 
