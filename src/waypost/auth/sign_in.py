@@ -271,7 +271,8 @@ async def _verify_rate_limited(deps: Deps, email: str, password: str, stored: st
         await sign_in_delay.count_attempt(deps, subject)
         is_match = await passwords.verify_in_slot(password, stored)
     if is_match:
-        await sign_in_delay.reset(deps, subject)
+        async with deps.db.write() as tx:
+            await sign_in_delay.reset(deps, tx, subject)
     return is_match
 
 

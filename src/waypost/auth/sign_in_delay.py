@@ -15,7 +15,7 @@ from sqlalchemy import Column, Integer, Row, String, Table, delete, select, upda
 from waypost.auth.deps import Deps
 from waypost.auth.model import SignInClient
 from waypost.auth.rules import normalize_email
-from waypost.database import Instant, metadata, upsert
+from waypost.database import Instant, Tx, metadata, upsert
 from waypost.kit.errors import RateLimited
 
 FREE_FAILURES = 3
@@ -80,11 +80,10 @@ async def count_attempt(deps: Deps, subject: bytes) -> int:
     return failures
 
 
-async def reset(deps: Deps, subject: bytes) -> None:
+async def reset(deps: Deps, tx: Tx, subject: bytes) -> None:
     """Forget the failures, after a successful attempt."""
     digest = _digest(deps, subject)
-    async with deps.db.write() as tx:
-        await tx.execute(delete(sign_in_failures).where(_failures.slot == _slot(digest), _failures.digest == digest))
+    await tx.execute(delete(sign_in_failures).where(_failures.slot == _slot(digest), _failures.digest == digest))
 
 
 def _count_failures(row: Row[tuple[int, str, int, datetime]] | None, digest: str, now: datetime) -> int:

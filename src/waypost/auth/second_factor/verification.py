@@ -15,7 +15,7 @@ from waypost.auth.deps import Deps
 from waypost.auth.model import AuthenticationResult, Person, SignInClient
 from waypost.auth.second_factor import messages, recovery_codes, store, totp
 from waypost.database import DecryptionFailed, Tx
-from waypost.kit.errors import Invalid, NotFound
+from waypost.kit.errors import Invalid, NotFound, or_not_found
 
 T = TypeVar("T")
 
@@ -43,13 +43,11 @@ async def with_code(
     async with deps.db.write() as tx:
         is_accepted = await _accept(deps, tx, person, recovery_codes.normalize(code), ip)
         if is_accepted:
-            result = await change(tx)
-    if not is_accepted:
-        if failures == NOTICE_AFTER:
-            await _notify(deps, person)
-        raise Invalid({"code": [WRONG_CODE]})
-    await sign_in_delay.reset(deps, subject)
-    return result
+            await sign_in_delay.reset(deps, tx, subject)
+            return await change(tx)
+    if failures == NOTICE_AFTER:
+        await _notify(deps, person)
+    raise Invalid({"code": [WRONG_CODE]})
 
 
 # ── sign-in: after the password and before the code there is no session ─────────────────────────────────────────────
@@ -67,19 +65,21 @@ async def get_waiting(deps: Deps, token: str) -> tuple[Person, str | None]:
     if found is None or found.person_id is None:
         raise NotFound
     async with deps.db.read() as tx:
-        person = await people.find(tx, found.person_id)
-        password = await people.find_password_hash(tx, found.person_id)
-    if person is None:
-        raise NotFound
-    return person, password
+        person = or_not_found(await people.find(tx, found.person_id))
+        return person, await people.find_password_hash(tx, person.id)
 
 
-async def finish(deps: Deps, token: str, code: str, client: SignInClient, *, ip: str) -> AuthenticationResult:
-    """Accept a code and consume the token. Raises Invalid, RateLimited, or NotFound if the token is not valid."""
-    person, _ = await get_waiting(deps, token)
+async def finish(
+    deps: Deps, token: str, person: Person, code: str, client: SignInClient, *, ip: str
+) -> AuthenticationResult:
+    """Accept a code and consume the token. `person`: from `get_waiting`. `ip`: of the request.
+
+    Raises Invalid, RateLimited, or NotFound if the token is no longer valid.
+    """
 
     async def consume(tx: Tx) -> AuthenticationResult:
-        if await tokens.consume(tx, "second_factor", token, now=deps.clock()) is None:
+        consumed = or_not_found(await tokens.consume(tx, "second_factor", token, now=deps.clock()))
+        if consumed.person_id != person.id:
             raise NotFound
         password = await people.find_password_hash(tx, person.id)
         return AuthenticationResult(person, password=password, has_second_factor=True)

@@ -37,10 +37,10 @@ class CodePages(Pages[Deps]):
         self._auth.require_same_origin(request)
         form, token = await read_form(request, _MAX_FORM_SIZE), self._token(request)
         try:
-            waiting = await verification.get_waiting(self._deps.auth, token)
-            client = await self._deps.sign_in_limiter.check(request, waiting[0].email, waiting)
+            person, password = await verification.get_waiting(self._deps.auth, token)
+            client = await self._deps.sign_in_limiter.check(request, person.email, (person, password))
             ip = self._auth.storable_address(request)
-            authenticated = await verification.finish(self._deps.auth, token, form.text("code"), client, ip=ip)
+            authenticated = await verification.finish(self._deps.auth, token, person, form.text("code"), client, ip=ip)
         except NotFound:
             return RedirectResponse(_EXPIRED, 303)
         except (Invalid, RateLimited) as error:

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.auth import identities, passkeys, sign_in
+from waypost.auth import credentials, identities, passkeys, sign_in
 from waypost.auth.sessions import PersonSession, S
 from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
 from waypost.resources.account.auth_pages import safe_next_path
@@ -34,13 +34,12 @@ async def reauthentication_context(deps: Deps, session: PersonSession) -> dict[s
     `has_password`: whether a form can ask for the password alone. Otherwise it leads to the separate page.
     """
     has_passwords = deps.auth.has_passwords
-    is_password_set = has_passwords and await sign_in.has_password(deps.auth, session.person)
-    has_second_factor = await sign_in.has_second_factor(deps.auth, session.person)
+    has_password, has_passkey, has_second_factor = await credentials.find(deps.auth, session.person)
     return {
-        "has_password": is_password_set and not has_second_factor,
-        "is_password_set": is_password_set,
+        "has_password": has_passwords and has_password and not has_second_factor,
+        "is_password_set": has_passwords and has_password,
         "has_second_factor": has_second_factor,
-        "has_passkey": has_passwords and bool(await passkeys.list_all(deps.auth, session.person)),
+        "has_passkey": has_passwords and has_passkey,
         "has_passwords": has_passwords,
         "sso_email": await _find_sso_email(deps, session),
         "is_recent": sign_in.is_recent(deps.auth, session),
