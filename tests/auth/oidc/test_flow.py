@@ -13,6 +13,8 @@ from typing import Any
 
 import jwt
 import pytest
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from identity_provider import (
     CLIENT_ID,
@@ -327,10 +329,21 @@ async def test_a_token_without_key_id_needs_one_key(sign_in: Any, provider: Iden
     assert await sign_in.through()
 
 
+def extended(header: dict[str, Any], claims: dict[str, Any]) -> str:
+    """Sign any header."""
+    signed = ".".join(base64url(json.dumps(part).encode()) for part in (header, claims))
+    signature = private_key("RS256").sign(signed.encode(), PKCS1v15(), SHA256())
+    return f"{signed}.{base64url(signature)}"
+
+
 async def test_refuses_critical_extensions(sign_in: Any, provider: IdentityProvider) -> None:
-    provider.header = {"crit": ["exp"], "exp": 1}
-    with pytest.raises(SignInRefused):
-        await sign_in.through()
+    for header in ({"crit": ["exp"], "exp": 1}, {"b64": False}, {"b64": False, "crit": ["b64"]}):
+        provider.header = header
+        provider.sign = extended
+        with pytest.raises(SignInRefused):
+            await sign_in.through()
+    provider.header = {"typ": "JWT"}
+    assert await sign_in.through()
 
 
 # ── a provider that fails ─────────────────────────────────────────────────────────────────────────────────────────────
