@@ -15,6 +15,7 @@ import pytest
 import waypost_client
 from architecture.facts import ENDPOINTS
 from waypost_client import (
+    AsyncPages,
     AsyncWaypost,
     Event,
     Page,
@@ -81,21 +82,53 @@ def _success(described: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _call(operation: Operation, described: Mapping[str, Any]) -> tuple[httpx.Request, Any]:
     sent: list[httpx.Request] = []
+    transport = _transport(described, sent)
+    with httpx.Client(transport=transport) as http:
+        method = getattr(getattr(Waypost(BASE_URL, KEY, http_client=http), operation.group), operation.name)
+        ids, named = _arguments(operation, described)
+        result = method(*ids, **named)
+        assert set(inspect.signature(method).parameters) >= _fields(operation, described)
+        pages = [next(result.pages())] if isinstance(result, Pages) else [result]
+    return sent[0], pages[0]
+
+
+def _transport(described: Mapping[str, Any], sent: list[httpx.Request]) -> httpx.MockTransport:
+    """Answers with the example of the document."""
 
     def respond(request: httpx.Request) -> httpx.Response:
         sent.append(request)
         example = _success(described).get("application/json", {}).get("example")
         return httpx.Response(204) if example is None else httpx.Response(200, json=example)
 
-    with httpx.Client(transport=httpx.MockTransport(respond)) as http:
-        method = getattr(getattr(Waypost(BASE_URL, KEY, http_client=http), operation.group), operation.name)
-        ids = [each["example"] for each in operation.parameters if each["in"] == "path"]
-        named = {python_name(each["name"]): each["example"] for each in operation.parameters if each["in"] == "query"}
-        body = described["requestBody"]["content"]["application/json"]["example"] if operation.body else {}
-        result = method(*ids, **named, **body)
-        assert set(inspect.signature(method).parameters) >= _fields(operation, described)
-        pages = [next(result.pages())] if isinstance(result, Pages) else [result]
-    return sent[0], pages[0]
+    return httpx.MockTransport(respond)
+
+
+def _arguments(operation: Operation, described: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
+    ids = [each["example"] for each in operation.parameters if each["in"] == "path"]
+    query = {python_name(each["name"]): each["example"] for each in operation.parameters if each["in"] == "query"}
+    body = described["requestBody"]["content"]["application/json"]["example"] if operation.body else {}
+    return ids, query | body
+
+
+async def test_the_asynchronous_client_sends_and_reads_the_same(document: Document) -> None:
+    for operation in document.operations():
+        if operation.needs_key:
+            described = _described(document, operation)
+            sent, result = _call(operation, described)
+            also_sent, also_result = await _call_async(operation, described)
+            assert (also_sent.method, also_sent.url, also_sent.content) == (sent.method, sent.url, sent.content)
+            assert also_result == result, operation
+
+
+async def _call_async(operation: Operation, described: Mapping[str, Any]) -> tuple[httpx.Request, Any]:
+    sent: list[httpx.Request] = []
+    transport = _transport(described, sent)
+    async with httpx.AsyncClient(transport=transport) as http:
+        client = AsyncWaypost(BASE_URL, KEY, http_client=http)
+        ids, named = _arguments(operation, described)
+        called = getattr(getattr(client, operation.group), operation.name)(*ids, **named)
+        result = await anext(called.pages()) if isinstance(called, AsyncPages) else await called
+    return sent[0], result
 
 
 def _fields(operation: Operation, described: Mapping[str, Any]) -> set[str]:
