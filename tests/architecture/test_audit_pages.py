@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 import httpx
 import pytest
+from architecture import member_forms
 from architecture.facts import SCOPES
 from architecture.running import PIXEL, RECEIVER, RunningApp
 from architecture.test_audit import APP_LINKS, entries_of
@@ -283,6 +284,7 @@ RECIPES: Mapping[str, Recipe] = {
     "/operator/accounts/{id}/resume": form_of_operator(suspended_account),
     "/operator/links/{id}/disable": form_of_operator(Signed.link, REASON),
     "/operator/links/{id}/enable": form_of_operator(disabled_link),
+    **member_forms.RECIPES,
 }
 NOT_RECORDED = {
     "/login/passkey": "needs an authenticator: tests/browser/test_accounts.py looks at the log",
@@ -311,6 +313,7 @@ NOT_RECORDED = {
     "/links/imports/{id}/start": "the job that begins the import records it: tests/resources/imports/test_pages.py",
     "/links/imports/{id}/resume": "continues an import that is recorded",
     "/operator/links/{id}/dismiss": "concerns reports, which members of accounts do not see",
+    **member_forms.NOT_RECORDED,
 }
 
 
@@ -361,7 +364,9 @@ async def test_a_form_from_another_site_leaves_none(running: RunningApp, path: s
     signed = await sign_in(running, client)
     await RECIPES[path](signed, path.replace("{source}", "dub"))
     before = await entries_of(running, signed.account)
-    response = await client.post(path.format_map(_Ids()), headers={"Sec-Fetch-Site": "cross-site"})
+    response = await client.post(
+        path.replace("{id:uuid}", str(uuid4())).format_map(_Ids()), headers={"Sec-Fetch-Site": "cross-site"}
+    )
     assert response.status_code == 403
     assert await entries_of(running, signed.account) == before
 
