@@ -17,7 +17,7 @@ from bench.servers import SECRET_KEY
 from waypost.audit import new_entry_id
 from waypost.audit.model import audit_entries
 from waypost.auth import Person, create_key, memberships, sessions
-from waypost.auth.model import Role
+from waypost.auth.model import ROLES
 from waypost.auth.people import add as add_person
 from waypost.database import Database, bulk
 from waypost.database.secrets import KeyRing
@@ -34,6 +34,7 @@ _TAGS = [f"campaign {number:02}" for number in range(40)]
 _KEYS = KeyRing([SECRET_KEY])
 _AT_ONCE = 10_000
 MEMBERS = 500
+_OWNERS = 12
 _KEYS_OF_MEMBERS = 50
 
 
@@ -43,8 +44,8 @@ class FullAccount:
     domain: UUID
     pixel: UUID
     webhook: UUID
-    cookie: str
-    """Of the session."""
+    cookies: Sequence[str]
+    """Of sessions, each of another owner: requests are limited per person."""
     key: UUID
     """An API key that a member made."""
     rare_actor: UUID
@@ -66,8 +67,7 @@ async def fill_account(store: ClickStore, deliveries: int, entries: int) -> Full
         row = {"url": "https://example.com/hook", "event_types": ["link.clicked"], "secret": secret}
         await tx.execute(insert(webhooks), {"id": webhook, "account_id": account, **row, **dates})
         (owner,) = await memberships.list_of_account(tx, account)
-        token = await sessions.create(tx, owner.person.id, user_agent="bench", ip="127.0.0.1", now=at)
-    key = await _write_members(db, account, owner.person, at)
+    cookies, key = await _write_members(db, account, owner.person, at)
     await _write_links(db, store, domain, at)
     for start in range(0, deliveries, _AT_ONCE):
         moments = [at - timedelta(seconds=deliveries - n) for n in range(start, min(start + _AT_ONCE, deliveries))]
@@ -76,27 +76,27 @@ async def fill_account(store: ClickStore, deliveries: int, entries: int) -> Full
     rare_actor = await _write_audit_log(db, store, entries, at)
     await db.close()
     vacuum(store.url)
-    return FullAccount(store, domain, pixel, webhook, f"waypost={token}", key, rare_actor, entries)
+    return FullAccount(store, domain, pixel, webhook, cookies, key, rare_actor, entries)
 
 
-async def _write_members(db: Database, account: UUID, owner: Person, at: datetime) -> UUID:
-    """Write members, each with two sessions, and keys that some of them made. Return the id of a key."""
+async def _write_members(db: Database, account: UUID, owner: Person, at: datetime) -> tuple[list[str], UUID]:
+    """Write members, each with a session, and keys that some of them made. Return cookies of owners, and a key."""
     people = [
         replace(owner, id=new_id(), email=f"member{number}@example.com", name=f"Member {number}")
         for number in range(MEMBERS)
     ]
-    roles: Sequence[Role] = ("viewer", "editor", "admin")
+    cookies, client = [], {"user_agent": "bench", "ip": "192.0.2.1"}
     async with db.write() as tx:
         for number, person in enumerate(people):
+            role = "owner" if number < _OWNERS else ROLES[number % 3]
             await add_person(tx, person, None)
-            await memberships.add(tx, account, person.id, roles[number % len(roles)], at)
-            for _ in range(2):
-                await sessions.create(tx, person.id, account_id=account, user_agent="bench", ip="192.0.2.1", now=at)
+            await memberships.add(tx, account, person.id, role, at)
+            cookies.append(f"waypost={await sessions.create(tx, person.id, account_id=account, now=at, **client)}")
     keys = [
         await create_key(db, account_id=account, name=person.name, scopes=(), now=at, created_by=person.id)
         for person in people[:_KEYS_OF_MEMBERS]
     ]
-    return keys[0][0].id
+    return cookies[:_OWNERS], keys[0][0].id
 
 
 async def _write_links(db: Database, store: ClickStore, domain: UUID, at: datetime) -> None:

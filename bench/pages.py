@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from bench.client import percentile
-from bench.full_account import HOSTNAME, TAG, FullAccount
+from bench.full_account import HOSTNAME, MEMBERS, TAG, FullAccount
 from bench.report import Failed, Row, at_most
 from bench.run import Run
 from bench.seed import slug_of
@@ -22,8 +22,8 @@ from bench.servers import on_all_cores, waypost
 
 _CALLS = 60
 _UNTIMED = 6
-_AT_ONCE = 600 // (_CALLS + _UNTIMED) - 1
-"""Pages requested from one server: within an account's rate limit per minute."""
+_PAGES_OF_PERSON = 600 // (_CALLS + _UNTIMED) - 1
+"""Within the rate limit of a person per minute."""
 _BOUND = 30  # ms
 _SIZE = 120  # KB
 _OTHER_TIME_ZONE = "timezone=America/New_York"
@@ -52,12 +52,11 @@ def measure(run: Run) -> list[Row]:
 
 
 def _rows(run: Run, account: FullAccount) -> list[Row]:
-    times: list[tuple[Page, list[float]]] = []
-    pages = list(_pages(account))
-    while len(times) < len(pages):
-        with waypost(account.store, run.new_directory()) as server:
-            some = pages[len(times) : len(times) + _AT_ONCE]
-            times += [(page, page_times(server.port, account.cookie, page)) for page in some]
+    with waypost(account.store, run.new_directory()) as server:
+        times = [
+            (page, page_times(server.port, account.cookies[number // _PAGES_OF_PERSON], page))
+            for number, page in enumerate(_pages(account))
+        ]
     rows = [_row(f"page: {page.name}", each, account) for page, each in times if page.name]
     others = [(page, each) for page, each in times if not page.name]
     page, slowest = max(others, key=lambda other: percentile(other[1], 95))
@@ -88,6 +87,9 @@ def _pages(account: FullAccount) -> Iterator[Page]:
     yield Page(f"/links?page={links // 50}", "links, middle page")
     yield Page(link, "link statistics")
     yield Page(f"{link}?lists=", "link statistics, lists", part="lists")
+    yield Page("/account/members", f"members, first page of {MEMBERS}")
+    yield Page("/account/members?page=3&role=editor", "members with a role")
+    yield Page("/account/members?search=member49", "members, search")
     log = "/account/audit"
     yield Page(log, f"audit log of {account.entries:,} entries")
     yield Page(f"{log}?by={account.rare_actor}", "audit log, few entries of an API key")
@@ -109,7 +111,14 @@ def _pages(account: FullAccount) -> Iterator[Page]:
     yield Page(f"/webhooks/{account.webhook}?page=3000")
     for path in ("/integrations/api", "/account", "/account/security", "/account/sessions", "/account/data"):
         yield Page(path)
-    for path in (f"/integrations/api/{account.key}", "/account/delete", "/plan", "/docs"):
+    for path in (
+        "/account/settings",
+        "/account/accounts",
+        f"/integrations/api/{account.key}",
+        "/account/delete",
+        "/plan",
+        "/docs",
+    ):
         yield Page(path)
     for path in ("/login", "/signup", "/forgot"):
         yield Page(path, is_public=True)
@@ -146,7 +155,7 @@ def _page_size(run: Run, account: FullAccount) -> list[Row]:
     """Of the largest page, except the API reference, whose third-party script is on no other page."""
     with waypost(account.store, run.new_directory()) as server:
         paths = [page.path for page in _pages(account) if not (page.part or page.is_public or page.path == "/docs")]
-        sizes = {path: _bytes_of(server.port, account.cookie, path) for path in paths}
+        sizes = {path: _bytes_of(server.port, account.cookies[-1], path) for path in paths}
     largest = max(sizes, key=lambda path: sizes[path])
     detail = f"{_without_ids(largest)}, the largest of {len(paths)} pages; HTML and all its files, compressed"
     return [at_most("size of the first page load", sizes[largest] / 1000, _SIZE, detail, " KB")]
