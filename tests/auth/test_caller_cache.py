@@ -1,11 +1,12 @@
 """R13: what a key may do is known at the very next request, in every process."""
 
 from datetime import datetime, timedelta
+from unittest import mock
 
 import pytest
 from people import START, Person, new_person
 
-from waypost.auth import CallerCache, key_format, list_keys, revoke_key, set_plan
+from waypost.auth import CallerCache, create_key, get_person, key_format, list_keys, revoke_key, set_plan, store
 from waypost.auth.caller_cache import CacheVersion, open_cache_version
 from waypost.database import Database
 from waypost.kit.errors import Unavailable
@@ -20,6 +21,17 @@ async def test_finds_the_caller_of_a_key(db: Database) -> None:
     again = await callers.find(alice.key)
     assert again
     assert again.account.email == "alice@example.com"
+
+
+async def test_reads_the_role_of_the_maker_in_the_same_statement(db: Database) -> None:
+    alice = await new_person(db, "alice")
+    maker = await get_person(db, "alice@example.com")
+    key, text = await create_key(db, account_id=alice.account_id, name="k", scopes=(), now=START, created_by=maker.id)
+    async with db.point_read() as point_read:
+        with mock.patch.object(type(point_read), "execute", autospec=True, side_effect=type(point_read).execute) as run:
+            found = await store.find_api_caller(point_read, key_format.digest(text))
+    assert found
+    assert (found.key.id, found.role, run.call_count) == (key.id, "owner", 1)
 
 
 async def test_an_unknown_key_has_no_caller(db: Database) -> None:
