@@ -158,7 +158,7 @@ class MemberPages(Pages[Deps]):
 _DESCRIPTIONS = {
     "viewer": "views everything",
     "editor": "also creates, changes and deletes links",
-    "admin": "also manages domains, pixels, webhooks, API keys and members",
+    "admin": "also manages domains, webhooks, keys and members",
     "owner": "also manages plan, owners, export and deletion of the account",
 }
 
