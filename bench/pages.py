@@ -114,6 +114,8 @@ def _pages(account: FullAccount) -> Iterator[Page]:
     for path in (
         "/account/settings",
         "/account/accounts",
+        "/account/two-factor",
+        "/account/sign-in-rules",
         f"/integrations/api/{account.key}",
         "/account/delete",
         "/plan",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from waypost.auth import Account, list_keys, memberships, passkeys, people, sessions
+from waypost.auth.second_factor import store as second_factors
 from waypost.kit.clock import EPOCH, timestamp
 from waypost.kit.csv_cells import csv_text
 from waypost.resources.account import schemas
@@ -37,7 +38,7 @@ from waypost.version import VERSION
 
 README = """An export of a Waypost account. Files that end with .ndjson have one JSON object per line.
 
-account.json           the account, its API keys (without the keys themselves), passkeys and sessions
+account.json           the account, its API keys (without the keys themselves), passkeys, second factor and sessions
 domains.ndjson         custom domains
 app_links.ndjson       documents of domains that say which apps open their links
 pixels.ndjson          pixels (without their ids and tokens)
@@ -174,6 +175,7 @@ async def _account(deps: ExportDeps, account: Account, now: datetime) -> AsyncIt
     async with db.read() as tx:
         owner = await people.find_by_email(tx, account.email)
         active_sessions = await sessions.list_active(tx, owner, now=now) if owner else []
+        factor = await second_factors.find(tx, owner.id) if owner else None
         members = await memberships.list_of_account(tx, account.id)
     shown = {
         "id": str(account.id),
@@ -189,6 +191,7 @@ async def _account(deps: ExportDeps, account: Account, now: datetime) -> AsyncIt
             {"name": passkey.name, "created_at": timestamp(passkey.created_at)}
             for passkey in (await passkeys.list_all(deps.auth, owner) if owner else ())
         ],
+        "second_factor_since": timestamp(factor.created_at) if factor else None,
         "sessions": [
             {"ip": session.ip, "user_agent": session.user_agent, "created_at": timestamp(session.created_at)}
             for session in active_sessions
