@@ -12,7 +12,7 @@ from resources.clicks.visited import fill, new_link, some_clicks
 from sqlalchemy import insert, update
 
 from waypost import auth, web_wiring
-from waypost.auth import Account, Caller, ProcessCaller, memberships, sessions, tokens
+from waypost.auth import Account, Caller, ProcessCaller, invitation_store, memberships, sessions, tokens
 from waypost.auth.model import accounts, people
 from waypost.auth.passkeys import passkeys
 from waypost.database import Database
@@ -91,6 +91,9 @@ class SeededService:
     """By purpose."""
     viewer: Person
     """A member of Ada's account."""
+    member: str
+    """Id of the same person."""
+    invitation: str
 
 
 async def furnish(data: Path, base_url: str) -> SeededService:
@@ -125,6 +128,8 @@ async def furnish(data: Path, base_url: str) -> SeededService:
         passkey,
         texts,
         await _viewer(db, ada.account),
+        str((await auth.get_person(db, "vera@example.com")).id),
+        await _invitation(db, ada.account, texts),
     )
     await db.close()
     return seeded
@@ -148,6 +153,16 @@ async def _viewer(db: Database, account: Account) -> Person:
         shown = update(sessions.sessions).where(sessions.sessions.c.person_id == person.id)
         await tx.execute(shown.values(account_id=account.id))
     return Person(account, own.cookie)
+
+
+async def _invitation(db: Database, account: Account, tokens: dict[str, str]) -> str:
+    tokens["invite/account"] = "a-token-that-nobody-guesses"
+    person = await auth.get_person(db, account.email)
+    row = {"id": new_id(), "account_id": account.id, "email": None, "role": "editor", "created_by": person.id}
+    row |= {"created_at": now(), "expires_at": now() + timedelta(days=7)}
+    async with db.write() as tx:
+        await invitation_store.add(tx, row, tokens["invite/account"])
+    return str(row["id"])
 
 
 async def _links(db: Database, account: Account) -> list[Link]:

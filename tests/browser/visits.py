@@ -60,6 +60,11 @@ def of_everybody() -> Iterator[Visit]:
         "account/security",
         "account/sessions",
         "account/audit",
+        "account/settings",
+        "account/members",
+        "account/members/invite",
+        "account/accounts",
+        "account/delete-person",
         "account/data",
         "account/delete",
         "account/verify",
@@ -81,6 +86,11 @@ def of_owner(seeded: SeededService) -> Iterator[Visit]:
     yield Visit("/account", form="form[action='/account/email']", fields={"#email": "nobody"})
     yield Visit("/account/security", form="form[action='/account/password']", fields={"#password": "short"})
     yield from (Visit("/account/audit?text=nothing+like+it"), Visit("/account/audit?since=never"))
+    yield from (Visit(f"/account/members/{seeded.member}"), Visit("/account/members?search=nothing+like+it"))
+    yield Visit(f"/account/members/invitations/{seeded.invitation}")
+    yield Visit(f"/invite/account/{seeded.tokens['invite/account']}")
+    yield Visit("/account/members/invite", form="form[action='/account/members/invite']", fields={"#email": "nobody"})
+    yield Visit("/account/settings", form="form[action='/account/settings/name']", fields={"#name": " "})
     yield from (Visit("/account/data?done=others"), Visit("/account?done=name"))
 
 
@@ -91,7 +101,8 @@ def of_viewer(seeded: SeededService) -> Iterator[Visit]:
         yield Visit(path)
     for path in (domain, f"{domain}/app-links", f"/pixels/{seeded.pixels[1]}", "/webhooks", "/integrations/api"):
         yield Visit(path)
-    yield from (Visit("/links/new"), Visit("/plan"))
+    yield from (Visit("/links/new"), Visit("/plan"), Visit("/account/members"), Visit("/account/settings"))
+    yield from (Visit(f"/account/members/{seeded.member}"), Visit("/account/accounts"))
 
 
 def _of_links(seeded: SeededService) -> Iterator[Visit]:

@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from waypost import auth
+from waypost.auth import memberships
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Unavailable
@@ -43,6 +44,7 @@ async def count_deleted_data(deps: Deps, account: auth.Account) -> dict[str, Any
     async with deps.auth.db.read() as tx:
         return {
             "links": await auth.count_links(tx, account.id),
+            "members": len(await memberships.list_of_account(tx, account.id)),
             "has_payments": await plan.has_customer(tx, account.id),
             "has_trials": deps.auth.new_plan == "trial",
         }

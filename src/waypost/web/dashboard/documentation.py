@@ -17,6 +17,7 @@ PAGES = (
     (r"/plan", "guides/plans/"),
     (r"/account/audit", "guides/audit-log/"),
     (r"/account/(two-factor|sign-in-rules|required)", "guides/two-factor/"),
+    (r"/account/(members|settings|accounts|delete-person)", "guides/team/"),
     (r"/account/data", "guides/privacy/"),
     (r"/account", "guides/dashboard/#sign-in"),
     (r"/", "guides/statistics/"),
