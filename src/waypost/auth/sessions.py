@@ -251,9 +251,12 @@ async def reauthenticate(tx: Tx, session: S, *, now: datetime, passkey: UUID | N
 
 
 async def meets(tx: Tx, session: PersonSession, factor: RequiredFactor) -> bool:
-    """Return whether the session would have access to an account that requires this factor."""
+    """Return whether the session would have access to an account that requires this factor. False if it has ended."""
     query = select(_sessions.passkey_id, _IS_OF_PROVIDER, _HAS_SECOND_FACTOR).where(_sessions.id == session.id)
-    passkey, is_of_provider, has_second_factor = (await tx.execute(query)).one()
+    row = (await tx.execute(query)).one_or_none()
+    if row is None:
+        return False
+    passkey, is_of_provider, has_second_factor = row
     return bool(factor == "none" or passkey or is_of_provider or (factor == "second_factor" and has_second_factor))
 
 

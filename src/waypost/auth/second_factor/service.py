@@ -76,10 +76,8 @@ async def confirm(deps: Deps, session: PersonSession, setup: Setup, code: str) -
     step = next(totp.matching_steps(setup.secret, recovery_codes.normalize(code), now), None)
     if step is None:
         raise Invalid({"code": [WRONG_CODE]})
-    encrypted, new = (
-        deps.key_ring.encrypt(store.second_factors.c.secret, person.id, setup.secret),
-        recovery_codes.new_codes(),
-    )
+    encrypted = deps.key_ring.encrypt(store.second_factors.c.secret, person.id, setup.secret)
+    new = recovery_codes.new_codes()
     async with deps.db.write() as tx:
         await _lock(tx, session)
         await _refuse_second(tx, person)
