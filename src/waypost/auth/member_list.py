@@ -60,8 +60,11 @@ async def list_page(
         )
     if role:
         conditions.append(_members.role == role)
-    query = _LISTED.where(*conditions).order_by(_OWNERS_FIRST, func.lower(_people.name), _people.id)
-    rows = await tx.execute(query.offset(request.offset).limit(request.per_page))
+    order = _OWNERS_FIRST, func.lower(_people.name), _people.id
+    ids = select(_people.id).join_from(memberships, people).where(*conditions).order_by(*order)
+    found = await tx.scalars(ids.offset(request.offset).limit(request.per_page))
+    of_page = _members.account_id == account_id, _people.id.in_(found.all())  # sessions of the others are not read
+    rows = await tx.execute(_LISTED.where(*of_page).order_by(*order))
     count = select(func.count()).select_from(memberships).join(people).where(*conditions)
     return Page([ListedMember(*row) for row in rows], int(await tx.scalar(count) or 0), request)
 
