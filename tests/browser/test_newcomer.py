@@ -140,7 +140,7 @@ async def make_key(page: Page) -> str:
     await page.get_by_role("button", name="Create key").click()
     key = await page.inner_text("#key")
     await page.get_by_role("link", name="Done").click()
-    await expect(page.get_by_role("cell", name="Shop", exact=True)).to_be_visible()
+    await expect(page.get_by_role("link", name="Shop", exact=True)).to_be_visible()
     assert key not in await page.content()
     return key
 

@@ -11,6 +11,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy.exc import IntegrityError
+
 from waypost import audit
 from waypost.audit import Actor, AuditAction, Item
 from waypost.auth import account_settings, emails, memberships, past_emails, people, roles, rules, sessions, store
@@ -24,6 +26,7 @@ from waypost.worker import mail
 
 LAST_OWNER = "An account needs an owner. Make another member an owner first."
 ALREADY_MEMBER = "{} is already a member of this account."
+SIGNED_UP_NOW = "This email has signed up at this moment. Try again."
 NO_RECEIVER = "Keys can only be handed over to an admin or owner of this account."
 
 
@@ -33,18 +36,22 @@ async def add(deps: Deps, actor: Actor, email: str, role: Role) -> Member:
     email = rules.normalize_email(email)
     rules.check_email_and_name(email, "")
     now = deps.clock()
-    async with deps.db.write() as tx:
-        await store.lock_account(tx, account_id)
-        person = await people.find_by_email(tx, email)
-        if person is None:
-            person = Person(new_id(), email, email.partition("@")[0], now, False, now, now)
-            await people.add(tx, person, None)  # fails if the same email signs up right now
-        elif await memberships.find(tx, account_id, person.id):
-            raise Conflict({"email": [ALREADY_MEMBER.format(email)]})
-        await memberships.add(tx, account_id, person.id, role, now)
-        await record(tx, actor, person, None, role, now)
-        if role == "owner":
-            await _notify_owners(deps, tx, actor, person, "owner")
+    new = Person(new_id(), email, email.partition("@")[0], now, False, now, now)
+    try:
+        async with deps.db.write() as tx:
+            await store.lock_account(tx, account_id)
+            person = await people.find_by_email(tx, email)
+            if person is None:
+                person = new
+                await people.add(tx, person, None)
+            elif await memberships.find(tx, account_id, person.id):
+                raise Conflict({"email": [ALREADY_MEMBER.format(email)]})
+            await memberships.add(tx, account_id, person.id, role, now)
+            await record(tx, actor, person, None, role, now)
+            if role == "owner":
+                await _notify_owners(deps, tx, actor, person, "owner")
+    except IntegrityError:
+        raise Conflict({"email": [SIGNED_UP_NOW]}) from None
     return Member(person, role, now)
 
 

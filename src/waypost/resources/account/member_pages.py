@@ -21,7 +21,6 @@ from waypost.web import require_pagination
 from waypost.web.dashboard import BLANK, Form, Pages, get, post
 
 PATH = "/account/members"
-_ONE = PATH + "/{id}"
 _PER_PAGE = 50
 _MAX_SEARCH = 100
 _NOTICES = {
