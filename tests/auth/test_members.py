@@ -149,15 +149,50 @@ async def test_keys_can_be_handed_over(db: Database, deps: Deps) -> None:
     _, text = await auth.create_key(db, account_id=account_id, name="k", scopes=(), now=START, created_by=admin.id)
     elsewhere = await new_key(db, (await new_person(db, "bob")).account_id)
     for receiver in (editor.id, admin.id, (await auth.get_person(db, "bob@example.com")).id):
-        with pytest.raises(Invalid) as refused:
-            await members.remove(deps, actor_of(account_id, ada.id), admin.id, keys_to=receiver)
-        assert refused.value.errors == {"keys_to": [members.NO_RECEIVER]}
+        for actor, reason in (
+            (command(account_id), members.NO_RECEIVER),
+            (actor_of(account_id, ada.id), members.NOT_TO_OTHERS),
+        ):
+            with pytest.raises(Invalid) as refused:
+                await members.remove(deps, actor, admin.id, keys_to=receiver)
+            assert refused.value.errors == {"keys_to": [reason]}
     await members.remove(deps, actor_of(account_id, ada.id), admin.id, keys_to=ada.id)
     cache = CallerCache(db)
     caller = await cache.find(text)
     assert caller
     assert (caller.role, caller.key.created_by, caller.key.revoked_at) == ("owner", ada.id, None)
     assert await cache.find(elsewhere.key)
+
+
+async def test_a_command_hands_keys_over_and_notifies_the_receiver(db: Database, deps: Deps) -> None:
+    account_id = await account(db)
+    ada, admin, other = (
+        await owner_of(db),
+        await member(deps, account_id, "admin"),
+        await member(deps, account_id, "editor"),
+    )
+    key, _ = await auth.create_key(db, account_id=account_id, name="k", scopes=(), now=START, created_by=admin.id)
+    await members.remove(deps, command(account_id), other.id, keys_to=ada.id)  # has no keys
+    notice = (ada.email, "API keys were handed over to you")
+    assert notice not in await mails(db)
+    await members.remove(deps, command(account_id), admin.id, keys_to=ada.id)
+    assert (await auth.get_key(db, account_id, key.id)).created_by == ada.id
+    assert notice in await mails(db)
+
+
+@pytest.mark.parametrize("role", ["admin", "viewer"])
+async def test_who_leaves_hands_over_no_keys(db: Database, deps: Deps, role: Role) -> None:
+    """Else they would get the rights of the receiver, with a key whose text they know."""
+    account_id = await account(db)
+    ada, leaver = await owner_of(db), await member(deps, account_id, "admin", "leaver")
+    _, text = await auth.create_key(db, account_id=account_id, name="k", scopes=(), now=START, created_by=leaver.id)
+    await members.change_role(deps, command(account_id), leaver.id, role)
+    for receiver in ada.id, leaver.id:
+        with pytest.raises(Invalid):
+            await members.remove(deps, actor_of(account_id, leaver.id), leaver.id, keys_to=receiver)
+    assert (await roles_of(db, account_id))["leaver"] == role
+    await members.remove(deps, actor_of(account_id, leaver.id), leaver.id)
+    assert await CallerCache(db).find(text) is None
 
 
 async def test_a_changed_role_limits_keys_at_the_next_request(db: Database, deps: Deps) -> None:

@@ -49,6 +49,10 @@ _ROLE_CHANGED = """Your role in the account {account} at {base_url} is now {role
 """
 _REMOVED = """You were removed from the account {account} at {base_url}. Your other accounts are not affected.
 """
+_KEYS_RECEIVED = """You now have the API keys of {email} in the account {account} at {base_url}. Your role limits them.
+
+{email} may still know them. Revoke those that are not needed: {base_url}/integrations/api
+"""
 _OWNERS_CHANGED = """{email} {change} of the account {account} at {base_url}.
 
 If this is wrong, change the owners immediately: {base_url}/account/members
@@ -109,6 +113,11 @@ def role_changed(base_url: str, account: str, role: Role) -> Email:
 
 def removed(base_url: str, account: str) -> Email:
     return Email("You were removed from an account", _REMOVED.format(account=account, base_url=base_url))
+
+
+def keys_received(base_url: str, account: str, email: str) -> Email:
+    text = _KEYS_RECEIVED.format(email=email, account=account, base_url=base_url)
+    return Email("API keys were handed over to you", text)
 
 
 def owners_changed(base_url: str, account: str, email: str, *, is_owner: bool) -> Email:

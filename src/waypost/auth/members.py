@@ -28,6 +28,7 @@ LAST_OWNER = "An account needs an owner. Make another member an owner first."
 ALREADY_MEMBER = "{} is already a member of this account."
 SIGNED_UP_NOW = "This email has signed up at this moment. Try again."
 NO_RECEIVER = "Keys can only be handed over to an admin or owner of this account."
+NOT_TO_OTHERS = "Only who removes a member can take over the keys."
 
 
 async def add(deps: Deps, actor: Actor, email: str, role: Role) -> Member:
@@ -72,8 +73,9 @@ async def change_role(deps: Deps, actor: Actor, person_id: UUID, role: Role) -> 
 async def remove(deps: Deps, actor: Actor, person_id: UUID, *, keys_to: UUID | None = None) -> Person:
     """Remove a member, or let the actor leave. Their sessions and keys lose the account at once.
 
-    `keys_to`: the person who takes over the member's keys, which are otherwise revoked. Raises NotFound, Forbidden,
-    Conflict for the last owner, and Invalid for a receiver who may not have keys.
+    `keys_to`: the person who takes over the member's keys, which are otherwise revoked: the actor, or whom a command
+    names. Nobody who leaves hands over keys: they could go on using them with the rights of another. Raises NotFound,
+    Forbidden, Conflict for the last owner, and Invalid for a receiver who may not have keys.
     """
     with invalidating_callers(deps.db):
         async with deps.db.write() as tx:
@@ -94,7 +96,7 @@ async def follow_groups(deps: Deps, account_id: UUID, person: Person, role: Role
             if role is not None:
                 await memberships.set_by_groups(tx, account_id, person.id, role, deps.clock())
             elif await memberships.find_by_groups(tx, account_id, person.id):
-                await _give_keys(deps, tx, account_id, person.id, None)
+                await store.revoke_keys_of_member(tx, account_id, person.id, deps.clock())
                 await memberships.remove(tx, account_id, person.id)
                 await sessions.leave_account(tx, person.id, account_id)
             else:
@@ -158,7 +160,10 @@ async def _remove(deps: Deps, tx: Tx, actor: Actor, person_id: UUID, keys_to: UU
     is_own = actor.id == person_id
     if not is_own:
         await memberships.require_action(tx, actor, roles.action_to_change(member.role, None))
-    await _give_keys(deps, tx, account_id, person_id, keys_to)
+    if keys_to is None:
+        await store.revoke_keys_of_member(tx, account_id, person_id, now)
+    else:
+        await _hand_over_keys(deps, tx, actor, member.person, keys_to)
     await _keep_owner(tx, account_id, member, None, now=now)
     await memberships.remove(tx, account_id, person_id)
     await sessions.leave_account(tx, person_id, account_id)
@@ -182,14 +187,17 @@ async def _keep_owner(tx: Tx, account_id: UUID, member: Member, role: Role | Non
     await account_settings.move_email(tx, account_id, member.person, owners, is_removed=role is None, now=now)
 
 
-async def _give_keys(deps: Deps, tx: Tx, account_id: UUID, person_id: UUID, receiver: UUID | None) -> None:
-    if receiver is None:
-        await store.revoke_keys_of_member(tx, account_id, person_id, deps.clock())
-        return
-    role = await memberships.find(tx, account_id, receiver)
-    if receiver == person_id or role is None or not roles.may(role, "keys.write"):
+async def _hand_over_keys(deps: Deps, tx: Tx, actor: Actor, person: Person, receiver_id: UUID) -> None:
+    if actor.type == "person" and receiver_id != actor.id:
+        raise Invalid({"keys_to": [NOT_TO_OTHERS]})
+    receiver = await memberships.find_member(tx, actor.account_id, receiver_id)
+    if receiver_id == person.id or receiver is None or not roles.may(receiver.role, "keys.write"):
         raise Invalid({"keys_to": [NO_RECEIVER]})
-    await store.hand_over_keys(tx, account_id, person_id, receiver)
+    has_keys = await store.hand_over_keys(tx, actor.account_id, person.id, receiver_id)
+    if has_keys and receiver_id != actor.id:
+        account = or_not_found(await store.find_account(tx, actor.account_id))
+        message = emails.keys_received(deps.base_url, account.name, person.email)
+        await emails.notify(tx, message, receiver.person, now=deps.clock())
 
 
 async def _notify_owners(deps: Deps, tx: Tx, actor: Actor, person: Person, role: Role | None) -> None:

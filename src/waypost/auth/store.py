@@ -210,10 +210,10 @@ async def revoke_keys_of_member(tx: Tx, account_id: UUID, person_id: UUID, now: 
     await tx.execute(statement.values(revoked_at=now))
 
 
-async def hand_over_keys(tx: Tx, account_id: UUID, person_id: UUID, receiver_id: UUID) -> None:
-    """Let the keys that a member made be those of another member, whose role then limits them."""
+async def hand_over_keys(tx: Tx, account_id: UUID, person_id: UUID, receiver_id: UUID) -> bool:
+    """Let the keys that a member made be those of another, whose role then limits them. Return False without keys."""
     statement = update(api_keys).where(*_where_key_of_member(account_id, person_id))
-    await tx.execute(statement.values(created_by=receiver_id))
+    return (await tx.execute(statement.values(created_by=receiver_id))).rowcount > 0
 
 
 async def delete_keys(tx: Tx, account_id: UUID) -> None:

@@ -187,6 +187,24 @@ async def test_ownership_is_transferred(place: WebApp) -> None:
     assert (await bob.post(f"{MEMBERS}/offer/accept")).status_code == 404
 
 
+async def test_leaving_revokes_the_own_keys(place: WebApp) -> None:
+    ada = await place.browser("ada@example.com")
+    bob = await joined(place, ada, "bob", "admin")
+    assert ada.account
+    assert ada.person
+    assert bob.person
+    new = {"account_id": ada.account.id, "scopes": (), "now": place.clock(), "created_by": bob.person.id}
+    key, _ = await auth.create_key(place.db, name="Bob's program", **new)
+    page = (await bob.get(one(bob))).text
+    assert "Your API keys are revoked" in page
+    assert 'name="keys_to"' not in page
+    assert "Take over" in (await ada.get(one(bob))).text
+    answer = await bob.post(f"{MEMBERS}/leave", {"keys_to": str(ada.person.id)})
+    assert answer.headers["location"] == "/account/accounts?left=1"
+    revoked = await auth.get_key(place.db, ada.account.id, key.id)
+    assert (revoked.created_by, revoked.revoked_at) == (bob.person.id, place.clock())
+
+
 async def test_members_leave_and_delete_their_sign_in(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     nobody = await place.browser()

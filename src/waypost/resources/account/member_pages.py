@@ -83,7 +83,6 @@ class MemberPages(Pages[Deps]):
             "can_change": roles.may(session.role, roles.action_to_change(member.role, None)),
             "roles": role_choices([role for role in ROLES if _may_give(session, member.role, role)]),
             "keys": await self._usable_keys(session, member.id),
-            "receivers": others if is_self else [session.person],
             "is_last_owner": member.role == "owner" and not others,
             **await reauthentication_context(self._deps, session),
         }
@@ -104,7 +103,9 @@ class MemberPages(Pages[Deps]):
         session, form = await self._read(request)
         person_id = request.path_params["id"]
         try:
-            await self._remove(session, form, person_id)
+            await require_recent(self._deps, session, form)
+            receiver = parse_id(form.text("keys_to")) if form.text("keys_to") else None
+            await members.remove(self._deps.auth, session.actor, person_id, keys_to=receiver)
         except (Invalid, RateLimited) as error:
             return await self.show(request, form, error)
         return _redirect("removed")
@@ -112,7 +113,8 @@ class MemberPages(Pages[Deps]):
     async def leave(self, request: Request) -> Response:
         session, form = await self._read(request)
         try:
-            await self._remove(session, form, session.person.id)
+            await require_recent(self._deps, session, form)
+            await members.remove(self._deps.auth, session.actor, session.person.id)
         except (Invalid, RateLimited) as error:
             return await self.show(request, form, error)
         return RedirectResponse("/account/accounts?left=1", 303)
@@ -136,12 +138,6 @@ class MemberPages(Pages[Deps]):
         session, _ = await self._read(request)
         await ownership.withdraw(self._deps.auth, session)
         return _redirect("withdrawn")
-
-    async def _remove(self, session: Session, form: Form, person_id: UUID) -> None:
-        """Raises Invalid and RateLimited."""
-        await require_recent(self._deps, session, form)
-        receiver = parse_id(form.text("keys_to")) if form.text("keys_to") else None
-        await members.remove(self._deps.auth, session.actor, person_id, keys_to=receiver)
 
     async def _usable_keys(self, session: Session, person_id: UUID) -> list[ApiKey]:
         now = self._deps.auth.clock()
