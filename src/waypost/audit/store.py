@@ -170,8 +170,12 @@ def _row(
         "item_id": item.id,
         "item": shorten(item.name, MAX_TEXT),
         "changes": dict(list(changes.items())[:_MAX_CHANGES]) if changes else None,
-        "details": dict(details) if details else None,
+        "details": _bounded(details) if details else None,
     }
+
+
+def _bounded(details: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: shorten(value) if isinstance(value, str) else value for name, value in details.items()}
 
 
 def _newest_first(

@@ -144,6 +144,14 @@ async def test_admins_and_owners_may_see_it(place: WebApp, ada: Browser, role: s
     assert (await ada.post("/account/audit/download", NO_FILTER)).status_code == status
 
 
+async def test_an_entry_of_a_download_is_short(place: WebApp, ada: Browser) -> None:
+    fields = NO_FILTER | {"by": "x" * 100_000, "action": "y" * 100_000, "item": "z" * 100_000, "text": "link"}
+    assert (await ada.post("/account/audit/download", fields)).status_code == 200
+    page = (await ada.get("/account/audit")).text
+    assert "xxxx" not in page
+    assert len(page) < 100_000
+
+
 async def test_the_download_has_what_matches(place: WebApp, ada: Browser) -> None:
     await add(place, ada, "link.created", Item(LINK.id, "=1+1"), changes={"destination_url": [None, "https://a.test/"]})
     await add(place, ada, "link.deleted", days=1)

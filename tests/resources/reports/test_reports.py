@@ -118,9 +118,12 @@ async def test_stores_some_texts_and_counts_the_rest(db: Database, alice: Person
 
 async def test_stores_no_more_texts_in_all(db: Database, alice: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "MAX_STORED_IN_ALL", 3)
-    for slug in ("a", "b"):
-        await add(db, await add_link(db, alice, slug), count=2)
-    assert (sum((await open_links(db)).values()), await stored(db)) == (4, 3)
+    flooded, other = [await add_link(db, alice, slug) for slug in ("a", "b")]
+    await add(db, flooded, count=3)
+    await add(db, other)
+    assert (await open_links(db), await stored(db)) == ({flooded: 3, other: 1}, 3)
+    async with db.read() as tx:
+        assert [len(await store.list_reports(tx, link)) for link in (flooded, other)] == [2, 1]
 
 
 async def test_an_unknown_link_cannot_be_reported(db: Database, reports: ReportIntake) -> None:

@@ -142,7 +142,7 @@ class ProfilePages(Pages[Deps]):
         except (Invalid, RateLimited) as error:
             return await self.show_security(request, form, error)
         response = _redirect("/account/security", "keys" if revoke_keys else "password")
-        await self._auth.sign_in(request, authenticated, response)
+        await self._auth.sign_in(request, authenticated, response, is_recorded=True)
         self._deps.sign_in_limiter.remember(response, authenticated)
         return response
 

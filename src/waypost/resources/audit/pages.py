@@ -64,7 +64,7 @@ class AuditPages(Pages[Deps]):
         await self._auth.limit_expensive(session, "audit log")
         now = self._deps.clock()
         async with self._deps.db.write() as tx:
-            details = {name: text for name, text in query.items() if text}
+            details = schemas.used_filters(filter_, query)
             await audit.record(tx, session.actor, "audit_log.downloaded", now, details=details)
         self._downloading.add(account)
         ended = partial(self._downloading.discard, account)

@@ -74,6 +74,19 @@ def read_filter(query: Mapping[str, str], problems: Problems) -> AuditFilter:
     )
 
 
+def used_filters(filter_: AuditFilter, query: Mapping[str, str]) -> dict[str, str]:
+    """Return what of `query` became `filter_`: an entry of the log does not store what was ignored."""
+    values = {
+        "by": filter_.actor_id or filter_.actor_type,
+        "action": filter_.action,
+        "item": filter_.item_id,
+        "text": filter_.text,
+        "since": filter_.since,
+        "until": filter_.until,
+    }
+    return {name: query[name] for name, value in values.items() if value is not None}
+
+
 def _read_day(
     query: Mapping[str, str], name: str, problems: Problems, *, end: timedelta = timedelta(0)
 ) -> datetime | None:

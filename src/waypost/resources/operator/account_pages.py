@@ -79,13 +79,13 @@ class AccountPages(Pages[Deps]):
 
     async def _change(self, request: Request, done: str) -> Response:
         session, form = await self._auth.require_operator(request), await read_form(request)
-        id_ = self._path_id(request)
+        id_, by = self._path_id(request), str(session.person.id)
         try:
             await require_recent(self._deps.account, session, form)
             if done == "suspended":
-                await suspension.suspend(self._deps.suspension, Actor.operator(id_), form.text("reason"))
+                await suspension.suspend(self._deps.suspension, Actor.operator(id_), form.text("reason"), by=by)
             else:
-                await suspension.resume(self._deps.suspension, Actor.operator(id_))
+                await suspension.resume(self._deps.suspension, Actor.operator(id_), by=by)
         except (Invalid, RateLimited) as error:
             return await self.show_account(request, form, error)
         return RedirectResponse(f"/operator/accounts/{id_}?done={done}", 303)

@@ -103,33 +103,35 @@ class LinkPages(Pages[Deps]):
         )
 
     async def disable(self, request: Request) -> Response:
-        async def disable(id_: UUID, form: Form) -> None:
+        async def disable(id_: UUID, form: Form, by: str) -> None:
             await operator_disabling.disable(self._deps.links, id_, form.text("reason"))
             await self._close_reports(id_, "disabled")
-            log.info("link disabled by the operator", link=str(id_), reason=form.text("reason"))
+            log.info("link disabled by the operator", link=str(id_), reason=form.text("reason"), by=by)
 
         return await self._change(request, disable, "disabled")
 
     async def enable(self, request: Request) -> Response:
-        async def lift(id_: UUID, _form: Form) -> None:
+        async def lift(id_: UUID, _form: Form, by: str) -> None:
             await operator_disabling.lift(self._deps.links, id_)
-            log.info("link enabled by the operator", link=str(id_))
+            log.info("link enabled by the operator", link=str(id_), by=by)
 
         return await self._change(request, lift, "enabled")
 
     async def dismiss(self, request: Request) -> Response:
-        async def dismiss(id_: UUID, _form: Form) -> None:
+        async def dismiss(id_: UUID, _form: Form, by: str) -> None:
             await self._close_reports(id_, "dismissed")
-            log.info("reports dismissed", link=str(id_))
+            log.info("reports dismissed", link=str(id_), by=by)
 
         return await self._change(request, dismiss, "dismissed")
 
-    async def _change(self, request: Request, change: Callable[[UUID, Form], Awaitable[None]], done: str) -> Response:
+    async def _change(
+        self, request: Request, change: Callable[[UUID, Form, str], Awaitable[None]], done: str
+    ) -> Response:
         session, form = await self._auth.require_operator(request), await read_form(request)
         id_ = self._path_id(request)
         try:
             await require_recent(self._deps.account, session, form)
-            await change(id_, form)
+            await change(id_, form, str(session.person.id))
         except (Invalid, RateLimited) as error:
             return await self.show_link(request, form, error)
         return RedirectResponse(f"/operator/links/{id_}?done={done}", 303)

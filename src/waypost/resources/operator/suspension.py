@@ -27,19 +27,22 @@ class SuspensionDeps:
     clock: Clock
 
 
-async def suspend(deps: SuspensionDeps, actor: Actor, reason: str) -> auth.Account:
-    """Suspend the account of the actor, or change the reason. Raises NotFound and Invalid."""
+async def suspend(deps: SuspensionDeps, actor: Actor, reason: str, *, by: str = "command") -> auth.Account:
+    """Suspend the account of the actor, or change the reason. Raises NotFound and Invalid.
+
+    `by`: for the service's log, which of the operators; members of the account do not see it.
+    """
     reason = suspension.check_reason(reason)
     change = partial(suspension.suspend, reason=reason, now=deps.clock())
     account = await _change(deps, actor, "account.suspended", change)
-    log.info("account suspended", account=str(account.id), reason=reason)
+    log.info("account suspended", account=str(account.id), reason=reason, by=by)
     return account
 
 
-async def resume(deps: SuspensionDeps, actor: Actor) -> auth.Account:
+async def resume(deps: SuspensionDeps, actor: Actor, *, by: str = "command") -> auth.Account:
     """Raises NotFound."""
     account = await _change(deps, actor, "account.resumed", suspension.resume)
-    log.info("account resumed", account=str(account.id))
+    log.info("account resumed", account=str(account.id), by=by)
     return account
 
 

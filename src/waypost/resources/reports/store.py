@@ -22,7 +22,7 @@ _REPORT = tuple(_reports[name] for name in StoredReport.__dataclass_fields__)
 
 
 async def add(tx: Tx, link_id: UUID, account_id: UUID, report: LinkReport, now: datetime) -> None:
-    """Count the report, and store it unless there are too many. A link with an outcome is open again."""
+    """Count the report, and store it unless the link has too many. A link with an outcome is open again."""
     new = {"link_id": link_id, "account_id": account_id, "reports": 1, "mailed": 0, "first_at": now, "last_at": now}
     changed = {
         "reports": case((IS_OPEN, _links.reports + 1), else_=1),
@@ -35,8 +35,10 @@ async def add(tx: Tx, link_id: UUID, account_id: UUID, report: LinkReport, now: 
     statement = upsert(tx, reported_links).values(new)
     await tx.execute(statement.on_conflict_do_update(index_elements=[_links.link_id], set_=changed))
     of_link = select(_reports.id).where(_reports.link_id == link_id)
-    if await _count(tx, of_link, MAX_STORED) or await _count(tx, select(_reports.id), MAX_STORED_IN_ALL):
+    if await _count(tx, of_link, MAX_STORED):
         return
+    if await _count(tx, select(_reports.id), MAX_STORED_IN_ALL):
+        await _delete_one(tx)
     row = {"reason": report.reason, "text": report.text, "email": report.email or None, "created_at": now}
     await tx.execute(insert(link_reports), {"id": new_id(), "link_id": link_id, **row})
 
@@ -99,6 +101,14 @@ async def delete_account_data(tx: Tx, account_id: UUID) -> None:
     own = select(_links.link_id).where(_links.account_id == account_id)
     await tx.execute(delete(link_reports).where(_reports.link_id.in_(own)))
     await tx.execute(delete(reported_links).where(_links.account_id == account_id))
+
+
+async def _delete_one(tx: Tx) -> None:
+    """Delete the oldest report of the link that has most, so that many reports of few links displace no others."""
+    most = select(_reports.link_id).group_by(_reports.link_id).order_by(func.count().desc(), _reports.link_id).limit(1)
+    oldest = select(_reports.id).where(_reports.link_id == most.scalar_subquery())
+    oldest = oldest.order_by(_reports.created_at, _reports.id).limit(1)
+    await tx.execute(delete(link_reports).where(_reports.id == oldest.scalar_subquery()))
 
 
 async def _count(tx: Tx, rows: Select[UUID], limit: int) -> bool:

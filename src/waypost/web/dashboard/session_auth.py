@@ -184,8 +184,18 @@ class SessionAuth:
         if site != "same-origin":
             raise Forbidden(CROSS_SITE)
 
-    async def sign_in(self, request: Request, authenticated: AuthenticationResult, response: Response) -> None:
-        """Replace any session with a new one. Raises NotSignedIn if the credentials are no longer valid."""
+    async def sign_in(
+        self,
+        request: Request,
+        authenticated: AuthenticationResult,
+        response: Response,
+        *,
+        is_recorded: bool = False,
+    ) -> None:
+        """Replace any session with a new one. Raises NotSignedIn if the credentials are no longer valid.
+
+        `is_recorded`: it follows a change that has its own entry in the audit log.
+        """
         before = await self.peek_session(request)
         is_same_person = before is not None and before.person.id == authenticated.person.id
         account_id = before.account.id if isinstance(before, Session) and is_same_person else None
@@ -203,7 +213,7 @@ class SessionAuth:
                     provider=authenticated.provider,
                     has_second_factor=authenticated.has_second_factor,
                 )
-                if not is_same_person:  # otherwise the sign-in follows a change that is recorded itself
+                if not is_recorded:
                     means = "passkey" if authenticated.passkey else authenticated.provider and "single sign-on"
                     details = {"with": means} if means else None
                     person, ip = authenticated.person, self.storable_address(request)
