@@ -20,8 +20,12 @@ from resources.imports.servers.every import SERVICES, TOKENS
 from resources.imports.servers.scripted import TOKEN, TOO_MANY
 from sqlalchemy import func, select, update
 
+from waypost.audit import Actor
 from waypost.audit import store as audit_store
 from waypost.audit.store import AuditFilter
+from waypost.auth import members
+from waypost.auth.deps import new_deps as new_auth_deps
+from waypost.auth.model import Role
 from waypost.database import KeyRing
 from waypost.kit.errors import Unavailable
 from waypost.redirect import ChangeFeed
@@ -153,6 +157,54 @@ async def test_encrypts_the_token_and_deletes_it_at_the_end(place: WebApp, ada: 
     }
     assert makers == {"ada@example.com"}
     assert TOKEN not in str(entries)
+
+
+async def member_of(place: WebApp, ada: Browser, name: str, role: Role) -> Browser:
+    """Somebody whose session shows Ada's account."""
+    browser = await place.browser(f"{name}@example.com")
+    assert ada.account
+    new = new_auth_deps(place.settings, place.db, place.clock)
+    await members.add(new, Actor.command(ada.account.id, "a test"), f"{name}@example.com", role)
+    await browser.post(f"/account/accounts/{ada.account.id}")
+    return browser
+
+
+async def test_an_editor_cannot_take_part_in_an_import_that_needs_an_admin(place: WebApp, ada: Browser) -> None:
+    """An archive registers domains."""
+    eve = await member_of(place, ada, "eve", "editor")
+    new = {"file_name": "a.zip", "file_size": "9"}
+    path = (await ada.post("/links/import/waypost", new)).json()["url"]
+    assert path not in (await eve.get("/links/import")).text
+    assert path in (await ada.get("/links/import")).text
+    for name in ("", "/give-up", "/refused.csv"):
+        assert (await eve.get(path + name)).status_code == 403
+    for name in ("pieces?start=0", "plan", "start", "resume", "domains", "give-up"):
+        assert (await eve.post(f"{path}/{name}", {"ok": "1"})).status_code == 403, name
+    assert (await row(place)).state == "uploading"
+
+
+async def test_names_who_starts_and_resumes_what_another_requested(place: WebApp, ada: Browser) -> None:
+    eve, bob = await member_of(place, ada, "eve", "editor"), await member_of(place, ada, "bob", "editor")
+    server = Bitly(*map(bitlink, range(150)))
+    with server.running() as url:
+        path = (await ada.post("/links/import/bitly", {"token": TOKEN, "url": url})).headers["location"]
+        await eve.post(f"{path}/start", {"ok": "1"})  # without a plan
+        server.before = lambda _: server.faults.append(USED_UP) if len(server.requests) == 3 else None
+        await work_off(place)
+        await bob.post(f"{path}/resume", {"ok": "1"})
+        await work_off(place)
+    assert ada.account
+    async with place.db.read() as tx:
+        entries, _ = await audit_store.list_before(tx, ada.account.id, AuditFilter(), None, limit=20)
+        makers = dict((await tx.execute(select(links.c.created_by, func.count()).group_by(links.c.created_by))).all())
+    found = {(entry.action, entry.actor.label) for entry in entries if entry.action.startswith("import.")}
+    assert found == {
+        ("import.requested", "ada@example.com"),
+        ("import.started", "eve@example.com"),
+        ("import.resumed", "bob@example.com"),
+        ("import.finished", "import"),
+    }
+    assert makers == {"eve@example.com": 100, "bob@example.com": 50}
 
 
 async def test_imports_from_each_service(place: WebApp, ada: Browser) -> None:

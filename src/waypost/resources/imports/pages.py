@@ -38,7 +38,7 @@ _LISTED = 20
 _SHOWN_LOSSES = 20
 _SHOWN_HOSTS = 100
 
-Proceed = Callable[[Deps, ImportRequest, Mapping[str, str]], Awaitable[None]]
+Proceed = Callable[[Deps, Session, ImportRequest, Mapping[str, str]], Awaitable[None]]
 
 
 class ImportPages(Pages[Deps]):
@@ -62,8 +62,9 @@ class ImportPages(Pages[Deps]):
         session = await self._auth.require_session(request)
         async with self._deps.db.read() as tx:
             newest = await store.list_newest(tx, session.account.id, _LISTED)
-        allowed = [choice for choice in choices.CHOICES if roles.may(session.role, choice.action)]
-        context: dict[str, Any] = {"choices": allowed, "by_name": choices.BY_NAME, "newest": newest}
+        allowed = {choice.name: choice for choice in choices.CHOICES if roles.may(session.role, choice.action)}
+        shown = [each for each in newest if each.source in allowed]
+        context: dict[str, Any] = {"choices": allowed.values(), "by_name": choices.BY_NAME, "newest": shown}
         return self._views.render_page(request, "imports/choose.html", **context)
 
     async def new(self, request: Request) -> Response:
@@ -151,7 +152,7 @@ class ImportPages(Pages[Deps]):
         mapped = _mapping(current, await read_form(request))
         try:
             self._auth.require_active_plan(session)
-            await proceed(self._deps, current, mapped)
+            await proceed(self._deps, session, current, mapped)
         except (Invalid, PaymentRequired) as error:
             return await self._render(request, session, replace(current, domains=mapped), error)
         return RedirectResponse(_url(current), 303)
@@ -162,9 +163,12 @@ class ImportPages(Pages[Deps]):
         return session, choice
 
     async def _get(self, request: Request) -> tuple[Session, ImportRequest]:
+        """Raises Forbidden for an import that the role could not have requested."""
         session = await self._auth.require_session(request)
         async with self._deps.db.read() as tx:
-            return session, await store.get(tx, session.account.id, self._path_id(request))
+            current = await store.get(tx, session.account.id, self._path_id(request))
+        self._auth.require_role(session, choices.BY_NAME[current.source].action)
+        return session, current
 
     async def _report(self, current: ImportRequest) -> Report:
         """Return the report of the import, or of its plan before it is confirmed."""

@@ -42,7 +42,7 @@ import_requests = Table(
     Column("failures", Integer, nullable=False),  # turns in a row that read nothing
     Column("created_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False),
-    Column("actor", Json),  # who requested it, see `Actor.to_json`
+    Column("actor", Json),  # who requested, started or resumed it last, see `Actor.to_json`
 )
 Index("ix_import_requests_account", import_requests.c.account_id, import_requests.c.id)
 

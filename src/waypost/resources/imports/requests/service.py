@@ -8,6 +8,7 @@ from zoneinfo import available_timezones
 from waypost import audit
 from waypost.auth import lock_account
 from waypost.auth.sessions import Session
+from waypost.database import Tx
 from waypost.kit.errors import Conflict, Invalid, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.urls import BadUrl, canonical
@@ -136,23 +137,29 @@ async def add_piece(deps: Deps, request: ImportRequest, start: int, content: byt
         raise Invalid({"file": ["The file is longer than announced. Choose it again."]})
     stored = await deps.uploads.add(request.id, start, content)
     if stored == size:
-        await _switch(deps, request, ["uploading"], "planning")
+        async with deps.db.write() as tx:
+            await _switch(deps, tx, request, ["uploading"], "planning")
     return stored
 
 
-async def plan_again(deps: Deps, request: ImportRequest, hostnames: Mapping[str, str]) -> None:
-    await _switch(deps, request, ("planned", "plan_stopped"), "planning", domains=hostnames, plan={})
+async def plan_again(deps: Deps, _: Session, request: ImportRequest, hostnames: Mapping[str, str]) -> None:
+    async with deps.db.write() as tx:
+        await _switch(deps, tx, request, ("planned", "plan_stopped"), "planning", domains=hostnames, plan={})
 
 
-async def start(deps: Deps, request: ImportRequest, hostnames: Mapping[str, str]) -> None:
+async def start(deps: Deps, session: Session, request: ImportRequest, hostnames: Mapping[str, str]) -> None:
     """Import the links. The plan may be skipped: sources with a small quota are then read only once."""
-    await _switch(deps, request, ("planning", "plan_stopped", "planned"), "running", domains=hostnames)
+    allowed: tuple[State, ...] = ("planning", "plan_stopped", "planned")
+    async with deps.db.write() as tx:
+        await _switch(deps, tx, request, allowed, "running", domains=hostnames, actor=session.actor.to_json())
 
 
-async def resume(deps: Deps, request: ImportRequest, _hostnames: Mapping[str, str]) -> None:
+async def resume(deps: Deps, session: Session, request: ImportRequest, _: Mapping[str, str]) -> None:
     """Continue where the import or its planning has stopped. An import that has begun keeps its domains."""
     state: State = "running" if request.state == "stopped" else "planning"
-    await _switch(deps, request, ("stopped", "plan_stopped"), state)
+    async with deps.db.write() as tx:
+        await _switch(deps, tx, request, ("stopped", "plan_stopped"), state, actor=session.actor.to_json())
+        await audit.record(tx, session.actor, "import.resumed", deps.clock(), request.item)
 
 
 async def set_domains(deps: Deps, request: ImportRequest, hostnames: Mapping[str, str]) -> None:
@@ -170,11 +177,12 @@ async def give_up(deps: Deps, session: Session, request: ImportRequest) -> None:
     await deps.uploads.delete(request.id)
 
 
-async def _switch(deps: Deps, request: ImportRequest, allowed: Collection[State], state: State, **values: Any) -> None:
-    async with deps.db.write() as tx:
-        before = await store.lock(tx, request.id)
-        if before is None or before.state not in allowed:
-            raise Conflict({"body": [_STATE_CHANGED]})
-        await store.change(tx, request.id, deps.clock(), state=state, message=None, failures=0, **values)
-        if not before.is_active:  # otherwise its job exists
-            await store.enqueue_turn(tx, request, deps.clock())
+async def _switch(
+    deps: Deps, tx: Tx, request: ImportRequest, allowed: Collection[State], state: State, **values: Any
+) -> None:
+    before = await store.lock(tx, request.id)
+    if before is None or before.state not in allowed:
+        raise Conflict({"body": [_STATE_CHANGED]})
+    await store.change(tx, request.id, deps.clock(), state=state, message=None, failures=0, **values)
+    if not before.is_active:  # otherwise its job exists
+        await store.enqueue_turn(tx, request, deps.clock())

@@ -6,7 +6,7 @@ nobody. A turn that is killed is claimed again after its lease, and continues af
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -204,7 +204,7 @@ class Turns:
         if import_.id != request.import_id:
             async with self.deps.db.write() as tx:
                 await store.save(tx, request, self.deps.clock(), import_id=import_.id)
-        return import_
+        return replace(import_, actor=request.actor)  # who resumed it may be another
 
     async def _steps(self, importer: ImportRun, save: Callable[[], Any]) -> bool:
         """Return whether there is more to do, in another turn. A fault after the first page ends the turn only."""
