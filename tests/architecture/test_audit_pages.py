@@ -118,8 +118,10 @@ async def new_import(signed: Signed) -> str:
 
 async def new_passkey(signed: Signed) -> str:
     row = {"id": uuid4(), "person_id": signed.person, "credential_id": uuid4().bytes, "public_key": b"2", "uses": 0}
+    of_person = sessions.sessions.c.person_id == signed.person
     async with signed.running.db.write() as tx:
         await tx.execute(passkeys.insert(), row | {"name": "phone", "created_at": datetime.now(UTC)})
+        await tx.execute(sessions.sessions.update().where(of_person).values(passkey_id=row["id"]))
     return str(row["id"])
 
 

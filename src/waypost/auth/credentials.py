@@ -1,13 +1,15 @@
 """Which credentials a person has, for the pages that ask for one of them."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, exists, select
+from sqlalchemy import ColumnElement, and_, bindparam, exists, false, select
 
 from waypost.auth.deps import Deps
+from waypost.auth.identities import identities
 from waypost.auth.model import Person, people
 from waypost.auth.passkeys import passkeys
 from waypost.auth.second_factor import store as second_factors
+from waypost.auth.sessions import PersonSession, provider_sessions, sessions
 
 
 class Credentials(NamedTuple):
@@ -27,3 +29,28 @@ async def find(deps: Deps, person: Person) -> Credentials:
     async with deps.db.point_read() as point_read:
         row = (await point_read.execute(_FIND, {"person_id": person.id})).one_or_none()
     return Credentials(*row) if row else Credentials(False, False, False)
+
+
+async def is_proven(deps: Deps, session: PersonSession, issuer: str | None) -> bool | None:
+    """Return whether a passkey or the provider proved the session; None if the password is all that its person has.
+
+    With a second factor the password is not enough for any session, so None, too. `issuer`: of the provider, if there
+    is one: credentials that cannot be used here do not count.
+    """
+    has_passkey: ColumnElement[bool] = exists().where(passkeys.c.person_id == sessions.c.person_id)
+    at_issuer = and_(identities.c.person_id == sessions.c.person_id, identities.c.issuer == issuer)
+    query = select(
+        second_factors.is_on_for(sessions.c.person_id),
+        has_passkey if deps.has_passwords else false(),
+        exists().where(at_issuer),
+        sessions.c.passkey_id.is_not(None),
+        exists().where(provider_sessions.c.session_id == sessions.c.id),
+    )
+    async with deps.db.point_read() as point_read:
+        row: Any = (await point_read.execute(query.where(sessions.c.id == session.id))).one_or_none()
+    if row is None:
+        return False
+    has_second_factor, has_passkey_here, has_identity, by_passkey, by_provider = row
+    if has_second_factor or not (has_passkey_here or has_identity):
+        return None
+    return bool(by_passkey or by_provider)

@@ -48,5 +48,10 @@ async def connect(tx: Tx, person_id: UUID, issuer: str, subject: str, email: str
     await tx.execute(insert(identities).values(person_id=person_id, **values))
 
 
+async def disconnect(tx: Tx, person_id: UUID) -> bool:
+    """Return False if the person has no identity."""
+    return (await tx.execute(delete(identities).where(_identities.person_id == person_id))).rowcount > 0
+
+
 async def record_use(tx: Tx, person_id: UUID, email: str, now: datetime) -> None:
     await tx.execute(update(identities).where(_identities.person_id == person_id).values(email=email, used_at=now))

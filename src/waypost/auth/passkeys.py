@@ -160,8 +160,9 @@ async def exists(tx: Tx, person_id: UUID, passkey_id: UUID) -> bool:
     return (await tx.execute(query)).first() is not None
 
 
-async def delete_all(tx: Tx, person_id: UUID) -> None:
-    await tx.execute(delete(passkeys).where(_passkeys.person_id == person_id))
+async def delete_all(tx: Tx, person_id: UUID) -> bool:
+    """Return False if there is none."""
+    return (await tx.execute(delete(passkeys).where(_passkeys.person_id == person_id))).rowcount > 0
 
 
 async def _new_challenge(deps: Deps, person: Person | None = None) -> str:

@@ -161,7 +161,7 @@ async def sign_in_link(settings: "Settings", email: EmailArgument, /, *, json: J
 @account.command(name="remove-second-factor")
 @with_settings
 async def remove_second_factor(settings: "Settings", email: EmailArgument, /, *, json: JsonOption = False) -> None:
-    """Remove the second factor of a person who has lost their device, and sign them out everywhere."""
+    """Remove second factor, passkeys and single sign-on of a person who has lost them, and sign them out everywhere."""
     from waypost import logs
     from waypost.auth.deps import new_deps
     from waypost.auth.second_factor import service

@@ -78,14 +78,14 @@ async def test_a_session_ends_when_unused_for_30_days_and_after_90_in_any_case(p
     assert (await busy.get("/account")).headers["location"].startswith("/login")
 
 
-@pytest.mark.parametrize("what", ["key", "passkey", "email", "delete"])
+@pytest.mark.parametrize("what", ["key", "email", "delete"])
 async def test_sensitive_changes_require_the_password(place: WebApp, what: str) -> None:
     ada = await signed_up(place)
     assert ada.account
-    passkey = await passkey_of(place, ada.person.id)
+    if what != "email":  # who has a passkey needs it to change the email
+        await passkey_of(place, ada.person.id)
     path, fields, done = {
         "key": (KEYS, KEY, 201),
-        "passkey": (f"/account/passkeys/{passkey}/remove", {}, 303),
         "email": ("/account/email", {"email": "lovelace@example.com"}, 303),
         "delete": ("/account/delete", {}, 303),
     }[what]
@@ -97,8 +97,8 @@ async def test_sensitive_changes_require_the_password(place: WebApp, what: str) 
         assert refused.status_code == 422
         assert fault in refused.text
         assert all(f'value="{value}"' in refused.text for value in fields.values())  # what was typed stays
-        assert "/account/verify?next=" in refused.text  # where a passkey does it
-    assert (await count(place), await count(place, passkeys.passkeys)) == (0, 1)
+        assert ("/account/verify?next=" in refused.text) == (what != "email")  # where a passkey does it
+    assert await count(place) == 0
     assert (await auth.get_account(place.db, "ada@example.com")).id == ada.account.id
     assert (await ada.post(path, fields | {"current_password": PASSWORD})).status_code == done
 
@@ -193,7 +193,7 @@ async def test_removing_a_passkey_ends_its_sessions(place: WebApp) -> None:
     lost, kept = [await passkey_of(place, ada.person.id) for _ in range(2)]
     thief, phone = [await signed_in_by(place, ada, each) for each in (lost, kept)]
     assert (await thief.get("/account")).status_code == 200
-    removed = await ada.post(f"/account/passkeys/{lost}/remove", {"current_password": ""})
+    removed = await phone.post(f"/account/passkeys/{lost}/remove", {"current_password": ""})
     assert removed.headers["location"] == "/account/security?done=removed"
     assert [(await each.get("/account")).status_code for each in (ada, phone, thief)] == [200, 200, 303]
     own = await phone.post(f"/account/passkeys/{kept}/remove", {"current_password": ""})

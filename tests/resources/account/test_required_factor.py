@@ -2,16 +2,30 @@
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from html import unescape
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from browsing import Browser, WebApp, open_place
-from resources.account.second_factors import ADA, NO_FIELDS, PATH, set_up, signed_up
-from sqlalchemy import insert
+from resources.account.second_factors import (
+    ADA,
+    NO_FIELDS,
+    PASSWORD,
+    PATH,
+    Phone,
+    sealed_of,
+    secret_of,
+    set_up,
+    signed_up,
+)
+from sqlalchemy import insert, select
 
 from waypost.auth import memberships, passkeys, required_factor, service, sessions, sign_in
+from waypost.auth.deps import new_deps
 from waypost.auth.model import ProviderSession
+from waypost.auth.second_factor import service as second_factor
+from waypost.resources.account.reauthentication import PROVE_FIRST
 
 RULES = "/account/sign-in-rules"
 BOB = "bob@example.com"
@@ -173,8 +187,6 @@ async def test_api_keys_are_not_affected(place: WebApp) -> None:
 
 async def test_an_owner_who_lost_everything_gets_back_in(place: WebApp) -> None:
     """With a link of the operator, which does not meet the requirement but lets set up what does."""
-    from waypost.auth.deps import new_deps
-
     ada, elsewhere = await signed_up(place), await place.browser()
     await set_up(place, ada)
     await require(ada, "second_factor")
@@ -187,3 +199,58 @@ async def test_an_owner_who_lost_everything_gets_back_in(place: WebApp) -> None:
     await set_up(place, elsewhere)
     assert await location(elsewhere) == "200"
     assert (await require(elsewhere, "none"), ADA) == (303, ADA)
+
+
+async def test_a_password_beside_a_passkey_changes_nothing_about_the_sign_in(place: WebApp) -> None:
+    """Otherwise the password alone would open an account that requires passkeys."""
+    ada = await signed_up(place)
+    phone = await with_passkey(place, ada)
+    assert await require(phone, "passkey") == 303
+    assert ada.person
+    async with place.db.read() as tx:
+        passkey = await tx.scalar(select(passkeys.passkeys.c.id))
+    removal = f"/account/passkeys/{passkey}/remove"
+    attempts = {
+        "/account/passkeys/options": NO_FIELDS,
+        "/account/passkeys": {"credential": "{}"},
+        removal: {},
+        PATH: {},
+        "/account/email": {"email": "mallory@example.com"},
+        "/account/delete-person": {},
+    }
+    for recent in (True, False):
+        for path, fields in attempts.items():
+            refused = await ada.post(path, fields | {"current_password": PASSWORD})
+            assert (path, refused.status_code, unescape(refused.text).count(PROVE_FIRST) > 0) == (path, 422, True)
+        assert await location(ada) == "/account/required"
+        assert "/account/verify?next=/account/two-factor" in (await ada.get(PATH)).text
+        assert 'name="current_password"' not in (await ada.get(removal)).text
+        page = (await ada.get("/account/verify")).text
+        assert 'data-passkey="use"' in page
+        assert ('name="current_password"' in page) is not recent
+        place.clock.move(sign_in.RECENT)
+    assert (await phone.post(PATH, {"current_password": PASSWORD})).status_code == 422, "a stale session"
+    phone = await with_passkey(place, ada)
+    await set_up(place, phone)
+    assert (await phone.post("/account/email", {"email": "lovelace@example.com"})).status_code == 303
+
+
+async def test_a_setup_that_began_before_the_first_passkey_is_refused(place: WebApp) -> None:
+    ada = await signed_up(place)
+    page = (await ada.post(PATH, NO_FIELDS)).text
+    await with_passkey(place, ada)
+    code = Phone(secret_of(page), [], place.clock).code()
+    refused = await ada.post(f"{PATH}/confirm", {"setup": sealed_of(page), "code": code})
+    assert (refused.status_code, unescape(refused.text).count(PROVE_FIRST) > 0) == (422, True)
+
+
+async def test_the_command_lets_in_who_has_lost_the_passkey(place: WebApp) -> None:
+    ada, elsewhere = await signed_up(place), await place.browser()
+    phone = await with_passkey(place, ada)
+    await require(phone, "passkey")
+    assert ada.person
+    await second_factor.remove_by_command(new_deps(place.settings, place.db, place.clock), ada.person)
+    assert await location(phone) == "/login?next=/links"
+    await elsewhere.post("/login", {"email": ADA, "password": PASSWORD})
+    assert await location(elsewhere) == "/account/required"
+    assert (await elsewhere.post("/account/passkeys/options", NO_FIELDS)).status_code == 200

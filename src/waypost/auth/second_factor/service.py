@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from urllib.parse import urlsplit
 
-from waypost.auth import emails, people, person_audit, sessions
+from waypost.auth import emails, identities, passkeys, people, person_audit, sessions
 from waypost.auth.deps import Deps
 from waypost.auth.model import Person
 from waypost.auth.second_factor import messages, recovery_codes, store, totp
@@ -112,19 +112,23 @@ async def remove(deps: Deps, session: PersonSession) -> None:
 
 
 async def remove_by_command(deps: Deps, person: Person) -> None:
-    """Remove it for somebody who has lost their device, and end all their sessions: one may be on that device.
+    """Remove it, passkeys and the identity of somebody who has lost them, and end all sessions on the lost device.
 
-    Raises NotFound if there is none.
+    The password signs in and is enough to set up others. Raises NotFound if there is none of them.
     """
     async with deps.db.write() as tx:
         await people.lock(tx, person.id)
-        await _remove(deps, tx, person)
+        await _remove(deps, tx, person, with_others=True)
         await sessions.end_all(tx, person.id)
         await person_audit.record_command(tx, person, COMMAND, "second_factor.removed", deps.clock())
 
 
-async def _remove(deps: Deps, tx: Tx, person: Person) -> None:
-    if not await store.remove(tx, person.id):
+async def _remove(deps: Deps, tx: Tx, person: Person, *, with_others: bool = False) -> None:
+    is_removed = await store.remove(tx, person.id)
+    if with_others:
+        is_removed |= await passkeys.delete_all(tx, person.id)
+        is_removed |= await identities.disconnect(tx, person.id)
+    if not is_removed:
         raise NotFound(NONE_TO_REMOVE.format(person.email))
     await emails.notify(tx, messages.removed(deps.base_url), person, now=deps.clock())
 

@@ -9,7 +9,7 @@ from starlette.routing import Route
 from waypost.auth import account_settings, members, memberships, sessions, signup
 from waypost.kit.errors import Invalid, RateLimited, WaypostError
 from waypost.resources.account.deps import Deps
-from waypost.resources.account.reauthentication import reauthentication_context, require_recent
+from waypost.resources.account.reauthentication import proof_context, require_proven
 from waypost.web.dashboard import BLANK, Form, Pages, get, post
 
 _NOTICES = {"name": "Account name changed.", "email": "Account email changed."}
@@ -65,13 +65,13 @@ class MembershipPages(Pages[Deps]):
         session = await self._auth.require_person(request)
         async with self._deps.auth.db.read() as tx:
             found = await memberships.list_of_person(tx, session.person.id)
-        context: dict[str, Any] = {"memberships": found, **await reauthentication_context(self._deps, session)}
+        context: dict[str, Any] = {"memberships": found, **await proof_context(self._deps, session)}
         return self._views.form(request, "account/delete_person.html", form, error, **context)
 
     async def delete_person(self, request: Request) -> Response:
         session, form = await self._read_as_person(request)
         try:
-            await require_recent(self._deps, session, form)
+            await require_proven(self._deps, session, form)
             await members.delete_person(self._deps.auth, session.person, session.request_ip)
         except (Invalid, RateLimited) as error:
             return await self.show_deletion(request, form, error)

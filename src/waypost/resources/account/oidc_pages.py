@@ -19,7 +19,7 @@ from waypost.auth.oidc.rules import Identity
 from waypost.kit.errors import Forbidden, Invalid, RateLimited, Unavailable, WaypostError
 from waypost.resources.account.auth_pages import safe_next_path
 from waypost.resources.account.deps import Deps
-from waypost.resources.account.reauthentication import reauthentication_context, require_recent
+from waypost.resources.account.reauthentication import proof_context, require_proven
 from waypost.resources.account.session_start import CONNECT_PATH, PENDING, cookie_name
 from waypost.web.dashboard import BLANK, Form, NotSignedIn, PageError, Pages, get, post, read_form
 from waypost.web.dashboard.session_auth import CROSS_SITE
@@ -113,7 +113,7 @@ class OidcPages(Pages[Deps]):
         identity = self._kept(request)
         if identity is None:
             return RedirectResponse("/account/security", 303)
-        context = await reauthentication_context(self._deps, session)
+        context = await proof_context(self._deps, session)
         provider = urlsplit(identity.issuer).hostname
         return self._views.form(
             request, "account/connect.html", form, error, identity=identity, provider=provider, **context
@@ -125,7 +125,7 @@ class OidcPages(Pages[Deps]):
         if identity is None:
             return RedirectResponse("/account/security", 303)
         try:
-            await require_recent(self._deps, session, form)
+            await require_proven(self._deps, session, form)
             await service.connect(self._oidc, session, identity)
         except (Invalid, RateLimited) as error:
             return await self.show_connection(request, form, error)

@@ -14,7 +14,13 @@ from waypost.resources.account import account_deletion
 from waypost.resources.account.deps import Deps
 from waypost.resources.account.export import Downloads
 from waypost.resources.account.password_routes import password_routes
-from waypost.resources.account.reauthentication import reauthentication_context, require_recent
+from waypost.resources.account.reauthentication import (
+    reauthentication_context,
+    refuse_unproven,
+    require_proven,
+    require_recent,
+    what_proof_changes,
+)
 from waypost.web.dashboard import BLANK, Form, Pages, SessionAuth, Views, get, post
 
 _NOTICES = {
@@ -107,7 +113,7 @@ class ProfilePages(Pages[Deps]):
     async def change_email(self, request: Request) -> Response:
         session, form = await self._read_as_person(request)
         try:
-            await require_recent(self._deps, session, form)
+            await require_proven(self._deps, session, form)
             is_changed = await profile.change_email(self._deps.auth, session, form.text("email"))
         except (Invalid, RateLimited) as error:
             return await self.show_profile(request, form, error)
@@ -150,7 +156,7 @@ class ProfilePages(Pages[Deps]):
         """Require reauthentication: a passkey stays valid after the session that registered it."""
         session, form = await self._read_as_person(request)
         try:
-            await require_recent(self._deps, session, form)
+            await require_proven(self._deps, session, form)
             options = await passkeys.registration_options(self._deps.auth, session.person)
         except (Invalid, RateLimited) as error:
             message = next(iter(error.errors.values()))[0] if isinstance(error, Invalid) else error.message
@@ -161,6 +167,7 @@ class ProfilePages(Pages[Deps]):
         session, form = await self._read_as_person(request)
         name, credential = form.text("passkey_name"), form.text("credential")
         try:
+            await refuse_unproven(self._deps, session)
             await passkeys.register(self._deps.auth, session.person, name, credential, ip=session.request_ip)
         except Invalid as error:
             return await self.show_security(request, form, error)
@@ -175,7 +182,7 @@ class ProfilePages(Pages[Deps]):
         session, form = await self._read_as_person(request)
         passkey = await passkeys.get(self._deps.auth, session.person, self._path_id(request))
         try:
-            await require_recent(self._deps, session, form)
+            await require_proven(self._deps, session, form)
         except (Invalid, RateLimited) as error:
             return await self._render(request, "account/passkey.html", form, error, passkey=passkey)
         await passkeys.delete_passkey(self._deps.auth, session.person, passkey.id, ip=session.request_ip)
@@ -247,6 +254,7 @@ class ProfilePages(Pages[Deps]):
     ) -> Response:
         session = await self._auth.require_person(request)
         context |= {"notice": _notice(request), **await reauthentication_context(self._deps, session)}
+        context["proof"] = context | await what_proof_changes(self._deps, session)
         return self._views.form(request, template, form, error, **context)
 
 

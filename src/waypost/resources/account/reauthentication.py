@@ -2,6 +2,8 @@
 
 It is valid for ten minutes, like a sign-in. Forms ask for the password themselves; a separate page takes a passkey, and
 the code of a person who has a second factor.
+
+How a person signs in is only changed by who proves as much as they have: see `require_proven`.
 """
 
 from typing import Any
@@ -18,6 +20,10 @@ from waypost.resources.account.deps import Deps
 from waypost.resources.account.password_routes import password_routes
 from waypost.web.dashboard import Form, NotSignedIn, Pages, get, post
 
+PROVE_FIRST = (
+    "Confirm that it's you with a passkey or single sign-on first. The password is not enough for this change."
+)
+
 
 async def require_recent(deps: Deps, session: S, form: Form) -> S:
     """Require a recent authentication or the password in the form. Raises Invalid and RateLimited."""
@@ -26,6 +32,37 @@ async def require_recent(deps: Deps, session: S, form: Form) -> S:
         return await sign_in.reauthenticate(deps.auth, session, form.text("current_password"))
     except NotFound:  # the session has ended
         raise NotSignedIn from None
+
+
+async def require_proven(deps: Deps, session: S, form: Form) -> S:
+    """Require a recent authentication, which was not by the password if the person has a passkey or an identity.
+
+    Otherwise who knows the password would add a passkey of their own. Raises Invalid and RateLimited.
+    """
+    is_proven = await _is_proven(deps, session)
+    if is_proven is None:
+        return await require_recent(deps, session, form)
+    if not is_proven or not sign_in.is_recent(deps.auth, session):
+        raise Invalid({"body": [PROVE_FIRST]})
+    return session
+
+
+async def refuse_unproven(deps: Deps, session: PersonSession) -> None:
+    """For the second request of a change, whose first called `require_proven`. Raises Invalid."""
+    if await _is_proven(deps, session) is False:
+        raise Invalid({"body": [PROVE_FIRST]})
+
+
+async def proof_context(deps: Deps, session: PersonSession) -> dict[str, Any]:
+    """Return the variables of the template macro `reauthentication` for forms of `require_proven`."""
+    return {**await reauthentication_context(deps, session), **await what_proof_changes(deps, session)}
+
+
+async def what_proof_changes(deps: Deps, session: PersonSession) -> dict[str, bool]:
+    """Return the variables that differ between `proof_context` and `reauthentication_context`."""
+    if (is_proven := await _is_proven(deps, session)) is None:
+        return {}
+    return {"has_password": False, "is_recent": is_proven and sign_in.is_recent(deps.auth, session)}
 
 
 async def reauthentication_context(deps: Deps, session: PersonSession) -> dict[str, Any]:
@@ -44,6 +81,11 @@ async def reauthentication_context(deps: Deps, session: PersonSession) -> dict[s
         "sso_email": await _find_sso_email(deps, session),
         "is_recent": sign_in.is_recent(deps.auth, session),
     }
+
+
+async def _is_proven(deps: Deps, session: PersonSession) -> bool | None:
+    issuer = deps.oidc.provider.client.issuer if deps.oidc else None
+    return await credentials.is_proven(deps.auth, session, issuer)
 
 
 async def _find_sso_email(deps: Deps, session: PersonSession) -> str | None:
@@ -69,7 +111,7 @@ class ReauthenticationPages(Pages[Deps]):
     async def show(self, request: Request) -> Response:
         session = await self._auth.require_person(request)
         form = Form({"next": safe_next_path(request.query_params.get("next", ""))})
-        if sign_in.is_recent(self._deps.auth, session):
+        if sign_in.is_recent(self._deps.auth, session) and await _is_proven(self._deps, session) is not False:
             return RedirectResponse(form.text("next"), 303)
         return await self._render(request, session, form)
 
@@ -111,4 +153,8 @@ class ReauthenticationPages(Pages[Deps]):
         self, request: Request, session: PersonSession, form: Form, error: WaypostError | None = None
     ) -> Response:
         context = {**await reauthentication_context(self._deps, session), "sends_mail": self._deps.auth.sends_mail}
+        is_proof_missing = context["is_recent"] and await _is_proven(self._deps, session) is False
+        context |= {"is_proof_missing": is_proof_missing}
+        if is_proof_missing:  # the password was not enough
+            context["is_password_set"] = False
         return self._views.form(request, "account/verify.html", form, error, **context)

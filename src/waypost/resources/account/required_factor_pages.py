@@ -41,7 +41,9 @@ class RequiredFactorPages(Pages[Deps]):
         if session.missing is None:
             return RedirectResponse("/", 303)
         context = await reauthentication_context(self._deps, session)
-        return self._views.render_page(request, "account/required.html", missing=session.missing, **context)
+        return self._views.render_page(
+            request, "account/required.html", missing=session.missing, sends_mail=self._deps.auth.sends_mail, **context
+        )
 
     async def _render(
         self, request: Request, session: Session, form: Form, error: WaypostError | None = None

@@ -12,7 +12,7 @@ from waypost.auth.sessions import PersonSession
 from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
 from waypost.resources.account.deps import Deps
 from waypost.resources.account.password_routes import password_routes
-from waypost.resources.account.reauthentication import reauthentication_context, require_recent
+from waypost.resources.account.reauthentication import proof_context, refuse_unproven, require_proven, require_recent
 from waypost.web.dashboard import BLANK, Form, NotSignedIn, Pages, get, post
 
 PATH = "/account/two-factor"
@@ -44,7 +44,7 @@ class SecondFactorPages(Pages[Deps]):
         """Show the secret. The response is a page instead of a redirect, because the secret is not stored yet."""
         session, form = await self._read_as_person(request)
         try:
-            session = await require_recent(self._deps, session, form)
+            session = await require_proven(self._deps, session, form)
             setup = await service.begin(self._deps.auth, session)
         except (Invalid, RateLimited) as error:
             return await self.show_start(request, form, error)
@@ -58,6 +58,7 @@ class SecondFactorPages(Pages[Deps]):
             return await self.show_start(request, form, error)
         try:
             await self._deps.sign_in_limiter.check_session(session)
+            await refuse_unproven(self._deps, session)
             codes = await service.confirm(self._deps.auth, session, setup, form.text("code"))
         except (Invalid, RateLimited) as error:
             return await self._render_setup(request, setup, form, error)
@@ -104,7 +105,7 @@ class SecondFactorPages(Pages[Deps]):
     async def _render(
         self, request: Request, session: PersonSession, name: str, form: Form, error: WaypostError | None
     ) -> Response:
-        context = await reauthentication_context(self._deps, session)
+        context = await proof_context(self._deps, session)
         return self._views.form(request, f"account/{name}.html", form, error, **context)
 
     async def _render_setup(
