@@ -20,12 +20,8 @@ from resources.imports.servers.every import SERVICES, TOKENS
 from resources.imports.servers.scripted import TOKEN, TOO_MANY
 from sqlalchemy import func, select, update
 
-from waypost.audit import Actor
 from waypost.audit import store as audit_store
 from waypost.audit.store import AuditFilter
-from waypost.auth import members
-from waypost.auth.deps import new_deps as new_auth_deps
-from waypost.auth.model import Role
 from waypost.database import KeyRing
 from waypost.kit.errors import Unavailable
 from waypost.redirect import ChangeFeed
@@ -159,19 +155,10 @@ async def test_encrypts_the_token_and_deletes_it_at_the_end(place: WebApp, ada: 
     assert TOKEN not in str(entries)
 
 
-async def member_of(place: WebApp, ada: Browser, name: str, role: Role) -> Browser:
-    """Somebody whose session shows Ada's account."""
-    browser = await place.browser(f"{name}@example.com")
-    assert ada.account
-    new = new_auth_deps(place.settings, place.db, place.clock)
-    await members.add(new, Actor.command(ada.account.id, "a test"), f"{name}@example.com", role)
-    await browser.post(f"/account/accounts/{ada.account.id}")
-    return browser
-
-
 async def test_an_editor_cannot_take_part_in_an_import_that_needs_an_admin(place: WebApp, ada: Browser) -> None:
     """An archive registers domains."""
-    eve = await member_of(place, ada, "eve", "editor")
+    assert ada.account
+    eve = await place.member("eve@example.com", ada.account, "editor")
     new = {"file_name": "a.zip", "file_size": "9"}
     path = (await ada.post("/links/import/waypost", new)).json()["url"]
     assert path not in (await eve.get("/links/import")).text
@@ -184,7 +171,8 @@ async def test_an_editor_cannot_take_part_in_an_import_that_needs_an_admin(place
 
 
 async def test_names_who_starts_and_resumes_what_another_requested(place: WebApp, ada: Browser) -> None:
-    eve, bob = await member_of(place, ada, "eve", "editor"), await member_of(place, ada, "bob", "editor")
+    assert ada.account
+    eve, bob = [await place.member(f"{name}@example.com", ada.account, "editor") for name in ("eve", "bob")]
     server = Bitly(*map(bitlink, range(150)))
     with server.running() as url:
         path = (await ada.post("/links/import/bitly", {"token": TOKEN, "url": url})).headers["location"]
@@ -193,7 +181,6 @@ async def test_names_who_starts_and_resumes_what_another_requested(place: WebApp
         await work_off(place)
         await bob.post(f"{path}/resume", {"ok": "1"})
         await work_off(place)
-    assert ada.account
     async with place.db.read() as tx:
         entries, _ = await audit_store.list_before(tx, ada.account.id, AuditFilter(), None, limit=20)
         makers = dict((await tx.execute(select(links.c.created_by, func.count()).group_by(links.c.created_by))).all())
