@@ -8,12 +8,12 @@ from people import START, FakeClock, new_key, new_person
 
 from waypost import auth
 from waypost.audit import Actor
-from waypost.auth import members, memberships, people, sessions
+from waypost.auth import account_settings, members, memberships, people, sessions, store
 from waypost.auth.caller_cache import CallerCache
 from waypost.auth.deps import Deps, new_deps
 from waypost.auth.model import ROLES, Person, Role
 from waypost.auth.sessions import Session
-from waypost.database import Database
+from waypost.database import Database, Tx
 from waypost.kit.errors import Conflict, Forbidden, Invalid, NotFound
 from waypost.settings import Settings
 from waypost.worker import jobs
@@ -193,6 +193,27 @@ async def test_who_leaves_hands_over_no_keys(db: Database, deps: Deps, role: Rol
     assert (await roles_of(db, account_id))["leaver"] == role
     await members.remove(deps, actor_of(account_id, leaver.id), leaver.id)
     assert await CallerCache(db).find(text) is None
+
+
+async def test_the_account_gets_no_email_of_an_owner_who_was_lowered_meanwhile(
+    db: Database, deps: Deps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account_id = await account(db)
+    bob = await member(deps, account_id, "owner", "bob")
+    session = await sessions.find(db, await session_of(db, await owner_of(db), account_id), now=START)
+    assert isinstance(session, Session)
+    lock = store.lock_account
+
+    async def lock_late(tx: Tx, account_id: UUID) -> None:
+        await lock(tx, account_id)
+        await memberships.change_role(tx, account_id, bob.id, "admin")
+
+    with monkeypatch.context() as patched, pytest.raises(Invalid) as refused:
+        patched.setattr(store, "lock_account", lock_late)
+        await account_settings.change_email(deps, session, bob.email)
+    assert refused.value.errors == {"email": [account_settings.NO_OWNER]}
+    await account_settings.change_email(deps, session, bob.email)  # that transaction was undone
+    assert (await auth.get_account(db, bob.email)).id == account_id
 
 
 async def test_a_changed_role_limits_keys_at_the_next_request(db: Database, deps: Deps) -> None:

@@ -10,7 +10,7 @@ from waypost import audit
 from waypost.auth import memberships, rules, store
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
-from waypost.auth.model import Person
+from waypost.auth.model import Account, Person
 from waypost.auth.roles import Action
 from waypost.auth.sessions import Session
 from waypost.database import Tx
@@ -36,10 +36,6 @@ async def change_name(deps: Deps, session: Session, name: str) -> None:
 
 async def change_email(deps: Deps, session: Session, email: str) -> None:
     """Give the account the email of one of its owners, which is confirmed. Raises Invalid and Forbidden."""
-    async with deps.db.read() as tx:
-        owners = await memberships.list_owners(tx, session.account.id)
-    if email not in [owner.email for owner in owners]:
-        raise Invalid({"email": [NO_OWNER]})
     try:
         await _change(deps, session, "owners.write", email=email)
     except IntegrityError:
@@ -52,10 +48,16 @@ async def _change(deps: Deps, session: Session, action: Action, **values: str) -
             await store.lock_account(tx, session.account.id)
             await memberships.require_action(tx, session.actor, action)
             before = or_not_found(await store.find_account(tx, session.account.id))
+            await _check_email(tx, before, values.get("email", before.email))
             if changes := audit.compare({name: getattr(before, name) for name in values}, values):
                 now = deps.clock()
                 await store.change(tx, session.account.id, now, **values)
                 await audit.record(tx, session.actor, "account.updated", now, changes=changes)
+
+
+async def _check_email(tx: Tx, before: Account, email: str) -> None:
+    if email != before.email and email not in [owner.email for owner in await memberships.list_owners(tx, before.id)]:
+        raise Invalid({"email": [NO_OWNER]})
 
 
 async def move_email(

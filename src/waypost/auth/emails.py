@@ -57,6 +57,10 @@ _OWNERS_CHANGED = """{email} {change} of the account {account} at {base_url}.
 
 If this is wrong, change the owners immediately: {base_url}/account/members
 """
+_ACCOUNT_DELETED = """{email} deleted the account {account} at {base_url}, of which you were an owner.
+
+Its links no longer work.
+"""
 _INVITATION = """{inviter} invites you to the account {account} at {base_url}. Your role will be {role}.
 
 To accept the invitation, open this link:
@@ -124,6 +128,10 @@ def owners_changed(base_url: str, account: str, email: str, *, is_owner: bool) -
     change = "is now an owner" if is_owner else "is no longer an owner"
     text = _OWNERS_CHANGED.format(email=email, change=change, account=account, base_url=base_url)
     return Email("The owners of an account were changed", text)
+
+
+def account_deleted(base_url: str, account: str, email: str) -> Email:
+    return Email("An account was deleted", _ACCOUNT_DELETED.format(email=email, account=account, base_url=base_url))
 
 
 def invitation(base_url: str, account: str, inviter: str, role: Role, url: str) -> Email:

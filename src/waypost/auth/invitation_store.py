@@ -109,10 +109,10 @@ async def find_by_email(tx: Tx, account_id: UUID, email: str, now: datetime) -> 
     return await _one(tx, _OPEN.where(*conditions).limit(1))
 
 
-async def is_invited(tx: Tx, email: str, now: datetime) -> bool:
-    """Return whether any account has an open invitation for the email."""
-    query = _OPEN.where(_invitations.email == email, _invitations.expires_at > now).limit(1)
-    return (await tx.execute(query)).first() is not None
+async def list_valid(tx: Tx, email: str, now: datetime) -> Sequence[Invitation]:
+    """List the invitations of all accounts for the email that were neither accepted nor revoked, nor have expired."""
+    rows = await tx.execute(_OPEN.where(_invitations.email == email, _invitations.expires_at > now))
+    return [_invitation(row) for row in rows]
 
 
 async def list_open(tx: Tx, account_id: UUID) -> Sequence[Invitation]:

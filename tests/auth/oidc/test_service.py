@@ -272,6 +272,22 @@ async def test_without_roles_somebody_who_is_invited_joins(here: Here) -> None:
     assert await here.role(result.person) == "viewer"
 
 
+async def test_an_invitation_by_somebody_who_may_not_invite_any_more_admits_nobody(here: Here) -> None:
+    here.deps = replace(here.deps, role_by_group={}, account_email="")
+    admin = await here.new_person("admin@example.com")
+    await here.set_role(admin, "admin")
+    async with here.deps.auth.db.write() as tx:
+        token = await sessions.create(
+            tx, admin.id, user_agent="", ip="", now=here.deps.auth.clock(), account_id=here.account_id
+        )
+    session = await here.session_of(token)
+    assert isinstance(session, sessions.Session)
+    await invitations.create(here.deps.auth, session, email=ANN.email, role="viewer")
+    async with here.deps.auth.db.write() as tx:
+        await memberships.change_role(tx, here.account_id, admin.id, "editor")
+    assert await here.refuses(ANN) == service.NO_ACCOUNT
+
+
 async def test_says_that_the_account_of_the_setting_is_missing(here: Here) -> None:
     here.deps = replace(here.deps, account_email="nobody@example.com")
     assert await here.refuses(ANN) == service.NO_OIDC_ACCOUNT

@@ -12,9 +12,11 @@ from people import START
 from sqlalchemy import Table, insert, select
 
 from waypost import auth, web_wiring, wiring, worker_wiring
-from waypost.auth import ProcessCaller, past_emails, sessions
+from waypost.audit import Actor
+from waypost.auth import ProcessCaller, members, memberships, past_emails, sessions
 from waypost.auth import store as account_store
 from waypost.auth.caller_cache import invalidating_callers
+from waypost.auth.deps import new_deps
 from waypost.auth.model import past_emails as past_emails_table
 from waypost.database import Ciphertext, metadata
 from waypost.kit.clock import EPOCH
@@ -23,7 +25,7 @@ from waypost.kit.ids import new_id
 from waypost.kit.urls import canonical
 from waypost.outbound import PageMetadata
 from waypost.redirect import ChangeFeed
-from waypost.resources.account import account_deletion
+from waypost.resources.account import account_deletion, profile_pages
 from waypost.resources.clicks.clickhouse.client import ClickStoreUnavailable
 from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.domains import service as domain_service
@@ -177,6 +179,39 @@ async def test_deletes_all_rows_and_files_of_the_account_alone(
     assert changed == {"slugs": 5, "past_emails": 1, "verified_names": 1}
     assert {each.name for each in (place.settings.data_dir / "media").iterdir()} == {f"bob{n}.png" for n in range(5)}
     assert [(await bob.get(f"/{slug}")).status_code for slug in ("ada0", "bob0")] == [404, 302]
+
+
+async def test_an_owner_who_was_lowered_meanwhile_does_not_delete(
+    place: WebApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = await place.browser("ada@example.com")
+    assert ada.account
+    bob = await place.member("bob@example.com", ada.account, "owner")
+    assert bob.person
+
+    async def lowered(*_: Any) -> None:
+        async with place.db.write() as tx:
+            await memberships.change_role(tx, ada.account.id, bob.person.id, "admin")
+
+    monkeypatch.setattr(profile_pages, "require_recent", lowered)
+    assert (await bob.post("/account/delete", {"name": ""})).status_code == 403
+    assert await auth.get_account(place.db, "ada@example.com") == ada.account
+
+
+async def test_notifies_the_other_owners(place: WebApp) -> None:
+    ada = await place.browser("ada@example.com")
+    assert ada.account
+    await place.member("bob@example.com", ada.account, "owner")
+    await place.member("eve@example.com", ada.account, "admin")
+    new = new_deps(place.settings, place.db, place.clock)
+    await members.add(new, Actor.command(ada.account.id, "a test"), "zoe@example.com", "owner")  # in no other account
+    await ada.post("/account/delete", {"name": ""})
+    async with place.db.read() as tx:
+        mails = (await tx.scalars(select(jobs.c.payload).where(jobs.c.name == "mail.send"))).all()
+    assert sorted(mail["to"] for mail in mails if mail["subject"] == "An account was deleted") == [
+        "bob@example.com",
+        "zoe@example.com",
+    ]
 
 
 async def test_repeated_jobs_have_no_effect(place: WebApp) -> None:

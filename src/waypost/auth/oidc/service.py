@@ -5,7 +5,17 @@ from functools import partial
 import structlog
 from sqlalchemy.exc import IntegrityError
 
-from waypost.auth import identities, invitation_store, members, memberships, people, person_audit, sessions, store
+from waypost.auth import (
+    identities,
+    invitation_store,
+    invitations,
+    members,
+    memberships,
+    people,
+    person_audit,
+    sessions,
+    store,
+)
 from waypost.auth import tokens as one_time_tokens
 from waypost.auth.model import Account, AuthenticationResult, Person, ProviderSession, Role
 from waypost.auth.oidc.deps import Deps
@@ -119,7 +129,7 @@ async def _create_person(deps: Deps, identity: Identity, role: Role | None) -> P
     now = deps.auth.clock()
     async with deps.auth.db.read() as tx:
         is_taken = await people.find_by_email(tx, identity.email) is not None
-        is_invited = await invitation_store.is_invited(tx, identity.email, now)
+        is_invited = any(map(invitations.is_permitted, await invitation_store.list_valid(tx, identity.email, now)))
     if is_taken:
         return await _find_connected(deps, identity)
     if role:

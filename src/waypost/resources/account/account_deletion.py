@@ -5,15 +5,17 @@ Slugs are kept, so that printed links never redirect to another account's destin
 
 import contextlib
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from waypost import auth
-from waypost.auth import memberships
-from waypost.database import Database
+from waypost.auth import emails, memberships
+from waypost.auth.model import Person
+from waypost.auth.sessions import Session
+from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Unavailable
 from waypost.redirect import InvalidateRoutes
@@ -50,18 +52,32 @@ async def count_deleted_data(deps: Deps, account: auth.Account) -> dict[str, Any
         }
 
 
-async def start(deps: Deps, account: auth.Account) -> None:
-    """Delete an account. If it has too many links for one transaction, the others stop working within seconds."""
-    db, account_id, now = deps.auth.db, account.id, deps.auth.clock()
+async def start(deps: Deps, session: Session) -> None:
+    """Delete an account. If it has too many links for one transaction, the others stop working within seconds.
+
+    Raises Forbidden, and NotFound if it is already deleted.
+    """
+    db, account_id, now = deps.auth.db, session.account.id, deps.auth.clock()
     with auth.invalidating_callers(db):
         async with db.write() as tx:
+            await auth.lock_account(tx, account_id)
+            await memberships.require_action(tx, session.actor, "account.delete")
+            owners = await memberships.list_owners(tx, account_id)
             await auth.mark_account_deleted(deps.auth, tx, account_id)
+            await _notify(deps, tx, session, owners)  # afterwards: it deletes unsent emails of people it deletes
             await plan.cancel_later(tx, account_id, now)
             deleted = await links_of_account.delete_batch(tx, account_id, now, batch_size=_BATCH_SIZE, skip_locked=True)
             images = [link.image for link in deleted if link.image]  # only this job knows these images now
             first = {"phase": _PHASES[0], "images": images}
             await jobs.enqueue(tx, JOB, first, now=now, account_id=account_id)
     deps.invalidate_routes([link.slug for link in deleted])
+
+
+async def _notify(deps: Deps, tx: Tx, session: Session, owners: Sequence[Person]) -> None:
+    message = emails.account_deleted(deps.auth.base_url, session.account.name, session.person.email)
+    for owner in owners:
+        if owner.id != session.person.id:
+            await emails.notify(tx, message, owner, now=deps.auth.clock())
 
 
 @dataclass(frozen=True, slots=True)

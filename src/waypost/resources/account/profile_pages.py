@@ -240,7 +240,7 @@ class ProfilePages(Pages[Deps]):
         session, form = await self._read(request)
         try:
             await require_recent(self._deps, session, form)
-            await account_deletion.start(self._deps, session.account)
+            await account_deletion.start(self._deps, session)
         except (Invalid, RateLimited) as error:
             return await self.show_deletion(request, form, error)
         response = RedirectResponse("/login?done=deleted", 303)
