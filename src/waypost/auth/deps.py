@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from waypost.auth.model import PlanChoice
+from waypost.auth.rules import normalize_email
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock
 from waypost.secret_key import derived_keys, secret_text
@@ -29,6 +30,8 @@ class Deps:
     """Whether people can sign in with passwords and passkeys, and sign up."""
     secret_keys: str = field(default="", repr=False)
     """As in WAYPOST_SECRET_KEY. Empty in commands that need none."""
+    oidc_account: str = ""
+    """Email of the account that people join by single sign-on. It stays: else another account could get them."""
 
     @property
     def key_ring(self) -> KeyRing:
@@ -47,4 +50,5 @@ def new_deps(settings: Settings, db: Database, clock: Clock) -> Deps:
         clock=clock,
         has_passwords=settings.password_sign_in,
         secret_keys=secret_text(settings),
+        oidc_account=normalize_email(settings.oidc_account),
     )

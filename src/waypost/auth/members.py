@@ -128,7 +128,7 @@ async def delete_person(deps: Deps, person: Person, ip: str) -> None:
 async def set_role(deps: Deps, tx: Tx, actor: Actor, member: Member, role: Role) -> None:
     """Set the role under the account's lock, and notify who is concerned. Raises Conflict for the last owner."""
     now = deps.clock()
-    await _keep_owner(tx, actor.account_id, member, role, now=now)
+    await _keep_owner(deps, tx, actor.account_id, member, role)
     await memberships.change_role(tx, actor.account_id, member.person.id, role)
     await record(tx, actor, member.person, member.role, role, now)
     account = or_not_found(await store.find_account(tx, actor.account_id))
@@ -164,7 +164,7 @@ async def _remove(deps: Deps, tx: Tx, actor: Actor, person_id: UUID, keys_to: UU
         await store.revoke_keys_of_member(tx, account_id, person_id, now)
     else:
         await _hand_over_keys(deps, tx, actor, member.person, keys_to)
-    await _keep_owner(tx, account_id, member, None, now=now)
+    await _keep_owner(deps, tx, account_id, member, None)
     await memberships.remove(tx, account_id, person_id)
     await sessions.leave_account(tx, person_id, account_id)
     details = {"keys": "handed over" if keys_to else "revoked"}
@@ -177,14 +177,14 @@ async def _remove(deps: Deps, tx: Tx, actor: Actor, person_id: UUID, keys_to: UU
     return member.person
 
 
-async def _keep_owner(tx: Tx, account_id: UUID, member: Member, role: Role | None, *, now: datetime) -> None:
+async def _keep_owner(deps: Deps, tx: Tx, account_id: UUID, member: Member, role: Role | None) -> None:
     """Before an owner gets another role or leaves. Raises Conflict if nobody else owns the account."""
     if member.role != "owner" or role == "owner":
         return
     owners = [each for each in await memberships.list_owners(tx, account_id) if each.id != member.person.id]
     if not owners:
         raise Conflict({"body": [LAST_OWNER]})
-    await account_settings.move_email(tx, account_id, member.person, owners, is_removed=role is None, now=now)
+    await account_settings.move_email(deps, tx, account_id, member.person, owners, is_removed=role is None)
 
 
 async def _hand_over_keys(deps: Deps, tx: Tx, actor: Actor, person: Person, receiver_id: UUID) -> None:

@@ -94,8 +94,10 @@ async def list_of_account(tx: Tx, account_id: UUID) -> list[Member]:
     return [_member(row) for row in await tx.execute(query)]
 
 
-async def follow_owner(tx: Tx, before: Person, after: Person) -> None:
+async def follow_owner(tx: Tx, before: Person, after: Person, *, kept_email: str) -> None:
     """Rename the accounts that the person owns and that have the person's own name or email.
+
+    `kept_email`: of the account that keeps its email.
 
     Call it before the person is changed: every transaction locks accounts before people.
 
@@ -105,7 +107,7 @@ async def follow_owner(tx: Tx, before: Person, after: Person) -> None:
     is_owned = accounts.c.id.in_(owned), accounts.c.deleted_at.is_(None)
     for column in accounts.c.email, accounts.c.name:
         old, new = getattr(before, column.name), getattr(after, column.name)
-        if old != new:
+        if old != new and (column is accounts.c.name or old != kept_email):
             values = {column.name: new, "updated_at": after.updated_at}
             await tx.execute(update(accounts).where(*is_owned, column == old).values(**values))
 

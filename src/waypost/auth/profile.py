@@ -31,7 +31,9 @@ async def change_name(deps: Deps, session: PersonSession, name: str) -> None:
     rules.check_email_and_name(person.email, name)
     with invalidating_callers(deps.db):
         async with deps.db.write() as tx:
-            await memberships.follow_owner(tx, person, replace(person, name=name, updated_at=now))
+            await memberships.follow_owner(
+                tx, person, replace(person, name=name, updated_at=now), kept_email=deps.oidc_account
+            )
             await people.change(tx, person.id, now, name=name)
             if changes := audit.compare({"name": person.name}, {"name": name}):
                 await person_audit.record(tx, person, session.request_ip, "person.updated", now, changes=changes)
@@ -139,7 +141,9 @@ async def notify_owner(deps: Deps, tx: Tx, email: str) -> None:
 async def _set_email(deps: Deps, tx: Tx, person: Person, email: str, ip: str) -> Person:
     now = deps.clock()
     account = await store.find_by_email(tx, person.email)
-    await memberships.follow_owner(tx, person, replace(person, email=email, updated_at=now))
+    await memberships.follow_owner(
+        tx, person, replace(person, email=email, updated_at=now), kept_email=deps.oidc_account
+    )
     changed = or_not_found(await people.change(tx, person.id, now, email=email))
     await person_audit.record(tx, changed, ip, "person.updated", now, changes={"email": [person.email, email]})
     trial_ends_at = account.plan.trial_ends_at if account else None

@@ -11,15 +11,19 @@ from identity_provider import REMOVED, Answer, IdentityProvider
 from people import FakeClock
 from sqlalchemy import select
 
+from waypost.audit import Actor
 from waypost.audit.model import audit_entries
 from waypost.auth import (
     AuthenticationResult,
     CallerCache,
+    account_settings,
     create_account,
     create_key,
     invitations,
+    members,
     memberships,
     people,
+    profile,
     sessions,
 )
 from waypost.auth.model import Person, Role
@@ -28,7 +32,7 @@ from waypost.auth.oidc.deps import Deps
 from waypost.auth.oidc.errors import SignInRefused
 from waypost.auth.oidc.rules import Identity
 from waypost.database import Database
-from waypost.kit.errors import Invalid, NotFound
+from waypost.kit.errors import Conflict, Invalid, NotFound
 
 ANN = Identity("https://id.test", "ann-1", "ann@example.com", "Ann", ("marketing", "others"), "session-1", "a.b.c")
 
@@ -286,6 +290,25 @@ async def test_an_invitation_by_somebody_who_may_not_invite_any_more_admits_nobo
     async with here.deps.auth.db.write() as tx:
         await memberships.change_role(tx, here.account_id, admin.id, "editor")
     assert await here.refuses(ANN) == service.NO_ACCOUNT
+
+
+async def test_the_account_of_the_setting_keeps_its_email(here: Here) -> None:
+    """Else the next account with this email would get everybody who signs in."""
+    auth, owner = here.deps.auth, await here.person("owner@example.com")
+    bob = await here.new_person("bob@example.org")
+    await here.set_role(bob, "owner")
+    session = await here.session(AuthenticationResult(owner))
+    assert isinstance(session, sessions.Session)
+    with pytest.raises(Invalid) as refused:
+        await account_settings.change_email(auth, session, bob.email)
+    assert refused.value.errors == {"email": [account_settings.NAMED_BY_SETTING]}
+    assert await profile.change_email(auth, session, "renamed@example.com")
+    actor = Actor(here.account_id, "person", bob.id, bob.email)
+    await members.change_role(auth, actor, owner.id, "admin")
+    await members.remove(auth, actor, owner.id)
+    with pytest.raises(Conflict):
+        await here.new_person("owner@example.com")
+    assert await here.role(await here.sign_in()) == "editor"
 
 
 async def test_says_that_the_account_of_the_setting_is_missing(here: Here) -> None:

@@ -8,7 +8,6 @@ from waypost.auth.deps import Deps as AuthDeps
 from waypost.auth.model import Role
 from waypost.auth.oidc.provider import Provider
 from waypost.auth.oidc.tokens import Client
-from waypost.auth.rules import normalize_email
 from waypost.kit.clock import Clock
 from waypost.outbound import OperatorOutbound
 from waypost.secret_key import derived_key
@@ -40,7 +39,7 @@ def new_deps(settings: Settings, auth: AuthDeps) -> Deps:
         provider=new_provider(settings, auth.clock),
         groups_claim=settings.oidc_groups_claim,
         role_by_group=cast("Mapping[str, Role]", settings.role_by_group),
-        account_email=normalize_email(settings.oidc_account),
+        account_email=auth.oidc_account,
         key=derived_key(settings, "pending identities"),
     )
 
