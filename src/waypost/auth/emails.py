@@ -44,6 +44,10 @@ _CREDENTIALS_CHANGED = """The password of your account at {base_url} was changed
 
 If you did not change it, reset your password immediately: {base_url}/forgot
 """
+_WAY_ADDED = """{way} now signs you in at {base_url}.
+
+If you did not add it, reset your password immediately, and remove everything that the page lists: {base_url}/forgot
+"""
 
 _ROLE_CHANGED = """Your role in the account {account} at {base_url} is now {role}.
 """
@@ -109,6 +113,15 @@ def account_exists(base_url: str) -> Email:
 
 def password_changed(base_url: str) -> Email:
     return Email("Your password was changed", _CREDENTIALS_CHANGED.format(base_url=base_url))
+
+
+def passkey_added(base_url: str) -> Email:
+    return Email("A passkey was added", _WAY_ADDED.format(way="A new passkey", base_url=base_url))
+
+
+def identity_connected(base_url: str, email: str) -> Email:
+    text = _WAY_ADDED.format(way=f"Single sign-on as {email}", base_url=base_url)
+    return Email("Single sign-on was connected", text)
 
 
 def role_changed(base_url: str, account: str, role: Role) -> Email:

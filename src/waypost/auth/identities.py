@@ -29,6 +29,13 @@ async def find_person(tx: Tx, issuer: str, subject: str) -> Person | None:
     return None if row is None else person_from(row)
 
 
+async def find(tx: Tx, person_id: UUID) -> tuple[str, str] | None:
+    """Return (issuer, email) of the person's identity."""
+    query = select(_identities.issuer, _identities.email).where(_identities.person_id == person_id)
+    row = (await tx.execute(query)).one_or_none()
+    return None if row is None else (row.issuer, row.email)
+
+
 async def find_email(tx: Tx, person_id: UUID, issuer: str) -> str | None:
     """Return the email of the person's identity at the provider; None without one."""
     query = select(_identities.email).where(_identities.person_id == person_id, _identities.issuer == issuer)

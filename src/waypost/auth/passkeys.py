@@ -16,7 +16,7 @@ from uuid import UUID
 from sqlalchemy import BigInteger, Column, ForeignKey, LargeBinary, Table, Text, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from waypost.auth import people, person_audit, tokens
+from waypost.auth import emails, people, person_audit, tokens
 from waypost.auth.deps import Deps
 from waypost.auth.model import AuthenticationResult, Person
 from waypost.database import Id, Instant, Tx, metadata
@@ -60,7 +60,7 @@ _PASSKEY = tuple(_passkeys[name] for name in Passkey.__dataclass_fields__)
 
 async def registration_options(deps: Deps, person: Person) -> dict[str, Any]:
     """Return the options for `navigator.credentials.create`. Raises Invalid."""
-    _refuse_unconfirmed(deps, person)
+    refuse_unconfirmed(deps, person)
     async with deps.db.read() as tx:
         query = select(_passkeys.credential_id).where(_passkeys.person_id == person.id)
         credential_ids = (await tx.execute(query)).scalars().all()
@@ -83,7 +83,7 @@ async def authentication_options(deps: Deps) -> dict[str, Any]:
 
 async def register(deps: Deps, person: Person, name: str, response: str, *, ip: str) -> None:
     """Store a new passkey. `response`: the new credential as JSON. `ip`: of the request. Raises Invalid."""
-    _refuse_unconfirmed(deps, person)
+    refuse_unconfirmed(deps, person)
     credential = _read(response)
     challenge = _challenge(credential)
     token = await tokens.find(deps.db, "passkey", challenge, now=deps.clock())
@@ -104,6 +104,7 @@ async def register(deps: Deps, person: Person, name: str, response: str, *, ip: 
             await tx.execute(insert(passkeys), row | dict(verified))
             details = {"name": row["name"]}
             await person_audit.record(tx, person, ip, "passkey.added", deps.clock(), details=details)
+            await emails.notify(tx, emails.passkey_added(deps.base_url), person, now=deps.clock())
     except IntegrityError:
         raise Invalid({"body": [REJECTED]}) from None
 
@@ -171,8 +172,8 @@ async def _new_challenge(deps: Deps, person: Person | None = None) -> str:
         return await tokens.issue(tx, "passkey", now=deps.clock(), person_id=person.id if person else None)
 
 
-def _refuse_unconfirmed(deps: Deps, person: Person) -> None:
-    """Raise Invalid if the email is unconfirmed: a passkey would stay when the email's real owner signs in."""
+def refuse_unconfirmed(deps: Deps, person: Person) -> None:
+    """Raise Invalid if the email is unconfirmed: what is added would stay when its owner signs in."""
     if deps.sends_mail and person.confirmed_at is None:
         raise Invalid({"body": [UNCONFIRMED]})
 

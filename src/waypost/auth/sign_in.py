@@ -9,6 +9,7 @@ from uuid import UUID
 
 from waypost.auth import (
     emails,
+    identities,
     passkeys,
     passwords,
     people,
@@ -107,7 +108,7 @@ async def list_other_credentials(deps: Deps, person: Person) -> tuple[Sequence[p
 async def reset_password(
     deps: Deps, text: str, password: str, *, remove_credentials: bool = False, code: str = "", ip: str
 ) -> AuthenticationResult:
-    """Set a password and end every session. `remove_credentials`: also delete every passkey and API key.
+    """Set a password and end every session. `remove_credentials`: also delete every passkey, identity and API key.
 
     The link is one factor: with a second one, a `code` is required, too. `ip`: of the request.
 
@@ -121,10 +122,11 @@ async def reset_password(
         await _set_password(deps, tx, person, hashed)
         # an unconfirmed person may not be the owner of the email
         is_removing = remove_credentials or person.confirmed_at is None
-        details = {"removed": "passkeys and API keys"} if is_removing else None
+        details = {"removed": "passkeys, API keys and single sign-on"} if is_removing else None
         await person_audit.record(tx, person, ip, "password.reset", deps.clock(), details=details)
         if is_removing:
             await passkeys.delete_all(tx, person.id)
+            await identities.disconnect(tx, person.id)
             await store.delete_keys_of_person(tx, person.id)
         confirmed = await profile.confirm_email(deps, tx, person)
         return AuthenticationResult(confirmed, password=hashed, has_second_factor=has_code)

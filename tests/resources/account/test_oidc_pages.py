@@ -17,7 +17,7 @@ from people import FakeClock
 from sqlalchemy import select
 
 from waypost.audit.model import audit_entries
-from waypost.auth import create_account, get_person, sign_in, tokens
+from waypost.auth import create_account, get_person, passkeys, people, sign_in, tokens
 from waypost.auth.deps import new_deps
 from waypost.auth.oidc import provider as provider_module
 
@@ -369,3 +369,47 @@ async def test_there_is_nothing_where_it_is_not_configured(database_url: str, tm
         assert "single sign-on" not in (await browser.get("/login")).text
         for path in (START, FINISH, CONNECT):
             assert (await browser.get(path)).status_code == 404
+
+
+async def test_an_unconfirmed_person_connects_nothing(database_url: str, tmp_path: Path) -> None:
+    """Otherwise who signs up with another's email would still sign in after its owner reset the password."""
+    async for office in open_office(database_url, tmp_path, smtp_url="smtp://mail.test"):
+        eve = await office.place.browser()
+        await eve.post("/signup", {"name": "Eve", "email": "victim@example.com", "password": PASSWORD})
+        await eve.post("/login", {"email": "victim@example.com", "password": PASSWORD})
+        await office.sign_in(eve, f"{START}?for=connect")
+        refused = await eve.post(CONNECT, {"connect": "yes"})
+        assert (refused.status_code, passkeys.UNCONFIRMED in refused.text) == (422, True)
+
+
+@pytest.mark.parametrize("is_confirmed", [True, False])
+async def test_a_reset_removes_the_identity(office: Office, is_confirmed: bool) -> None:
+    ann = await office.place.browser("ann@example.com")
+    await office.sign_in(ann, f"{START}?for=connect")
+    assert (await ann.post(CONNECT, {"connect": "yes"})).status_code == 303
+    assert ann.person
+    now = office.place.clock()
+    async with office.place.db.write() as tx:
+        await people.change(tx, ann.person.id, now, confirmed_at=now if is_confirmed else None)
+        text = await tokens.issue(tx, "reset", now=now, person_id=ann.person.id, email="ann@example.com")
+    browser = await office.place.browser()
+    assert ("Single sign-on as ann@example.com" in (await browser.get(f"/reset/{text}")).text) == is_confirmed
+    fields = {"password": PASSWORD} | ({"remove_credentials": "yes"} if is_confirmed else {})
+    assert (await browser.post(f"/reset/{text}", fields)).status_code == 303
+    elsewhere, answer = await office.sign_in()
+    assert "already has an account" in answer.text
+    assert (await elsewhere.get("/account")).status_code == 303
+
+
+async def test_a_password_beside_an_identity_does_not_replace_it(office: Office) -> None:
+    ann = await office.place.browser()
+    await ann.post("/signup", {"name": "Ann", "email": "ann@example.com", "password": PASSWORD})
+    await office.sign_in(ann, f"{START}?for=connect")
+    assert (await ann.post(CONNECT, {"connect": "yes"})).status_code == 303
+    eve = await office.place.browser()
+    await eve.post("/login", {"email": "ann@example.com", "password": PASSWORD})
+    office.provider.signs_in("eve-1", "eve@example.com", name="Eve", groups=["marketing"], sid="session-2")
+    await office.sign_in(eve, f"{START}?for=connect")
+    refused = await eve.post(CONNECT, {"current_password": PASSWORD})
+    assert (refused.status_code, "/account/verify" in refused.text) == (422, True)
+    assert "for=verify" in (await eve.get("/account/verify")).text

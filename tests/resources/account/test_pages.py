@@ -220,7 +220,7 @@ async def test_a_known_browser_has_its_own_limit(place: WebApp) -> None:
 
 async def test_an_ipv6_network_has_one_limit(db: Database, tmp_path: Path) -> None:
     limiters = open_limiters(db, tmp_path)
-    sign_in_limiter = SignInLimiter(limiters, (), key=b"key", is_secure=True)
+    sign_in_limiter = SignInLimiter(limiters, (), key=b"key", is_secure=True, db=db)
 
     async def take(address: str) -> None:
         scope = {"type": "http", "headers": [], "client": (address, 1), "scheme": "https"}

@@ -369,3 +369,15 @@ async def test_a_session_cannot_start_without_the_code(place: WebApp) -> None:
     with pytest.raises(NotFound):
         async with place.db.write() as tx:
             await sessions.create(tx, ada.person.id, user_agent="", ip="", now=place.clock())
+
+
+async def test_a_browser_known_before_the_second_factor_is_unknown_to_codes(place: WebApp) -> None:
+    """Who knows the password would otherwise collect known browsers first, each with tries of its own."""
+    ada, harvested = await signed_up(place), await place.browser()
+    assert (await harvested.post("/login", {"email": ADA, "password": PASSWORD})).status_code == 303
+    phone = await set_up(place, ada)
+    stranger = await attacker(place, 1)
+    code = {"code": phone.wrong_code()}
+    assert [(await stranger.post("/login/code", code)).status_code for _ in range(4)] == [422, 422, 422, 429]
+    await send_password(harvested)
+    assert (await harvested.post("/login/code", code)).status_code == 429

@@ -6,11 +6,13 @@ import structlog
 from sqlalchemy.exc import IntegrityError
 
 from waypost.auth import (
+    emails,
     identities,
     invitation_store,
     invitations,
     members,
     memberships,
+    passkeys,
     people,
     person_audit,
     sessions,
@@ -55,6 +57,7 @@ async def sign_in(deps: Deps, identity: Identity) -> AuthenticationResult:
 
 async def connect(deps: Deps, session: sessions.PersonSession, identity: Identity) -> None:
     """Connect the identity with the session's person, in place of an earlier one. Raises Invalid."""
+    passkeys.refuse_unconfirmed(deps.auth, session.person)
     role = role_of(identity.groups, deps.role_by_group)
     if deps.role_by_group and role is None:
         raise Invalid({"body": [NO_ROLE]})
@@ -66,6 +69,9 @@ async def connect(deps: Deps, session: sessions.PersonSession, identity: Identit
             await sessions.connect(tx, session.id, provider_session(identity))
             ip, details = session.request_ip, {"email": identity.email, "issuer": identity.issuer}
             await person_audit.record(tx, session.person, ip, "identity.connected", now, details=details)
+            await emails.notify(
+                tx, emails.identity_connected(deps.auth.base_url, identity.email), session.person, now=now
+            )
     except IntegrityError:
         raise Invalid({"body": [CONNECTED_TO_ANOTHER]}) from None
     if deps.role_by_group:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.auth import AuthenticationResult, Person, passkeys, profile, sessions, sign_in, signup
+from waypost.auth import AuthenticationResult, Person, identities, passkeys, profile, sessions, sign_in, signup
 from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited, WaypostError
 from waypost.kit.reserved import API_SEGMENTS, RESERVED
 from waypost.resources.account.deps import Deps
@@ -185,10 +185,12 @@ class AuthPages(Pages[Deps]):
 
     async def show_reset(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         person = await valid_link(request, sign_in.get_reset_person(self._deps.auth, _token(request)))
-        context: dict[str, Any] = {"email": person.email, "passkeys": (), "keys": ()}
+        context: dict[str, Any] = {"email": person.email, "passkeys": (), "keys": (), "identity": None}
         context["has_second_factor"] = await sign_in.has_second_factor(self._deps.auth, person)
         if person.confirmed_at:
             context["passkeys"], context["keys"] = await sign_in.list_other_credentials(self._deps.auth, person)
+            async with self._deps.auth.db.read() as tx:
+                context["identity"] = await identities.find(tx, person.id)
         return self._views.form(request, "account/reset.html", form, error, **context)
 
     async def reset(self, request: Request) -> Response:

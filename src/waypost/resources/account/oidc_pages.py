@@ -87,7 +87,7 @@ class OidcPages(Pages[Deps]):
             return self._ask_to_connect(request, completed.identity, is_signed_in=session is not None)
         response = RedirectResponse(next_path, 303)
         await self._auth.sign_in(request, authenticated, response)
-        self._deps.sign_in_limiter.remember(response, authenticated)
+        await self._deps.sign_in_limiter.remember(response, authenticated)
         return response
 
     async def end_sessions(self, request: Request) -> Response:

@@ -149,7 +149,7 @@ class ProfilePages(Pages[Deps]):
             return await self.show_security(request, form, error)
         response = _redirect("/account/security", "keys" if revoke_keys else "password")
         await self._auth.sign_in(request, authenticated, response, is_recorded=True)
-        self._deps.sign_in_limiter.remember(response, authenticated)
+        await self._deps.sign_in_limiter.remember(response, authenticated)
         return response
 
     async def passkey_options(self, request: Request) -> Response:

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from waypost.auth import AuthenticationResult, people
 from waypost.auth.second_factor import service, totp
 from waypost.auth.sessions import PersonSession
 from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
@@ -64,7 +65,11 @@ class SecondFactorPages(Pages[Deps]):
             return await self._render_setup(request, setup, form, error)
         except NotFound:  # the session has ended
             raise NotSignedIn from None
-        return self._render_codes(request, codes, is_new=True)
+        response = self._render_codes(request, codes, is_new=True)
+        async with self._deps.auth.db.read() as tx:
+            password = await people.find_password_hash(tx, session.person.id)
+        await self._deps.sign_in_limiter.remember(response, AuthenticationResult(session.person, password=password))
+        return response
 
     async def show_replacement(
         self, request: Request, form: Form = BLANK, error: WaypostError | None = None

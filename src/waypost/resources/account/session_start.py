@@ -34,7 +34,7 @@ async def start_session(
     is_waiting = deps.oidc and cookie_name(deps, PENDING) in request.cookies
     response = RedirectResponse(CONNECT_PATH if is_waiting else path, 303)
     await auth.sign_in(request, authenticated, response)
-    deps.sign_in_limiter.remember(response, authenticated)
+    await deps.sign_in_limiter.remember(response, authenticated)
     return response
 
 

@@ -12,7 +12,9 @@ from starlette.responses import Response
 from waypost.auth import AuthenticationResult, Person, RateLimiters, SignInClient
 from waypost.auth.model import PersonWithHash
 from waypost.auth.rules import normalize_email
+from waypost.auth.second_factor import store as second_factors
 from waypost.auth.sessions import PersonSession
+from waypost.database import Database
 from waypost.kit.proxies import Network
 from waypost.serving.client_address import peer_address, rate_limit_key
 
@@ -28,8 +30,11 @@ NOBODY: PersonWithHash = (None, None)
 class SignInLimiter:
     """Never limits by email alone: guesses from elsewhere must not lock out its owner."""
 
-    def __init__(self, limiters: RateLimiters, trusted: Sequence[Network], *, key: bytes, is_secure: bool) -> None:
+    def __init__(
+        self, limiters: RateLimiters, trusted: Sequence[Network], *, key: bytes, is_secure: bool, db: Database
+    ) -> None:
         """`key`: signs the cookie of known browsers."""
+        self._db = db
         self._per_browser = limiters.new("limits-person", limit=_PER_BROWSER, slots=8_192)
         self._per_address = limiters.new("limits-sign-in", limit=_PER_ADDRESS, slots=4_096)
         self._per_network = limiters.new("limits-networks", limit=_PER_NETWORK, slots=1_024)
@@ -43,7 +48,7 @@ class SignInLimiter:
 
         `person_with_hash`: of the email. Without an email, a browser is known if anybody has signed in with it.
         """
-        known = self._known_id(request, person_with_hash if email else None)
+        known = await self._known_id(request, person_with_hash if email else None)
         if known and (await self._per_browser.take(b"known" + known.encode())).allowed:
             return SignInClient(known.encode(), is_known=True)
         address = rate_limit_key(peer_address(request, self._trusted))
@@ -58,9 +63,9 @@ class SignInLimiter:
         """Count an attempt of a reauthentication. Raises RateLimited."""
         await self._per_browser.require(b"session" + session.id.bytes)
 
-    def remember(self, response: Response, authenticated: AuthenticationResult) -> None:
-        """Mark the browser as known. The cookie grants no access, and a new password invalidates it."""
-        known = f"{self._person_digest(authenticated.person, authenticated.password)}.{secrets.token_hex(8)}"
+    async def remember(self, response: Response, authenticated: AuthenticationResult) -> None:
+        """Mark the browser as known. The cookie grants no access. A new password or second factor invalidates it."""
+        known = f"{await self._person_digest(authenticated.person, authenticated.password)}.{secrets.token_hex(8)}"
         response.set_cookie(
             self._cookie,
             f"{known}.{self._digest(b'seal', known.encode())}",
@@ -70,7 +75,7 @@ class SignInLimiter:
             samesite="lax",
         )
 
-    def _known_id(self, request: Request, person_with_hash: PersonWithHash | None) -> str:
+    async def _known_id(self, request: Request, person_with_hash: PersonWithHash | None) -> str:
         """Return the id that attempts are counted by; empty if the browser is unknown for this person and password.
 
         Each browser of a person has its own id. Without a person their browsers share one: otherwise each sign-in
@@ -83,11 +88,17 @@ class SignInLimiter:
         if person_with_hash is None:
             return person_digest
         person, password = person_with_hash
-        is_theirs = person is not None and hmac.compare_digest(person_digest, self._person_digest(person, password))
+        if person is None:
+            return ""
+        is_theirs = hmac.compare_digest(person_digest, await self._person_digest(person, password))
         return known if is_theirs else ""
 
-    def _person_digest(self, person: Person, password: str | None) -> str:
-        return self._digest(b"known", person.id.bytes + (password or "").encode())
+    async def _person_digest(self, person: Person, password: str | None) -> str:
+        """Who knows the password could otherwise collect cookies before there is a second factor, to guess codes."""
+        async with self._db.read() as tx:
+            second_factor = await second_factors.find(tx, person.id)
+        since = second_factor.created_at.isoformat() if second_factor else ""
+        return self._digest(b"known", person.id.bytes + (password or "").encode() + since.encode())
 
     def _digest(self, purpose: bytes, text: bytes) -> str:
         return hmac.digest(self._key, purpose + b"\0" + text, "sha256").hex()[:32]

@@ -30,6 +30,7 @@ def new_deps(
         settings.trusted_proxies,
         key=derived_key(settings, "known browsers"),
         is_secure=settings.base_url.startswith("https:"),
+        db=db,
     )
     auth = new_auth_deps(settings, db, clock)
     export = ExportDeps(auth, click_store, image_store, settings.shared_domain, settings.cname_host)
