@@ -20,7 +20,7 @@ from waypost.resources.pixels.events import queue as events_queue
 from waypost.resources.pixels.events.model import pixel_batches, pixel_events
 from waypost.resources.pixels.model import pixels
 from waypost.resources.webhooks import queue as webhooks_queue
-from waypost.resources.webhooks.model import webhook_deliveries
+from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 from waypost.worker.jobs import JobRunner, jobs
 from waypost.worker.queue_ages import QueueAges
 
@@ -78,7 +78,7 @@ async def test_the_oldest_due_item_without_a_lease(
 async def test_the_oldest_due_delivery_of_all_webhooks(db: Database) -> None:
     find = webhooks_queue.find_oldest_due
     assert await oldest(db, find) is None
-    first, second = new_id(), new_id()
+    first, second = [await add(db, webhooks) for _ in range(2)]
     for webhook, minutes, status in ((first, -5, "pending"), (first, 9, "delivered")):
         await add(db, webhook_deliveries, webhook_id=webhook, next_attempt_at=before(minutes), status=status)
     assert await oldest(db, find) is None

@@ -60,7 +60,10 @@ class ParsedBody(Generic[B]):
 
 
 def _is_empty(request: Request) -> bool:
-    return "transfer-encoding" not in request.headers and request.headers.get("content-length", "0") == "0"
+    """Whether the request has no body at all. Zero bytes that are declared as JSON are not JSON."""
+    headers = request.headers
+    is_declared = "transfer-encoding" in headers or "content-type" in headers
+    return not is_declared and headers.get("content-length", "0") == "0"
 
 
 async def read_fields(request: Request) -> dict[str, Any]:
