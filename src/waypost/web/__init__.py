@@ -2,7 +2,7 @@
 
 from waypost.serving.status import headers_of, status_of
 from waypost.web.api import PREFIX, Endpoints, EventDocs, error_responses, new_api, new_router
-from waypost.web.body import ParsedBody, read_bulk, read_fields, read_json
+from waypost.web.body import ParsedBody, has_no_content, read_bulk, read_fields, read_json
 from waypost.web.envelope import Data, counted, data, no_content
 from waypost.web.guard import Guard, PathId
 from waypost.web.openapi.parameters import PAGING, parameter, query_parameters
@@ -21,6 +21,7 @@ __all__ = [
     "counted",
     "data",
     "error_responses",
+    "has_no_content",
     "headers_of",
     "new_api",
     "new_router",

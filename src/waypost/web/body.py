@@ -54,16 +54,14 @@ class ParsedBody(Generic[B]):
         self._read = read or read_fields
 
     async def __call__(self, request: Request) -> tuple[B, Problems]:
-        if not self.is_required and _is_empty(request):
+        # zero bytes that are declared as JSON are not JSON
+        if not self.is_required and has_no_content(request) and "content-type" not in request.headers:
             return parse(self.model, {})
         return parse(self.model, await self._read(request))
 
 
-def _is_empty(request: Request) -> bool:
-    """Whether the request has no body at all. Zero bytes that are declared as JSON are not JSON."""
-    headers = request.headers
-    is_declared = "transfer-encoding" in headers or "content-type" in headers
-    return not is_declared and headers.get("content-length", "0") == "0"
+def has_no_content(request: Request) -> bool:
+    return "transfer-encoding" not in request.headers and request.headers.get("content-length", "0") == "0"
 
 
 async def read_fields(request: Request) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from waypost.web import (
     PathId,
     data,
     error_responses,
+    has_no_content,
     new_router,
     parameter,
     query_parameters,
@@ -48,6 +49,9 @@ _CACHING = {"Cache-Control": "public, max-age=86400"}
 
 
 async def _style_fields(request: Request) -> dict[str, Any]:
+    """Read the fields of the style. An empty body selects the default style, also one that is declared as JSON."""
+    if has_no_content(request):
+        return {}
     fields = await read_fields(request)
     is_form = request.headers.get("content-type", "").lower().startswith("multipart/")
     return form_fields(fields) if is_form else fields
