@@ -17,7 +17,7 @@ from waypost.auth.model import ROLES, Role
 from waypost.web.dashboard.pages import PageRoute
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-OTHERS = ("/assets/", "/api/openapi.json", "/api/v1/qrcodes/", "/spring-", f"/{LONG}")
+OTHERS = ("/assets/", "/manifest.json", "/api/openapi.json", "/api/v1/qrcodes/", "/spring-", f"/{LONG}")
 """Beginnings of paths that are no pages, and are for everybody: the last are short links."""
 UNREACHED = {
     "/account/passkeys/{id}/remove": "the members have no passkey",

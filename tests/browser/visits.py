@@ -54,7 +54,7 @@ def of_nobody(seeded: SeededService) -> Iterator[Visit]:
 def of_everybody() -> Iterator[Visit]:
     """Where somebody with nothing finds how to begin."""
     names = ["", "links", "links/new", "domains", "pixels", "pixels/new", "webhooks", "webhooks/new"]
-    names += ["integrations/api", "integrations/api/new", "plan", "links/nothing/here"]
+    names += ["integrations", "integrations/api", "integrations/api/new", "plan", "links/nothing/here"]
     names += [
         "account",
         "account/security",

@@ -56,7 +56,8 @@ def safe_next_path(text: str) -> str:
     to a short link.
     """
     match = _LOCAL_PATH.fullmatch(text)
-    is_page = match and match[1] in _PAGES and not text.startswith("//") and not _DOT_SEGMENT.search(text)
+    has_dots = _DOT_SEGMENT.search(text.partition("?")[0])  # those of a query change no path
+    is_page = match and match[1] in _PAGES and not text.startswith("//") and not has_dots
     return text if is_page else "/"
 
 

@@ -38,11 +38,11 @@ class LinkFormPages(Pages[Deps]):
         ]
 
     async def new(self, request: Request) -> Response:
-        """Show a blank form, or one with the destination `?url=`, or a copy of the link `?from=`."""
+        """Show a blank form, a copy of the link `?from=`, or one with what a browser or another app shares."""
         session = await self._auth.require_session(request)
         source = request.query_params.get("from")
         if source is None:
-            form = forms.fill_blank(self._deps, request.query_params.get("url"))
+            form = forms.fill_shared(self._deps, request.query_params)
         else:
             form = forms.fill_copy(await service.get(self._deps, session, require_id(source)), self._deps)
         return await self._render_form(request, session, form)

@@ -25,6 +25,8 @@ from waypost.web.dashboard import Form
 
 _TEXTS = ("destination_url", "slug", "title", "hostname", "og_title", "og_description", "og_image", "og_image_file")
 _STRIPPED = ("destination_url", "slug", "og_image")
+_WEB_URL = re.compile(r"\bhttps?://[^\s<>\"]+", re.IGNORECASE)
+_PUNCTUATION = ".,;:!?'”»…]"
 _OFFSET = re.compile(r"-?[0-9]{1,4}", re.ASCII)
 _MAX_OFFSET = 18 * 60
 
@@ -44,8 +46,27 @@ class SocialCard:
     """The title of the destination's page."""
 
 
-def fill_blank(deps: Deps, destination_url: str | None = None) -> Form:
-    return Form({"form_id": str(new_id()), "hostname": deps.shared_domain, "destination_url": destination_url})
+def fill_shared(deps: Deps, shared: Mapping[str, str]) -> Form:
+    """Fill the form with the `url`, `text` and `title` that a browser or another app shares; all of them may be absent.
+
+    The destination is the first web address among them: Android sends it as text, often after other words.
+    """
+    texts = {name: shared.get(name, "").strip() for name in ("url", "text", "title")}
+    found = ((name, find_web_url(text)) for name, text in texts.items())
+    source, url = next(((name, url) for name, url in found if url), ("", texts["url"] or texts["text"]))
+    title = "" if source == "title" else texts["title"]
+    return Form({"form_id": str(new_id()), "hostname": deps.shared_domain, "destination_url": url, "title": title})
+
+
+def find_web_url(text: str) -> str:
+    """Return the first http or https URL of a text, without the punctuation after it, or an empty text."""
+    found = _WEB_URL.search(text)
+    if found is None or found[0] == text:
+        return text if found else ""
+    url = found[0].rstrip(_PUNCTUATION)
+    while url.endswith(")") and url.count(")") > url.count("("):  # of the text around it
+        url = url[:-1].rstrip(_PUNCTUATION)
+    return url
 
 
 def fill_from_link(link: Link, deps: Deps) -> Form:

@@ -1,6 +1,6 @@
 """What web processes run of links."""
 
-from waypost.resources.links import api, bulk_pages, media_api, pages
+from waypost.resources.links import api, bulk_pages, integration_pages, media_api, pages
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.schemas import LinkJson
 from waypost.resources.webhooks.schemas import EventJson
@@ -21,5 +21,6 @@ def endpoints(deps: Deps, guard: Guard, auth: SessionAuth, views: Views, *, spar
     of_pages = [
         *bulk_pages.BulkPages(deps, auth, views).endpoints(),  # first: its paths also match those of one link
         *pages.LinkPages(deps, auth, views, sparklines).endpoints(),
+        *integration_pages.IntegrationPages(deps, auth, views).endpoints(),
     ]
     return Endpoints(api_routers, of_pages, _EVENTS)

@@ -15,6 +15,7 @@ from starlette.types import Scope
 
 from waypost.kit import errors
 from waypost.serving.status import headers_of, status_of
+from waypost.web.dashboard import manifest
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.htmx import is_fragment_request
 from waypost.web.dashboard.page_error import PageError
@@ -29,12 +30,14 @@ def new_dashboard(auth: SessionAuth, views: Views, assets: Assets, routes: Itera
     pages = _ErrorPages(auth, views)
     handlers = {errors.WaypostError: pages.error, HTTPException: pages.http_error}
     return Starlette(
-        routes=[assets.endpoint(), *routes],
+        routes=[assets.endpoint(), manifest.endpoint(assets), *routes],
         exception_handlers=handlers,
         middleware=[Middleware(ServerErrors, respond=pages.server_error)],
     )
 
 
+_MAX_QUERY = 8 << 10
+"""Of a page to return to after sign-in. A longer one would not fit into the header of a redirect."""
 _TITLES = {402: "Plan not active", 404: "Page not found", 429: "Too many requests"}
 
 
@@ -98,7 +101,8 @@ def _to_page(request: Request, path: str) -> Response:
 def _to_sign_in(request: Request) -> Response:
     """Redirect to the sign-in page, which then leads back to the page, or to the page of the form that was sent."""
     current = request.headers.get("hx-current-url")  # the page for which htmx requests a fragment
-    path = urlsplit(current).path if current else request.url.path if request.method == "GET" else "/"
+    page = urlsplit(current or (str(request.url) if request.method == "GET" else "/"))
+    path = page.path + (f"?{page.query}" if page.query and len(page.query) <= _MAX_QUERY else "")
     url = "/login" if path == "/" else f"/login?next={quote(path)}"
     if current:
         return Response(status_code=204, headers={"HX-Redirect": url})

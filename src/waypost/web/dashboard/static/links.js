@@ -14,6 +14,11 @@ document.addEventListener("htmx:afterSwap", (event) => {
   }
   event.detail.target.showModal();
 });
+// The bookmarklet is dragged: this page's policy would refuse to run it.
+document.getElementById("bookmarklet")?.addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("bookmarklet-hint").textContent = "Drag the button to the bookmarks bar, or copy it and paste it as the URL of a new bookmark.";
+});
 // One menu at a time; a click elsewhere closes it.
 document.addEventListener("click", (event) => {
   if (event.target.closest("#confirm a[data-close]")) event.preventDefault(); // the list is on the page already

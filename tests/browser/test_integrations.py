@@ -1,0 +1,48 @@
+"""The dashboard as an app that browsers install, what is shared with it, and the bookmarklet."""
+
+import io
+from urllib.parse import urlencode
+
+import httpx
+from browser.test_dashboard_links import owner
+from journeys.service import Service, Website
+from PIL import Image
+from playwright.async_api import Browser, expect
+
+
+async def test_browsers_can_install_the_dashboard(chromium: Browser, service: Service) -> None:
+    ada = await owner(chromium, service)
+    await ada.visit("/links")
+    assert ada.trouble == []
+    devtools = await ada.page.context.new_cdp_session(ada.page)
+    manifest = await devtools.send("Page.getAppManifest")
+    assert (manifest["url"], manifest["errors"]) == (f"{service.base_url}/manifest.json", [])
+    parsed = manifest["manifest"]
+    assert (parsed["display"], parsed["scope"]) == ("kStandalone", f"{service.base_url}/")
+    for icon in parsed["icons"]:
+        image = Image.open(io.BytesIO(httpx.get(icon["url"]).content))
+        assert (image.format, f"{image.width}x{image.height}") == ("PNG", icon["sizes"])
+    not_found = [each for each in parsed["shortcuts"] if not (await ada.page.request.get(each["url"])).ok]
+    assert not_found == []
+    target = parsed["shareTarget"]
+    await ada.visit(f"{target['action']}?{urlencode({'title': 'A', 'text': 'A https://example.com/b'})}")
+    await expect(ada.page.locator("#destination_url")).to_have_value("https://example.com/b")
+
+
+async def test_the_bookmarklet_opens_the_form_with_the_page(chromium: Browser, service: Service) -> None:
+    with Website() as website:
+        ada = await owner(chromium, service)
+        page = ada.page
+        await ada.visit("/integrations")
+        bookmarklet = await page.locator("#bookmarklet").get_attribute("href")
+        await page.locator("#bookmarklet").click()
+        await expect(page.locator("#bookmarklet-hint")).to_contain_text("Drag the button")
+        assert ada.trouble == []
+        assert bookmarklet
+        await page.goto(f"{website.url}/a?b=c&d=ä#e")
+        async with page.expect_popup() as opening:
+            await page.evaluate(bookmarklet.removeprefix("javascript:"))
+        form = await opening.value
+        await expect(form.locator("#destination_url")).to_have_value(f"{website.url}/a?b=c&d=%C3%A4#e")
+        await expect(form.locator("#title")).to_have_value("A page")
+        assert service.client.get("/api/v1/links").json()["data"] == []
