@@ -114,7 +114,7 @@ clean:
 
 .venv/.installed-run: uv.lock pyproject.toml clients/python/pyproject.toml | .venv/bin/uv
 	@echo "Installing what Waypost needs, once …"
-	@$(SYNC) --no-dev --extra remote
+	@$(SYNC) --no-dev --extra remote --extra mcp
 	@touch $@
 
 .venv/.installed-test: uv.lock pyproject.toml clients/python/pyproject.toml | .venv/bin/uv

@@ -35,9 +35,14 @@ def locked() -> Iterator[tuple[str, list[str]]]:
     """What the image installs: each package with the URLs of its wheels."""
     packages = {package["name"]: package for package in tomllib.loads((ROOT / "uv.lock").read_text())["package"]}
     own = packages.pop("waypost")
-    due = [*own["dependencies"], *own["optional-dependencies"]["clickhouse"]]
+    due = [
+        *own["dependencies"],
+        *(each for name in ("clickhouse", "mcp") for each in own["optional-dependencies"][name]),
+    ]
     while due:
         needed = due.pop()
+        if "win32" in needed.get("marker", ""):
+            continue
         if package := packages.pop(needed["name"], None):
             extras = package.get("optional-dependencies", {})
             due += [

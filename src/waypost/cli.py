@@ -285,6 +285,23 @@ async def drain_spool(settings: "Settings", directory: Path, /) -> int:
 
 
 @app.command
+def mcp(*, url: str | None = None, key_file: Path | None = None) -> int:
+    """Serve the Model Context Protocol on stdin and stdout, for an assistant that manages links of a running service.
+
+    Parameters
+    ----------
+    url
+        Origin of the service, such as https://go.example.com. Default: WAYPOST_BASE_URL.
+    key_file
+        File with the API key. Default: the environment variable WAYPOST_API_KEY.
+
+    """
+    from waypost.commands import mcp
+
+    return mcp.serve(url, key_file)
+
+
+@app.command
 def link(*_: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]) -> int:
     """Manage links of a running service: waypost --remote URL --key-file FILE link."""
     say("Name the service: waypost --remote URL --key-file FILE link …")

@@ -13,6 +13,7 @@ from waypost.auth import RateLimiters, open_limiters
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
 from waypost.kit.reserved import API_SEGMENTS
+from waypost.mcp import endpoint as mcp
 from waypost.probes import probe_routes
 from waypost.redirect_app import WebProcess, open_redirect_parts
 from waypost.secret_key import secret_text
@@ -62,6 +63,7 @@ async def open_full_app(
         probes = APIRouter(routes=probe_routes(settings, db, clock, is_shutting_down))
         for router in (probes, *(router for package in endpoints for router in package.api)):
             api.add(router)
+        api.add(mcp.new_router(web_wiring.mcp_endpoint(settings, db, api, guard)))
         dashboard = new_dashboard(auth, views, assets, [page for package in endpoints for page in package.pages])
         app = redirects.app(settings, _app_router(settings, api, dashboard), clock)
         read_gauges = [*redirects.read_gauges, limiters.gauges]

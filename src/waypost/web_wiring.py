@@ -8,10 +8,14 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from urllib.parse import urlsplit
+from uuid import UUID
+
+from starlette.types import ASGIApp
 
 from waypost.auth import RateLimiters
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock
+from waypost.mcp.endpoint import McpEndpoint
 from waypost.outbound import DnsRecords
 from waypost.redirect import ChangeFeed, HostTable, InvalidateRoutes
 from waypost.resources import domains, links
@@ -154,3 +158,11 @@ def endpoints(
         imports_wiring.endpoints(deps.imports, auth, views),
         operator_wiring.endpoints(operator_wiring.new_deps(deps.account, deps.clicks, deps.links), auth, views),
     ]
+
+
+def mcp_endpoint(settings: Settings, db: Database, api: ASGIApp, guard: Guard) -> McpEndpoint:
+    async def find_link(account: UUID, host: str, path: str) -> UUID | None:
+        async with db.read_for(account) as tx:
+            return await links.find_by_address(tx, host, path)
+
+    return McpEndpoint(api, guard, find_link, base_url=settings.base_url, shared_domain=settings.shared_domain)

@@ -48,8 +48,9 @@ UNUSED = {
     "rich.console",
     "prometheus_client",
     "pydantic.v1.main",
+    "mcp",
 }
-"""Mail, PostgreSQL, single sign-on and other country data need a setting."""
+"""Mail, PostgreSQL, single sign-on, AI assistants and other country data need a setting."""
 UNUSED_BY_ROLE = {
     "redirect_app": {*WEB, *LATE, *UNUSED, "waypost.outbound", "waypost.visitors"},
     "worker_process": {*WEB, *LATE, *UNUSED, "uvicorn", "starlette", "ua_parser_rs"},

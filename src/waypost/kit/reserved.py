@@ -6,12 +6,12 @@ A slug with one of these names would conflict with a page of the application. Co
 INFRASTRUCTURE = frozenset({"healthz", "readyz", "metrics", "internal"})
 """Requested under any host name, by load balancers, supervisors and local proxies."""
 
-API_SEGMENTS = INFRASTRUCTURE | {"api", "media", ".well-known", "robots.txt", "favicon.ico"}
+API_SEGMENTS = INFRASTRUCTURE | {"api", "mcp", "media", ".well-known", "robots.txt", "favicon.ico"}
 """Served by the API's application. The dashboard serves all others."""
 
 RESERVED = frozenset({
     # the API and monitoring
-    "api", "docs", "openapi.json", *INFRASTRUCTURE,
+    "api", "docs", "mcp", "openapi.json", *INFRASTRUCTURE,
     # requested from every host by browsers and crawlers
     ".well-known", "robots.txt", "favicon.ico", "sitemap.xml", "manifest.json", "apple-touch-icon.png",
     # files

@@ -43,6 +43,10 @@ LACKS_SCOPE = (
 )
 
 
+ADMITTED = "waypost.admitted"
+"""Key in the ASGI scope: the caller of a request that this process makes for another one, which was admitted."""
+
+
 class Guard:
     def __init__(
         self,
@@ -73,6 +77,17 @@ class Guard:
         return Permission(self, scope)
 
     async def check(self, request: Request, scope: Scope | None) -> ApiCaller:
+        caller: ApiCaller | None = request.scope.get(ADMITTED)
+        if caller is None:
+            caller = await self.admit(request, scope)
+        else:
+            require_scope(caller, scope)
+        if request.method == "POST" and "idempotency-key" in request.headers:
+            return replace(caller, request_id=await self._idempotency_keys.claim(request, caller.account.id))
+        return caller
+
+    async def admit(self, request: Request, scope: Scope | None = None) -> ApiCaller:
+        """Authenticate and count a request. Raises WaypostError."""
         self.refuse_plain_http(request)
         caller = await self._authenticate(request)
         result = await self._key_limiter.take(caller.key.id.bytes)  # counted whatever the response will be
@@ -81,20 +96,14 @@ class Guard:
             raise Forbidden(suspension.message(caller.account, self._contact))
         if not auth.is_plan_active(caller.account.plan, at):
             raise PaymentRequired
-        if scope is not None and scope not in caller.key.scopes:
-            raise Forbidden(LACKS_SCOPE.format(scope))
-        if scope is not None and caller.role and not roles.may(caller.role, roles.ACTION_OF_SCOPE[scope]):
-            raise Forbidden(LACKS_ROLE.format(caller.role, roles.LEAST_ROLE[roles.ACTION_OF_SCOPE[scope]]))
+        require_scope(caller, scope)
         set_rate_limit(request, result, self._key_limiter.limit)
         if not result.allowed:
             raise RateLimited(result.retry_after)
         self._callers.record_use(caller, at)
         if request.method == "GET":  # only changes are recorded with the address
             return caller
-        caller = replace(caller, request_ip=storable_address(peer_address(request, self._trusted), self._ip_privacy))
-        if request.method == "POST" and "idempotency-key" in request.headers:
-            return replace(caller, request_id=await self._idempotency_keys.claim(request, caller.account.id))
-        return caller
+        return replace(caller, request_ip=storable_address(peer_address(request, self._trusted), self._ip_privacy))
 
     async def flush(self) -> None:
         """Store when keys were last used. Called every few seconds and at shutdown."""
@@ -112,6 +121,16 @@ class Guard:
             await self._ip_limiter.require(rate_limit_key(peer_address(request, self._trusted)))
             raise Unauthenticated
         return caller
+
+
+def require_scope(caller: ApiCaller, scope: Scope | None) -> None:
+    """Raise Forbidden if the key lacks the scope, or the role of the key's maker does not allow it."""
+    if scope is None:
+        return
+    if scope not in caller.key.scopes:
+        raise Forbidden(LACKS_SCOPE.format(scope))
+    if caller.role and not roles.may(caller.role, roles.ACTION_OF_SCOPE[scope]):
+        raise Forbidden(LACKS_ROLE.format(caller.role, roles.LEAST_ROLE[roles.ACTION_OF_SCOPE[scope]]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,6 +19,7 @@ from waypost.metrics import Histogram
 from waypost.serving.client_address import Transport, classify_transport, is_https
 
 _SAFE = {"GET", "HEAD"}
+_API = {"api", "mcp"}
 _UNQUOTED = "/?#[]@!$&'()*+,;=:%"
 PLAIN = "Use HTTPS: this request came over plain HTTP and nothing was done."
 UNTRUSTED = (
@@ -79,7 +80,7 @@ class AppRouter:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         segment = scope["path"][1:].partition("/")[0].lower() if scope["type"] == "http" else ""
         if segment in self._api_segments or scope["type"] != "http":
-            await self.api(scope, receive, _measured(send, "api") if segment == "api" else send)
+            await self.api(scope, receive, _measured(send, "api") if segment in _API else send)
             return
         request = Request(scope)
         app: ASGIApp = self.dashboard

@@ -1,0 +1,93 @@
+"""Calls of the API inside this process, for a caller whom the guard has admitted."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+from uuid import UUID
+
+from starlette.types import ASGIApp, Message
+
+from waypost.auth import ApiCaller
+from waypost.web import PREFIX
+from waypost.web.guard import ADMITTED
+
+FindLink = Callable[[UUID, str, str], Awaitable[UUID | None]]
+"""For the caller's account, return the id of the link, of any account, at a hostname and path."""
+
+
+Response = tuple[int, dict[bytes, bytes], bytes]
+"""Status, headers and content."""
+
+
+class ToolError(Exception):
+    """A call failed. The message is for the assistant: what is wrong and what to do."""
+
+
+class ApiCalls:
+    def __init__(self, api: ASGIApp, caller: ApiCaller) -> None:
+        self._api = api
+        self._caller = caller
+
+    async def get(self, path: str, **query: Any) -> Any:
+        sent = urlencode({name: value for name, value in query.items() if value is not None})
+        return await self._json("GET", path, sent)
+
+    async def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """Return the JSON of the response; None if it has no content."""
+        return await self._json(method, path, body=b"" if body is None else json.dumps(body).encode())
+
+    async def download(self, url: str) -> bytes:
+        """Return an image of this service."""
+        parts = urlsplit(url)
+        _, _, content = await self._call("GET", parts.path, parts.query)
+        return content
+
+    async def _json(self, method: str, path: str, query: str = "", body: bytes = b"") -> Any:
+        status, headers, content = await self._call(method, PREFIX + path, query, body)
+        answer = json.loads(content) if content else None
+        if status >= 400:
+            raise ToolError(_explain(answer, headers.get(b"retry-after")))
+        return answer
+
+    async def _call(self, method: str, path: str, query: str, body: bytes = b"") -> Response:
+        started: Message = {}
+        content = bytearray()
+        unread = [body]
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": unread.pop() if unread else b"", "more_body": False}
+
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                started.update(message)
+            else:
+                content.extend(message.get("body", b""))
+
+        headers = [(b"content-length", str(len(body)).encode()), (b"content-type", b"application/json")]
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": path,
+            "raw_path": path.encode(),
+            "root_path": "",
+            "query_string": query.encode(),
+            "headers": headers if body else [],
+            "client": None,
+            "server": None,
+            ADMITTED: self._caller,
+        }
+        await self._api(scope, receive, send)
+        return started["status"], dict(started["headers"]), bytes(content)
+
+
+def _explain(answer: Any, retry_after: bytes | None) -> str:
+    """Return what is wrong and what to do, of an error of the API."""
+    error = answer["error"]
+    if problems := error.get("errors"):
+        return "\n".join(f"{field}: {' '.join(texts)}" for field, texts in problems.items())
+    again = f" Try again in {retry_after.decode()} s." if retry_after else ""
+    return f"{error['message']}{again}"

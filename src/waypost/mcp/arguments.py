@@ -1,0 +1,31 @@
+"""Checks the arguments of a tool as far as the API could not: names, JSON types and text in queries. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from waypost.kit.fields import text_problem
+from waypost.mcp.definitions import Definition
+
+_TYPES: Mapping[str, type] = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
+
+
+def find_problems(definition: Definition, arguments: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong. Null is the same as an omitted argument."""
+    known = definition.properties
+    problems = [f"Unknown argument. {_names(known)}"] if not arguments.keys() <= known.keys() else []
+    problems += [f"{name}: This is required." for name in definition.required if arguments.get(name) is None]
+    for name, value in arguments.items():
+        kind = known[name]["type"] if name in known else None
+        if kind and value is not None and not _has_type(value, kind):
+            problems.append(f"{name}: This must be of the type {kind}.")
+        elif isinstance(value, str) and (problem := text_problem(value)):
+            problems.append(f"{name}: {problem}")
+    return problems
+
+
+def _names(known: Mapping[str, Any]) -> str:
+    return f"Use: {', '.join(known)}."
+
+
+def _has_type(value: Any, kind: str) -> bool:
+    return isinstance(value, _TYPES[kind]) and not (kind == "integer" and isinstance(value, bool))

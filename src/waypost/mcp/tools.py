@@ -1,0 +1,153 @@
+"""What each tool does: calls of the API, and a short answer."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from starlette.types import ASGIApp
+
+from waypost.auth import ApiCaller
+from waypost.kit.errors import Forbidden
+from waypost.kit.ids import parse_id
+from waypost.mcp import results
+from waypost.mcp.api_calls import ApiCalls, FindLink, ToolError
+from waypost.mcp.arguments import find_problems
+from waypost.mcp.definitions import DEFAULT_ROWS, DEFINITIONS, MAX_ROWS, Definition, ToolName
+from waypost.web.guard import require_scope
+
+Arguments = Mapping[str, Any]
+
+
+class Answer(NamedTuple):
+    result: results.Json
+    image: bytes | None = None
+    """A PNG."""
+
+
+class Tools:
+    """The tools of one request."""
+
+    def __init__(
+        self, api: ASGIApp, caller: ApiCaller, find_link: FindLink, *, base_url: str, shared_domain: str
+    ) -> None:
+        self._api = ApiCalls(api, caller)
+        self._caller = caller
+        self._find_link = find_link
+        self._base_url = base_url
+        self._scheme = urlsplit(base_url).scheme
+        self._shared_domain = shared_domain
+        self._functions: Mapping[ToolName, Callable[[Arguments], Awaitable[Answer]]] = {
+            "find_links": self._find_links,
+            "get_link": self._get_link,
+            "create_link": self._create_link,
+            "update_link": self._update_link,
+            "delete_link": self._delete_link,
+            "bulk_create_links": self._bulk_create_links,
+            "link_stats": self._link_stats,
+            "list_clicks": self._list_clicks,
+            "qr_code": self._qr_code,
+            "list_domains": self._list_domains,
+        }
+
+    def usable(self) -> list[Definition]:
+        """Return the tools that the key's scopes and the role of its maker allow."""
+        return [each for each in DEFINITIONS if self._find_refusal(each) is None]
+
+    async def call(self, definition: Definition, arguments: Arguments) -> Answer:
+        """Raises ToolError."""
+        if refusal := self._find_refusal(definition):
+            raise ToolError(refusal)
+        if problems := find_problems(definition, arguments):
+            raise ToolError("\n".join(problems))
+        given = {name: value for name, value in arguments.items() if value is not None}
+        return await self._functions[definition.name](given)
+
+    def _find_refusal(self, definition: Definition) -> str | None:
+        try:
+            require_scope(self._caller, definition.scope)
+        except Forbidden as error:
+            return error.message
+        return None
+
+    async def _find_links(self, given: Arguments) -> Answer:
+        answer = await self._api.get("/links", **_paging(given))
+        links = [results.listed_link(each, self._scheme) for each in answer["data"]]
+        return Answer(results.as_data(results.page("links", links, answer["meta"])))
+
+    async def _get_link(self, given: Arguments) -> Answer:
+        answer = await self._api.get(f"/links/{await self._id(given)}")
+        return self._whole_link(answer)
+
+    async def _create_link(self, given: Arguments) -> Answer:
+        return self._whole_link(await self._api.send("POST", "/links", given))
+
+    async def _update_link(self, given: Arguments) -> Answer:
+        changes = {name: None if value == "" else value for name, value in given.items() if name != "link"}
+        if not changes:
+            raise ToolError("Nothing to change: name at least one value besides link.")
+        return self._whole_link(await self._api.send("PATCH", f"/links/{await self._id(given)}", changes))
+
+    async def _delete_link(self, given: Arguments) -> Answer:
+        await self._api.send("DELETE", f"/links/{await self._id(given)}")
+        return Answer({"deleted": given["link"]})
+
+    async def _bulk_create_links(self, given: Arguments) -> Answer:
+        answer = await self._api.send("POST", "/links/bulk", given)
+        return Answer(results.created_rows(answer, self._scheme))
+
+    async def _link_stats(self, given: Arguments) -> Answer:
+        query = {name: value for name, value in given.items() if name != "link"}
+        if "link" in given:
+            answer = await self._api.get(f"/links/{await self._id(given)}/stats", **query)
+            return Answer(results.as_data(results.statistics(answer["data"])))
+        stats = (await self._api.get("/stats", **query))["data"]
+        return Answer(results.as_data({**results.statistics(stats), **results.top_links(stats, self._scheme)}))
+
+    async def _list_clicks(self, given: Arguments) -> Answer:
+        path = f"/links/{await self._id(given)}/clicks" if "link" in given else "/clicks"
+        answer = await self._api.get(path, **_paging(given))
+        return Answer(results.as_data(results.page("clicks", list(map(results.click, answer["data"])), answer["meta"])))
+
+    async def _qr_code(self, given: Arguments) -> Answer:
+        code = (await self._api.get(f"/links/{await self._id(given)}/qrcode"))["data"]
+        names = ("image_url", "svg_url", "size", "scans", "warnings")
+        image = await self._api.download(code["image_url"]) if given.get("include_image") else None
+        return Answer({name: code[name] for name in names if code[name] != []}, image)
+
+    async def _list_domains(self, given: Arguments) -> Answer:
+        answer = await self._api.get("/domains", **_paging(given))
+        page = results.page("domains", list(map(results.domain, answer["data"])), answer["meta"])
+        return Answer(results.as_data({"shared_domain": self._shared_domain, **page}))
+
+    def _whole_link(self, answer: Any) -> Answer:
+        return Answer(results.as_data(results.whole_link(answer["data"], self._base_url)))
+
+    async def _id(self, given: Arguments) -> str:
+        """Return the id of the link that is named. Raises ToolError.
+
+        Another account's link is found, too; the API answers as if it did not exist.
+        """
+        name: str = given["link"].strip()
+        if parse_id(name):
+            return name
+        address = _address(name, self._shared_domain)
+        is_valid = "".join(address).isprintable()  # not every database accepts other text
+        found = await self._find_link(self._caller.account.id, *address) if is_valid else None
+        if found is None:
+            raise ToolError(f"There is no link {results.shorten(name)!r}. Search with find_links.")
+        return str(found)
+
+
+def _address(name: str, shared_domain: str) -> tuple[str, str]:
+    """Return hostname and path of a short URL, with or without a scheme, or of a slug."""
+    _, has_scheme, rest = name.partition("://")
+    host, has_path, path = (rest if has_scheme else name).partition("/")
+    if not has_path:
+        return shared_domain, name
+    return host.lower(), unquote(path.partition("?")[0].partition("#")[0])
+
+
+def _paging(given: Arguments) -> dict[str, Any]:
+    """Return the query of a list."""
+    query = {name: value for name, value in given.items() if name not in {"link", "limit"}}
+    return {**query, "per_page": min(max(given.get("limit", DEFAULT_ROWS), 1), MAX_ROWS)}
