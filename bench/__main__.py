@@ -1,13 +1,12 @@
-"""`make bench`, or `python -m bench [--short] [--out FILE] [NAME …]`: run benchmarks, print and write one table.
+"""`make bench`, or `python -m bench [--short] [NAME …]`: run benchmarks, print one table, and write it for a commit.
 
-A short or partial run only prints its table, unless `--out` names a file.
+Without names, those run that have no results for this commit yet: an interrupted run continues. A short run, and one
+with uncommitted changes, only prints its table. `--out` writes the table alone to a file. `python -m bench compare A B`
+compares two commits.
 """
 
 import argparse
-import contextlib
-import os
 import sys
-import tempfile
 import time
 import traceback
 from pathlib import Path
@@ -19,8 +18,10 @@ from bench import (
     clickhouse_store,
     clients,
     cold_redirects,
+    compare,
     copies,
     creates,
+    documents,
     domains,
     drain,
     enrichment,
@@ -46,10 +47,10 @@ from bench import (
     webhooks,
     worker_memory,
 )
-from bench.report import Row
-from bench.run import Run
+from bench.disturbance import Watch
+from bench.results import Measured, NotWritten, Results, of_all_commits, of_this_commit
+from bench.run import Run, new_run
 from bench.seed import say
-from bench.servers import LOAD_CORE
 
 BENCHMARKS = {
     "redirects": redirects.measure,
@@ -85,30 +86,35 @@ BENCHMARKS = {
     "small-machine": small_machine.measure,  # adds clicks, too
     "startup": startup.measure,
 }
-_DOCUMENT = Path(__file__).parent.parent / "docs" / "design" / "benchmarks.md"
 
 
 def main() -> int:
-    given, load = _arguments(), os.getloadavg()[0]
-    os.sched_setaffinity(0, {int(LOAD_CORE)})  # servers run on other cores
-    with (
-        tempfile.TemporaryDirectory(prefix="waypost-bench-", ignore_cleanup_errors=True) as directory,
-        contextlib.ExitStack() as cleanup,
-    ):
-        Path(directory).chmod(0o755)  # PostgreSQL runs as a different user
-        run = (Run.short if given.short else Run.full)(Path(directory), cleanup)
-        rows = [row for name in given.names or BENCHMARKS for row in _measured(name, run)]
+    if sys.argv[1:2] == ["compare"]:
+        return compare.main(sys.argv[2:])
+    given = _arguments()
+    results = None if given.short else _results()
+    names = given.names or [name for name in BENCHMARKS if results is None or not results.has(name)]
+    with new_run(short=given.short) as run:
+        measured = {name: _measured(name, run, results) for name in names}
+    rows = [row for each in measured.values() for row in each.rows]
     print(report.table(rows))
-    print(report.machine(load))
-    if out := given.out or (None if given.short or given.names else _DOCUMENT):
-        out.write_text(report.document(rows, " ".join(["python -m bench", *sys.argv[1:]]), load))
-        print(f"written to {out}")
+    print(report.listed(report.machine()))
+    if given.out:
+        given.out.write_text(report.table(rows) + "\n")
     return int(any(row.value == report.FAILED for row in rows))
 
 
-def _measured(name: str, run: Run) -> list[Row]:
-    """Rows of one benchmark. A failure becomes a row, and the others still run."""
-    began = time.monotonic()
+def _results() -> Results | None:
+    try:
+        return of_this_commit(report.machine())
+    except NotWritten as error:
+        say(f"the results are printed only: {error}")
+        return None
+
+
+def _measured(name: str, run: Run, results: Results | None) -> Measured:
+    """A failure becomes a row, and the other benchmarks still run. Results are written one by one."""
+    began, watch = time.monotonic(), Watch()
     say(f"{name} …")
     try:
         rows = BENCHMARKS[name](run)
@@ -117,15 +123,21 @@ def _measured(name: str, run: Run) -> list[Row]:
         rows = [report.failed(name, error)]
     for row in rows:
         say(f"{row.what}: {row.value} {row.target} {row.verdict} ({row.detail})")
-    say(f"{name} took {time.monotonic() - began:.0f} s")
-    return rows
+    measured = Measured(report.now(), str(watch.disturbance()), rows)
+    say(f"{name} took {time.monotonic() - began:.0f} s; {measured.disturbance}")
+    if results is not None:
+        results.benchmarks[name] = measured
+        results.write()
+        documents.DOCUMENT.write_text(documents.one_commit(results, BENCHMARKS))
+        documents.OVER_TIME.write_text(documents.over_time(of_all_commits()))
+    return measured
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Waypost.")
     parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], metavar="NAME", help=", ".join(BENCHMARKS))
     parser.add_argument("--short", action="store_true", help="small and fast: checks that it works, not the speed")
-    parser.add_argument("--out", type=Path, help="where to write the report")
+    parser.add_argument("--out", type=Path, help="where to write the table")
     return parser.parse_args()
 
 

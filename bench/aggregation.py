@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from waypost.database import Database
 from waypost.kit.clock import now
-from waypost.resources.clicks.model import DIMENSIONS, WHOLE_DAY
+from waypost.resources.clicks.model import DIMENSIONS, WHOLE_DAY, Dimension
 from waypost.resources.clicks.stats.top_values_refresher import TopValuesRefresher
 
 _OWN = {
@@ -94,7 +94,8 @@ def _statements(dialect: str) -> Iterator[str]:
     for subject in ("link_id", "account_id"):
         yield _TOTALS.format(subject=subject, quarter=own["quarter"])
         yield _VISITORS.format(subject=subject, quarter=own["quarter"])
-        for name, value in (("country", "country"), ("referrer", "referrer"), ("agent", agent)):
+        values: dict[Dimension, str] = {"country": "country", "referrer": "referrer", "agent": agent}
+        for name, value in values.items():
             yield _DIMENSION.format(subject=subject, number=DIMENSIONS[name], value=value)
     yield _DIMENSION.format(subject="account_id", number=DIMENSIONS["link"], value=own["hex"])
     yield _WHOLE_DAYS

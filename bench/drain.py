@@ -79,7 +79,7 @@ async def _drained(url: str, links: Sequence[UUID], run: Run) -> tuple[float, fl
 
 async def _drain(db: Database, spool: Path) -> list[float]:
     collect_garbage_rarely()  # as a worker does
-    drainer, steps = Drainer(db, spool, new_intake_settings()), []
+    drainer, steps = Drainer(db, spool, new_intake_settings()), list[tuple[int, float]]()
     while not steps or steps[-1][0]:
         began = time.perf_counter()
         steps.append((await drainer.step(), time.perf_counter() - began))

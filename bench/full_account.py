@@ -61,11 +61,11 @@ async def fill_account(store: ClickStore, deliveries: int, entries: int) -> Full
     async with db.write() as tx:
         await tx.execute(insert(domains), _domain(domain, account, len(store.links) // 5) | dates)
         secret = _KEYS.encrypt(pixels.c.pixel_id, pixel, "1234567890")
-        row = {"platform": "facebook", "name": "Spring", "pixel_id": secret, "access_token": None}
-        await tx.execute(insert(pixels), {"id": pixel, "account_id": account, **row, **dates})
+        its_pixel = {"platform": "facebook", "name": "Spring", "pixel_id": secret, "access_token": None}
+        await tx.execute(insert(pixels), {"id": pixel, "account_id": account, **its_pixel, **dates})
         secret = _KEYS.encrypt(webhooks.c.secret, webhook, "whsec_of-the-benchmark")
-        row = {"url": "https://example.com/hook", "event_types": ["link.clicked"], "secret": secret}
-        await tx.execute(insert(webhooks), {"id": webhook, "account_id": account, **row, **dates})
+        its_webhook = {"url": "https://example.com/hook", "event_types": ["link.clicked"], "secret": secret}
+        await tx.execute(insert(webhooks), {"id": webhook, "account_id": account, **its_webhook, **dates})
         (owner,) = await memberships.list_of_account(tx, account)
     cookies, key = await _write_members(db, account, owner.person, at)
     await _write_links(db, store, domain, at)
@@ -85,13 +85,14 @@ async def _write_members(db: Database, account: UUID, owner: Person, at: datetim
         replace(owner, id=new_id(), email=f"member{number}@example.com", name=f"Member {number}")
         for number in range(MEMBERS)
     ]
-    cookies, client = [], {"user_agent": "bench", "ip": "192.0.2.1"}
+    cookies = []
     async with db.write() as tx:
         for number, person in enumerate(people):
             role = "owner" if number < _OWNERS else ROLES[number % 3]
             await add_person(tx, person, None)
             await memberships.add(tx, account, person.id, role, at)
-            cookies.append(f"waypost={await sessions.create(tx, person.id, account_id=account, now=at, **client)}")
+            made = sessions.create(tx, person.id, account_id=account, now=at, user_agent="bench", ip="192.0.2.1")
+            cookies.append(f"waypost={await made}")
     keys = [
         await create_key(db, account_id=account, name=person.name, scopes=(), now=at, created_by=person.id)
         for person in people[:_KEYS_OF_MEMBERS]
@@ -101,7 +102,9 @@ async def _write_members(db: Database, account: UUID, owner: Person, at: datetim
 
 async def _write_links(db: Database, store: ClickStore, domain: UUID, at: datetime) -> None:
     written = update(links).where(links.c.id == bindparam("its"))
-    values = {name: bindparam(f"its_{name}") for name in ("tags", "is_enabled", "expires_at", "domain_id")}
+    values: dict[str, Any] = {
+        name: bindparam(f"its_{name}") for name in ("tags", "is_enabled", "expires_at", "domain_id")
+    }
     for start in range(0, len(store.links), _AT_ONCE):
         some = list(enumerate(store.links[start : start + _AT_ONCE], start))
         tagged = [{"account_id": store.account, "link_id": id_, "tag": tag} for n, id_ in some for tag in _tags(n)]

@@ -26,5 +26,5 @@ def in_files(_: Any, data_dir: Path) -> FileLimiters:
 
 if __name__ == "__main__":
     logs.configure()
-    web_app.open_limiters = in_files
+    web_app.open_limiters = in_files  # type: ignore[assignment,attr-defined]  # replaced in this process
     uvloop.run(serve(int(sys.argv[1])))

@@ -29,11 +29,11 @@ from waypost.kit.clock import now
 from waypost.kit.ids import new_id
 from waypost.resources.links.model import links
 from waypost.resources.pixels import attach, store
-from waypost.resources.pixels.model import Pixel, pixels
+from waypost.resources.pixels.model import Pixel, Platform, pixels
 
 _LINKS = 1_000
 _KEY = "the benchmark's key"
-_PIXELS = [("facebook", "1234567890123456"), ("tiktok", "C4ABCDEFGHIJKLMNOPQR")]
+_PIXELS: list[tuple[Platform, str]] = [("facebook", "1234567890123456"), ("tiktok", "C4ABCDEFGHIJKLMNOPQR")]
 _FAST_VISITS, _HANGING_VISITS = 31, 5
 _REPORT_DELAY = """const began = performance.now();
 navigation.addEventListener("navigate", () => console.debug(`left ${performance.now() - began}`));"""

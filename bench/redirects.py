@@ -8,7 +8,7 @@ from bench import wrk
 from bench.nginx import nginx
 from bench.report import Row, at_least, at_most
 from bench.run import Run
-from bench.servers import waypost
+from bench.servers import Server, waypost
 from bench.wrk import Contender
 
 
@@ -22,7 +22,7 @@ def measure(run: Run) -> list[Row]:
         return [row for headers in ("bare", "browser") for row in _compare(run, ours, theirs, headers)]
 
 
-def _compare(run: Run, ours: wrk.Server, theirs: wrk.Server, headers: str) -> list[Row]:
+def _compare(run: Run, ours: Server, theirs: Server, headers: str) -> list[Row]:
     arguments = [str(run.few), headers]
     own, other = wrk.alternate(run, [Contender(server, "slugs.lua", arguments) for server in (ours, theirs)])
     what = {

@@ -26,7 +26,7 @@ def measure(run: Run) -> list[Row]:
         wrk.warm_up(ours.port, run.few)
         contenders = [Contender(server, "slugs.lua", [str(run.few), "browser"]) for server in (ours, theirs)]
         own, other = wrk.alternate(run, contenders)
-        drained = (_clicks(store) - before) / (run.rounds * run.seconds)
+        drained = (_clicks(store) - before) / (wrk.WARM_UP + len(own) * run.seconds)
     rates = f"Waypost {wrk.spread(own)} with {drained:,.0f} clicks/s drained, nginx {wrk.spread(other)}"
     return [
         at_least(

@@ -1,9 +1,9 @@
-"""Results of a run: rows with their targets, a description of the machine, one Markdown table."""
+"""Rows with their targets, one Markdown table of them, and a description of the machine."""
 
 import os
 import platform
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -51,34 +51,21 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def document(rows: Sequence[Row], command: str, load: float) -> str:
-    return f"""# Benchmarks
-
-Written by `{command}`; do not edit.
-
-The docstring of each module in `bench/` says what it measures and what it leaves out. A ratio
-compares two servers in the same run, on the same core, in alternating rounds: it is the median of
-the rounds.
-
-{table(rows)}
-
-## Environment
-
-{machine(load)}
-"""
-
-
-def machine(load: float) -> str:
-    """`load`: the load average before the run, which shows whether other programs were running."""
-    parts = {
-        "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+def machine() -> dict[str, str]:
+    return {
         "processor": f"{_processor()}, {os.cpu_count()} cores",
         "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
         "kernel": platform.release(),
         "Python": platform.python_version(),
         "servers": ", ".join([*(f"{name} {version(name)}" for name in ("uvicorn", "uvloop", "fastapi")), _nginx()]),
-        "load before the run": f"{load:.2f}",
     }
+
+
+def now() -> str:
+    return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def listed(parts: Mapping[str, str]) -> str:
     return "\n".join(f"- {name}: {value}" for name, value in parts.items())
 
 

@@ -2,7 +2,7 @@
 
 Both servers have as many links. Those of one are plain; a third of the other's have five rules, and a third two
 variants. The visitors are 4,000 addresses with five user agents behind a proxy, so what is read of them is mostly
-cached. `python -m bench.versions CHECKOUT` compares plain links beside routed ones with a version before routing.
+cached. `python -m bench compare A B` compares plain links beside routed ones with a version before routing.
 """
 
 import asyncio

@@ -1,15 +1,20 @@
 """One run: duration and size of its measurements, its directory, and the databases it has seeded."""
 
 import asyncio
+import contextlib
+import os
 import tempfile
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.click_store import ClickStore, new_click_store
+from bench.disturbance import adopt_orphans
 from bench.full_account import FullAccount, fill_account
 from bench.postgres import postgres
 from bench.seed import Store, new_store
+from bench.servers import LOAD_CORE
 
 
 @dataclass(frozen=True)
@@ -113,3 +118,16 @@ class Run:
 
     def new_directory(self) -> Path:
         return Path(tempfile.mkdtemp(dir=self.directory))
+
+
+@contextlib.contextmanager
+def new_run(*, short: bool) -> Iterator[Run]:
+    """This process keeps to the core that load comes from; servers run on other cores."""
+    os.sched_setaffinity(0, {int(LOAD_CORE)})
+    adopt_orphans()
+    with (
+        tempfile.TemporaryDirectory(prefix="waypost-bench-", ignore_cleanup_errors=True) as directory,
+        contextlib.ExitStack() as cleanup,
+    ):
+        Path(directory).chmod(0o755)  # PostgreSQL runs as a different user
+        yield (Run.short if short else Run.full)(Path(directory), cleanup)

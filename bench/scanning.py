@@ -47,10 +47,10 @@ class Code:
 
 
 def codes() -> Iterator[Code]:
-    for level, colors, size in itertools.product(get_args(ErrorCorrection), DARK + INVERTED, SIZES):
+    for level, (dark, light), size in itertools.product(get_args(ErrorCorrection), DARK + INVERTED, SIZES):
         for style, format_ in itertools.product(get_args(ModuleStyle), ("png", "svg")):
-            yield Code(style, format_, CodeStyle(*colors, level, style, size))
-        yield Code(CONTROL, "png", CodeStyle(*colors, level, "squares", size))
+            yield Code(style, format_, CodeStyle(dark, light, level, style, size))
+        yield Code(CONTROL, "png", CodeStyle(dark, light, level, "squares", size))
 
 
 def drawn(code: Code) -> ImageFile:

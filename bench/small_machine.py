@@ -9,6 +9,7 @@ import itertools
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from bench.client import percentile
 from bench.memory_limit import CannotLimit, MemoryLimit
@@ -74,10 +75,11 @@ async def _load(port: int, store: Store, seconds: int) -> _Times:
     times = _Times()
     cookie = await _session(store)
     browsing = asyncio.create_task(_browse(port, cookie, times))
-    visiting = [_visit(port, number, seconds, times) for number in range(_CONNECTIONS)]
-    await asyncio.wait([browsing, gathered := asyncio.gather(*visiting)], return_when=asyncio.FIRST_COMPLETED)
+    visiting = asyncio.gather(*(_visit(port, number, seconds, times) for number in range(_CONNECTIONS)))
+    both: list[asyncio.Future[Any]] = [browsing, visiting]
+    await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
     browsing.cancel()
-    await gathered
+    await visiting
     return times
 
 

@@ -8,6 +8,7 @@ import asyncio
 import socket
 import ssl
 from datetime import timedelta
+from typing import Any
 
 import trustme
 from sqlalchemy import insert
@@ -41,7 +42,12 @@ def measure(run: Run) -> list[Row]:
     (directory / "key.pem").write_bytes(key)
     store = asyncio.run(new_store(run.new_directory() / "waypost.db", run.few))
     asyncio.run(_certify(store.url, chain.decode(), key.decode()))
-    settings = {"shared_domain": f"{_HOST}:{ports[0]}", "secret_key": _KEY, "tls": True, "tls_port": ports[0]}
+    settings: dict[str, Any] = {
+        "shared_domain": f"{_HOST}:{ports[0]}",
+        "secret_key": _KEY,
+        "tls": True,
+        "tls_port": ports[0],
+    }
     with (
         nginx(directory, run.few, _TLS.format(port=ports[1], directory=directory)) as theirs,
         waypost(store, run.new_directory(), routes_in_memory=run.few * 2 + 1_000, **settings) as ours,

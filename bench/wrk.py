@@ -1,4 +1,8 @@
-"""Runs wrk against servers from a separate core, in alternating rounds. A single wrong response makes a run fail."""
+"""Runs wrk against servers from a separate core, in alternating rounds. A single wrong response makes a run fail.
+
+Rounds that something else disturbed are left out, unless most of them were. Servers are compared until the medians of
+their ratios are precise to a hundredth.
+"""
 
 import re
 import resource
@@ -6,9 +10,10 @@ import socket
 import statistics
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench.disturbance import Watch
 from bench.report import Failed
 from bench.run import Run
 from bench.seed import slug_of
@@ -17,6 +22,11 @@ from bench.servers import LOAD_CORE, Server
 CONNECTIONS = 64
 _UNITS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
 _PIPELINED = 128
+WARM_UP = 1
+"""Seconds of the first round of each server, which is not counted."""
+_PRECISE = 0.01
+_MOST = 3
+"""Times as many rounds as usual, at most."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +38,8 @@ class Round:
     """Milliseconds."""
     busy: float
     """The share of its core that wrk used. Near 1, wrk was the bottleneck."""
+    is_disturbed: bool = False
+    """Or another server's round of the same turn was."""
 
 
 @dataclass(frozen=True)
@@ -59,36 +71,81 @@ def alternate(run: Run, contenders: Sequence[Contender]) -> list[list[Round]]:
     """Return the rounds of each contender. The others are frozen meanwhile."""
     for each in contenders:
         each.server.freeze()
-    rounds: list[list[Round]] = [[] for _ in contenders]
-    for number in range(run.rounds):
-        for each, own in zip(contenders, rounds, strict=True):
-            each.server.resume()
-            origin = each.origin or f"http://127.0.0.1:{each.server.port}"
-            own.append(run_wrk(origin, each.script, [*each.arguments, str(number)], seconds=run.seconds))
-            each.server.freeze()
-    return rounds
+    for each in contenders:
+        _one_round(each, 0, WARM_UP)
+    turns: list[list[Round]] = []
+    while len(turns) < run.rounds or (len(turns) < _MOST * run.rounds and not _are_precise(turns, run.rounds)):
+        watch = Watch()
+        turn = [_one_round(each, len(turns) + 1, run.seconds) for each in contenders]
+        turns.append([replace(each, is_disturbed=watch.disturbance().is_large) for each in turn])
+    return [list(rounds) for rounds in zip(*turns, strict=True)]
+
+
+def _one_round(contender: Contender, number: int, seconds: int) -> Round:
+    contender.server.resume()
+    origin = contender.origin or f"http://127.0.0.1:{contender.server.port}"
+    try:
+        return run_wrk(origin, contender.script, [*contender.arguments, str(number)], seconds=seconds)
+    finally:
+        contender.server.freeze()
+
+
+def _are_precise(turns: Sequence[Sequence[Round]], needed: int) -> bool:
+    """Whether the median of each ratio to the first server is. A server alone is compared with nothing."""
+    first, *others = [list(rounds) for rounds in zip(*turns, strict=True)]
+    if not others:
+        return True
+    if sum(not each.is_disturbed for each in first) < needed:
+        return False
+    return all(_error([our.rate / their.rate for our, their in _pairs(first, rounds)]) <= _PRECISE for rounds in others)
+
+
+def _error(values: Sequence[float]) -> float:
+    """The standard error of their median, relative to it. Single outliers count little, as for the median."""
+    middle = statistics.median(values)
+    deviation = 1.4826 * statistics.median(abs(each - middle) for each in values)  # of normally distributed values
+    return float(1.2533 * deviation / len(values) ** 0.5 / middle)
 
 
 def rate(rounds: Sequence[Round]) -> float:
-    return statistics.median(each.rate for each in rounds)
+    return statistics.median(each.rate for each in counted(rounds))
 
 
 def p99(rounds: Sequence[Round]) -> float:
-    return statistics.median(each.p99 for each in rounds)
+    return statistics.median(each.p99 for each in counted(rounds))
 
 
 def rate_ratio(ours: Sequence[Round], theirs: Sequence[Round]) -> float:
-    return statistics.median(our.rate / their.rate for our, their in zip(ours, theirs, strict=True))
+    return statistics.median(our.rate / their.rate for our, their in _pairs(ours, theirs))
 
 
 def p99_ratio(ours: Sequence[Round], theirs: Sequence[Round]) -> float:
-    return statistics.median(our.p99 / their.p99 for our, their in zip(ours, theirs, strict=True))
+    return statistics.median(our.p99 / their.p99 for our, their in _pairs(ours, theirs))
+
+
+def counted(rounds: Sequence[Round]) -> Sequence[Round]:
+    """The undisturbed ones. All of them, if they are less than half: then the machine is as it is."""
+    undisturbed = [each for each in rounds if not each.is_disturbed]
+    return undisturbed if len(undisturbed) * 2 >= len(rounds) else rounds
+
+
+def _pairs(ours: Sequence[Round], theirs: Sequence[Round]) -> list[tuple[Round, Round]]:
+    return list(zip(counted(ours), counted(theirs), strict=True))
 
 
 def spread(rounds: Sequence[Round]) -> str:
-    slowest, fastest = min(each.rate for each in rounds), max(each.rate for each in rounds)
-    busy = statistics.median(each.busy for each in rounds)
-    return f"{rate(rounds):,.0f}/s ({slowest:,.0f} to {fastest:,.0f}; wrk {busy:.0%} busy)"
+    used = counted(rounds)
+    slowest, fastest = min(each.rate for each in used), max(each.rate for each in used)
+    busy = statistics.median(each.busy for each in used)
+    return f"{rate(rounds):,.0f}/s ({slowest:,.0f} to {fastest:,.0f}; wrk {busy:.0%} busy{_noted(rounds)})"
+
+
+def _noted(rounds: Sequence[Round]) -> str:
+    disturbed = sum(each.is_disturbed for each in rounds)
+    if not disturbed:
+        return ""
+    left_out = "left out" if len(counted(rounds)) < len(rounds) else "all counted"
+    return f"; {disturbed} of {len(rounds)} rounds disturbed, {left_out}"
 
 
 def warm_up(port: int, slugs: int, host_of: Callable[[int], str] | None = None) -> None:

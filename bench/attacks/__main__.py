@@ -23,13 +23,14 @@ _BETWEEN = re.compile(r"(?<=<!-- attacks: begin -->\n).*(?=<!-- attacks: end -->
 
 
 def main() -> int:
-    given, load = _arguments(), os.getloadavg()[0]
+    given, load = _arguments(), f"{os.getloadavg()[0]:.2f}"
     seconds, connections = (2.0, 50) if given.short else (10.0, 1_000)
     rows = []
     for name in given.names or ATTACKS:
         with tempfile.TemporaryDirectory(prefix="waypost-attack-") as directory:
             rows += _attacked(name, Path(directory), seconds, connections)
-    text = f"{report.table(rows)}\n\n{report.machine(load)}\n"
+    environment = {"date": report.now(), **report.machine(), "load before the run": load}
+    text = f"{report.table(rows)}\n\n{report.listed(environment)}\n"
     print(text)
     if not (given.short or given.names):
         _DOCUMENT.write_text(_BETWEEN.sub(lambda _: text, _DOCUMENT.read_text()))

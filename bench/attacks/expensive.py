@@ -5,6 +5,7 @@ import io
 import random
 import time
 import uuid
+from typing import Any
 
 from PIL import Image
 from sqlalchemy import update
@@ -140,11 +141,11 @@ def _ordinary() -> bytes:
 
 def _written(image: Image.Image, format: str, **options: object) -> bytes:  # noqa: A002  # Pillow's name
     out = io.BytesIO()
-    image.save(out, format, **options)  # type: ignore[arg-type]
+    image.save(out, format, **options)
     return out.getvalue()
 
 
-async def _upload(port: int, key: str, destination: str, image: bytes) -> tuple[int, dict]:
+async def _upload(port: int, key: str, destination: str, image: bytes) -> tuple[int, dict[str, Any]]:
     edge = uuid.uuid4().hex
     part = f'--{edge}\r\nContent-Disposition: form-data; name="'
     body = (

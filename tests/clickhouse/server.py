@@ -109,7 +109,8 @@ class ClickHouseServer:
         reply = self.order(sql=sql, database=database)
         if "error" in reply:
             raise RuntimeError(reply["error"])
-        return reply["rows"]
+        rows: list[list[Any]] = reply["rows"]
+        return rows
 
     def order(self, **order: Any) -> Any:
         self._control.sendall(json.dumps(order).encode() + b"\n")

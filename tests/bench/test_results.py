@@ -1,0 +1,78 @@
+"""Results are of one commit and one machine, can be continued, and are compared over commits."""
+
+from pathlib import Path
+
+import pytest
+from bench import documents, results
+from bench.compare import table_of_both
+from bench.report import at_least, failed
+from bench.results import Measured, NotWritten, Results
+
+_MACHINE = {"processor": "A, 2 cores", "memory": "24 GiB"}
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(results, "_DIRECTORY", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def git(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """What its commands print: no changes, and one commit."""
+    answers = {"status": "", "log": f"{'a' * 40} 2026-11-20T10:00:00+00:00"}
+    monkeypatch.setattr(results, "_git", lambda command, *_: answers[command])
+    return answers
+
+
+def test_an_interrupted_run_continues(git: dict[str, str]) -> None:
+    first = results.of_this_commit(_MACHINE)
+    first.benchmarks["redirects"] = _measured("redirects", 0.8)
+    first.benchmarks["tls"] = Measured("now", "", [failed("tls", "no nginx")])
+    first.write()
+    again = results.of_this_commit(_MACHINE)
+    assert again == first
+    assert again.has("redirects")
+    assert not again.has("tls"), "what failed runs again"
+    assert not again.has("drain")
+
+
+def test_uncommitted_changes_and_another_machine_are_refused(git: dict[str, str]) -> None:
+    results.of_this_commit(_MACHINE).write()
+    with pytest.raises(NotWritten, match="another machine"):
+        results.of_this_commit(_MACHINE | {"memory": "8 GiB"})
+    git["status"] = " M src/waypost/cli.py"
+    with pytest.raises(NotWritten, match="commit first: M src/waypost/cli.py"):
+        results.of_this_commit(_MACHINE)
+
+
+def test_the_document_is_of_one_commit_and_names_what_was_not_run() -> None:
+    text = documents.one_commit(_results("b", {"redirects": _measured("redirects", 0.5)}), ["redirects", "tls"])
+    assert "| redirects | 0.5 | ≥ 0.8 | **no** |" in text
+    assert f"commit `{'b' * 12}`" in text
+    assert "Not run for this commit: `tls`." in text
+
+
+def test_rows_are_compared_over_commits() -> None:
+    old = _results("a", {"redirects": _measured("redirects", 0.5), "tls": _measured("tls", 0.7)}, day="2026-11-19")
+    new = _results("b", {"redirects": _measured("redirects", 0.8)}, day="2026-11-20")
+    for each in (old, new):
+        each.write()
+    text = documents.over_time(results.of_all_commits())
+    assert f"| Benchmark | `{'b' * 12}`<br>2026-11-20 | `{'a' * 12}`<br>2026-11-19 |" in text
+    assert "| redirects | 0.8 | 0.5 |" in text
+    assert "| tls |  | 0.7 |" in text
+
+
+def test_two_commits_are_compared_by_the_medians_of_their_runs() -> None:
+    text = table_of_both("A", "B", [{"rate": "1,000/s"}, {"rate": "1,200/s", "old": "x"}], [{"rate": "2,200/s"}] * 2)
+    assert "| rate | 1,000/s / 1,200/s | 2,200/s / 2,200/s | 2.000 |" in text
+    assert "| old | x |  |  |" in text
+
+
+def _results(letter: str, benchmarks: dict[str, Measured], *, day: str = "2026-11-20") -> Results:
+    return Results(letter * 40, f"{day}T10:00:00+00:00", _MACHINE, benchmarks)
+
+
+def _measured(what: str, value: float) -> Measured:
+    return Measured("2026-11-20 10:00 UTC", "other programs 0% of a core", [at_least(what, value, 0.8, "detail")])
