@@ -51,7 +51,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("b", metavar="B")
     parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks; without names, redirects")
     parser.add_argument("--short", action="store_true", help="small and fast, and not precise")
-    return parser.parse_args(arguments)
+    return parser.parse_intermixed_args(arguments)
 
 
 def _checkout(commit: str) -> Path:
@@ -92,7 +92,7 @@ def _own_run(checkout: Path, arguments: Sequence[str]) -> dict[str, str]:
     subprocess.run(command, cwd=checkout, check=False, env=clean_environment())  # 1 if a row failed
     rows = re.findall(r"^\| (.+?) \| (.+?) \|", out.read_text(), re.MULTILINE)
     out.unlink()
-    return dict(rows[2:])  # after head and line
+    return dict(rows[1:])  # after the head
 
 
 def table_of_both(a: str, b: str, of_a: Sequence[dict[str, str]], of_b: Sequence[dict[str, str]]) -> str:

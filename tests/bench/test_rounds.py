@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pytest import MonkeyPatch
+import pytest
 
 from bench import wrk
 from bench.disturbance import Disturbance, Process, Watch, of_others
@@ -27,7 +27,7 @@ def test_rounds_count_where_most_are_disturbed() -> None:
     assert "2 of 3 rounds disturbed, all counted" in wrk.spread(rounds)
 
 
-def test_servers_are_compared_until_the_ratio_is_precise(monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
+def test_servers_are_compared_until_the_ratio_is_precise(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rates = iter([1, 1, *[100, 100, 100, 120, 100, 80, 100, 100, 100, 101, 100, 100] * 9])
     monkeypatch.setattr(wrk, "run_wrk", lambda *_, **__: _round(next(rates)))
     monkeypatch.setattr(Watch, "disturbance", lambda _: Disturbance(0, 0))
