@@ -29,7 +29,7 @@ from bench.wrk import Contender
 
 _LINKS, _ROUTED = 20, 10  # fewer requests than a key's rate limit per minute
 _ROOT = Path(__file__).parent.parent
-_CHECKOUTS = _ROOT / "bench" / "out"
+_CHECKOUTS = _ROOT / ".compared"
 _ENVIRONMENT = [".venv/.installed-test", ".venv/.tools-bench"]
 
 
