@@ -155,6 +155,7 @@ clean:
 	@scripts/ensure 'compgen -G "/usr/lib/postgresql/*/bin/initdb"' postgresql
 	@scripts/ensure 'command -v chromium-headless-shell' chromium-headless-shell
 	@scripts/ensure 'command -v node' nodejs
+	@scripts/ensure 'command -v php' php-cli
 	@scripts/ensure 'command -v pebble' pebble
 	@scripts/ensure 'command -v caddy' caddy
 	@scripts/ensure 'command -v zsh' zsh

@@ -19,7 +19,7 @@ COMMANDS_PAGE = ROOT / "docs" / "operate" / "commands.md"
 API_PAGE = ROOT / "docs" / "reference" / "api.md"
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
 FILES = {f"{name}_file" for name in SECRETS}
-OF_CLIENTS = {"api_key"}
+OF_CLIENTS = {"api_key", "url", "hostname"}  # the last two in the configuration of WordPress
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 
 
