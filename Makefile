@@ -5,11 +5,11 @@
 # make image       the container image localhost/waypost:latest; `make image BASE_IMAGE=… PLATFORMS=…`
 # make test-image  builds the image on Debian 12 and tests containers of it; as root
 # make lint        ruff, mypy and the import contracts
-# make dist        distributions of Waypost and its Python client, bill of materials, checksums: same commit, same bytes
+# make dist        distributions of Waypost and its clients, bill of materials, checksums: same commit, same bytes
 # make bench       benchmarks; prints one table and writes docs/design/benchmarks.md
 # make attack      attacks a started service, measures what others notice, writes the table in docs/design/security.md
 # make docs        builds the documentation into site/ and checks its links
-# make client      makes the types and methods of the Python client again, after a change of the API
+# make client      makes the types of the clients and the methods of that for Python again, after a change of the API
 # make diagrams    draws the diagrams of the documentation again, after a change of docs/diagrams/*.dot
 # make pictures    takes the pictures of the README again, with the data of `waypost demo`
 # make geo         rebuilds the bundled country data from Debian's tor-geoipdb
@@ -38,7 +38,7 @@ FILE ?=
 NODES = tests/nodes tests/deployments/test_running_nodes.py
 SLOW = tests/journeys/test_pixels.py tests/browser/test_quickness.py tests/container $(NODES)
 
-test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.provider-test .venv/.clickhouse-test .venv/.installed-docs .venv/.installed-deployments .venv/.openapi-test
+test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.provider-test .venv/.clickhouse-test .venv/.installed-docs .venv/.installed-deployments .venv/.openapi-test .venv/.npm-tools
 	.venv/bin/pytest -q -n 3 --dist loadfile --no-loadscope-reorder \
 		$(or $(FILE),$(addprefix --ignore ,$(SLOW))) $(ARGS)
 
@@ -72,7 +72,7 @@ lint: .venv/.installed-test
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 
-dist: .venv/.installed-test
+dist: .venv/.installed-test .venv/.npm-tools
 	UV_PYTHON_DOWNLOADS=never PATH="$(CURDIR)/.venv/bin:$$PATH" scripts/build-dist dist
 
 bench: .venv/.installed-test .venv/.tools-bench
@@ -84,8 +84,9 @@ attack: .venv/.installed-test
 docs: .venv/.installed-docs
 	@.venv/bin/python -m docs_site $(ARGS)
 
-client: .venv/.installed-test
+client: .venv/.installed-test .venv/.npm-tools
 	@.venv/bin/python -m clients.python.generator
+	@.venv/bin/python -m clients.typescript.generator
 
 diagrams: .venv/.installed-run
 	@scripts/ensure 'command -v dot' graphviz
@@ -142,12 +143,17 @@ clean:
 	@$(SYNC) --group deployments
 	@touch $@
 
-# Linter and generators of clients that read the OpenAPI document.
-.venv/.openapi-test: uv.lock tests/openapi/package-lock.json | .venv/bin/uv
+# A generator of clients that reads the OpenAPI document.
+.venv/.openapi-test: uv.lock | .venv/bin/uv
 	@$(SYNC) --group openapi
+	@touch $@
+
+# What builds and tests the TypeScript client, and a linter of the OpenAPI document. Node.js runs npm; the tests run the
+# oldest version that the client supports, which is one of the packages.
+.venv/.npm-tools: scripts/npm/package-lock.json | .venv/bin/uv
 	@scripts/ensure 'command -v node' nodejs
 	@scripts/ensure 'command -v npm' npm
-	@mkdir -p .venv/node && cp tests/openapi/package.json tests/openapi/package-lock.json .venv/node/
+	@mkdir -p .venv/node && cp scripts/npm/package.json scripts/npm/package-lock.json .venv/node/
 	@npm ci --prefix .venv/node --ignore-scripts --no-audit --no-fund --silent
 	@touch $@
 

@@ -1,4 +1,7 @@
-"""An HTTP proxy before the service that fails as networks and proxies do, once for each fault that it is given."""
+"""An HTTP proxy before the service that fails as networks and proxies do, once for each fault that it is given.
+
+Programs in other languages ask for the fault of a request with its header `X-Fault`.
+"""
 
 import http.client
 import threading
@@ -59,7 +62,7 @@ class FaultProxy:
 
     def _answer(self, to: BaseHTTPRequestHandler, request: Seen) -> None:
         self.seen.append(request)
-        fault = self.faults.popleft() if self.faults else None
+        fault = self.faults.popleft() if self.faults else request.headers.pop("x-fault", None)
         if fault in {"429", "503", "502"}:
             self._send(to, int(fault), b"busy", {"Retry-After": RETRY_AFTER} if fault != "502" else {})
         elif fault == "page":

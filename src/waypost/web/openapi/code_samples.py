@@ -29,6 +29,7 @@ class Call(NamedTuple):
     result: str | None
     """What is returned, such as `link`; None for nothing."""
     is_list: bool
+    is_paged: bool
     needs_key: bool
 
 
@@ -60,6 +61,7 @@ def _call(base_url: str, path: str, method: str, operation: Schema) -> Call:
         content["application/json"]["example"] if content else {},
         "_".join(_WORD.findall(result)).lower() or None,
         schema.endswith(("Page", "List")),
+        schema.endswith("Page"),
         bool(operation["security"]),
     )
 
@@ -102,7 +104,8 @@ def _typescript(call: Call, base_url: str) -> str:
     if call.body:
         (sent,) = call.body.values() if _is_list(call.body) else (call.body,)
         arguments.append(_TYPESCRIPT.text(sent))
-    for_each, once = "for await (const {} of {}) {{\n  console.log({});\n}}", "const {} = await {};\nconsole.log({});"
+    start = "for await (const {} of {})" if call.is_paged else "for (const {} of await {})"
+    for_each, once = start + " {{\n  console.log({});\n}}", "const {} = await {};\nconsole.log({});"
     invoked = f"waypost.{call.group}.{_camel_case(call.name)}({', '.join(arguments)})"
     named = call._replace(result=_camel_case(call.result) if call.result else None)
     lines = [

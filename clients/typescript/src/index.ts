@@ -1,0 +1,34 @@
+/** Client for the API of Waypost, the service for branded short links. */
+
+export { Waypost } from "./client.js";
+export {
+  ConnectionFailed,
+  type ErrorDetails,
+  Forbidden,
+  NotFound,
+  PaymentRequired,
+  RateLimited,
+  ServerError,
+  SignatureError,
+  Unauthenticated,
+  UnexpectedResponse,
+  ValidationError,
+  WaypostError,
+} from "./errors.js";
+export type { HasId, Page, Pages } from "./pages.js";
+export type {
+  Account,
+  Clicks,
+  Domains,
+  Keys,
+  Links,
+  Pixels,
+  Qrcodes,
+  Stats,
+  Webhooks,
+  WithImage,
+} from "./resources.js";
+export type { CallOptions, CreateOptions, ImageFile, Options, Query } from "./sender.js";
+export type * from "./types.js";
+export { VERSION } from "./version.js";
+export { verifyWebhook, type WebhookHeaders } from "./webhooks.js";

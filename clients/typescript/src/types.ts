@@ -1,0 +1,1106 @@
+// Made from the OpenAPI document by `python -m clients.typescript.generator`; do not edit.
+
+export interface AccountStats {
+  /** Start of the time range */
+  from: string;
+  /** End of the time range, exclusive */
+  to: string;
+  /** Length of an entry of `series` */
+  interval: StatsInterval;
+  /** Time zone of the intervals */
+  timezone: string;
+  /** Number of clicks by people, including QR code scans */
+  clicks: number;
+  /** Number of unique visitors. A visitor counts once per UTC day. */
+  visitors: number;
+  /** Number of QR code scans, included in `clicks` */
+  scans: number;
+  /** Number of visits by crawlers, not included in `clicks` */
+  crawlers: number;
+  /** Number of requests for link previews, not included in `clicks` */
+  previews: number;
+  /** First click in the time range; null if there is none */
+  first_clicked_at: string | null;
+  /** Last click in the time range; null if there is none */
+  last_clicked_at: string | null;
+  /** Numbers for each interval of the time range */
+  series: StatsEntry[];
+  /** Clicks by country code, the 50 most frequent */
+  countries: ValueCount[];
+  /** Clicks by referrer, the 50 most frequent */
+  referrers: ValueCount[];
+  /** Clicks by device type */
+  devices: ValueCount[];
+  /** Clicks by browser family, the 50 most frequent */
+  browsers: ValueCount[];
+  /** Clicks by operating system, the 50 most frequent */
+  platforms: ValueCount[];
+  /** The 50 links with the most clicks */
+  top_links: TopLink[];
+}
+export interface Alias {
+  /** ID */
+  id: string;
+  /** ID of the link */
+  link_id: string;
+  /** Hostname, such as go.example.com */
+  hostname: string;
+  /** Path without its leading slash, percent-decoded */
+  path: string;
+  /** Time of creation */
+  created_at: string;
+}
+export interface AliasCreate {
+  /** A custom domain of the account */
+  hostname: string;
+  /** Path without a leading slash, not percent-encoded; upper and lower case differ */
+  path: string;
+}
+export interface ApiKey {
+  /** ID */
+  id: string;
+  /** Name */
+  name: string;
+  /** First characters of the key */
+  prefix: string;
+  /** What the key may do */
+  scopes: Scope[];
+  /** Last request with the key; null if it was never used */
+  last_used_at: string | null;
+  /** Time of expiry; null for never */
+  expires_at: string | null;
+  /** Time of creation */
+  created_at: string;
+}
+export interface AppLinks {
+  /** Document for iOS and macOS, at most 128 KiB; null if there is none */
+  apple_app_site_association: {
+    [key: string]: unknown;
+  } | null;
+  /** Document for Android: a list of statements, at most 128 KiB; null if there is none */
+  assetlinks: unknown[] | null;
+}
+export interface AppLinksInput {
+  /** Document for iOS and macOS, at most 128 KiB; null if there is none */
+  apple_app_site_association?: {
+    [key: string]: unknown;
+  } | null;
+  /** Document for Android: a list of statements, at most 128 KiB; null if there is none */
+  assetlinks?: unknown[] | null;
+}
+export interface BulkCreate {
+  /** 1 to 100 links to create, each with the fields of a link */
+  links: LinkCreate[];
+}
+export interface BulkCreateMeta {
+  /** Number of links that were created */
+  created: number;
+  /** Number of entries that were refused */
+  invalid: number;
+  /** Number of entries that did not get their turn within 30 seconds. Missing if there are none */
+  retry?: number;
+}
+export interface BulkCreateResponse {
+  /** The result */
+  data: BulkCreateRow[];
+  /** Number of entries by status */
+  meta: BulkCreateMeta;
+}
+export interface BulkCreateRow {
+  /** Position in the list that was sent, from 0 */
+  index: number;
+  /** Status */
+  status: BulkCreateStatus;
+  /** The link that was created */
+  link?: Link;
+  /** Problems of each field */
+  errors?: FieldErrors;
+}
+/** What became of an entry: `retry` means that it did not get its turn, and should be sent again */
+export type BulkCreateStatus = "created" | "invalid" | "retry";
+export interface BulkDelete {
+  /** IDs of links, 1 to 100 */
+  ids: string[];
+}
+export interface BulkDeleteMeta {
+  /** Number of links that were deleted */
+  deleted: number;
+  /** Number of ids that are not of a link of the account */
+  not_found: number;
+}
+export interface BulkDeleteResponse {
+  /** The result */
+  data: BulkDeleteRow[];
+  /** Number of entries by status */
+  meta: BulkDeleteMeta;
+}
+export interface BulkDeleteRow {
+  /** ID */
+  id: string;
+  /** Status */
+  status: BulkDeleteStatus;
+}
+/** What became of an id */
+export type BulkDeleteStatus = "deleted" | "not_found";
+export interface BulkUpdate {
+  /** IDs of links, 1 to 100 */
+  ids: string[];
+  /** What to change in each of the links */
+  set: BulkUpdateSet;
+}
+export interface BulkUpdateMeta {
+  /** Number of links that were changed */
+  updated: number;
+  /** Number of links that were like this before */
+  unchanged: number;
+  /** Number of ids that are not of a link of the account */
+  not_found: number;
+  /** Number of entries that were refused */
+  invalid: number;
+}
+export interface BulkUpdateResponse {
+  /** The result */
+  data: BulkUpdateRow[];
+  /** Number of entries by status */
+  meta: BulkUpdateMeta;
+}
+export interface BulkUpdateRow {
+  /** ID */
+  id: string;
+  /** Status */
+  status: BulkUpdateStatus;
+  /** Problems of each field */
+  errors?: FieldErrors;
+}
+export interface BulkUpdateSet {
+  /** `inactive` disables the links */
+  status?: LinkStatus;
+  /** Time of expiry; null for never */
+  expires_at?: TimeInput | null;
+  /** Domain of the account; null for the shared domain */
+  hostname?: string | null;
+  /** IDs of the pixels that fire on the link */
+  pixel_ids?: string[] | null;
+  /** Tags that replace those of each link; not together with `add_tags` or `remove_tags` */
+  tags?: string[] | null;
+  /** Tags to add; those that a link has already stay where they are */
+  add_tags?: string[];
+  /** Tags to remove */
+  remove_tags?: string[];
+}
+/** What became of an id */
+export type BulkUpdateStatus = "updated" | "unchanged" | "not_found" | "invalid";
+export interface Click {
+  /** ID */
+  id: string;
+  /** ID of the link */
+  link_id: string;
+  /** IP address, as far as the privacy settings store it */
+  ip: string;
+  /** ISO 3166-1 country code; empty if unknown */
+  country: string;
+  /** The same for clicks of one visitor on one UTC day */
+  visitor_id: string;
+  /** Origin and path of the referring page; empty if unknown */
+  referrer: string;
+  /** desktop, mobile, tablet or other */
+  device: Device;
+  /** Browser family, such as Firefox */
+  browser: string;
+  /** Operating system, such as Android */
+  platform: string;
+  /** Time of creation */
+  created_at: string;
+  /** Whether the QR code was scanned */
+  is_scan: boolean;
+  /** human, crawler, preview (of a chat or social network) or prefetch (by a browser) */
+  kind: ClickKind;
+  /** Name of the bot; null for people */
+  bot: string | null;
+}
+export interface ClickEvent {
+  /** ID */
+  id: string;
+  /** ID of the link */
+  link_id: string;
+  /** IP address, as far as the privacy settings store it */
+  ip: string;
+  /** ISO 3166-1 country code; empty if unknown */
+  country: string;
+  /** The same for clicks of one visitor on one UTC day */
+  visitor_id: string;
+  /** Origin and path of the referring page; empty if unknown */
+  referrer: string;
+  /** desktop, mobile, tablet or other */
+  device: Device;
+  /** Browser family, such as Firefox */
+  browser: string;
+  /** Operating system, such as Android */
+  platform: string;
+  /** Time of creation */
+  created_at: string;
+}
+/** What made a visit: a person, a crawler, a link preview or the prefetch of a browser */
+export type ClickKind = "human" | "crawler" | "preview" | "prefetch";
+/** A kind of visit, or all of them */
+export type ClickKindFilter = "human" | "crawler" | "preview" | "prefetch" | "all";
+/** Parameters of the operation: List clicks */
+export interface ClicksListQuery {
+  /**
+     * Page number
+     * @default 1
+     */
+  page?: number;
+  /**
+     * Items per page; the maximum is 100
+     * @default 15
+     */
+  per_page?: number;
+  /** Clicks of this link only */
+  link_id?: string;
+  /** Start of the time range */
+  from?: TimeInput;
+  /** End of the time range, exclusive */
+  to?: TimeInput;
+  /** Two-letter country code, or `unknown` */
+  country?: string;
+  /** Type of device */
+  device?: Device;
+  /** Browser family */
+  browser?: string;
+  /** Operating system family */
+  platform?: string;
+  /** Origin and path of the referring page, or `direct` */
+  referrer?: string;
+  /**
+     * Kind of visit; only `human` visits count as clicks
+     * @default human
+     */
+  kind?: ClickKindFilter;
+}
+export interface Condition {
+  /** What the condition compares */
+  type: ConditionType;
+  /** `in` (default) or `not_in`. What is unknown or absent is in no list */
+  operator: ConditionOperator;
+  /** Name of the query parameter */
+  name?: string;
+  /** 1 to 250 values, for all types but `time` and `schedule` */
+  values?: string[];
+  /** Days on which a schedule starts, from 1 for Monday to 7 for Sunday */
+  weekdays?: number[];
+  /** Start: for `time` a time, or null; for `schedule` a time of day, such as 09:00 */
+  from?: string | null;
+  /** End, exclusive: like `from`. A schedule that does not end after its start ends on the next day */
+  to?: string | null;
+  /** Time zone of a schedule */
+  timezone?: string;
+}
+export interface ConditionInput {
+  /** What the condition compares; `device`, `platform` and `browser` as in statistics */
+  type: ConditionType;
+  /** `in` (default) or `not_in`. What is unknown or absent is in no list */
+  operator?: ConditionOperator;
+  /** 1 to 250 values, for all types but `time` and `schedule` */
+  values?: string[] | null;
+  /** Name of the query parameter, for `query` */
+  name?: string | null;
+  /** Start: for `time` a time, or null; for `schedule` a time of day, such as 09:00 */
+  from?: TimeInput | null;
+  /** End, exclusive: like `from`. A schedule that does not end after its start ends on the next day */
+  to?: TimeInput | null;
+  /** Days on which a schedule starts, from 1 for Monday to 7 for Sunday */
+  weekdays?: number[] | null;
+  /** IANA time zone of a schedule, such as Europe/Berlin */
+  timezone?: string | null;
+}
+/** Whether the visitor must be in the list, or not */
+export type ConditionOperator = "in" | "not_in";
+/** What a condition compares */
+export type ConditionType = "device" | "platform" | "browser" | "country" | "language" | "query" | "time" | "schedule";
+export interface CreatedWebhook {
+  /** ID */
+  id: string;
+  /** https:// URL that receives the events */
+  url: string;
+  /** Event types that are delivered */
+  event_types: EventType[];
+  /** Time of creation */
+  created_at: string;
+  /** Time of the last change */
+  updated_at: string;
+  /** Signing secret. It is returned only once. */
+  secret: string;
+}
+export interface Delivery {
+  /** ID */
+  id: string;
+  /** Event type, such as `link.created` */
+  event: DeliveryEventType;
+  /** Status of the delivery */
+  status: DeliveryStatus;
+  /** Number of attempts so far */
+  attempts: number;
+  /** Time of the next attempt; null if there is none */
+  next_attempt_at: string | null;
+  /** HTTP status of the last response; null if there was none */
+  response_status: number | null;
+  /** Why the last attempt failed; null if it did not */
+  error: string | null;
+  /** Time of creation */
+  created_at: string;
+}
+/** Type of the event of a delivery; `webhook.test` is sent on request only */
+export type DeliveryEventType = "link.created" | "link.clicked" | "pixel.fired" | "webhook.test";
+/** Status of a delivery */
+export type DeliveryStatus = "pending" | "delivered" | "failed" | "cancelled";
+/** Type of device */
+export type Device = "desktop" | "mobile" | "tablet" | "other";
+export interface DnsRecord {
+  /** Type of the DNS record */
+  type: DnsRecordType;
+  /** Name of the DNS record */
+  name: string;
+  /** Value of the DNS record */
+  value: string;
+}
+/** Type of a DNS record */
+export type DnsRecordType = "TXT" | "CNAME";
+export interface Domain {
+  /** ID */
+  id: string;
+  /** Hostname, such as go.example.com */
+  hostname: string;
+  /** `verified` when one of the DNS records was found */
+  status: DomainStatus;
+  /** Time of the verification; null if the domain is not verified */
+  verified_at: string | null;
+  /** Last DNS check; null before the first */
+  last_checked_at: string | null;
+  /** Why the last check failed; null if it did not */
+  error: string | null;
+  /** DNS records that verify the domain; one of them is enough */
+  dns_records: DnsRecord[];
+  /** URL for visitors who open the domain without a slug; null for an error page */
+  root_url: string | null;
+  /** URL for visitors of unknown, expired or disabled links of the domain; null for an error page */
+  not_found_url: string | null;
+  /** Number of links on the domain */
+  links_count: number;
+  /** HTTPS certificate of the domain */
+  tls: Tls;
+  /** Time of creation */
+  created_at: string;
+  /** Time of the last change */
+  updated_at: string;
+}
+export interface DomainCreate {
+  /** Hostname, such as go.example.com */
+  hostname: string;
+}
+/** Status of the verification of a domain */
+export type DomainStatus = "pending" | "verifying" | "verified" | "failed";
+export interface DomainUpdate {
+  /** Cannot be changed: only the current hostname is accepted */
+  hostname?: string;
+  /** URL for visitors who open the domain without a slug; null for an error page */
+  root_url?: string | null;
+  /** URL for visitors of unknown, expired or disabled links of the domain; null for an error page */
+  not_found_url?: string | null;
+}
+/** Parameters of the operation: List domains */
+export interface DomainsListQuery {
+  /**
+     * Page number
+     * @default 1
+     */
+  page?: number;
+  /**
+     * Items per page; the maximum is 100
+     * @default 15
+     */
+  per_page?: number;
+}
+/** Code of an error, for programs; `http_error` is every error without a code of its own */
+export type ErrorCode = "unauthenticated" | "payment_required" | "forbidden" | "not_found" | "method_not_allowed" | "validation_error" | "rate_limited" | "server_error" | "http_error";
+/** How much of a code may be damaged: L 7 %, M 15 %, Q 25 %, H 30 % */
+export type ErrorCorrection = "L" | "M" | "Q" | "H";
+/** Type of an event that a webhook can subscribe to */
+export type EventType = "link.created" | "link.clicked" | "pixel.fired";
+export interface FieldErrors {
+  [key: string]: string[];
+}
+export interface Limits {
+  /** Requests per minute and key */
+  requests_per_minute: number;
+}
+export interface Link {
+  /** ID */
+  id: string;
+  /** Title */
+  title: string;
+  /** http:// or https:// URL that visitors are redirected to, including the UTM parameters */
+  destination_url: string;
+  /** Short URL, to share */
+  short_url: string;
+  /** Path of the short URL */
+  slug: string;
+  /** Custom domain of the link, or the shared domain */
+  hostname: string;
+  /** Title in link previews */
+  og_title: string | null;
+  /** Description in link previews */
+  og_description: string | null;
+  /** URL of the image in link previews */
+  og_image: string | null;
+  /** UTM parameters, which are added to the destination URL */
+  utm_params: UtmParams;
+  /** Tags */
+  tags: string[];
+  /** Time of expiry; null for never */
+  expires_at: string | null;
+  /** IDs of the pixels that fire on the link */
+  pixel_ids: string[];
+  /** Number of clicks by people, including QR code scans */
+  clicks: number;
+  /** active, or inactive (disabled, expired, before its start or after its click limit) */
+  status: LinkStatus;
+  /** Time of creation */
+  created_at: string;
+  /** Time of the last change */
+  updated_at: string;
+}
+export interface LinkClickedEvent {
+  /** ID of the delivery: the same in each attempt, another for each webhook */
+  id: string;
+  /**
+     * Version of the format
+     * @constant
+     */
+  api_version: "v1";
+  /**
+     * Event type, such as `link.created`
+     * @constant
+     */
+  event: "link.clicked";
+  /** Time of the event, in UTC */
+  created_at: string;
+  /** What happened */
+  data: ClickEvent;
+}
+export interface LinkCreate {
+  /** http:// or https:// URL that visitors are redirected to, including the UTM parameters */
+  destination_url: string;
+  /** Path of the short URL: letters, digits, hyphens and underscores. Default: generated */
+  slug?: string | null;
+  /** Title. Default: the title of the destination's page */
+  title?: string | null;
+  /** Verified or unverified domain of the account. Default: the shared domain */
+  hostname?: string | null;
+  /** Title in link previews */
+  og_title?: string | null;
+  /** Description in link previews */
+  og_description?: string | null;
+  /** URL of the image in link previews */
+  og_image?: string | null;
+  /** UTM parameters, which are added to the destination URL */
+  utm_params?: UtmParamsInput;
+  /** Tags */
+  tags?: string[] | null;
+  /** Time of expiry; null for never */
+  expires_at?: TimeInput | null;
+  /** IDs of the pixels that fire on the link */
+  pixel_ids?: string[] | null;
+}
+export interface LinkCreatedEvent {
+  /** ID of the delivery: the same in each attempt, another for each webhook */
+  id: string;
+  /**
+     * Version of the format
+     * @constant
+     */
+  api_version: "v1";
+  /**
+     * Event type, such as `link.created`
+     * @constant
+     */
+  event: "link.created";
+  /** Time of the event, in UTC */
+  created_at: string;
+  /** What happened */
+  data: Link;
+}
+export interface LinkStats {
+  /** Start of the time range */
+  from: string;
+  /** End of the time range, exclusive */
+  to: string;
+  /** Length of an entry of `series` */
+  interval: StatsInterval;
+  /** Time zone of the intervals */
+  timezone: string;
+  /** Number of clicks by people, including QR code scans */
+  clicks: number;
+  /** Number of unique visitors. A visitor counts once per UTC day. */
+  visitors: number;
+  /** Number of QR code scans, included in `clicks` */
+  scans: number;
+  /** Number of visits by crawlers, not included in `clicks` */
+  crawlers: number;
+  /** Number of requests for link previews, not included in `clicks` */
+  previews: number;
+  /** First click in the time range; null if there is none */
+  first_clicked_at: string | null;
+  /** Last click in the time range; null if there is none */
+  last_clicked_at: string | null;
+  /** Numbers for each interval of the time range */
+  series: StatsEntry[];
+  /** Clicks by country code, the 50 most frequent */
+  countries: ValueCount[];
+  /** Clicks by referrer, the 50 most frequent */
+  referrers: ValueCount[];
+  /** Clicks by device type */
+  devices: ValueCount[];
+  /** Clicks by browser family, the 50 most frequent */
+  browsers: ValueCount[];
+  /** Clicks by operating system, the 50 most frequent */
+  platforms: ValueCount[];
+  /** ID of the link */
+  link_id: string;
+  /** Clicks that another service counted before the link was imported, for all time and in no other number; 0 if there are none */
+  imported_clicks: number;
+  /** Clicks by the name of the rule or variant that the visitor was sent to, or `default` */
+  targets: ValueCount[];
+}
+/** `inactive`: disabled, expired, before its start or after its click limit */
+export type LinkStatus = "active" | "inactive";
+export interface LinkUpdate {
+  /** http:// or https:// URL that visitors are redirected to, including the UTM parameters */
+  destination_url?: string;
+  /** Path of the short URL: letters, digits, hyphens and underscores */
+  slug?: string;
+  /** Title */
+  title?: string | null;
+  /** Domain of the account; null for the shared domain */
+  hostname?: string | null;
+  /** Title in link previews */
+  og_title?: string | null;
+  /** Description in link previews */
+  og_description?: string | null;
+  /** URL of the image in link previews */
+  og_image?: string | null;
+  /** UTM parameters, which are added to the destination URL */
+  utm_params?: UtmParamsInput | null;
+  /** Tags */
+  tags?: string[] | null;
+  /** Time of expiry; null for never */
+  expires_at?: TimeInput | null;
+  /** IDs of the pixels that fire on the link */
+  pixel_ids?: string[] | null;
+  /** `inactive` disables the link */
+  status?: LinkStatus;
+}
+/** Parameters of the operation: List a link's clicks */
+export interface LinksClicksQuery {
+  /**
+     * Page number
+     * @default 1
+     */
+  page?: number;
+  /**
+     * Items per page; the maximum is 100
+     * @default 15
+     */
+  per_page?: number;
+  /** Start of the time range */
+  from?: TimeInput;
+  /** End of the time range, exclusive */
+  to?: TimeInput;
+  /** Two-letter country code, or `unknown` */
+  country?: string;
+  /** Type of device */
+  device?: Device;
+  /** Browser family */
+  browser?: string;
+  /** Operating system family */
+  platform?: string;
+  /** Origin and path of the referring page, or `direct` */
+  referrer?: string;
+  /**
+     * Kind of visit; only `human` visits count as clicks
+     * @default human
+     */
+  kind?: ClickKindFilter;
+}
+/** Parameters of the operation: List a link's aliases */
+export interface LinksListAliasesQuery {
+  /**
+     * Page number
+     * @default 1
+     */
+  page?: number;
+  /**
+     * Items per page; the maximum is 100
+     * @default 15
+     */
+  per_page?: number;
+}
+/** Parameters of the operation: List links */
+export interface LinksListQuery {
+  /**
+     * Page number
+     * @default 1
+     */
+  page?: number;
+  /**
+     * Items per page; the maximum is 100
+     * @default 15
+     */
+  per_page?: number;
+  /** Text in title, slug, aliases or destination */
+  search?: string;
+  /** Links with exactly this tag */
+  tag?: string;
+  /** A domain of the account, or the shared domain */
+  hostname?: string;
+  /** Status of the link */
+  status?: LinkStatus;
+}
+/** Parameters of the operation: Get a link's statistics */
+export interface LinksStatsQuery {
+  /** Start of the time range */
+  from?: TimeInput;
+  /** End of the time range, exclusive */
+  to?: TimeInput;
+  /**
+     * Length of one entry of the series
+     * @default day
+     */
+  interval?: StatsInterval;
+  /**
+     * IANA name of the time zone of the series
+     * @default UTC
+     */
+  timezone?: string;
+}
+export interface ListedApiKey {
+  /** ID */
+  id: string;
+  /** Name */
+  name: string;
+  /** First characters of the key */
+  prefix: string;
+  /** What the key may do */
+  scopes: Scope[];
+  /** Last request with the key; null if it was never used */
+  last_used_at: string | null;
+  /** Time of expiry; null for never */
+  expires_at: string | null;
+  /** Time of creation */
+  created_at: string;
+  /** When the key was revoked; null if it is valid */
+  revoked_at: string | null;
+}
+export interface Me {
+  /** ID */
+  id: string;
+  /** Name */
+  name: string;
+  /** Email of the account */
+  email: string;
+  /** Time of creation */
+  created_at: string;
+  /** Plan of the account */
+  plan: Plan;
+  /** The key of this request */
+  token: ApiKey;
+  /** Limits of the account */
+  limits: Limits;
+  /** Domain of links without a custom domain */
+  shared_domain: string;
+}
+/** Shape of the modules of a QR code */
+export type ModuleStyle = "squares" | "dots" | "fluid";
+export interface PageMeta {
+  /** Position of the first item of this page, from 1; null if the page is empty */
+  from: number | null;
+  /** Number of this page */
+  current_page: number;
+  /** Number of the last page */
+  last_page: number;
+  /** URL of the list, without parameters */
+  path: string;
+  /** Items per page */
+  per_page: number;
+  /** Position of the last item of this page; null if the page is empty */
+  to: number | null;
+  /** Number of items on all pages */
+  total: number;
+}
+export interface Pixel {
+  /** ID */
+  id: string;
+  /** Advertising platform */
+  platform: PixelPlatform;
+  /** Name */
+  name: string;
+  /** Time of creation */
+  created_at: string;
+  /** Time of the last change */
+  updated_at: string;
+}
+export interface PixelCreate {
+  /** Advertising platform */
+  platform: PixelPlatform;
+  /** Name */
+  name: string;
+  /** ID of the pixel on its platform. It is never returned. */
+  pixel_id: string;
+  /** Access token of the platform, for events sent from the server. It is never returned. */
+  access_token?: string | null;
+}
+export interface PixelFired {
+  /** ID of the pixel on its platform. It is never returned. */
+  pixel_id: string;
+  /** Operating system, such as Android */
+  platform: PixelPlatform;
+  /** ID of the link */
+  link_id: string;
+  /** ID of the click that triggered it */
+  visit_id: string | null;
+}
+export interface PixelFiredEvent {
+  /** ID of the delivery: the same in each attempt, another for each webhook */
+  id: string;
+  /**
+     * Version of the format
+     * @constant
+     */
+  api_version: "v1";
+  /**
+     * Event type, such as `link.created`
+     * @constant
+     */
+  event: "pixel.fired";
+  /** Time of the event, in UTC */
+  created_at: string;
+  /** What happened */
+  data: PixelFired;
+}
+/** Advertising platform */
+export type PixelPlatform = "facebook" | "tiktok" | "pinterest" | "google_ads";
+export interface PixelResults {
+  /** Events that the platform accepted */
+  sent: number;
+  /** Events that the platform rejected */
+  rejected: number;
+  /** Events that were not sent: too old, too many, incomplete, or tried too often */
+  dropped: number;
+  /** Time of the last accepted event */
+  sent_at: string | null;
+  /** Why the last event that was not accepted was rejected or dropped */
+  reason: string | null;
+  /** Time of `reason` */
+  reason_at: string | null;
+}
+export interface PixelUpdate {
+  /** Advertising platform */
+  platform?: PixelPlatform;
+  /** Name */
+  name?: string;
+  /** ID of the pixel on its platform. It is never returned. */
+  pixel_id?: string;
+  /** Access token of the platform, for events sent from the server. It is never returned. */
+  access_token?: string | null;
+}
+/** Parameters of the operation: List pixels */
+export interface PixelsListQuery {
+  /**
+     * Page number
+     * @default 1
+     */
+  page?: number;
+  /**
+     * Items per page; the maximum is 100
+     * @default 15
+     */
+  per_page?: number;
+}
+export interface Plan {
+  /** Type of the plan */
+  type: PlanType;
+  /** Status of the subscription; null for other plans */
+  status: string | null;
+  /** Whether the plan permits requests to the API */
+  active: boolean;
+  /** End of the trial; null for other plans */
+  trial_ends_at: string | null;
+  /** When the subscription renews; null if it does not */
+  renews_at: string | null;
+}
+/** Type of a plan */
+export type PlanType = "trial" | "subscription" | "lifetime" | "none";
+export interface QrCode {
+  /** ID */
+  id: string;
+  /** ID of the link */
+  link_id: string;
+  /** Color of the code, such as #000 or #000000 */
+  foreground: string;
+  /** Background color, such as #fff or #ffffff */
+  background: string;
+  /** Error correction, from L (lowest) to H (highest) */
+  level: ErrorCorrection;
+  /** Shape of the modules */
+  style: ModuleStyle;
+  /** Width and height of the PNG image in pixels */
+  size: number;
+  /** Empty space around the code, in modules. The standard is 4. */
+  margin: number;
+  /** Why scanners may not read the code */
+  warnings: string[];
+  /** Number of scans of the code */
+  scans: number;
+  /** Signed URL of the PNG image; use it unchanged */
+  image_url: string;
+  /** Signed URL of the SVG image; use it unchanged */
+  svg_url: string;
+  /** Time of creation */
+  created_at: string;
+  /** Time of the last change */
+  updated_at: string;
+}
+export interface QrCodeStyle {
+  /** Color of the code, such as #000 or #000000 */
+  foreground?: string | null;
+  /** Background color, such as #fff or #ffffff */
+  background?: string | null;
+  /** Error correction, from L (lowest) to H (highest) */
+  level?: ErrorCorrection;
+  /** Shape of the modules */
+  style?: ModuleStyle;
+  /** Width and height of the PNG image in pixels */
+  size?: number | null;
+  /** Empty space around the code, in modules. The standard is 4. */
+  margin?: number | null;
+}
+export interface Routing {
+  /** ID of the link */
+  link_id: string;
+  /** At most 20 rules; the first that matches counts */
+  rules: Rule[];
+  /** At most 10 variants, for visitors without a matching rule. The weights add up to at most 100 */
+  variants: Variant[];
+  /** Time before which the link does not redirect; null for no start */
+  starts_at: string | null;
+  /** Number of clicks after which the link ends; null for no limit */
+  click_limit: number | null;
+  /** URL for visitors before the start, after the click limit, and of an expired link; null for an error page */
+  fallback_url: string | null;
+  /** Whether visitors have to enter a password */
+  has_password: boolean;
+  /** Time of the last change */
+  updated_at: string | null;
+}
+export interface RoutingInput {
+  /** At most 20 rules; the first that matches counts */
+  rules?: RuleInput[] | null;
+  /** At most 10 variants, for visitors without a matching rule. The weights add up to at most 100 */
+  variants?: VariantInput[] | null;
+  /** 4 to 128 characters that visitors have to enter; null removes it, and without this field it stays. It is never returned. */
+  password?: string | null;
+  /** Time before which the link does not redirect; null for no start */
+  starts_at?: TimeInput | null;
+  /** Number of clicks after which the link ends; null for no limit */
+  click_limit?: number | null;
+  /** URL for visitors before the start, after the click limit, and of an expired link; null for an error page */
+  fallback_url?: string | null;
+}
+export interface Rule {
+  /** Name */
+  name: string;
+  /** 1 to 5 conditions, all of which must hold */
+  conditions: Condition[];
+  /** http:// or https:// URL that visitors are redirected to. It gets no UTM parameters */
+  destination_url: string;
+}
+export interface RuleInput {
+  /** Name */
+  name: string;
+  /** 1 to 5 conditions, all of which must hold */
+  conditions: ConditionInput[];
+  /** http:// or https:// URL that visitors are redirected to. It gets no UTM parameters */
+  destination_url: string;
+}
+/** What an API key may do */
+export type Scope = "links:read" | "links:write" | "domains:read" | "domains:write" | "pixels:read" | "pixels:write" | "webhooks:manage";
+export interface StatsEntry {
+  /** Start of the interval, in UTC */
+  at: string;
+  /** Number of clicks by people, including QR code scans */
+  clicks: number;
+  /** Number of unique visitors. A visitor counts once per UTC day. */
+  visitors: number;
+  /** Number of QR code scans, included in `clicks` */
+  scans: number;
+}
+/** Parameters of the operation: Get statistics of all links */
+export interface StatsGetQuery {
+  /** Start of the time range */
+  from?: TimeInput;
+  /** End of the time range, exclusive */
+  to?: TimeInput;
+  /**
+     * Length of one entry of the series
+     * @default day
+     */
+  interval?: StatsInterval;
+  /**
+     * IANA name of the time zone of the series
+     * @default UTC
+     */
+  timezone?: string;
+}
+/** Length of an entry of a series */
+export type StatsInterval = "hour" | "day" | "week" | "month";
+export interface TestEventData {
+  /** ID of the webhook */
+  webhook_id: string;
+}
+/** A time as text in ISO 8601, with a time zone, or as a `Date` */
+export type TimeInput = string | Date;
+export interface Tls {
+  /** Status of the certificate */
+  status: TlsStatus;
+  /** When the certificate expires; null if there is none */
+  expires_at: string | null;
+  /** Why the last attempt failed; null if it did not */
+  error: string | null;
+}
+/** Status of a certificate */
+export type TlsStatus = "none" | "pending" | "active" | "failed";
+export interface TopLink {
+  /** ID of the link */
+  link_id: string;
+  /** Short URL of the link; null for a deleted link */
+  short_url: string | null;
+  /** Title of the link; null for a deleted link */
+  title: string | null;
+  /** Number of clicks by people, including QR code scans */
+  clicks: number;
+}
+export interface UtmParams {
+  /** Source of the visitors, such as newsletter */
+  utm_source?: string;
+  /** Medium, such as email */
+  utm_medium?: string;
+  /** Campaign */
+  utm_campaign?: string;
+  /** Search term */
+  utm_term?: string;
+  /** Content, which distinguishes links of a campaign */
+  utm_content?: string;
+}
+export interface UtmParamsInput {
+  /** Source of the visitors, such as newsletter */
+  utm_source?: string | null;
+  /** Medium, such as email */
+  utm_medium?: string | null;
+  /** Campaign */
+  utm_campaign?: string | null;
+  /** Search term */
+  utm_term?: string | null;
+  /** Content, which distinguishes links of a campaign */
+  utm_content?: string | null;
+}
+export interface ValueCount {
+  /** Value */
+  value: string;
+  /** Number of clicks by people, including QR code scans */
+  clicks: number;
+}
+export interface Variant {
+  /** Name */
+  name: string;
+  /** http:// or https:// URL that visitors are redirected to. It gets no UTM parameters */
+  destination_url: string;
+  /** Percentage of the visitors, 1 to 100 */
+  weight: number;
+}
+export interface VariantInput {
+  /** Name */
+  name: string;
+  /** http:// or https:// URL that visitors are redirected to. It gets no UTM parameters */
+  destination_url: string;
+  /** Percentage of the visitors, 1 to 100 */
+  weight: number;
+}
+export interface Webhook {
+  /** ID */
+  id: string;
+  /** https:// URL that receives the events */
+  url: string;
+  /** Event types that are delivered */
+  event_types: EventType[];
+  /** Time of creation */
+  created_at: string;
+  /** Time of the last change */
+  updated_at: string;
+}
+export interface WebhookCreate {
+  /** https:// URL that receives the events */
+  url: string;
+  /** Event types that are delivered */
+  event_types: EventType[];
+}
+export interface WebhookTestEvent {
+  /** ID of the delivery: the same in each attempt, another for each webhook */
+  id: string;
+  /**
+     * Version of the format
+     * @constant
+     */
+  api_version: "v1";
+  /**
+     * Event type, such as `link.created`
+     * @constant
+     */
+  event: "webhook.test";
+  /** Time of the event, in UTC */
+  created_at: string;
+  /** What happened */
+  data: TestEventData;
+}
+/** Parameters of the operation: List a webhook's deliveries */
+export interface WebhooksListDeliveriesQuery {
+  /**
+     * Page number
+     * @default 1
+     */
+  page?: number;
+  /**
+     * Items per page; the maximum is 100
+     * @default 15
+     */
+  per_page?: number;
+  /** Status of the delivery */
+  status?: DeliveryStatus;
+  /** Type of the event */
+  event?: DeliveryEventType;
+}
+/** Parameters of the operation: List webhooks */
+export interface WebhooksListQuery {
+  /**
+     * Page number
+     * @default 1
+     */
+  page?: number;
+  /**
+     * Items per page; the maximum is 100
+     * @default 15
+     */
+  per_page?: number;
+}
+
+/** What a webhook receives. A newer service may send events of other types. */
+export type WebhookEvent = LinkClickedEvent | LinkCreatedEvent | PixelFiredEvent | WebhookTestEvent;
