@@ -16,6 +16,7 @@ ROOT_PAGES = {
     "SECURITY.md": "design/security-policy.md",
     "CHANGELOG.md": "reference/changelog.md",
     "clients/python/README.md": "reference/clients/python.md",
+    "clients/typescript/README.md": "reference/clients/typescript.md",
     "README.md": "index.md",
 }
 """Where links to pages outside of docs/ lead. README.md is not copied: the site has a start page of its own."""

@@ -37,6 +37,7 @@ ENVIRONMENT = {
 }
 WHEEL = f"waypost-{VERSION}-py3-none-any.whl"
 SDIST = f"waypost-{VERSION}.tar.gz"
+NPM_PACKAGE = f"waypost-client-{VERSION}.tgz"
 CLIENT = f"waypost_client-{VERSION}-py3-none-any.whl"
 SBOM = f"waypost-{VERSION}.cdx.json"
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"
@@ -82,6 +83,7 @@ def test_builds_in_other_directories_are_the_same_bytes(dist: Path, tmp_path: Pa
     other = copy_of_sources(tmp_path / "some other" / "directory", umask=0o077, time=1_700_000_000)
     again = build(other, umask=0o077, TZ="Asia/Tokyo", LC_ALL="C", PYTHONHASHSEED="7")
     assert hashes(again) == hashes(dist)
+    assert NPM_PACKAGE in hashes(dist)
     sums = (dist / "SHA256SUMS").read_text().split()
     assert dict(zip(sums[1::2], sums[::2], strict=True)) == {
         name: value for name, value in hashes(dist).items() if name != "SHA256SUMS"

@@ -207,7 +207,15 @@ def test_each_error_and_event_has_a_type(document: Document) -> None:
     names = set(re.findall(r"\w+", index[index.index("export {\n") : index.index('} from "./errors.js"')]))
     codes = {"".join(map(str.capitalize, code.split("_"))) for code in document.schemas["ErrorCode"]["enum"]}
     assert codes - {"MethodNotAllowed", "HttpError"} <= names
-    without_class = {"304", "405", "409", "413", "500", "503", "default"}  # 5xx are a ServerError, others a WaypostError
+    without_class = {
+        "304",
+        "405",
+        "409",
+        "413",
+        "500",
+        "503",
+        "default",
+    }  # 5xx are a ServerError, others a WaypostError
     for path, methods in document.content["paths"].items():
         for described in methods.values():
             errors = {status for status in described["responses"] if status[0] != "2"} - without_class

@@ -24,9 +24,10 @@ def compile_types(*files: str | Path, cwd: Path, compiler: str = "typescript-7")
     options += ["--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess", "--pretty", "false"]
     command = ["node", NODE_MODULES / compiler / "bin" / "tsc", *options, *files]
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
-    return [line for line in done.stdout.splitlines() if line]
+    assert (done.returncode == 0) == (not done.stdout), done.stderr
+    return done.stdout.splitlines()
 
 
 def bundle(program: Path, *options: str) -> str:
-    command = [NODE_MODULES / ".bin" / "esbuild", program, "--bundle", "--format=esm", *options]
+    command = [NODE_MODULES / ".bin" / "esbuild", program, "--bundle", "--format=esm", "--target=es2022", *options]
     return subprocess.run(command, cwd=program.parent, capture_output=True, text=True, check=True).stdout

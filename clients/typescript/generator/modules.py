@@ -34,8 +34,8 @@ def types(document: Document) -> str:
     schemas = {name: _without_examples(schema) for name, schema in sorted(_schemas(document).items())}
     text = _openapi_typescript(schemas)
     events = " | ".join(sorted(document.events().values()))
-    union = f"/** What a webhook receives. A newer service may send events of other types. */\nexport type WebhookEvent = {events};\n"
-    return f"{_HEADER}{_exported(text)}\n\n{union}"
+    about = "/** What a webhook receives. A newer service may send events of other types. */"
+    return f"{_HEADER}{_exported(text)}\n\n{about}\nexport type WebhookEvent = {events};\n"
 
 
 def _schemas(document: Document) -> dict[str, Schema]:
