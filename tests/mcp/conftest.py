@@ -1,4 +1,4 @@
-"""A running service with a page to link to, shared by a file."""
+"""A running service of two processes with a page to link to, shared by a file."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ def website() -> Iterator[Website]:
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with Service(tmp_path_factory.mktemp("service")) as service:
+    with Service(tmp_path_factory.mktemp("service"), options=("--workers", "2")) as service:
         yield service
 
 

@@ -77,7 +77,7 @@ def test_names_the_next_page() -> None:
 def test_sums_up_statistics() -> None:
     made = results.statistics(STATS)
     assert made["clicks_by_day"] == {"2026-10-25": 1, "2026-10-27": 1}  # in the time zone, and without empty days
-    assert made["countries"] == {"(none)": 60, "DE": 40}
+    assert made["countries"] == {"unknown": 60, "DE": 40}
     assert len(made["referrers"]) == 9
     assert made["referrers"]["(others)"] == sum(100 - number for number in range(8, 50))
     assert made["last_clicked_at"] == "2026-11-01T22:59:59Z"

@@ -1,7 +1,8 @@
-"""Checks the arguments of a tool as far as the API could not: names, JSON types and text in queries. Pure."""
+"""Arguments of tools, as far as the API does not read them: names, JSON types, text of queries, links. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from waypost.kit.fields import text_problem
 from waypost.mcp.definitions import Definition
@@ -21,6 +22,14 @@ def find_problems(definition: Definition, arguments: Mapping[str, Any]) -> list[
         elif isinstance(value, str) and (problem := text_problem(value)):
             problems.append(f"{name}: {problem}")
     return problems
+
+
+def read_address(name: str, shared_domain: str) -> tuple[str, str] | None:
+    """Return hostname and path of a short URL, with or without a scheme, or of a slug. None if no link can have it."""
+    _, has_scheme, rest = name.partition("://")
+    host, has_path, path = (rest if has_scheme else name).partition("/")
+    address = (host.lower(), unquote(path.partition("?")[0].partition("#")[0])) if has_path else (shared_domain, name)
+    return address if "".join(address).isprintable() else None  # not every database accepts other text
 
 
 def _names(known: Mapping[str, Any]) -> str:

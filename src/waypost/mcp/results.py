@@ -14,6 +14,8 @@ _MAX_TEXT = 300
 _MAX_IN_LIST = 120
 _TOP = 8
 _MAX_SERIES = 60
+_UNKNOWN = {"referrers": "direct"}
+"""As in the filters of clicks."""
 _LISTS = ("countries", "referrers", "devices", "browsers", "platforms", "targets")
 _SHOWN = {"\n", "\t", "\u200c", "\u200d"}
 """Invisible characters that stay; the last two join and part letters, also of emoji."""
@@ -115,7 +117,7 @@ def statistics(stats: Json) -> Json:
     counts = {name: stats[name] for name in ("clicks", "visitors", "scans", "crawlers", "previews")}
     times = {name: _moment(stats[name]) for name in ("from", "to", "first_clicked_at", "last_clicked_at")}
     result: Json = {**counts, **times, "timezone": stats["timezone"], f"clicks_by_{interval}": latest}
-    result |= {name: _top(stats[name]) for name in _LISTS if stats.get(name)}
+    result |= {name: _top(stats[name], _UNKNOWN.get(name, "unknown")) for name in _LISTS if stats.get(name)}
     if len(latest) < len(series):
         result["more"] = f"Only the last {_MAX_SERIES} with clicks are listed: ask for a shorter time range."
     return result
@@ -131,10 +133,10 @@ def top_links(stats: Json, scheme: str) -> Json:
     return {"top_links": links[:_TOP]}
 
 
-def _top(values: Iterable[Json]) -> Json:
+def _top(values: Iterable[Json], unknown: str) -> Json:
     top: Counter[str] = Counter()
     for position, each in enumerate(values):
-        top[shorten(each["value"] or "(none)", _MAX_IN_LIST) if position < _TOP else "(others)"] += each["clicks"]
+        top[shorten(each["value"] or unknown, _MAX_IN_LIST) if position < _TOP else "(others)"] += each["clicks"]
     return dict(top)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
@@ -11,7 +11,7 @@ from waypost.kit.errors import Forbidden
 from waypost.kit.ids import parse_id
 from waypost.mcp import results
 from waypost.mcp.api_calls import ApiCalls, FindLink, ToolError
-from waypost.mcp.arguments import find_problems
+from waypost.mcp.arguments import find_problems, read_address
 from waypost.mcp.definitions import DEFAULT_ROWS, DEFINITIONS, MAX_ROWS, Definition, ToolName
 from waypost.web.guard import require_scope
 
@@ -130,21 +130,11 @@ class Tools:
         name: str = given["link"].strip()
         if parse_id(name):
             return name
-        address = _address(name, self._shared_domain)
-        is_valid = "".join(address).isprintable()  # not every database accepts other text
-        found = await self._find_link(self._caller.account.id, *address) if is_valid else None
+        address = read_address(name, self._shared_domain)
+        found = await self._find_link(self._caller.account.id, *address) if address else None
         if found is None:
             raise ToolError(f"There is no link {results.shorten(name)!r}. Search with find_links.")
         return str(found)
-
-
-def _address(name: str, shared_domain: str) -> tuple[str, str]:
-    """Return hostname and path of a short URL, with or without a scheme, or of a slug."""
-    _, has_scheme, rest = name.partition("://")
-    host, has_path, path = (rest if has_scheme else name).partition("/")
-    if not has_path:
-        return shared_domain, name
-    return host.lower(), unquote(path.partition("?")[0].partition("#")[0])
 
 
 def _paging(given: Arguments) -> dict[str, Any]:

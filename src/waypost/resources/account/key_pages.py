@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Annotated, Any
 
 from starlette.requests import Request
@@ -65,6 +66,7 @@ class KeyPages(Pages[Deps]):
         notice = "Key revoked." if "revoked" in request.query_params else ""
         has_active_plan = is_plan_active(session.account.plan, now)
         context: dict[str, Any] = {"page": page, "makers": makers, "usable": usable, "notice": notice}
+        context["has_assistants"] = find_spec("mcp") is not None
         return self._render(request, "list", has_active_plan=has_active_plan, **context)
 
     async def new(self, request: Request) -> Response:
