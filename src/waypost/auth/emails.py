@@ -49,6 +49,10 @@ _WAY_ADDED = """{way} now signs you in at {base_url}.
 If you did not add it, reset your password immediately, and remove everything that the page lists: {base_url}/forgot
 """
 
+_WAY_REMOVED = """{way} no longer signs you in at {base_url}.
+
+If you did not remove it, reset your password immediately, and remove everything that the page lists: {base_url}/forgot
+"""
 _ROLE_CHANGED = """Your role in the account {account} at {base_url} is now {role}.
 """
 _REMOVED = """You were removed from the account {account} at {base_url}. Your other accounts are not affected.
@@ -122,6 +126,10 @@ def passkey_added(base_url: str) -> Email:
 def identity_connected(base_url: str, email: str) -> Email:
     text = _WAY_ADDED.format(way=f"Single sign-on as {email}", base_url=base_url)
     return Email("Single sign-on was connected", text)
+
+
+def identity_disconnected(base_url: str) -> Email:
+    return Email("Single sign-on was disconnected", _WAY_REMOVED.format(way="Single sign-on", base_url=base_url))
 
 
 def role_changed(base_url: str, account: str, role: Role) -> Email:

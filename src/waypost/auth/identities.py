@@ -55,6 +55,13 @@ async def connect(tx: Tx, person_id: UUID, issuer: str, subject: str, email: str
     await tx.execute(insert(identities).values(person_id=person_id, **values))
 
 
+async def find_subject(tx: Tx, person_id: UUID, issuer: str) -> str | None:
+    """Return the subject of the person's identity at the provider; None without one."""
+    query = select(_identities.subject).where(_identities.person_id == person_id, _identities.issuer == issuer)
+    subject: str | None = await tx.scalar(query)
+    return subject
+
+
 async def disconnect(tx: Tx, person_id: UUID) -> bool:
     """Return False if the person has no identity."""
     return (await tx.execute(delete(identities).where(_identities.person_id == person_id))).rowcount > 0

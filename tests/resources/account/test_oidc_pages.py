@@ -14,15 +14,18 @@ import pytest
 from browsing import SAME_ORIGIN, Browser, WebApp, open_place
 from identity_provider import CLIENT_ID, CLIENT_SECRET, Answer, IdentityProvider, identity_provider
 from people import FakeClock
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from waypost.audit.model import audit_entries
 from waypost.auth import create_account, get_person, passkeys, people, sign_in, tokens
 from waypost.auth.deps import new_deps
+from waypost.auth.model import memberships
 from waypost.auth.oidc import provider as provider_module
+from waypost.auth.oidc import service
 
 PASSWORD = "four plain words suffice"
 START, FINISH, CONNECT = "/login/oidc", "/login/oidc/callback", "/account/single-sign-on"
+DISCONNECT = f"{CONNECT}/disconnect"
 DISCOVERY = "/.well-known/openid-configuration"
 
 
@@ -399,6 +402,36 @@ async def test_a_reset_removes_the_identity(office: Office, is_confirmed: bool) 
     elsewhere, answer = await office.sign_in()
     assert "already has an account" in answer.text
     assert (await elsewhere.get("/account")).status_code == 303
+
+
+async def test_disconnects_and_signs_out(office: Office) -> None:
+    ann = await office.place.browser()
+    await ann.post("/signup", {"name": "Ann", "email": "ann@example.com", "password": PASSWORD})
+    assert (await ann.get(DISCONNECT)).headers["location"] == "/account/security"  # nothing to disconnect
+    office.provider.signs_in("ann-1", "ann@example.com", name="Ann", groups=["marketing"], sid="session-1")
+    await office.sign_in(ann, f"{START}?for=connect")
+    assert (await ann.post(CONNECT, {"connect": "yes"})).status_code == 303
+    refused = await ann.post(DISCONNECT, {})
+    assert (refused.status_code, service.ROLE_BY_GROUPS in refused.text) == (422, True)
+    async with office.place.db.write() as tx:
+        await tx.execute(update(memberships).values(by_groups=False))
+    other = await office.place.browser()
+    await other.post("/login", {"email": "ann@example.com", "password": PASSWORD})
+    assert (await other.post(DISCONNECT, {"current_password": PASSWORD})).status_code == 422  # not proven
+    assert "Disconnect" in (await ann.get("/account/security")).text
+    assert "ann@example.com" in (await ann.get(DISCONNECT)).text
+    assert (await ann.post(DISCONNECT, {})).headers["location"] == "/login?done=disconnected"
+    assert "was disconnected" in (await ann.get("/login?done=disconnected")).text
+    assert (await other.get("/account")).status_code == 200  # began with the password
+    _, answer = await office.sign_in()
+    assert "already has an account" in answer.text
+
+
+async def test_the_only_way_to_sign_in_stays(office: Office) -> None:
+    ann, _ = await office.sign_in()
+    refused = await ann.post(DISCONNECT, {})
+    assert (refused.status_code, service.NO_OTHER_WAY in refused.text) == (422, True)
+    assert (await ann.get("/account")).status_code == 200
 
 
 async def test_a_password_beside_an_identity_does_not_replace_it(office: Office) -> None:

@@ -6,6 +6,7 @@ import structlog
 from sqlalchemy.exc import IntegrityError
 
 from waypost.auth import (
+    credentials,
     emails,
     identities,
     invitation_store,
@@ -25,7 +26,7 @@ from waypost.auth.oidc.errors import ProviderUnavailable, SignInRefused
 from waypost.auth.oidc.flow import with_query
 from waypost.auth.oidc.rules import Identity, role_of
 from waypost.auth.oidc.tokens import verify_logout_token
-from waypost.kit.errors import Invalid
+from waypost.kit.errors import Invalid, or_not_found
 from waypost.kit.ids import new_id
 
 log = structlog.get_logger(__name__)
@@ -34,6 +35,10 @@ _MAX_HINT = 4_096  # characters of the ID token that names the session at sign-o
 NO_ROLE = "None of your groups may use this service. Ask your administrator to add you to one."
 NO_ACCOUNT = "You are not a member of any account here. Ask your administrator for an invitation."
 NO_OIDC_ACCOUNT = "Single sign-on is not set up completely. Ask your administrator."
+NO_OTHER_WAY = "Set a password or add a passkey first. Otherwise you could no longer sign in."
+ROLE_BY_GROUPS = (
+    "Your groups decide your role here, so single sign-on stays connected. Ask an owner to remove you first."
+)
 CONNECTED_TO_ANOTHER = "This single sign-on identity belongs to another person here."
 
 
@@ -76,6 +81,36 @@ async def connect(deps: Deps, session: sessions.PersonSession, identity: Identit
         raise Invalid({"body": [CONNECTED_TO_ANOTHER]}) from None
     if deps.role_by_group:
         await _follow_groups(deps, session.person, role)
+
+
+async def disconnect(deps: Deps, session: sessions.PersonSession) -> None:
+    """Disconnect the person's identity, and end the sessions that it began.
+
+    Raises Invalid if the person would have no other way to sign in, or if their groups decide their role; NotFound if
+    they have no identity.
+    """
+    person, issuer = session.person, deps.provider.client.issuer
+    has_password, has_passkey, _ = await credentials.find(deps.auth, person)
+    if not (deps.auth.has_passwords and (has_password or has_passkey)):
+        raise Invalid({"body": [NO_OTHER_WAY]})
+    if deps.role_by_group:
+        await _refuse_role_by_groups(deps, person)
+    async with deps.auth.db.write() as tx:
+        await people.lock(tx, person.id)
+        subject = or_not_found(await identities.find_subject(tx, person.id, issuer))
+        await identities.disconnect(tx, person.id)
+        await sessions.end_of_provider(tx, issuer, subject=subject, session_id=None)
+        now = deps.auth.clock()
+        await person_audit.record(tx, person, session.request_ip, "identity.disconnected", now)
+        await emails.notify(tx, emails.identity_disconnected(deps.auth.base_url), person, now=now)
+
+
+async def _refuse_role_by_groups(deps: Deps, person: Person) -> None:
+    """Raise Invalid where the groups decide: without the identity, a lost group would not end anything."""
+    account_id = (await _account(deps)).id
+    async with deps.auth.db.read() as tx:
+        if await memberships.find_by_groups(tx, account_id, person.id):
+            raise Invalid({"body": [ROLE_BY_GROUPS]})
 
 
 async def verify(deps: Deps, session: sessions.PersonSession, identity: Identity) -> None:

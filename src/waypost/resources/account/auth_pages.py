@@ -29,6 +29,8 @@ _MAX_FORM_SIZE = 64 << 10  # these forms require no sign-in
 _NOTICES = {
     "passkey": "The passkey was removed, and all sessions that used it were signed out, including this one. "
     "Sign in again.",
+    "disconnected": "Single sign-on was disconnected, and all sessions that used it were signed out, including this "
+    "one. Sign in again.",
     "expired": "You took longer than five minutes. Sign in again.",
     "person": "Your sign-in was deleted.",
     "deleted": "Your account was deleted. Its links are disabled, and its data is being deleted.",

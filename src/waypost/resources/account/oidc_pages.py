@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from waypost.auth import sessions
 from waypost.auth.oidc import flow, pending, service
 from waypost.auth.oidc.deps import CALLBACK
 from waypost.auth.oidc.deps import Deps as OidcDeps
@@ -20,7 +21,7 @@ from waypost.kit.errors import Forbidden, Invalid, RateLimited, Unavailable, Way
 from waypost.resources.account.auth_pages import safe_next_path
 from waypost.resources.account.deps import Deps
 from waypost.resources.account.reauthentication import proof_context, require_proven
-from waypost.resources.account.session_start import CONNECT_PATH, PENDING, cookie_name
+from waypost.resources.account.session_start import CONNECT_PATH, DISCONNECT_PATH, PENDING, cookie_name
 from waypost.web.dashboard import BLANK, Form, NotSignedIn, PageError, Pages, get, post, read_form
 from waypost.web.dashboard.session_auth import CROSS_SITE
 
@@ -50,6 +51,8 @@ class OidcPages(Pages[Deps]):
             post("/login/oidc/logout", self.end_sessions, "public"),
             get(CONNECT_PATH, self.show_connection, "person"),
             post(CONNECT_PATH, self.connect, "person"),
+            get(DISCONNECT_PATH, self.show_disconnection, "person"),
+            post(DISCONNECT_PATH, self.disconnect, "person"),
         ]
 
     async def start(self, request: Request) -> Response:
@@ -132,6 +135,26 @@ class OidcPages(Pages[Deps]):
         response = RedirectResponse("/account/security?done=connected", 303)
         self._set_cookie(response, PENDING, "", max_age=0)
         return response
+
+    async def show_disconnection(
+        self, request: Request, form: Form = BLANK, error: WaypostError | None = None
+    ) -> Response:
+        session = await self._auth.require_person(request)
+        context = await proof_context(self._deps, session)
+        if context["sso_email"] is None:
+            return RedirectResponse("/account/security", 303)
+        return self._views.form(request, "account/disconnect.html", form, error, path=DISCONNECT_PATH, **context)
+
+    async def disconnect(self, request: Request) -> Response:
+        session, form = await self._read_as_person(request)
+        try:
+            await require_proven(self._deps, session, form)
+            await service.disconnect(self._oidc, session)
+        except (Invalid, RateLimited) as error:
+            return await self.show_disconnection(request, form, error)
+        async with self._deps.auth.db.read() as tx:
+            page = "/account/security" if await sessions.is_active(tx, session) else "/login"
+        return RedirectResponse(f"{page}?done=disconnected", 303)
 
     def _ask_to_connect(self, request: Request, identity: Identity, *, is_signed_in: bool) -> Response:
         if is_signed_in:

@@ -38,6 +38,7 @@ _NOTICES = {
     "removed": "Passkey removed.",
     "two-factor": "Two-factor authentication removed.",
     "connected": "Single sign-on connected.",
+    "disconnected": "Single sign-on disconnected.",
     "ended": "Session signed out.",
     "others": "Other sessions signed out.",
 }

@@ -12,6 +12,7 @@ from waypost.resources.account.deps import Deps
 from waypost.web.dashboard import SessionAuth
 
 CONNECT_PATH = "/account/single-sign-on"
+DISCONNECT_PATH = f"{CONNECT_PATH}/disconnect"
 PENDING = "identity"
 """Cookie of an identity at the provider that nobody is connected with yet."""
 CODE_PATH = "/login/code"
