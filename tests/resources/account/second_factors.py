@@ -6,9 +6,11 @@ from html import unescape
 import httpx
 from browsing import BASE_URL, Browser, WebApp
 from people import FakeClock
+from sqlalchemy import select
 
 from waypost import auth
 from waypost.auth.second_factor import totp
+from waypost.worker.jobs import jobs
 
 PASSWORD, OTHER = "four plain words suffice", "five other words are fine"
 ADA = "ada@example.com"
@@ -88,3 +90,10 @@ async def send_password(browser: Browser, password: str = PASSWORD, email: str =
 
 async def is_signed_in(browser: Browser) -> bool:
     return (await browser.get("/account")).status_code == 200
+
+
+async def subjects(place: WebApp) -> list[str]:
+    """Of the emails that were queued."""
+    async with place.db.read() as tx:
+        payloads = (await tx.execute(select(jobs.c.payload).where(jobs.c.name == "mail.send"))).scalars()
+        return [payload["subject"] for payload in payloads]

@@ -18,6 +18,7 @@ from resources.account.second_factors import (
     secret_of,
     set_up,
     signed_up,
+    subjects,
 )
 from sqlalchemy import insert, select
 
@@ -251,6 +252,7 @@ async def test_the_command_lets_in_who_has_lost_the_passkey(place: WebApp) -> No
     assert ada.person
     await second_factor.remove_by_command(new_deps(place.settings, place.db, place.clock), ada.person)
     assert await location(phone) == "/login?next=/links"
+    assert "Only your password signs you in now" in await subjects(place)
     await elsewhere.post("/login", {"email": ADA, "password": PASSWORD})
     assert await location(elsewhere) == "/account/required"
     assert (await elsewhere.post("/account/passkeys/options", NO_FIELDS)).status_code == 200

@@ -24,12 +24,12 @@ from resources.account.second_factors import (
     send_password,
     set_up,
     signed_up,
+    subjects,
 )
 from sqlalchemy import select, text, update
 
 from waypost.auth import sign_in
 from waypost.auth.second_factor import service, store, totp, verification
-from waypost.worker.jobs import jobs
 
 CODE = "/login/code"
 
@@ -38,13 +38,6 @@ CODE = "/login/code"
 async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
     async with open_place(database_url, tmp_path) as place:
         yield place
-
-
-async def subjects(place: WebApp) -> list[str]:
-    """Of the emails that were queued."""
-    async with place.db.read() as tx:
-        payloads = (await tx.execute(select(jobs.c.payload).where(jobs.c.name == "mail.send"))).scalars()
-        return [payload["subject"] for payload in payloads]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,9 @@ All other sessions were signed out.
 _REMOVED = """Two-factor authentication was removed from your sign-in at {base_url}.
 Your password alone signs you in now.
 """
+_ALL_REMOVED = """The administrator removed two-factor authentication, passkeys and single sign-on from your sign-in at
+{base_url}. Your password alone signs you in now, and all sessions were signed out.
+"""
 _CODES_REPLACED = """New recovery codes were created for your sign-in at {base_url}.
 The earlier ones no longer work.
 """
@@ -28,6 +31,10 @@ def added(base_url: str) -> Email:
 
 def removed(base_url: str) -> Email:
     return _notice("Two-factor authentication was removed", _REMOVED, base_url)
+
+
+def all_removed(base_url: str) -> Email:
+    return _notice("Only your password signs you in now", _ALL_REMOVED, base_url)
 
 
 def codes_replaced(base_url: str) -> Email:

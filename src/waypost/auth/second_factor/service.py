@@ -107,7 +107,9 @@ async def remove(deps: Deps, session: PersonSession) -> None:
     """Raises NotFound if there is none."""
     async with deps.db.write() as tx:
         await _lock(tx, session)
-        await _remove(deps, tx, session.person)
+        if not await store.remove(tx, session.person.id):
+            raise NotFound(NONE_TO_REMOVE.format(session.person.email))
+        await emails.notify(tx, messages.removed(deps.base_url), session.person, now=deps.clock())
         await person_audit.record(tx, session.person, session.request_ip, "second_factor.removed", deps.clock())
 
 
@@ -118,19 +120,16 @@ async def remove_by_command(deps: Deps, person: Person) -> None:
     """
     async with deps.db.write() as tx:
         await people.lock(tx, person.id)
-        await _remove(deps, tx, person, with_others=True)
+        removed = [
+            await store.remove(tx, person.id),
+            await passkeys.delete_all(tx, person.id),
+            await identities.disconnect(tx, person.id),
+        ]
+        if not any(removed):
+            raise NotFound(NONE_TO_REMOVE.format(person.email))
+        await emails.notify(tx, messages.all_removed(deps.base_url), person, now=deps.clock())
         await sessions.end_all(tx, person.id)
         await person_audit.record_command(tx, person, COMMAND, "second_factor.removed", deps.clock())
-
-
-async def _remove(deps: Deps, tx: Tx, person: Person, *, with_others: bool = False) -> None:
-    is_removed = await store.remove(tx, person.id)
-    if with_others:
-        is_removed |= await passkeys.delete_all(tx, person.id)
-        is_removed |= await identities.disconnect(tx, person.id)
-    if not is_removed:
-        raise NotFound(NONE_TO_REMOVE.format(person.email))
-    await emails.notify(tx, messages.removed(deps.base_url), person, now=deps.clock())
 
 
 async def _lock(tx: Tx, session: PersonSession) -> None:
