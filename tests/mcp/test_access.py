@@ -114,6 +114,7 @@ async def test_shares_the_rate_limit_with_the_api_and_counts_a_call_once(running
     refused = await post(running, key)
     assert error(refused)[:2] == (429, "rate_limited")
     assert 1 <= int(refused.headers["Retry-After"]) <= 60
+    assert error(refused)[2] == f"Too many requests. Try again in {refused.headers['Retry-After']} s."
 
 
 async def entries_of(running: RunningApp, account: UUID) -> list[Any]:

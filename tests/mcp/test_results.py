@@ -75,7 +75,8 @@ def test_names_the_next_page() -> None:
 
 
 def test_sums_up_statistics() -> None:
-    made = results.statistics(STATS)
+    made = results.statistics({**STATS, "imported_clicks": 7})
+    assert (made["clicks"], made["imported_clicks"]) == (100, 7)
     assert made["clicks_by_day"] == {"2026-10-25": 1, "2026-10-27": 1}  # in the time zone, and without empty days
     assert made["countries"] == {"unknown": 60, "DE": 40}
     assert len(made["referrers"]) == 9
@@ -94,6 +95,39 @@ def test_limits_the_series() -> None:
     made = results.statistics({**STATS, "interval": "hour", "series": series})
     assert (len(made["clicks_by_hour"]), list(made["clicks_by_hour"])[-1]) == (60, "2026-10-08 01:00")
     assert "60 with clicks" in made["more"]
+
+
+def test_adds_up_the_hour_that_clocks_repeat() -> None:
+    series = [{"at": f"2026-10-25T0{hour}:00:00.000000Z", **ENTRY} for hour in (0, 1)]
+    assert results.statistics({**STATS, "interval": "hour", "series": series})["clicks_by_hour"] == {
+        "2026-10-25 02:00": 2
+    }
+
+
+LINK = {
+    "id": "1",
+    "title": "x" * 255,
+    "destination_url": "https://example.com/" + "x" * 2_000,
+    "short_url": "go.test/a",
+    "clicks": 1,
+    "status": "active",
+    "tags": ["y" * 255] * 100,
+    "expires_at": None,
+    "created_at": "2026-11-20T10:00:00.123456Z",
+    "updated_at": "2026-11-20T10:00:00.123456Z",
+    "utm_params": {},
+    "og_title": None,
+    "og_description": "z" * 5_000,
+    "og_image": None,
+    "pixel_ids": [],
+}
+
+
+def test_limits_a_link_in_a_list() -> None:
+    assert len(results.to_text(results.listed_link(LINK, "https"))) < 2_000
+    whole = results.whole_link(LINK, "https://go.test", {"link_id": "1", "rules": [], "click_limit": 5})
+    assert (whole["destination_url"], len(whole["tags"])) == (LINK["destination_url"], 100)
+    assert (len(whole["og_description"]), whole["routing"]) == (301, {"click_limit": 5})
 
 
 def test_leaves_out_addresses_of_visitors() -> None:

@@ -13,7 +13,7 @@ _TYPES: Mapping[str, type] = {"string": str, "integer": int, "boolean": bool, "a
 def find_problems(definition: Definition, arguments: Mapping[str, Any]) -> list[str]:
     """Return what is wrong. Null is the same as an omitted argument."""
     known = definition.properties
-    problems = [f"Unknown argument. {_names(known)}"] if not arguments.keys() <= known.keys() else []
+    problems = [] if arguments.keys() <= known.keys() else [f"Unknown argument. Use: {', '.join(known)}."]
     problems += [f"{name}: This is required." for name in definition.required if arguments.get(name) is None]
     for name, value in arguments.items():
         kind = known[name]["type"] if name in known else None
@@ -30,10 +30,6 @@ def read_address(name: str, shared_domain: str) -> tuple[str, str] | None:
     host, has_path, path = (rest if has_scheme else name).partition("/")
     address = (host.lower(), unquote(path.partition("?")[0].partition("#")[0])) if has_path else (shared_domain, name)
     return address if "".join(address).isprintable() else None  # not every database accepts other text
-
-
-def _names(known: Mapping[str, Any]) -> str:
-    return f"Use: {', '.join(known)}."
 
 
 def _has_type(value: Any, kind: str) -> bool:

@@ -45,11 +45,10 @@ class McpEndpoint:
         try:
             caller, body = await self._admit(request)
         except WaypostError as error:
-            code = CODES.get(status_of(error), "http_error")
-            await _error(status_of(error), code, error.message, headers_of(error))(scope, receive, send)
+            await _error(status_of(error), error.message, headers_of(error))(scope, receive, send)
             return
         if find_spec("mcp") is None:
-            await _error(501, "http_error", NOT_INSTALLED)(scope, receive, send)
+            await _error(501, NOT_INSTALLED, {})(scope, receive, send)
             return
         if self._server is None:  # in a thread: it takes 0.3 s, and visitors would wait
             self._server = await asyncio.to_thread(importlib.import_module, _MODULE)
@@ -71,9 +70,10 @@ def new_router(endpoint: McpEndpoint) -> APIRouter:
     return APIRouter(routes=[Route(PATH, endpoint, methods=["POST"], include_in_schema=False)])
 
 
-def _error(status: int, code: str, message: str, headers: dict[str, str] | None = None) -> JsonResponse:
-    """Return an error of JSON-RPC, of which clients show the message."""
-    error = {"code": _REFUSED, "message": message, "data": {"code": code}}
+def _error(status: int, message: str, headers: dict[str, str]) -> JsonResponse:
+    """Return an error of JSON-RPC, of which clients show the message alone."""
+    again = f" Try again in {headers['Retry-After']} s." if "Retry-After" in headers else ""
+    error = {"code": _REFUSED, "message": message + again, "data": {"code": CODES.get(status, "http_error")}}
     return JsonResponse({"jsonrpc": "2.0", "id": None, "error": error}, status, headers)
 
 

@@ -10,7 +10,6 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
-from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import LATEST_MODERN_VERSION
 
@@ -18,11 +17,12 @@ from waypost.mcp.definitions import INSTRUCTIONS
 from waypost.version import VERSION
 
 T = TypeVar("T")
+_TIMEOUT = httpx2.Timeout(30, read=120)  # checks of many destinations take time
 
 
 async def run(url: str, api_key: str) -> None:
     """Serve until stdin ends. `url`: origin of the service."""
-    async with create_mcp_http_client(headers={"Authorization": f"Bearer {api_key}"}) as http:
+    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {api_key}"}, timeout=_TIMEOUT) as http:
         server = _new_server(url, http)
         async with stdio_server() as (requests, responses):
             await server.run(requests, responses, server.create_initialization_options())
@@ -64,7 +64,7 @@ async def _faults(url: str) -> AsyncIterator[None]:
 
 
 def _explained(error: MCPError, url: str) -> MCPError:
-    code = (error.data or {}).get("code")
+    code = error.data.get("code") if isinstance(error.data, dict) else None
     if code == "unauthenticated":
         return MCPError(error.code, f"{url} does not accept the API key. Check WAYPOST_API_KEY.")
     if code is None and error.code != types.INVALID_PARAMS:  # from no `/mcp` of this software

@@ -75,8 +75,9 @@ class Tools:
         return Answer(results.as_data(results.page("links", links, answer["meta"])))
 
     async def _get_link(self, given: Arguments) -> Answer:
-        answer = await self._api.get(f"/links/{await self._id(given)}")
-        return self._whole_link(answer)
+        path = f"/links/{await self._id(given)}"
+        answer, routing = await self._api.get(path), await self._api.get(f"{path}/routing")
+        return self._whole_link(answer, routing["data"])
 
     async def _create_link(self, given: Arguments) -> Answer:
         return self._whole_link(await self._api.send("POST", "/links", given))
@@ -119,8 +120,8 @@ class Tools:
         page = results.page("domains", list(map(results.domain, answer["data"])), answer["meta"])
         return Answer(results.as_data({"shared_domain": self._shared_domain, **page}))
 
-    def _whole_link(self, answer: Any) -> Answer:
-        return Answer(results.as_data(results.whole_link(answer["data"], self._base_url)))
+    def _whole_link(self, answer: Any, routing: results.Json | None = None) -> Answer:
+        return Answer(results.as_data(results.whole_link(answer["data"], self._base_url, routing)))
 
     async def _id(self, given: Arguments) -> str:
         """Return the id of the link that is named. Raises ToolError.
