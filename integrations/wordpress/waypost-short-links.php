@@ -16,16 +16,21 @@
 defined('ABSPATH') || exit;
 
 const WAYPOST_META = '_waypost_short_url';
+const WAYPOST_PENDING = '_waypost_pending';
 const WAYPOST_WAITS = array(60, 300, 3600, 86400); // seconds before the next attempt
 
 add_action('transition_post_status', 'waypost_on_publish', 10, 3);
 add_action('waypost_shorten', 'waypost_shorten', 10, 2);
 add_filter('pre_get_shortlink', 'waypost_shortlink', 10, 3);
 
-/** The request runs in WP-Cron: publishing does not wait for it, and Waypost can already fetch the page. */
+/**
+ * The request runs in WP-Cron: publishing does not wait for it, and Waypost can already fetch the page. WP-Cron can lose
+ * an event that is added while it runs, so the post remembers that its link is pending.
+ */
 function waypost_on_publish($new_status, $old_status, $post)
 {
     if ($new_status === 'publish' && is_post_type_viewable($post->post_type) && !get_post_meta($post->ID, WAYPOST_META, true)) {
+        update_post_meta($post->ID, WAYPOST_PENDING, 0);
         waypost_schedule($post->ID, 0, 0);
     }
 }
@@ -45,11 +50,15 @@ function waypost_shorten($post_id, $attempt = 0)
     list($short_url, $problem, $is_temporary) = waypost_create_link(get_permalink($post_id), get_the_title($post_id));
     if ($short_url) {
         update_post_meta($post_id, WAYPOST_META, $short_url);
+        delete_post_meta($post_id, WAYPOST_PENDING);
         return;
     }
     error_log("Waypost: no short link for post $post_id: $problem");
     if ($is_temporary && isset(WAYPOST_WAITS[$attempt])) {
+        update_post_meta($post_id, WAYPOST_PENDING, $attempt + 1);
         waypost_schedule($post_id, $attempt + 1, WAYPOST_WAITS[$attempt]);
+    } else {
+        delete_post_meta($post_id, WAYPOST_PENDING);
     }
 }
 
@@ -61,7 +70,7 @@ function waypost_create_link($url, $title)
     }
     $link = array(
         'destination_url' => $url,
-        'title' => mb_substr(html_entity_decode($title, ENT_QUOTES, 'UTF-8'), 0, 255),
+        'title' => mb_substr(html_entity_decode(wp_strip_all_tags($title), ENT_QUOTES, 'UTF-8'), 0, 255),
         'hostname' => defined('WAYPOST_HOSTNAME') ? WAYPOST_HOSTNAME : null,
     );
     $body = wp_json_encode(array_filter($link));
@@ -92,5 +101,12 @@ function waypost_create_link($url, $title)
 function waypost_shortlink($shortlink, $id, $context)
 {
     $post_id = $context === 'query' ? (is_singular() ? get_queried_object_id() : 0) : ($id ?: get_the_ID());
-    return $post_id ? get_post_meta($post_id, WAYPOST_META, true) ?: $shortlink : $shortlink;
+    if (!$post_id) {
+        return $shortlink;
+    }
+    $pending = get_post_meta($post_id, WAYPOST_PENDING, true);
+    if ($pending !== '') {
+        waypost_schedule($post_id, (int) $pending, WAYPOST_WAITS[0]);
+    }
+    return get_post_meta($post_id, WAYPOST_META, true) ?: $shortlink;
 }

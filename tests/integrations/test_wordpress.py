@@ -13,6 +13,7 @@ from python_client.fault_proxy import FaultProxy
 
 HERE = Path(__file__).parent
 SHORT_URL = "_waypost_short_url"
+PENDING = "_waypost_pending"
 
 
 class WordPress:
@@ -22,7 +23,12 @@ class WordPress:
         self.constants = {"WAYPOST_URL": service.base_url, "WAYPOST_API_KEY": service.new_key()}
         self.url = f"{website.url}/{name}"
         self.posts = {
-            1: {"type": "post", "status": "publish", "url": f"{self.url}/1", "title": "Ada &#8217;s &amp; Bob 🚀"},
+            1: {
+                "type": "post",
+                "status": "publish",
+                "url": f"{self.url}/1",
+                "title": "Ada &#8217;s &amp; <b>Bob</b> 🚀",
+            },
             2: {"type": "page", "status": "publish", "url": f"{self.url}/2", "title": ""},
             3: {"type": "nav_menu_item", "status": "publish", "url": f"{self.url}/3", "title": "Menu"},
         }
@@ -85,11 +91,19 @@ def test_creates_one_link_if_the_response_is_lost(blog: WordPress, service: Serv
     assert "no short link for post 1: could not connect" in log
 
 
+def test_creates_the_link_though_wordpress_loses_an_event(blog: WordPress, service: Service) -> None:
+    shown = ["shortlink", 1, "post"]
+    left, _ = blog.run(["publish", 1, "draft"], ["lose events"], shown, shown, ["cron"], shown)
+    [link] = links(service, blog)
+    assert (left["results"], left["scheduled"]) == ([False, False, f"http://{link['short_url']}"], [])
+
+
 def test_tries_again_later_while_the_service_is_down(blog: WordPress, proxy: FaultProxy) -> None:
     blog.constants["WAYPOST_URL"] = f"http://127.0.0.1:{free_port()}"
     left, _ = blog.run(["publish", 1, "draft"], ["cron"])
-    assert (left["meta"], left["scheduled"]) == ([], [[60, "waypost_shorten", [1, 1]]])
-    assert blog.run(["publish", 1, "draft"], *[["cron"]] * 5)[0]["scheduled"] == []
+    assert (left["meta"], left["scheduled"]) == ({"1": {PENDING: 1}}, [[60, "waypost_shorten", [1, 1]]])
+    left, _ = blog.run(["publish", 1, "draft"], *[["cron"]] * 5)
+    assert (left["meta"], left["scheduled"]) == ({"1": []}, [])
     blog.constants["WAYPOST_URL"] = proxy.url
     proxy.faults.append("429")
     assert blog.run(["publish", 1, "draft"], ["cron"])[0]["scheduled"] == [[60, "waypost_shorten", [1, 1]]]
@@ -105,7 +119,7 @@ def test_tries_again_later_while_the_service_is_down(blog: WordPress, proxy: Fau
 def test_logs_why_there_is_no_link(blog: WordPress, constants: dict[str, str], problem: str) -> None:
     blog.constants |= constants
     left, log = blog.run(["publish", 1, "draft"], ["cron"])
-    assert (left["meta"], left["scheduled"], problem in log) == ([], [], True)
+    assert (left["meta"], left["scheduled"], problem in log) == ({"1": []}, [], True)
     assert "wp_live_" not in log
 
 
@@ -119,5 +133,5 @@ def test_logs_that_settings_or_waypost_are_missing(blog: WordPress, proxy: Fault
 
 def test_links_only_to_what_is_published(blog: WordPress, service: Service) -> None:
     blog.posts[1]["status"] = "trash"  # since
-    assert blog.run(["publish", 1, "draft"], ["cron"])[0]["meta"] == []
+    assert blog.run(["publish", 1, "draft"], ["cron"], ["shortlink", 1, "post"])[0]["results"] == [False]
     assert links(service, blog) == []

@@ -33,6 +33,8 @@ function get_permalink($id) { global $posts; return $posts[$id]['url']; }
 function get_the_title($id) { global $posts; return $posts[$id]['title']; }
 function get_post_meta($id, $name, $single) { global $meta; return $meta[$id][$name] ?? ''; }
 function update_post_meta($id, $name, $value) { global $meta; $meta[$id][$name] = $value; }
+function delete_post_meta($id, $name) { global $meta; unset($meta[$id][$name]); }
+function wp_strip_all_tags($text) { return trim(strip_tags($text)); }
 function wp_next_scheduled($name, $arguments)
 {
     global $scheduled;
@@ -74,7 +76,9 @@ function wp_remote_retrieve_body($response) { return $response['body']; }
 
 require $given['plugin'];
 foreach ($given['steps'] as $step) {
-    if ($step[0] === 'cron') {
+    if ($step[0] === 'lose events') {
+        $scheduled = array();
+    } elseif ($step[0] === 'cron') {
         list($due, $scheduled) = array($scheduled, array());
         foreach ($due as $event) {
             call_hook($event[1], ...$event[2]);
