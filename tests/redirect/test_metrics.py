@@ -7,6 +7,7 @@ from measured import increases
 from wire import HOST, LINK
 
 from waypost.redirect import RedirectState, new_route
+from waypost.redirect.state import WaitingResponses
 
 RESULTS = "waypost_redirects_total "
 LATENCY = "waypost_redirect_seconds"
@@ -78,13 +79,11 @@ async def test_requests_of_the_application_are_not_counted(fast) -> None:
 
 
 async def test_the_time_of_a_batch_counts_for_each_of_its_visits(state: RedirectState) -> None:
-    class Connection:
-        def send_responses(self) -> None:
-            state._time_ns = lambda: 2_000_000
-
+    waiting = WaitingResponses()
+    waiting.write = lambda _: setattr(state, "_time_ns", lambda: 2_000_000)
     state._time_ns = lambda: 0
     state.begin_batch()
-    state.waiting_connections = [Connection(), Connection()]
+    state.waiting_connections = [waiting, waiting]
     with increases() as increased:
         state.flush()
     assert increased[f"{LATENCY}_count"] == 2

@@ -31,8 +31,8 @@ async def test_redirects_and_records_a_visit(fast, visits) -> None:
 async def test_the_spool_keeps_the_fields_of_a_visit(fast, visits) -> None:
     await fast.say(
         head(
-            b"GET /hello?r=qr&x=\t"[:-1],
-            b"User-Agent: Mozilla\t5.0",
+            b"GET /hello?r=qr&x=",
+            b"User-Agent: Mozilla 5.0",
             b"Referer: https://from.example/page",
             b"Accept-Language: de",
             b"X-Forwarded-For: 192.0.2.1",
@@ -53,6 +53,12 @@ async def test_the_spool_keeps_the_fields_of_a_visit(fast, visits) -> None:
         b"1",
         b"",
     )
+
+
+async def test_a_tab_in_a_header_is_a_space_in_the_spool(fast, visits) -> None:
+    await fast.say(head(b"GET /hello", b"User-Agent: Mozilla\t5.0", b"Referer: https://from.example/\tpage"))
+    (visit,) = visits()
+    assert (visit.user_agent, visit.referrer) == (b"Mozilla 5.0", b"https://from.example/ page")
 
 
 async def test_keeps_forwarding_headers_of_several_proxies_in_order(fast, visits) -> None:
@@ -212,20 +218,8 @@ async def test_junk_is_neither_loaded_nor_cached(fast, source, state) -> None:
     assert state.table._missing == {}
 
 
-async def test_does_not_cache_endless_header_names(fast, state) -> None:
-    many = [b"X-%d: y" % n for n in range(100)]
-    assert b" 302 " in await fast.say(head(b"GET /hello", *many))
-    assert b" 302 " in await fast.say(head(b"GET /hello", b"X-" + b"n" * 5_000 + b": y"))
-    assert state.header_reader._layouts == {}
-
-
 async def test_accepts_header_names_in_any_case(fast, visits) -> None:
     for names in ((b"host", b"user-agent"), (b"HOST", b"USER-AGENT"), (b"hOsT", b"uSeR-aGeNt")):
         request = b"GET /hello HTTP/1.1\r\n%b: go.test\r\n%b: curl\r\n\r\n" % names
         assert b" 302 " in await fast.say(request)
     assert [visit.user_agent for visit in visits()] == [b"curl"] * 3
-
-
-async def test_counts_requests(fast) -> None:
-    await fast.say(GET + GET, answers=2)
-    assert fast.server.server_state.total_requests == 2

@@ -301,7 +301,6 @@ class RedirectApp:
         if page:
             page[0] += 1
             self.state.pages_in_batch += 1
-        visit_of = route, scope["query_string"], peer_of(scope), visit_headers, fired
-        visit = self.state.record_target(*visit_of, target) if target else self.state.record(*visit_of)
+        visit = self.state.record(route, scope["query_string"], peer_of(scope), visit_headers, fired, target)
         self.state.flush()
         return visit

@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NewType
 from uuid import UUID
 
 from waypost.redirect.visit_headers import PRIVACY, PURPOSE, VisitHeaders
 
-PixelPage = tuple[bytes, bytes, bytes, bytes, tuple[bytes, ...]]
+PixelPage = NewType("PixelPage", tuple[bytes, bytes, bytes, bytes, tuple[bytes, ...]])
 """(pixels for the spool, policy after its nonce, rest of the head, page up to its pixels, the pixels as JSON)."""
 
 FIRED: Final = 0
@@ -79,7 +79,8 @@ def prepare(destination: str, pixels: Sequence[tuple[UUID, str, str]]) -> PixelP
 
     start = _PAGE.format(to=escape(destination), data=data).encode()
     end_of_head = b"\r\ncontent-length: %d\r\n\r\n" % (len(start) + len(b",".join(as_json)) + _VISIT_PART_SIZE)
-    return fired.encode(), _policy(frozenset(platform for _, platform, _ in pixels)), end_of_head, start, as_json
+    policy = _policy(frozenset(platform for _, platform, _ in pixels))
+    return PixelPage((fired.encode(), policy, end_of_head, start, as_json))
 
 
 def may_fire(visit_headers: VisitHeaders) -> bool:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 import structlog
 
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 _MAX_SEGMENT_SIZE = 64 << 20
 _MAX_FIELD_SIZE = 1024
-_MAX_LINE_SIZE = 4096
+MAX_LINE_SIZE: Final = 4096
 
 
 class Visit(NamedTuple):
@@ -50,7 +50,7 @@ _FIELD_COUNTS = {len(Visit._fields) - 1, len(Visit._fields)}  # without and with
 def encode(visit: tuple[bytes, ...]) -> bytes:
     """Encode a Visit, with or without target, as a line. The HTTP parser allows tabs in headers, but no line ends."""
     line = b"\t".join(visit)
-    if len(line) > _MAX_LINE_SIZE or line.count(b"\t") != len(visit) - 1:
+    if len(line) > MAX_LINE_SIZE or line.count(b"\t") != len(visit) - 1:
         return b"\t".join(map(_sanitized, Visit._fields, visit)) + b"\n"
     return line + b"\n"
 

@@ -6,8 +6,7 @@ import re
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final
 
 from uuid_utils import uuid7
 
@@ -16,8 +15,8 @@ from waypost.redirect.aliases import AliasTable
 from waypost.redirect.connections import Connections
 from waypost.redirect.host_table import HostTable
 from waypost.redirect.metrics import BUCKETS_NS, FAST_LATENCY, REDIRECTED
-from waypost.redirect.route import LINK_ID, MISSING, Route
-from waypost.redirect.spool import Spool, encode
+from waypost.redirect.route import Route
+from waypost.redirect.spool import MAX_LINE_SIZE, Spool, encode
 from waypost.redirect.table import RouteTable
 from waypost.redirect.visit_headers import HeaderReader, VisitHeaders
 
@@ -39,6 +38,8 @@ REDIRECT_HEADERS = (
 _LOOPBACK = re.compile(rb"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?")
 _MAX_CACHED_LENGTH = 1024  # bytes; longer user agents are not cached
 _GENERATION_SIZE = 4_000
+_HEX: Final = [b"%02x" % number for number in range(256)]
+_IDS: Final = len(_HEX)
 
 
 class BotCache(dict[bytes, bool]):
@@ -66,15 +67,27 @@ class BotCache(dict[bytes, bool]):
         return is_bot
 
 
-class WaitingConnection(Protocol):
-    """A connection with responses to visits that are not in the spool yet."""
+class WaitingResponses:
+    """The responses of a connection to visits that are not in the spool yet."""
 
-    def send_responses(self) -> None: ...
+    def __init__(self) -> None:
+        self.responses = b""
+        self.write: Callable[[bytes], object] = _write_nothing
+
+    def send_responses(self) -> None:
+        responses, self.responses = self.responses, b""
+        self.write(responses)
+
+
+def _write_nothing(_responses: bytes) -> None:
+    """Before the connection is made."""
 
 
 class RedirectState:
     now = 0.0
     """Seconds since 1970 at the first visit of this iteration of the event loop."""
+    monotonic_now = 0.0
+    """The same on the monotonic clock."""
     redirect_prefix = shared_redirect_prefix = b""
     """The bytes of a redirect up to its location: on custom domains, and on the shared domain."""
     pixel_page_prefix = shared_pixel_page_prefix = b""
@@ -84,8 +97,8 @@ class RedirectState:
     """Visits recorded since the last `flush` that got a page instead of a redirect."""
     _now_ns = 0
     _at = b""
-    _id = 0
-    _default_headers: list[tuple[bytes, bytes]] | None = None
+    _id_prefix = b""
+    _next_id = 0
 
     def __init__(
         self,
@@ -125,9 +138,12 @@ class RedirectState:
         self._all_hosts_segments = frozenset(segment.encode() for segment in all_hosts_segments)
         self.header_reader = HeaderReader()
         self._visits: list[bytes] = []
-        self.waiting_connections: list[WaitingConnection] = []
+        self.waiting_connections: list[WaitingResponses] = []
         """Connections that wait for `flush`. If there are none, the next visit begins a batch."""
         self.nonces = _nonces()
+        self._visitors: VisitorReader | None = None
+        self._click_limits: ClickLimits | None = None
+        self._default_headers: list[tuple[bytes, bytes]] | None = None
         self.refresh_headers([])
 
     def refresh_headers(self, default_headers: list[tuple[bytes, bytes]]) -> None:
@@ -155,43 +171,69 @@ class RedirectState:
         )
 
     def begin_batch(self) -> None:
-        """Called before the first visit of an event loop iteration: its visits share a timestamp and consecutive ids.
-
-        RFC 9562 allows UUIDv7s of the same moment to count up from a random one.
-        """
+        """Called before the first visit of an event loop iteration: its visits share time and most of their ids."""
         self._now_ns = now_ns = self._time_ns()
         self.now = now_ns / 1e9
-        self._at = str(now_ns // 1000).encode()
-        self._id = uuid7().int
+        self.monotonic_now = time.monotonic()
+        self._at = b"%d" % (now_ns // 1000)
+        self._new_ids()
 
-    def record(self, route: Route, query: bytes, peer: bytes, headers: VisitHeaders, fired: bytes = b"") -> bytes:
-        """Buffer the visit's line until `flush`. Return its id."""
-        self._id += 1
-        visit = b"%032x" % self._id
-        self._visits.append(encode((visit, self._at, route[1][LINK_ID], query, peer, *headers[1:], fired)))
-        return visit
-
-    def record_target(
-        self, route: Route, query: bytes, peer: bytes, headers: VisitHeaders, fired: bytes, target: str
+    def record(
+        self, route: Route, query: bytes, peer: bytes, headers: VisitHeaders, fired: bytes = b"", target: str = ""
     ) -> bytes:
-        """`record` for a link with rules or variants."""
-        self._id += 1
-        visit = b"%032x" % self._id
-        fields = (visit, self._at, route[1][LINK_ID], query, peer, *headers[1:], fired, target.encode())
-        self._visits.append(encode(fields))
+        """Buffer the visit's line until `flush`. Return its id. `target`: empty without rules and variants."""
+        visit = self._new_id()
+        fields = (visit, self._at, route[1][:32], query, peer, *headers[1:], fired)
+        self._visits.append(encode((*fields, target.encode()) if target else fields))
         return visit
 
-    @cached_property
+    def record_redirect(self, route: Route, query: bytes, peer: bytes, headers: VisitHeaders) -> None:
+        """`record` for an ordinary redirect. No header has a tab."""
+        line = b"\t".join(
+            [
+                self._new_id(),
+                self._at,
+                route[1][:32],
+                query,
+                peer,
+                headers[1],
+                headers[2],
+                headers[3],
+                headers[4],
+                headers[5],
+                headers[6],
+                headers[7],
+                b"\n",
+            ]
+        )
+        self._visits.append(line if len(line) <= MAX_LINE_SIZE else encode(tuple(line[:-1].split(b"\t"))))
+
+    def _new_id(self) -> bytes:
+        if self._next_id == _IDS:
+            self._new_ids()
+        self._next_id += 1
+        return self._id_prefix + _HEX[self._next_id - 1]
+
+    def _new_ids(self) -> None:
+        """Draw a UUIDv7 whose last byte counts up: RFC 9562 allows it, and a call for each visit costs more."""
+        self._id_prefix = uuid7().hex[:-2].encode()
+        self._next_id = 0
+
+    @property
     def visitors(self) -> "VisitorReader":
         """Reads visitors of links with rules or variants."""
-        return self._new_visitor_reader()
+        if self._visitors is None:
+            self._visitors = self._new_visitor_reader()
+        return self._visitors
 
-    @cached_property
+    @property
     def click_limits(self) -> "ClickLimits":
         """Counts clicks of links with a limit."""
-        return self._new_click_limits()
+        if self._click_limits is None:
+            self._click_limits = self._new_click_limits()
+        return self._click_limits
 
-    def flush_later(self, connection: WaitingConnection) -> None:
+    def flush_later(self, connection: WaitingResponses) -> None:
         """Flush at the end of this event loop iteration: one write to the spool for all its connections.
 
         One write for each visit took two fifths of the time of a redirect.
@@ -215,9 +257,6 @@ class RedirectState:
             if duration > 0:  # unless the clock was set back
                 FAST_LATENCY[-1] += len(waiting_connections) * duration * 1e-9
             FAST_LATENCY[bisect_left(BUCKETS_NS, duration)] += len(waiting_connections)
-
-    def is_missing(self, route: Route, host: bytes) -> bool:
-        return route is MISSING or route[0] != host or self.now >= route[2]
 
 
 def _redirect_prefix(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
