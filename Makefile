@@ -18,7 +18,7 @@
 SHELL := /bin/bash
 UV_VERSION := 0.13.8
 SYNC := UV_PYTHON_DOWNLOADS=never .venv/bin/uv sync --quiet --frozen --inexact --compile-bytecode
-SOURCES := src tests bench clients docs_site hatch_build.py
+SOURCES := src tests bench clients docs_site compile_redirects.py hatch_build.py
 
 # Otherwise every process compiles all modules again, which is half of the time that it takes to start.
 unexport PYTHONDONTWRITEBYTECODE

@@ -1,4 +1,7 @@
-"""Writes the commit into wheels, as `waypost/commit.txt`. Source distributions have it as `commit.txt`."""
+"""Writes the commit into wheels, as `waypost/commit.txt`. Source distributions have it as `commit.txt`.
+
+With WAYPOST_COMPILE=1, wheels also have the redirects as machine code, and are for one Python and platform (ADR 54).
+"""
 
 import os
 import re
@@ -10,9 +13,12 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class CommitHook(BuildHookInterface):
+class BuildHook(BuildHookInterface):
+    def dependencies(self) -> list[str]:
+        return list(self._compiler()["REQUIREMENTS"]) if self._is_compiled() else []
+
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        if version == "editable":  # the checkout may change: version.py asks git
+        if version == "editable":  # the checkout may change: version.py asks git, and machine code would be outdated
             return
         root = Path(self.root)
         path = root / "commit.txt"
@@ -23,6 +29,19 @@ class CommitHook(BuildHookInterface):
             commit = re.sub("(?<=^[0-9a-f]{12})[0-9a-f]+", "", os.environ.get("SOURCE_COMMIT", ""))
             path.write_text(f"{commit or ask_git(root)}\n")
         build_data["force_include"][str(path)] = "commit.txt" if self.target_name == "sdist" else "waypost/commit.txt"
+        if self._is_compiled():
+            self.directory_of_code = TemporaryDirectory()
+            directory = Path(self.directory_of_code.name)
+            for file in self._compiler()["compile_redirects"](root / "src" / "waypost", directory):
+                build_data["force_include"][str(directory / file)] = str(file)
+            build_data["pure_python"] = False
+            build_data["infer_tag"] = True
+
+    def _is_compiled(self) -> bool:
+        return self.target_name == "wheel" and os.environ.get("WAYPOST_COMPILE") == "1"
+
+    def _compiler(self) -> dict[str, Any]:
+        return runpy.run_path(str(Path(self.root) / "compile_redirects.py"))
 
 
 def ask_git(root: Path) -> str:

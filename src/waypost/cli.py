@@ -39,9 +39,10 @@ StyleOption = Literal["squares", "dots", "fluid"]
 
 
 def _version() -> str:
-    from waypost.version import VERSION, commit
+    from waypost.version import VERSION, commit, redirect_form
 
-    return f"waypost {VERSION} ({commit() or 'commit unknown'})"
+    form = ", compiled redirects" if redirect_form() == "compiled" else ""
+    return f"waypost {VERSION} ({commit() or 'commit unknown'}{form})"
 
 
 # plain text: rendering help as Markdown would take 0.1 s more

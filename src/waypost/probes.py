@@ -13,14 +13,14 @@ from waypost.resources.webhooks.metrics import PendingGauges
 from waypost.serving.internal import metrics_route
 from waypost.serving.probes import health_routes
 from waypost.settings import Settings
-from waypost.version import VERSION, built_commit
+from waypost.version import VERSION, built_commit, redirect_form
 
 
 def probe_routes(
     settings: Settings, db: Database, clock: Clock, is_shutting_down: Callable[[], bool]
 ) -> list[BaseRoute]:
     pending = PendingGauges(db, clock=clock)
-    labels = {"version": VERSION, "commit": built_commit()}
+    labels = {"version": VERSION, "commit": built_commit(), "redirects": redirect_form()}
     build = Gauge("waypost_build_info", "Always 1; the labels have the version and its commit.", 1, labels)
     spool = SpoolGauges(settings.data_dir / "spool", limit=settings.spool_limit_mb << 20)
 

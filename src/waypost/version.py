@@ -2,6 +2,7 @@
 
 import subprocess
 from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 VERSION = "0.1.0"
@@ -16,6 +17,12 @@ def built_commit() -> str:
         return (_PACKAGE / "commit.txt").read_text().strip()
     except FileNotFoundError:
         return ""
+
+
+def redirect_form() -> str:
+    """Return "compiled" if redirects run as machine code (ADR 54), else "python"."""
+    files = (_PACKAGE / "redirect" / f"responder{suffix}" for suffix in EXTENSION_SUFFIXES)
+    return "compiled" if any(path.exists() for path in files) else "python"
 
 
 def commit() -> str:

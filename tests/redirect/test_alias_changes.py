@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 from uuid import UUID
 
 import pytest
-from wire import HOST
+from wire import HOST, in_python
 
 from waypost.redirect import (
     AliasTable,
@@ -262,6 +262,7 @@ def steps_of(random: Random) -> Iterator[tuple[Callable[[World, int, int], None]
         yield event, n, m, random.randrange(6), (random.choice(HOSTS), random.choice(PATHS))
 
 
+@in_python
 @pytest.mark.parametrize("is_embedded", [True, False])
 async def test_the_next_visit_follows_any_change(is_embedded: bool, feed: ChangeFeed) -> None:
     for seed in range(100):

@@ -5,7 +5,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 import pytest
-from wire import HOST, LINK, AliasRoutes, Routes, Wire, route
+from wire import HOST, LINK, AliasRoutes, Routes, Wire, in_python, route
 
 from waypost.kit.errors import Unavailable
 from waypost.redirect import AliasTable, ChangeFeed, HostTable, RouteTable, alias_change, new_alias, new_host, new_route
@@ -181,6 +181,7 @@ async def test_an_alias_in_memory_redirects_without_the_database(
         await table.load(b"another")
 
 
+@in_python
 @pytest.mark.parametrize(
     ("sent", "is_kept"), [("summer/sale", True), (quote("😀"), True), ("%73ale", False), ("x" * 1024, False)]
 )
@@ -194,6 +195,7 @@ def test_an_alias_in_use_needs_one_look_up(
     assert (aliases.find_link(CUSTOM, sent.encode()) is not None) == is_kept
 
 
+@in_python
 def test_changes_of_other_links_leave_aliases_in_use(
     aliases: AliasTable, known: Routes, feed: ChangeFeed, monkeypatch: pytest.MonkeyPatch
 ) -> None:

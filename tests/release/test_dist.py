@@ -221,7 +221,8 @@ def test_the_wheel_counts_its_first_click_in_an_empty_directory(installed: Path,
         path = f"/api/v1/links/{link['data']['id']}"
         eventually(lambda: service.client.get(path).json()["data"]["clicks"] == 1, every=0.2)
         assert "<h1" in service.client.get("/login").raise_for_status().text
-        assert f'waypost_build_info{{commit="{COMMIT}",version="{VERSION}"}} 1.0' in service.client.get("/metrics").text
+        labels = f'commit="{COMMIT}",redirects="python",version="{VERSION}"'
+        assert f"waypost_build_info{{{labels}}} 1.0" in service.client.get("/metrics").text
     assert service.stop() == 0
     assert f"version={VERSION} commit={COMMIT}" in service.log.wait_for('event="worker started"')
     assert [path.name for path in service.directory.iterdir()] == ["data"]

@@ -10,19 +10,20 @@ host, alias or pixel, or of a slug in the same one of 256 groups as that of the 
 
 import re
 from hashlib import blake2b
-from typing import Protocol
+from typing import Final, Protocol
 from urllib.parse import unquote_to_bytes
 
 from waypost.redirect.changes import HOST_PREFIX, affects_all
 from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.host_table import HostTable
 from waypost.redirect.known_aliases import DigestSource, KnownAliases
-from waypost.redirect.route import HAS_ALIASES, HOST, LINK_ID, LOCATION, MISSING, SLUG, TARGET, Route
+from waypost.redirect.route import HAS_ALIASES, HOST, ID_SIZE, MISSING, SLUG, TARGET, Route
 from waypost.redirect.table import RouteTable, Source
 
 _MAX_PATH = 4 * 1024  # bytes of the longest path
 _MAX_KEPT_PATH = 255  # bytes, as many as a slug has
-_GROUPS = 256
+_GROUPS: Final = 256
+_KEY = re.compile(rb"[^/]+/[0-9a-f]{32}")
 
 
 def path_digest(path: bytes) -> bytes:
@@ -46,15 +47,13 @@ class AliasSource(Source, DigestSource, Protocol):
 class AliasTable(RouteTable):
     """Slugs of links, by alias; `new_alias` makes their routes. Also the routes of links, by host and path."""
 
-    key_pattern = re.compile(rb"[^/]+/[0-9a-f]{32}")
-
     def __init__(self, source: AliasSource, feed: ChangeFeed, hosts: HostTable, routes: RouteTable) -> None:
         """Counts towards the capacity of `routes`."""
         self._hosts = hosts
         self._routes = routes
         self._known = KnownAliases(source)
         self._last_changes = [0] * _GROUPS
-        super().__init__(source, feed, capacity=routes.capacity, shared_host=b"")
+        super().__init__(source, feed, capacity=routes.capacity, shared_host=b"", key_pattern=_KEY)
         self._sharing = routes.share_capacity(self)
 
     def find_link(self, host: bytes, path: bytes) -> Route | None:
@@ -127,9 +126,9 @@ class AliasTable(RouteTable):
         if alias is None or alias is MISSING:
             return None
         self._routes.keep_missing(path)
-        slug = alias[TARGET][LOCATION]
+        slug = alias[TARGET][ID_SIZE:]
         route = self._routes.find(slug)
-        if route is None or route[TARGET][LINK_ID] != alias[TARGET][LINK_ID]:
+        if route is None or route[TARGET][:ID_SIZE] != alias[TARGET][:ID_SIZE]:
             return None
         if may_keep:
             # counted when the alias was found, so before the route was
@@ -149,5 +148,5 @@ class AliasTable(RouteTable):
         alias = await self.load(key)
         if alias is MISSING:
             return MISSING
-        route = await self._routes.load(alias[TARGET][LOCATION])
-        return route if route[TARGET][LINK_ID] == alias[TARGET][LINK_ID] else None
+        route = await self._routes.load(alias[TARGET][ID_SIZE:])
+        return route if route[TARGET][:ID_SIZE] == alias[TARGET][:ID_SIZE] else None

@@ -9,10 +9,8 @@ from waypost.redirect.table import RouteTable, Source
 class HostTable(RouteTable):
     """Custom domains, by name. `new_host` makes their routes."""
 
-    key_pattern = HOSTNAME
-
     def __init__(self, source: Source, feed: ChangeFeed, *, capacity: int) -> None:
-        super().__init__(source, feed, capacity=capacity, shared_host=b"")
+        super().__init__(source, feed, capacity=capacity, shared_host=b"", key_pattern=HOSTNAME)
         self._misses = [0.0]  # those of links are shown only
 
     def invalidate(self, change: bytes) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from waypost.redirect import metrics, pixel_pages
 from waypost.redirect.pixel_pages import FIRED, PixelPage
-from waypost.redirect.route import EXPIRES_AT, HOST, MISSING, PIXEL_PAGE, ROUTED, SLUG, TARGET, Route
+from waypost.redirect.route import EXPIRES_AT, HOST, ID_SIZE, MISSING, PIXEL_PAGE, ROUTED, SLUG, TARGET, Route
 from waypost.redirect.routing.routed import Routed
 from waypost.redirect.state import RedirectState, WaitingResponses
 from waypost.redirect.visit_headers import HOST as HOST_HEADER
@@ -59,7 +59,7 @@ class VisitResponder(WaitingResponses):
         else:
             state.record_redirect(route, query, self.peer, headers)
             prefix = state.shared_redirect_prefix if host == state.shared_host else state.redirect_prefix
-            self._respond_later(prefix + route[TARGET][32:] + b"\r\n\r\n")
+            self._respond_later(prefix + route[TARGET][ID_SIZE:] + b"\r\n\r\n")
         self.active_at = state.monotonic_now
         return True
 
@@ -72,7 +72,7 @@ class VisitResponder(WaitingResponses):
             visitors = state.visitors
             if not visitors.has_loaded(routing):
                 return False
-            target, location = visitors.decide(routing, route[TARGET][:32], self.peer, query, headers, state.now)
+            target, location = visitors.decide(routing, route[TARGET][:ID_SIZE], self.peer, query, headers, state.now)
         pixel_page = routed.pixel_pages[location] if routed.pixel_pages and location else route[PIXEL_PAGE]
         if pixel_page is not None and pixel_pages.may_fire(headers):
             self._send_pixel_page(route, pixel_page, query, headers, target)
@@ -80,7 +80,7 @@ class VisitResponder(WaitingResponses):
             state.record(route, query, self.peer, headers, b"", target)
             is_shared = headers[HOST_HEADER] == state.shared_host
             prefix = state.shared_redirect_prefix if is_shared else state.redirect_prefix
-            self._respond_later(prefix + (location or route[TARGET][32:]) + b"\r\n\r\n")
+            self._respond_later(prefix + (location or route[TARGET][ID_SIZE:]) + b"\r\n\r\n")
         self.active_at = state.monotonic_now
         return True
 

@@ -22,10 +22,11 @@ cache miss. A type of its own, because mypyc copies the elements of other tuples
 HOST: Final = 0
 TARGET: Final = 1
 EXPIRES_AT: Final = 2
-"""The hot path writes these three as numbers, which saves it a look-up each."""
-LINK_ID = slice(32)
-LOCATION = slice(32, None)
-"""Slices of TARGET: the id is 32 hex digits."""
+ID_SIZE: Final = 32
+"""Hex digits of the id in TARGET."""
+LINK_ID = slice(ID_SIZE)
+LOCATION = slice(ID_SIZE, None)
+"""Slices of TARGET. Modules that mypyc compiles write `[:ID_SIZE]`: it takes any other object for a number."""
 PIXEL_PAGE: Final = 3
 PIXELS: Final = 4
 """Includes pixels that cannot fire now: a change of platform_id changes the route."""

@@ -15,7 +15,7 @@ from waypost.redirect.aliases import AliasTable
 from waypost.redirect.connections import Connections
 from waypost.redirect.host_table import HostTable
 from waypost.redirect.metrics import BUCKETS_NS, FAST_LATENCY, REDIRECTED
-from waypost.redirect.route import Route
+from waypost.redirect.route import ID_SIZE, TARGET, Route
 from waypost.redirect.spool import MAX_LINE_SIZE, Spool, encode
 from waypost.redirect.table import RouteTable
 from waypost.redirect.visit_headers import HeaderReader, VisitHeaders
@@ -84,22 +84,6 @@ def _write_nothing(_responses: bytes) -> None:
 
 
 class RedirectState:
-    now = 0.0
-    """Seconds since 1970 at the first visit of this iteration of the event loop."""
-    monotonic_now = 0.0
-    """The same on the monotonic clock."""
-    redirect_prefix = shared_redirect_prefix = b""
-    """The bytes of a redirect up to its location: on custom domains, and on the shared domain."""
-    pixel_page_prefix = shared_pixel_page_prefix = b""
-    """The bytes of a pixel page up to its nonce."""
-    not_found = b""
-    pages_in_batch = 0
-    """Visits recorded since the last `flush` that got a page instead of a redirect."""
-    _now_ns = 0
-    _at = b""
-    _id_prefix = b""
-    _next_id = 0
-
     def __init__(
         self,
         table: RouteTable,
@@ -122,6 +106,21 @@ class RedirectState:
         `app_segments`: first path segments, in lower case, that the application serves on `app_host`.
         `all_hosts_segments`: those that it also serves on every other host except `shared_host`.
         """
+        self.now = 0.0
+        """Seconds since 1970 at the first visit of this iteration of the event loop."""
+        self.monotonic_now = 0.0
+        """The same on the monotonic clock."""
+        self.redirect_prefix = self.shared_redirect_prefix = b""
+        """The bytes of a redirect up to its location: on custom domains, and on the shared domain."""
+        self.pixel_page_prefix = self.shared_pixel_page_prefix = b""
+        """The bytes of a pixel page up to its nonce."""
+        self.not_found = b""
+        self.pages_in_batch = 0
+        """Visits recorded since the last `flush` that got a page instead of a redirect."""
+        self._now_ns = 0
+        self._at = b""
+        self._id_prefix = b""
+        self._next_id = 0
         self._time_ns = time_ns
         self._new_visitor_reader = new_visitor_reader
         self._new_click_limits = new_click_limits
@@ -183,7 +182,7 @@ class RedirectState:
     ) -> bytes:
         """Buffer the visit's line until `flush`. Return its id. `target`: empty without rules and variants."""
         visit = self._new_id()
-        fields = (visit, self._at, route[1][:32], query, peer, *headers[1:], fired)
+        fields = (visit, self._at, route[TARGET][:ID_SIZE], query, peer, *headers[1:], fired)
         self._visits.append(encode((*fields, target.encode()) if target else fields))
         return visit
 
@@ -193,7 +192,7 @@ class RedirectState:
             [
                 self._new_id(),
                 self._at,
-                route[1][:32],
+                route[TARGET][:ID_SIZE],
                 query,
                 peer,
                 headers[1],

@@ -11,10 +11,11 @@ for any number of routes, and routes without dependencies pay nothing.
 """
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Protocol
+from typing import Final, Protocol
 
 from waypost.kit.errors import Unavailable
 from waypost.metrics import Gauge
@@ -23,12 +24,12 @@ from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.metrics import CACHE_MISSES
 from waypost.redirect.route import DISABLED_PREFIX, HOST, MISSING, PIXELS, ROUTED, SLUG, Route
 
-_SHARDS = 256
+_SHARDS: Final = 256
 _MISSING_LIFETIME = 10.0  # seconds; creating the slug invalidates it immediately
 _MAX_MISSING = 20_000
 _SOURCE_PAUSE = 1.0  # seconds without a new attempt after a failure, if memory has a route to serve
 _SOURCE_TIMEOUT = 2.0  # seconds; a network that drops packets reports no failure
-_NO_POSITION = -1  # never a position of the feed
+_NO_POSITION: Final = -1  # never a position of the feed
 _MAX_CHANGES = 20_000  # hosts and pixels whose last change is kept
 
 
@@ -50,10 +51,20 @@ class Source(Protocol):
 class RouteTable:
     """The routes of links, by slug."""
 
-    key_pattern = SLUG
+    def __init__(
+        self,
+        source: Source,
+        feed: ChangeFeed,
+        *,
+        capacity: int,
+        shared_host: bytes,
+        key_pattern: re.Pattern[bytes] = SLUG,
+    ) -> None:
+        """`capacity`: maximum number of routes in memory. `shared_host`: routes on it do not depend on their host.
 
-    def __init__(self, source: Source, feed: ChangeFeed, *, capacity: int, shared_host: bytes) -> None:
-        """`capacity`: maximum number of routes in memory. `shared_host`: routes on it do not depend on their host."""
+        `key_pattern`: any other key is missing without a query of the source.
+        """
+        self._key_pattern = key_pattern
         self.capacity = capacity
         self._source = source
         self._feed = feed
@@ -200,7 +211,7 @@ class RouteTable:
         return route
 
     def _find_old_or_source(self, shard: int, slug: bytes) -> Route | None:
-        if not self.key_pattern.fullmatch(slug):
+        if not self._key_pattern.fullmatch(slug):
             return MISSING  # invalid: neither looked up nor cached, however long it is
         route = self._old[shard].pop(slug, None) or self._current(self._old_dependent[shard].pop(slug, None))
         if route is not None:
