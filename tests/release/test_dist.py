@@ -114,6 +114,7 @@ def test_the_distributions_contain_the_package_and_nothing_else(dist: Path) -> N
         "LICENSE",
         "PKG-INFO",
         "pyproject.toml",
+        "compile_redirects.py",
         "hatch_build.py",
         ".gitignore",
     }
