@@ -128,7 +128,7 @@ def test_the_metadata_are_complete(dist: Path) -> None:
     assert set(links) == {"Homepage", "Documentation", "Source", "Changelog", "Issues"}
     notices = {path for path in tracked("src") if path.endswith("/NOTICE")}
     assert set(about.get_all("License-File", [])) == {"LICENSE", *notices}
-    assert about.get_all("Provides-Extra") == ["clickhouse", "remote"]
+    assert about.get_all("Provides-Extra") == ["clickhouse", "mcp", "remote"]
 
 
 def test_the_client_is_a_distribution_of_its_own(dist: Path) -> None:
@@ -207,9 +207,10 @@ def service(installed: Path, tmp_path: Path) -> Iterator[Service]:
 def test_the_wheel_counts_its_first_click_in_an_empty_directory(installed: Path, service: Service) -> None:
     shown = subprocess.run([installed, "--version"], cwd=service.directory, check=True, capture_output=True, text=True)
     assert shown.stdout == f"waypost {VERSION} ({COMMIT})\n"
-    remote = [installed, "--remote", service.base_url, "link", "list"]
-    done = subprocess.run(remote, cwd=service.directory, check=False, capture_output=True, text=True)
-    assert (done.returncode, "pip install 'waypost[remote]'" in done.stderr) == (1, True)
+    for extra, arguments in {"remote": ["--remote", service.base_url, "link", "list"], "mcp": ["mcp"]}.items():
+        command = [installed, *arguments]
+        done = subprocess.run(command, cwd=service.directory, check=False, capture_output=True, text=True)
+        assert (done.returncode, f"pip install 'waypost[{extra}]'" in done.stderr) == (1, True)
     with Website() as site:
         service.start()
         service.log.wait_for("first-start.txt")
@@ -221,6 +222,8 @@ def test_the_wheel_counts_its_first_click_in_an_empty_directory(installed: Path,
         assert visit.headers["location"] == site.url
         path = f"/api/v1/links/{link['data']['id']}"
         eventually(lambda: service.client.get(path).json()["data"]["clicks"] == 1, every=0.2)
+        mcp = service.client.post("/mcp", json={})
+        assert (mcp.status_code, "pip install 'waypost[mcp]'" in mcp.text) == (501, True)
         assert "<h1" in service.client.get("/login").raise_for_status().text
         labels = f'commit="{COMMIT}",redirects="python",version="{VERSION}"'
         assert f"waypost_build_info{{{labels}}} 1.0" in service.client.get("/metrics").text
