@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { Forbidden, NotFound, ValidationError } from "@waypost/client";
 
-import { all, BROWSER, eventually, newClient, SERVICE, WEBSITE } from "./support.mjs";
+import { all, BROWSER, eventually, newClient, RUN, SERVICE, WEBSITE } from "./support.mjs";
 
 const PNG = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC",
@@ -17,21 +17,21 @@ test("links", async () => {
   const expires = new Date("2999-12-31T23:59:59Z");
   const link = await waypost.links.create({
     destination_url: WEBSITE,
-    slug: "all-fields",
+    slug: `all-fields-${RUN}`,
     title: "A title",
     tags: ["one", "two"],
     utm_params: { utm_source: "mail" },
     expires_at: expires,
     og_image: null,
   });
-  assert.deepEqual([link.slug, link.title, link.tags, link.status], ["all-fields", "A title", ["one", "two"], "active"]);
+  assert.deepEqual([link.slug, link.title, link.tags, link.status], [`all-fields-${RUN}`, "A title", ["one", "two"], "active"]);
   assert.equal(new Date(link.expires_at).getTime(), expires.getTime());
   assert.deepEqual(await waypost.links.get(link.id), link);
   const changed = await waypost.links.update(link.id, { expires_at: null, title: "Other" });
   assert.deepEqual([changed.expires_at, changed.title, changed.tags], [null, "Other", ["one", "two"]]);
   const kept = await waypost.links.update(link.id, { destination_url: WEBSITE, utm_params: link.utm_params });
   assert.deepEqual(kept.utm_params, link.utm_params);
-  assert.deepEqual((await all(waypost.links.list({ search: "all-fields" }))).map((each) => each.id), [link.id]);
+  assert.deepEqual((await all(waypost.links.list({ search: `all-fields-${RUN}` }))).map((each) => each.id), [link.id]);
   assert.equal(await waypost.links.delete(link.id), undefined);
   await assert.rejects(waypost.links.get(link.id), NotFound);
 });
@@ -63,16 +63,16 @@ test("many links", async () => {
   assert.deepEqual([made.data.map((row) => row.status), made.meta.created], [["created", "invalid"], 1]);
   assert.ok(made.data[1].errors);
   const ids = [made.data[0].link.id];
-  const set = { add_tags: ["many"], expires_at: new Date("2999-01-01T00:00:00Z") };
+  const set = { add_tags: [`many ${RUN}`], expires_at: new Date("2999-01-01T00:00:00Z") };
   assert.equal((await waypost.links.bulkUpdate({ ids, set })).meta.updated, 1);
-  assert.deepEqual((await all(waypost.links.list({ tag: "many", status: "active" }))).map((each) => each.id), ids);
+  assert.deepEqual((await all(waypost.links.list({ tag: `many ${RUN}`, status: "active" }))).map((each) => each.id), ids);
   await assert.rejects(waypost.links.bulkUpdate({ ids, set: { status: "broken" } }), /set\.status/);
   assert.deepEqual((await waypost.links.bulkDelete(ids)).data.map((row) => row.status), ["deleted"]);
 });
 
 test("domains, aliases and routing", async () => {
   const waypost = newClient();
-  const domain = await waypost.domains.create({ hostname: "go.typed.test" });
+  const domain = await waypost.domains.create({ hostname: `go-${RUN}.typed.test` });
   assert.deepEqual([domain.status, domain.tls.status], ["pending", "none"]);
   assert.equal((await waypost.domains.update(domain.id, { root_url: WEBSITE })).root_url, WEBSITE);
   assert.equal((await waypost.domains.update(domain.id, { root_url: null })).root_url, null);
@@ -101,7 +101,7 @@ test("domains, aliases and routing", async () => {
   await waypost.links.deleteRouting(link.id);
   assert.deepEqual((await waypost.links.getRouting(link.id)).rules, []);
   await waypost.domains.delete(domain.id);
-  assert.deepEqual(await all(waypost.domains.list()), []);
+  assert.ok(!(await all(waypost.domains.list())).some((each) => each.id === domain.id));
 });
 
 test("pixels", async () => {
@@ -155,8 +155,8 @@ test("account, keys, clicks and statistics", async () => {
   assert.ok((await waypost.stats.get()).top_links[0].clicks >= 1);
   const found = await waypost.request("GET", "/links", { query: { search: link.slug } });
   assert.equal(found.meta.total, 1);
-  const made = await waypost.request("POST", "links", { body: { destination_url: WEBSITE }, idempotencyKey: "one" });
-  assert.deepEqual(await waypost.links.create({ destination_url: WEBSITE }, { idempotencyKey: "one" }), made.data);
+  const made = await waypost.request("POST", "links", { body: { destination_url: WEBSITE }, idempotencyKey: RUN });
+  assert.deepEqual(await waypost.links.create({ destination_url: WEBSITE }, { idempotencyKey: RUN }), made.data);
 });
 
 test("calls at the same time share a client", async () => {
@@ -169,10 +169,10 @@ test("calls at the same time share a client", async () => {
 
 test("an iteration that ends early reads no further", async () => {
   const waypost = newClient();
-  await waypost.links.bulkCreate(Array.from({ length: 4 }, () => ({ destination_url: WEBSITE, tags: ["early"] })));
+  await waypost.links.bulkCreate(Array.from({ length: 4 }, () => ({ destination_url: WEBSITE, tags: [`early ${RUN}`] })));
   const asked = [];
   const counting = newClient({ fetch: (url, init) => (asked.push(String(url)), fetch(url, init)) });
-  const links = counting.links.list({ tag: "early", per_page: 2 });
+  const links = counting.links.list({ tag: `early ${RUN}`, per_page: 2 });
   assert.equal(asked.length, 0);
   let count = 0;
   for await (const _ of links) {

@@ -5,6 +5,8 @@ import { clock } from "./node_modules/@waypost/client/dist/attempts.js";
 
 export const { SERVICE, PROXY, WEBSITE } = process.env;
 export const BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0";
+/** Other programs may run before the same service. */
+export const RUN = crypto.randomUUID().slice(0, 8);
 const keys = process.env.KEYS?.split(",") ?? [];
 
 /** A client with a key of its own: each has a budget of requests. */

@@ -1,4 +1,4 @@
-"""The recipes of the client's README in Node.js and in Chromium, and how soon there is a first link."""
+"""The recipes of the client's README in Node.js, Deno, Bun and Chromium, and how soon there is a first link."""
 
 import json
 import re
@@ -8,19 +8,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from browser.watching import launched, watched
 from caddy import CADDY, needs_caddy
 from journeys.service import PATIENCE, Service, Website, eventually, free_port
 from typescript_client.recipes import BLOCKS, README, recipes
-from typescript_client.tools import bundle, node
+from typescript_client.tools import Runtime, bundle, run
 
 OPTIONS = ["--offline", "--no-audit", "--no-fund", "--loglevel", "error"]
 
 
-def test_the_recipes_run_in_node(consumer: Path, service: Service, website: Website) -> None:
-    (consumer / "recipes.ts").write_text(recipes(service.base_url, website.url))
+@pytest.mark.parametrize(
+    ("runtime", "program"), [("node", "recipes.js"), ("deno", "recipes.ts"), ("bun", "recipes.ts")]
+)
+def test_the_recipes_run(runtime: Runtime, program: str, consumer: Path, service: Service, website: Website) -> None:
+    """Deno and Bun run TypeScript."""
+    text = recipes(service.base_url, website.url).replace("links.example.org", f"{runtime}.example.org")
+    (consumer / "recipes.ts").write_text(text)
     (consumer / "recipes.js").write_text(bundle(consumer / "recipes.ts", "--platform=node", "--packages=external"))
-    check(node("recipes.js", cwd=consumer, WAYPOST_API_KEY=service.new_key()).splitlines())
+    check(run(program, consumer, runtime, WAYPOST_API_KEY=service.new_key()).splitlines())
     assert (consumer / "code.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -39,7 +45,7 @@ def test_the_first_link_takes_five_lines_and_less_than_a_minute(
     started = time.monotonic()
     subprocess.run(["npm", "install", *OPTIONS, package], cwd=tmp_path, check=True, capture_output=True)
     (tmp_path / "first.mjs").write_text(program)
-    assert node("first.mjs", cwd=tmp_path, WAYPOST_API_KEY=key).strip().endswith("/first-link 0")
+    assert run("first.mjs", tmp_path, WAYPOST_API_KEY=key).strip().endswith("/first-link 0")
     assert time.monotonic() - started < 60
     assert len([line for line in program.splitlines() if line]) <= 5
 

@@ -3,17 +3,44 @@
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 NODE_MODULES = Path(sys.executable).parents[1] / "node" / "node_modules"
 
 
-def node(*arguments: str | Path, cwd: Path, **environment: str) -> str:
-    """Run the oldest version of Node.js that the client supports, and return what it prints."""
-    [program] = NODE_MODULES.glob("node-linux-*/bin/node")
-    done = subprocess.run(
-        [program, *arguments], cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False
-    )
+Runtime = Literal["node", "deno", "bun"]
+_PROGRAMS: Mapping[Runtime, str] = {
+    "node": "node-linux-*/bin/node",
+    "deno": "@deno/linux-*-glibc/deno",
+    "bun": "@oven/bun-linux-*/bin/bun",
+}
+_TEST: Mapping[Runtime, list[str]] = {
+    "node": ["--test"],
+    "deno": ["test", "--allow-all", "--no-check", "--node-modules-dir=manual"],
+    "bun": ["test"],
+}
+_RUN: Mapping[Runtime, list[str]] = {
+    "node": [],
+    "deno": ["run", "--allow-all", "--node-modules-dir=manual"],
+    "bun": ["run"],
+}
+
+
+def run_tests(runtime: Runtime, program: str, cwd: Path, **environment: str) -> None:
+    _execute(runtime, *_TEST[runtime], program, cwd=cwd, environment=environment)
+
+
+def run(program: str, cwd: Path, runtime: Runtime = "node", **environment: str) -> str:
+    """Return what it prints. Node.js is the oldest version that the client supports."""
+    return _execute(runtime, *_RUN[runtime], program, cwd=cwd, environment=environment)
+
+
+def _execute(runtime: Runtime, *arguments: str, cwd: Path, environment: Mapping[str, str]) -> str:
+    [program] = NODE_MODULES.glob(_PROGRAMS[runtime])
+    own = {**os.environ, "NO_COLOR": "1", **environment}
+    done = subprocess.run([program, *arguments], cwd=cwd, env=own, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
