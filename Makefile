@@ -75,7 +75,7 @@ lint: .venv/.installed-test
 dist: .venv/.installed-test .venv/.npm-tools
 	UV_PYTHON_DOWNLOADS=never PATH="$(CURDIR)/.venv/bin:$$PATH" scripts/build-dist dist
 
-bench: .venv/.installed-test .venv/.tools-bench
+bench: .venv/.installed-test .venv/.tools-bench .venv/.npm-tools
 	.venv/bin/python -m bench $(ARGS)
 
 attack: .venv/.installed-test

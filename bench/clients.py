@@ -1,16 +1,20 @@
-"""The client for Python against `waypost serve` with SQLite, relative to bare httpx, which only parses the JSON.
+"""The clients against `waypost serve` with SQLite, relative to bare httpx and `fetch`, which only parse the JSON.
 
 Calls of both alternate on a connection of each. The service is on another core, and its time is part of both: the
 overhead is what a caller notices on a network without delay. One call reads a link, the other a page of 100 links,
-which the client makes objects of.
+which the client for Python makes objects of.
 """
 
 import asyncio
+import json
+import os
 import statistics
 import subprocess
 import sys
+import tarfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import httpx
 from waypost_client import Waypost
@@ -30,7 +34,7 @@ Call = Callable[[], object]
 
 def measure(run: Run) -> list[Row]:
     store = asyncio.run(new_store(run.new_directory() / "waypost.db", 1))
-    keys, link = asyncio.run(_prepare(store.url, 10 * run.rounds))
+    keys, link = asyncio.run(_prepare(store.url, 20 * run.rounds))
     with waypost(store, run.new_directory()) as server, httpx.Client() as own, httpx.Client() as bare:
         base_url = f"http://127.0.0.1:{server.port}"
 
@@ -41,7 +45,9 @@ def measure(run: Run) -> list[Row]:
             pages = client.links.list().pages
             yield "reads 100 links", lambda: next(pages()), lambda: bare.get(page, headers=headers).json()
 
-        return [*_overheads(keys, calls), _import()]
+        half = len(keys) // 2
+        typescript = _typescript(base_url, keys[half:], link, run.new_directory())
+        return [*_overheads(keys[:half], calls), _import(), *typescript]
 
 
 async def _prepare(url: str, count: int) -> tuple[list[str], str]:
@@ -76,3 +82,24 @@ def _import() -> Row:
     times = [float(subprocess.check_output([sys.executable, "-c", program])) * 1_000 for _ in range(11)]
     detail = f"processor time, median of {len(times)} processes; httpx is loaded when a client is made"
     return at_most("import of the Python client", statistics.median(times), 100, detail, " ms")
+
+
+def _typescript(base_url: str, keys: Sequence[str], link: str, directory: Path) -> Iterator[Row]:
+    """In Node.js, with the package that `make dist` builds."""
+    root, own = Path(__file__).parents[1], {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    subprocess.run([root / "scripts" / "build-typescript-client", directory], check=True, env=os.environ | own)
+    [package] = directory.iterdir()
+    with tarfile.open(package) as tar:
+        tar.extractall(directory, filter="data")
+    client = directory / "package" / "dist" / "index.js"
+    settings = {"BASE_URL": base_url, "KEYS": ",".join(keys), "LINK": link, "CALLS": str(_CALLS_OF_KEY // 2)}
+    command = ["node", root / "bench" / "typescript_client.mjs"]
+    printed = subprocess.check_output(command, env=os.environ | settings | {"CLIENT": str(client)})
+    for what, measured in json.loads(printed).items():
+        own_time, bare_time = (statistics.median(measured[kind]["times"]) for kind in ("own", "bare"))
+        processor = [statistics.fmean(measured[kind]["processor"]) for kind in ("own", "bare")]
+        detail = (
+            f"{len(measured['own']['times']):,} calls of each in turn; median {own_time:.2f} ms, with fetch "
+            f"{bare_time:.2f} ms; processor time {processor[0]:.2f} and {processor[1]:.2f} ms"
+        )
+        yield at_most(f"TypeScript client that {what}, overhead", (own_time / bare_time - 1) * 100, 15, detail, " %")

@@ -19,7 +19,8 @@ export interface Answer {
   readonly method: string;
   readonly url: URL;
   readonly response: Response;
-  readonly content: ArrayBuffer;
+  /** Text, or the bytes of a file. */
+  readonly content: string | Uint8Array<ArrayBuffer>;
 }
 
 const TEXT_LIMIT = 500;
@@ -63,7 +64,7 @@ export function readFile(answer: Answer): Uint8Array<ArrayBuffer> {
   if (!answer.response.ok) {
     throw errorOf(answer);
   }
-  return new Uint8Array(answer.content);
+  return answer.content as Uint8Array<ArrayBuffer>;
 }
 
 export function retryAfter(response: Response): number | undefined {
@@ -73,7 +74,7 @@ export function retryAfter(response: Response): number | undefined {
 /** Return the object of the body; undefined if it is none. */
 function parse(answer: Answer): Record<string, unknown> | undefined {
   try {
-    const json: unknown = JSON.parse(new TextDecoder().decode(answer.content));
+    const json: unknown = JSON.parse(String(answer.content));
     return isObject(json) ? json : undefined;
   } catch {
     return undefined;

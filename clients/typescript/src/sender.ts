@@ -57,6 +57,7 @@ interface Outgoing {
   readonly url: URL;
   readonly headers: Headers;
   readonly body?: BodyInit;
+  readonly isFile?: boolean;
 }
 
 /** Join a path, whose values become segments. Return "" if one is missing, which would lead to another endpoint. */
@@ -104,7 +105,7 @@ export class Sender {
     if (!/^https?:/i.test(url) || !URL.canParse(url)) {
       throw new TypeError(`${url} is not the URL of an image, such as image_url of a QR code.`);
     }
-    const request = { method: "GET", url: new URL(url), headers: newHeaders("*/*") };
+    const request = { method: "GET", url: new URL(url), headers: newHeaders("*/*"), isFile: true };
     return readFile(await this.#respond(request, options));
   }
 
@@ -172,7 +173,7 @@ export class Sender {
     }
   }
 
-  async #attempt({ url, ...request }: Outgoing, timeout: number, signal?: AbortSignal): Promise<Answer> {
+  async #attempt({ url, isFile, ...request }: Outgoing, timeout: number, signal?: AbortSignal): Promise<Answer> {
     const controller = new AbortController();
     const abort = (): void => controller.abort(signal?.reason);
     const expire = (): void => controller.abort(new Error(`there was no complete response within ${timeout} ms`));
@@ -182,7 +183,8 @@ export class Sender {
       // without `this`, which browsers refuse; a redirect is a wrong baseUrl, and would change the method
       const send = this.#fetch ?? fetch;
       const response = await send(url, { ...request, signal: controller.signal, redirect: "manual" });
-      return { method: request.method, url, response, content: await response.arrayBuffer() };
+      const content = isFile && response.ok ? new Uint8Array(await response.arrayBuffer()) : await response.text();
+      return { method: request.method, url, response, content };
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
