@@ -93,7 +93,7 @@ def _typescript(base_url: str, keys: Sequence[str], link: str, directory: Path) 
         tar.extractall(directory, filter="data")
     client = directory / "package" / "dist" / "index.js"
     settings = {"BASE_URL": base_url, "KEYS": ",".join(keys), "LINK": link, "CALLS": str(_CALLS_OF_KEY // 2)}
-    command = ["node", root / "bench" / "typescript_client.mjs"]
+    command: list[str | Path] = ["node", root / "bench" / "typescript_client.mjs"]
     printed = subprocess.check_output(command, env=os.environ | settings | {"CLIENT": str(client)})
     for what, measured in json.loads(printed).items():
         own_time, bare_time = (statistics.median(measured[kind]["times"]) for kind in ("own", "bare"))
