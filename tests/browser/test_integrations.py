@@ -1,6 +1,7 @@
 """The dashboard as an app that browsers install, what is shared with it, and the bookmarklet."""
 
 import io
+import re
 from urllib.parse import urlencode
 
 import httpx
@@ -46,3 +47,20 @@ async def test_the_bookmarklet_opens_the_form_with_the_page(chromium: Browser, s
         await expect(form.locator("#destination_url")).to_have_value(f"{website.url}/a?b=c&d=%C3%A4#e")
         await expect(form.locator("#title")).to_have_value("A page")
         assert service.client.get("/api/v1/links").json()["data"] == []
+
+
+async def test_a_shared_page_is_not_replaced_by_earlier_input(chromium: Browser, service: Service) -> None:
+    page = (await owner(chromium, service)).page
+    cookies = await page.context.cookies()
+    for path, destination in (
+        ("/links/new", "http://typed"),
+        ("/links/new?url=https://b.example/", "https://b.example/"),
+    ):
+        await page.goto("/links/new")
+        await page.fill("#destination_url", "http://typed")
+        await page.context.clear_cookies()  # the session ends
+        await page.get_by_role("button", name="Create link").click()
+        await page.wait_for_url(re.compile("/login"))
+        await page.context.add_cookies(cookies)
+        await page.goto(path)
+        await expect(page.locator("#destination_url")).to_have_value(destination)

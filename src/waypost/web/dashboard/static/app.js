@@ -48,13 +48,14 @@ addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[aria-busy=true]")) form.ariaBusy = null;
 });
 
-// Input survives an expired session: it is restored with the page until the form succeeds.
+// Input survives an expired session: it is restored with the page until the form succeeds. A query, such as that of a
+// page shared with us, asks for other content.
 const storageKey = (form) => `typed:${location.pathname}:${form.id}`;
 
 function saveForm(form) {
   if (!form.matches("form[data-keep]")) return;
   const typed = [...new FormData(form)].filter(([, value]) => typeof value === "string");
-  sessionStorage.setItem(storageKey(form), JSON.stringify(typed));
+  sessionStorage.setItem(storageKey(form), JSON.stringify({ query: location.search, typed }));
 }
 
 function saveAllForms() {
@@ -69,10 +70,11 @@ for (const done of document.querySelectorAll("[data-done]")) {
   for (const form of done.dataset.done.split(" ")) sessionStorage.removeItem(`typed:${form}`);
 }
 for (const form of document.querySelectorAll("form[data-keep]")) {
-  const typed = sessionStorage.getItem(storageKey(form));
+  const saved = JSON.parse(sessionStorage.getItem(storageKey(form)));
   sessionStorage.removeItem(storageKey(form));
-  if (!typed || form.querySelector(".error")) continue;
-  const values = Map.groupBy(JSON.parse(typed), ([name]) => name);
+  const isSamePage = !location.search || location.search === saved?.query;
+  if (!saved?.typed || !isSamePage || form.querySelector(".error")) continue;
+  const values = Map.groupBy(saved.typed, ([name]) => name);
   for (const field of form.elements) {
     const saved = (values.get(field.name) ?? []).map(([, value]) => value);
     if (/^(checkbox|radio)$/.test(field.type)) field.checked = saved.includes(field.value);
