@@ -1,6 +1,8 @@
 """An assistant manages links of a running service, over each transport."""
 
+import asyncio
 import re
+import threading
 from typing import Any
 
 import httpx
@@ -17,24 +19,14 @@ BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("connect", [over_http, over_stdio])
-async def test_lists_all_tools_for_a_key_with_all_scopes(service: Service, key: str, connect: Any, mode: str) -> None:
-    async with connect(service.base_url, key, mode) as assistant:
-        assert (await assistant.list_tools()).tools
-        tools = {each.name: each for each in (await assistant.list_tools()).tools}
-        assert list(tools) == [each.name for each in DEFINITIONS]
-        assert tools["find_links"].annotations.read_only_hint
-        assert tools["delete_link"].annotations.destructive_hint
-        assert (assistant.instructions, assistant.server_info.title) == (INSTRUCTIONS, "Waypost")
-        with pytest.raises(MCPError, match=r"Unknown tool. Use: find_links"):
-            await assistant.call_tool("no_such_tool", {})
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("connect", [over_http, over_stdio])
 async def test_manages_links(service: Service, website: Website, key: str, connect: Any, mode: str) -> None:
     slug = f"sale-{connect.__name__}-{mode}"
     short_url = f"{service.base_url}/{slug}"
     async with connect(service.base_url, key, mode) as assistant:
+        assert (assistant.instructions, assistant.server_info.title) == (INSTRUCTIONS, "Waypost")
+        assert [each.name for each in (await assistant.list_tools()).tools] == [each.name for each in DEFINITIONS]
+        with pytest.raises(MCPError, match=r"Unknown tool. Use: find_links"):
+            await assistant.call_tool("no_such_tool", {})
         made = await ask(assistant, "create_link", destination_url=website.url, slug=slug, tags=[slug])
         assert (made["short_url"], made["title"], made["tags"]) == (short_url, "A page", [slug])
         assert made["dashboard_url"] == f"{service.base_url}/links/{made['id']}"
@@ -116,9 +108,38 @@ async def test_hostile_texts_stay_data(service: Service, website: Website, key: 
         assert "[U+202E][U+E0041]" in content.text
 
 
+class SlowSite(Website):
+    """Answers once `released` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.released = threading.Event()
+
+    @property
+    def html(self) -> bytes:
+        self.released.wait(5)
+        return b"<title>Slow</title>"
+
+
 @pytest.mark.parametrize("connect", [over_http, over_stdio])
-async def test_says_what_to_do_about_arguments(service: Service, website: Website, key: str, connect: Any) -> None:
-    async with connect(service.base_url, key) as assistant:
+async def test_a_cancelled_call_leaves_nothing_behind(service: Service, key: str, connect: Any) -> None:
+    slug, lines = f"cancelled-{connect.__name__}", len(service.log.lines)
+    with SlowSite() as site:
+        async with connect(service.base_url, key) as assistant:
+            call = asyncio.create_task(ask(assistant, "create_link", destination_url=site.url, slug=slug))
+            while not site.seen:
+                await asyncio.sleep(0.01)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            site.released.set()
+            assert (await ask(assistant, "find_links", search="nothing"))["total"] == 0
+    eventually(lambda: service.client.get("/api/v1/links", params={"search": slug}).json()["meta"]["total"] == 1)
+    assert [line for line in service.log.lines[lines:] if "level=error" in line] == []
+
+
+async def test_says_what_to_do_about_arguments(service: Service, website: Website, key: str) -> None:
+    async with over_http(service.base_url, key) as assistant:
         assert await refusal(assistant, "get_link") == "link: This is required."
         assert "Unknown argument. Use: destination_url," in await refusal(assistant, "create_link", url=website.url)
         assert await refusal(assistant, "find_links", page="2") == "page: This must be of the type integer."
