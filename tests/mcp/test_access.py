@@ -1,7 +1,11 @@
 """Who may use the tools, with which limits, and what becomes of malformed requests."""
 
+import base64
 import json
+import shutil
 import sys
+from ipaddress import ip_network
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -12,12 +16,15 @@ from architecture.dashboard import new_team
 from architecture.facts import SCOPES
 from architecture.running import BASE_URL, RunningApp
 from domains import domain
+from journeys.service import Website
 
 from waypost.audit import store
 from waypost.audit.store import AuditFilter
 from waypost.mcp.definitions import BY_NAME, DEFINITIONS
 from waypost.mcp.endpoint import NOT_INSTALLED
 from waypost.mcp.server import Tools
+from waypost.settings import Settings
+from waypost.web_app import open_full_app
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -277,3 +284,26 @@ async def test_says_how_to_install_it(running: RunningApp, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "mcp", None)
     assert error(await post(running, key)) == (501, "http_error", NOT_INSTALLED)
     assert error(await post(running, None))[0] == 401
+
+
+async def test_returns_images_of_a_service_with_https(
+    tmp_path: Path,
+    sqlite_template: Path,
+    website: Website,  # noqa: F811
+) -> None:
+    shutil.copy(sqlite_template, tmp_path / "waypost.db")
+    base_url, outbound = "https://waypost.test", [ip_network("127.0.0.0/8")]
+    settings = Settings(data_dir=tmp_path, base_url=base_url, outbound_allow=outbound, secret_key="a key")
+    async with open_full_app(settings) as web:
+        transport = httpx.ASGITransport(web.app)
+        async with httpx.AsyncClient(transport=transport, base_url=base_url) as client:
+            running = RunningApp(client, web.db, web.app.app.api, website, [], [])
+            key = await running.key(await running.account(), SCOPES)
+            link = (await running.link(key))["id"]
+            arguments = {"link": link, "include_image": True}
+            answer = await post(running, key, "tools/call", name="qr_code", arguments=arguments)
+            text, image = answer.json()["result"]["content"]
+            assert json.loads(text["text"])["image_url"].startswith(base_url)
+            assert base64.b64decode(image["data"]).startswith(b"\x89PNG")
+            insecure = await client.post(f"{base_url.replace('https', 'http')}/mcp", headers=HEADERS, json={})
+            assert error(insecure)[0] == 400

@@ -40,7 +40,9 @@ class ApiCalls:
     async def download(self, url: str) -> bytes:
         """Return an image of this service."""
         parts = urlsplit(url)
-        _, _, content = await self._call("GET", parts.path, parts.query)
+        status, _, content = await self._call("GET", parts.path, parts.query)
+        if status != 200:
+            raise ToolError(_explain(json.loads(content), None))
         return content
 
     async def _json(self, method: str, path: str, query: str = "", body: bytes = b"") -> Any:
@@ -70,7 +72,7 @@ class ApiCalls:
             "asgi": {"version": "3.0"},
             "http_version": "1.1",
             "method": method,
-            "scheme": "http",
+            "scheme": "https",  # as secure as the request that was admitted
             "path": path,
             "raw_path": path.encode(),
             "root_path": "",
