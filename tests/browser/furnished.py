@@ -186,10 +186,14 @@ async def _links(db: Database, account: Account) -> list[Link]:
     clicks = [
         click for link in made[:12] for click in some_clicks(link, days[:: chance.choice([1, 5, 40])], chance, 300)
     ]
-    for click in clicks:
-        click.country = chance.choice(["DE", "FR", "GB", "US", "JP", "BR", "IN", "CA", "SE", "PL", ""])
-        click.referrer = chance.choice(["", "https://a.example/", "https://news.example/a?b", TEXTS["script"]])
-        click.browser = chance.choice(["Chrome", "Firefox", "Safari"])
+    clicks = [
+        click._replace(
+            country=chance.choice(["DE", "FR", "GB", "US", "JP", "BR", "IN", "CA", "SE", "PL", ""]),
+            referrer=chance.choice(["", "https://a.example/", "https://news.example/a?b", TEXTS["script"]]),
+            browser=chance.choice(["Chrome", "Firefox", "Safari"]),
+        )
+        for click in clicks
+    ]
     await fill(db, clicks)
     return made
 

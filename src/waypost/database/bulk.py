@@ -5,7 +5,7 @@ Rows contain what the drivers take: bytes for an `Id`, microseconds for an `Inst
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, groupby
 from typing import Any
 
 from sqlalchemy import BigInteger, Boolean, Column, Integer, SmallInteger, Table, Text
@@ -33,19 +33,33 @@ _ARRAYS: dict[type, str] = {
 }
 
 
+Statement = tuple[str, Any]
+"""SQL, and its parameters as the driver takes them."""
+
+
 async def insert(tx: Tx, table: Table, rows: Sequence[BulkRow], *, on_conflict: str = "") -> None:
     """Insert rows, each with a value for every column of the table, in the table's order.
 
     `on_conflict`: the SQL clause. Without it, a conflict raises IntegrityError.
     """
+    await execute(tx, prepare_insert(tx.dialect.name, table, rows, on_conflict=on_conflict))
+
+
+def prepare_insert(dialect: str, table: Table, rows: Sequence[BulkRow], *, on_conflict: str = "") -> list[Statement]:
+    """Return what `insert` executes, to compute it before the transaction."""
     if not rows:
-        return
-    if tx.dialect.name == "postgresql":
-        await tx.exec_driver_sql(_insert_arrays(table, on_conflict), _arrays(table.c, rows))
-        return
-    for batch in _batches(rows):
-        statement = _insert_values(table, len(batch), on_conflict)
-        await tx.exec_driver_sql(statement, tuple(chain.from_iterable(batch)))
+        return []
+    if dialect == "postgresql":
+        return [(_insert_arrays(table, on_conflict), _arrays(table.c, rows))]
+    return [  # one round trip to the connection's thread for each size
+        (_insert_values(table, size, on_conflict), [tuple(chain.from_iterable(batch)) for batch in batches])
+        for size, batches in groupby(_batches(rows), key=len)
+    ]
+
+
+async def execute(tx: Tx, statements: Iterable[Statement]) -> None:
+    for sql, parameters in statements:
+        await tx.exec_driver_sql(sql, parameters)
 
 
 async def find(tx: Tx, table: Table, keys: Sequence[BulkRow]) -> list[BulkRow]:

@@ -1,6 +1,8 @@
 """How connections to SQLite and PostgreSQL are opened and configured."""
 
+import contextlib
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Dialect, Engine, FromClause, create_engine, event
@@ -92,6 +94,12 @@ def _configure(engine: Engine, *, reads_only: bool) -> None:
         cursor.execute(f"PRAGMA cache_size = {cache}")
         cursor.execute(f"PRAGMA query_only = {'on' if reads_only else 'off'}")
         cursor.close()
+
+
+def checkpoint(path: Path) -> None:
+    """Waits for nobody, and nobody waits for it. A failing disk is left to the next commit, which reports it."""
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path, timeout=0)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
 def postgres_engine(url: URL, *, size: int, limit: float | None = None) -> AsyncEngine:

@@ -16,7 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 
 from waypost.database.async_engine import AsyncConnection, AsyncEngine
-from waypost.database.connections import engine_gauges, in_thread_engine, postgres_engine, sqlite_engine
+from waypost.database.connections import checkpoint, engine_gauges, in_thread_engine, postgres_engine, sqlite_engine
 from waypost.database.failures import translate_errors
 from waypost.database.held_commit import HeldCommit
 from waypost.database.write_lock import WriteLock
@@ -157,6 +157,11 @@ class Database:
 
     def _writing(self) -> contextlib.AbstractAsyncContextManager[None]:
         return self._write_lock.acquire() if self.dialect == "sqlite" else contextlib.nullcontext()
+
+    async def checkpoint(self) -> None:
+        """Copy the log into the file of SQLite without the write lock. Otherwise a commit does it, with the lock."""
+        if self.dialect == "sqlite":
+            await asyncio.to_thread(checkpoint, self.path)
 
     def gauges(self) -> list[Gauge]:
         """Use of the connections. A pool that serves several purposes has the name of the first one."""

@@ -34,7 +34,7 @@ from waypost.resources.clicks.clickhouse.store import ClickHouseStore
 from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
 from waypost.resources.clicks.days import slice_between
 from waypost.resources.clicks.filters import read_filter
-from waypost.resources.clicks.model import Click, Subject
+from waypost.resources.clicks.model import KINDS, Click, Subject
 from waypost.resources.clicks.schemas import to_json as click_to_json
 from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.clicks.stats import store as stats_store
@@ -82,16 +82,22 @@ def some_visits(account: UUID, chance: random.Random) -> Iterator[Click]:
         click = new_click(
             link, at, id=id_, visitor_id=at.toordinal() * 1_000_000 + chance.randrange(VISITS // DAYS // 2 + 1)
         )
-        click.kind = chance.choices(["human", "crawler", "preview", "prefetch"], (12, 1, 1, 1))[0]  # type: ignore[assignment]
-        click.bot = "Googlebot" if click.kind == "crawler" else None
-        click.is_scan = chance.random() < 0.2
-        click.country, click.referrer = chance.choice(["DE", "FR", "US", ""]), chance.choice(REFERRERS)
+        kind = chance.choices(KINDS, (12, 1, 1, 1))[0]
+        click = click._replace(
+            kind=kind,
+            bot="Googlebot" if kind == "crawler" else None,
+            is_scan=chance.random() < 0.2,
+            country=chance.choice(["DE", "FR", "US", ""]),
+            referrer=chance.choice(REFERRERS),
+        )
         if chance.random() < 0.05:
-            click.referrer = f"https://site{chance.randrange(200)}.example/"
-        click.device = chance.choice(["mobile", "desktop", "tablet", "other"])
-        click.browser, click.platform = chance.choice(["Chrome", "Firefox"]), chance.choice(["Android", "iOS", ""])
-        click.target = chance.choice(["", "iPhone", "Grüße", "default"]) if link is links[0] else ""
-        yield click
+            click = click._replace(referrer=f"https://site{chance.randrange(200)}.example/")
+        yield click._replace(
+            device=chance.choice(["mobile", "desktop", "tablet", "other"]),
+            browser=chance.choice(["Chrome", "Firefox"]),
+            platform=chance.choice(["Android", "iOS", ""]),
+            target=chance.choice(["", "iPhone", "Grüße", "default"]) if link is links[0] else "",
+        )
 
 
 async def fill_sql(db: Database, visits: Sequence[Click]) -> None:

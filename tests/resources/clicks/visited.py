@@ -5,7 +5,7 @@ import itertools
 import random
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from waypost.resources.clicks.clickhouse.store import ClickHouseStore
 from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
 from waypost.resources.clicks.model import (
     DIMENSIONS,
+    KINDS,
     WHOLE_DAY,
     Click,
     click_dimensions,
@@ -145,13 +146,16 @@ def some_clicks(link: links.Link, moments: Sequence[datetime], chance: random.Ra
     made = []
     for at in moments:
         click = new_click(link, at, visitor_id=microseconds(at) // DAY * 1000 + chance.randrange(visitors))
-        click.kind = chance.choices(list(COUNTS), (12, 1, 1, 1))[0]  # type: ignore[assignment]
-        click.is_scan = chance.random() < 0.3
-        click.country = chance.choice(["DE", "FR", ""])
-        click.referrer = chance.choice(["", "https://a.example/", "https://ä.example/"])
-        click.device = chance.choice(["mobile", "desktop"])
-        click.target = chance.choice(["", "Grüße", "default"])
-        made.append(click)
+        made.append(
+            click._replace(
+                kind=chance.choices(KINDS, (12, 1, 1, 1))[0],
+                is_scan=chance.random() < 0.3,
+                country=chance.choice(["DE", "FR", ""]),
+                referrer=chance.choice(["", "https://a.example/", "https://ä.example/"]),
+                device=chance.choice(["mobile", "desktop"]),
+                target=chance.choice(["", "Grüße", "default"]),
+            )
+        )
     return made
 
 
@@ -161,7 +165,7 @@ async def fill(db: Database, made: Sequence[Click], subjects: Sequence[str] = ("
         return
     ids = ("id", "account_id", "link_id")
     rows = [
-        asdict(click) | {name: UUID(bytes=getattr(click, name)) for name in ids} | {"created_at": moment(click)}
+        click._asdict() | {name: UUID(bytes=getattr(click, name)) for name in ids} | {"created_at": moment(click)}
         for click in made
     ]
     rows = [{column.name: row[column.name] for column in clicks.c} for row in rows]

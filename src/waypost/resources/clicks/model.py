@@ -6,7 +6,7 @@ the same tables hold the statistics of both.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import (
@@ -155,9 +155,8 @@ spool_positions = Table(
 )
 
 
-@dataclass(slots=True)
-class Click:
-    """A visit between the spool and its row. The enrichment steps fill it in.
+class Click(NamedTuple):
+    """A visit between the spool and its row.
 
     Ids are bytes and the time is a number, as they are stored, to avoid creating objects for every visit.
     """

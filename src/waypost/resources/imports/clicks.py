@@ -70,13 +70,13 @@ def build(
     )
     built = build_click(visit, account_id.bytes, settings)
     if click.country and len(click.country) == 2 and click.country.isascii() and click.country.isalpha():
-        built.country = click.country.upper()
+        built = built._replace(country=click.country.upper())
     if not click.user_agent:
         agent: Agent = parse_names(click.browser or OTHER, click.platform or OTHER, click.device or "")
-        built.browser, built.platform, built.device = agent.browser, agent.platform, agent.device
-        built.kind, built.bot = HUMAN, None
+        built = built._replace(browser=agent.browser, platform=agent.platform, device=agent.device)
+        built = built._replace(kind=HUMAN, bot=None)
     if click.is_bot and built.kind == HUMAN:
-        built.kind = CRAWLER
+        built = built._replace(kind=CRAWLER)
     return built
 
 

@@ -212,8 +212,9 @@ async def test_any_visits_in_any_time_range(
     zone, middle = around[0], parse_timestamp(f"{around[1]}Z")
     link = await env.link()
     made = [new_click(link, middle + at, kind=kind) for at, _, kind in visits]
-    for click, (_, visitor, _) in zip(made, visits, strict=True):
-        click.visitor_id = click.day * 10 + visitor
+    made = [
+        click._replace(visitor_id=click.day * 10 + visitor) for click, (_, visitor, _) in zip(made, visits, strict=True)
+    ]
     await env.fill(made, ["link_id"])
     start, end = (middle + edge for edge in edges)
     query = {"from_": timestamp(start), "to": timestamp(end), "interval": interval, "timezone": zone}

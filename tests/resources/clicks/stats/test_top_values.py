@@ -120,9 +120,11 @@ async def three_weeks(env: Env, chance: random.Random) -> list[links.Link]:
         for _ in range(chance.randrange(60)):
             link = made[hot if chance.random() < 0.2 else int(12 * chance.random() ** 2)]
             click = new_click(link, at(days_ago, 0) + timedelta(minutes=chance.randrange(720)), visitor_id=1)
-            click.country = chr(65 + int(20 * chance.random() ** 3)) * 2
-            click.referrer = ODD[hot if chance.random() < 0.2 else int(len(ODD) * chance.random() ** 2)]
-            click.browser = chance.choice(["Firefox", "Chrome", "Safari"])
+            click = click._replace(
+                country=chr(65 + int(20 * chance.random() ** 3)) * 2,
+                referrer=ODD[hot if chance.random() < 0.2 else int(len(ODD) * chance.random() ** 2)],
+                browser=chance.choice(["Firefox", "Chrome", "Safari"]),
+            )
             clicks.append(click)
     await fill(env.db, clicks)
     return made

@@ -26,15 +26,19 @@ from waypost.resources.clicks.intake.cleanup import erase_drained, remove_draine
 from waypost.resources.clicks.intake.record_events import WebhookCounts, count_webhooks, record_events
 from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
 from waypost.resources.clicks.model import Click
-from waypost.resources.clicks.stats import aggregate
 from waypost.resources.clicks.stats import store as stats_store
+from waypost.resources.clicks.stats.aggregate import Aggregate
 
 log = structlog.get_logger(__name__)
 
-# Some 8,000 visits on SQLite. Only a backlog has as many: then a write of the API may wait for one batch, up to half a
-# second. Batches of half the size are a fifth slower, because each rewrites the pages of the day's statistics. On
-# PostgreSQL no write waits.
 _BATCH_BYTES = {"sqlite": 2 << 20, "postgresql": 4 << 20}
+"""Of lines, at most: some 8,000 visits on SQLite. Only a backlog has as many. Batches of half the size are a fifth
+slower, because each rewrites the pages of the day's statistics.
+"""
+_MAX_COMMIT = 0.25  # seconds: on SQLite, a write of the API waits for it
+_CHECKPOINT_PAGES = 16_000  # half of `wal_autocheckpoint`
+_PAGES_OF_A_BATCH = 100
+_SMALLEST = 1 / 4  # of _BATCH_BYTES, on a slow machine: the rate would fall further
 _MAX_DELIVERIES = 10_000  # to webhooks and platforms, per batch
 _REMOVAL_INTERVAL = 1.0  # seconds
 _MAX_CACHED_ACCOUNTS = 100_000
@@ -59,7 +63,9 @@ class Batch:
     """The visit of each line; None for an empty or damaged line."""
     damaged: int = 0
     clicks: list[Click] = field(default_factory=list)
-    counts: aggregate.Aggregate = field(default_factory=aggregate.Aggregate)
+    encoded: store.Encoded = ""
+    statistics: stats_store.Prepared | None = None
+    """Both of the clicks, except with ClickHouse."""
     token: str = ""
     """Of its insertion into ClickHouse, once the ranges are committed."""
     is_repeated: bool = False
@@ -104,6 +110,9 @@ class Drainer:
         self._erased: Mapping[str, int] = {}
         self._has_erasing_failed = False
         self._next: asyncio.Task[Batch] | None = None
+        self._written_pages = 0
+        self._size = 1.0
+        """Of batches, relative to the largest."""
         self._accounts: dict[bytes, bytes] = {}
         self._unreadable: set[str] = set()
         self.drained_clicks = self.drained_bytes = 0
@@ -122,8 +131,8 @@ class Drainer:
             return False
         positions, self._positions = self._positions, None  # only the database knows what is drained …
         reached = positions | batch.ends
-        if self._next is None:
-            self._next = asyncio.create_task(self._prepare(reached))
+        if self._db.dialect == "postgresql":  # its server works in other processes
+            self._prepare_next(reached)
         try:
             await self._commit(batch, reached)
         except BaseException as error:
@@ -135,7 +144,15 @@ class Drainer:
             self.drained_clicks += len(batch.clicks)
             self.drained_bytes += sum(drained.end - drained.start for drained in batch.ranges)
             await self._erase(reached)
+            await self._checkpoint(len(batch.clicks))
         return True
+
+    async def _checkpoint(self, clicks: int) -> None:
+        """While the next batch is prepared. Each click writes about a page, that of its visitor."""
+        self._written_pages += clicks + _PAGES_OF_A_BATCH
+        if self._written_pages > _CHECKPOINT_PAGES:
+            self._written_pages = 0
+            await self._db.checkpoint()
 
     async def _load_positions(self, names: Sequence[str]) -> Positions:
         async with self._db.read() as tx:
@@ -153,6 +170,10 @@ class Drainer:
             task, self._next = self._next, None
             await asyncio.wait([task])
             task.exception()  # retrieved: the next attempt would raise it again
+
+    def _prepare_next(self, reached: Positions) -> None:
+        if self._next is None:
+            self._next = asyncio.create_task(self._prepare(reached))
 
     async def _next_batch(self, positions: Positions) -> Batch:
         if self._next is not None:
@@ -175,7 +196,7 @@ class Drainer:
         return batch
 
     def _read(self, positions: Positions) -> Batch:
-        batch, remaining = Batch(), _BATCH_BYTES[self._db.dialect]
+        batch, remaining = Batch(), round(_BATCH_BYTES[self._db.dialect] * self._size)
         if self._db.dialect == "sqlite":  # on one small machine, a batch and the next one take 60 MB otherwise
             remaining = scaled(remaining)
         for path in segments(self._directory):
@@ -239,7 +260,7 @@ class Drainer:
                 batch.damaged += 1
                 errors.add(type(error).__name__)
         batch.visits, batch.lines = [], []
-        self._count(batch)
+        self._encode(batch)
         if errors:  # internal errors; the log must not contain what the visitor sent
             log.error("visits could not be read", errors=sorted(errors))
         if orphaned or batch.damaged:
@@ -247,22 +268,28 @@ class Drainer:
             _SKIPPED.add(batch.damaged, "damaged")
             log.warning("visits skipped", of_unknown_links=orphaned, damaged=batch.damaged)
 
-    def _count(self, batch: Batch) -> None:
-        """Count the clicks of a batch, in the thread that prepares it."""
-        batch.counts = aggregate.Aggregate.of(batch.clicks)
+    def _encode(self, batch: Batch) -> None:
+        """Compute what needs no transaction, in the thread that prepares the batch."""
+        batch.encoded = store.encode(self._db.dialect, batch.clicks)
+        batch.statistics = stats_store.prepare(self._db.dialect, Aggregate.of(batch.clicks))
 
-    async def _commit(self, batch: Batch, _reached: Positions) -> None:
+    async def _commit(self, batch: Batch, reached: Positions) -> None:
         async with self._db.write() as tx:
+            began = self._monotonic()
             for drained in batch.ranges:
                 if not await store.advance(tx, drained):
                     raise PositionMoved(drained.segment)
-            added = await store.add(tx, batch.clicks)
-            counts = batch.counts if len(added) == len(batch.clicks) else aggregate.Aggregate.of(added)
+            added = await store.add(tx, batch.clicks, batch.encoded)
+            statistics = batch.statistics
+            if statistics is None or len(added) < len(batch.clicks):
+                statistics = stats_store.prepare(self._db.dialect, Aggregate.of(added))
             await stats_store.lock(tx)
-            await stats_store.save(tx, counts)
-            await links.add_clicks(tx, counts.clicks_per_link())
-            await qrcodes.add_scans(tx, counts.scans_per_link())
+            await stats_store.save_prepared(tx, statistics)
+            await links.add_clicks(tx, statistics.counts.clicks_per_link())
+            await qrcodes.add_scans(tx, statistics.counts.scans_per_link())
             await record_events(tx, added, self._settings, now=self._clock())
+            self._prepare_next(reached)  # not before, on SQLite: two threads that compute wait for each other's lock
+        self._size = adapt_size(self._size, self._monotonic() - began)
         DRAINED.add(len(added))
         _SKIPPED.add(len(batch.clicks) - len(added), "duplicate")
         if len(added) < len(batch.clicks):
@@ -289,6 +316,13 @@ class Drainer:
                 await store.delete_positions(tx, removed)
         for name in removed:
             positions.pop(name, None)
+
+
+def adapt_size(size: float, took: float) -> float:
+    """Return the size of the next batch, so that it takes at most `_MAX_COMMIT` on any machine. `took`: seconds."""
+    if took > _MAX_COMMIT:
+        return max(_SMALLEST, size * max(0.5, 0.8 * _MAX_COMMIT / took))
+    return min(1, size * 1.1) if took < _MAX_COMMIT / 2 else size
 
 
 class PositionMoved(Exception):

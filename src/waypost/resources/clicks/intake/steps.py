@@ -1,4 +1,4 @@
-"""Turns the raw line of a visit into a click, in a fixed sequence of steps. Pure: no step does I/O."""
+"""Turns the raw line of a visit into a click. Pure: no I/O."""
 
 import re
 from binascii import unhexlify
@@ -15,10 +15,10 @@ from waypost.kit.proxies import storable_address
 from waypost.redirect.pixel_pages import PLATFORM_LETTERS
 from waypost.redirect.spool import Visit
 from waypost.redirect.visit_headers import is_prefetch
-from waypost.resources.clicks.intake.bots import detect_bot
-from waypost.resources.clicks.model import HUMAN, PREFETCH, Click
+from waypost.resources.clicks.intake.bots import Bot, detect_bot
+from waypost.resources.clicks.model import HUMAN, PREFETCH, Click, ClickKind
 from waypost.visitors.addresses import read_address
-from waypost.visitors.agents import parse_user_agent
+from waypost.visitors.agents import Agent, parse_user_agent
 
 _MAX_TIME = 4_102_444_800_000_000  # the year 2100: a later time is a wrong clock
 _CACHE_SIZE = 8_192
@@ -45,86 +45,42 @@ class IntakeSettings:
     """The scheme of the short links that platforms receive."""
 
 
-def set_address(click: Click, visit: Visit, settings: IntakeSettings) -> None:
-    """Set the full address: `mask_address` follows, because the country depends on it."""
-    click.ip = read_address(visit.peer, visit.forwarded_for, visit.forwarded, settings.trusted_proxies)
-
-
-def set_country(click: Click, _visit: Visit, settings: IntakeSettings) -> None:
-    click.country = settings.country_of_address(click.ip)
-
-
-def mask_address(click: Click, visit: Visit, settings: IntakeSettings) -> None:
-    """Mask the IP address as far as the settings and the visitor ask."""
-    level = "truncated" if visit.privacy and settings.ip_privacy == "full" else settings.ip_privacy
-    click.ip = storable_address(click.ip, level)
-
-
-def set_agent(click: Click, visit: Visit, _settings: IntakeSettings) -> None:
-    agent = parse_user_agent(visit.user_agent)
-    click.browser, click.platform, click.device = agent.browser, agent.platform, agent.device
-
-
-def set_referrer(click: Click, visit: Visit, _settings: IntakeSettings) -> None:
-    if visit.referrer:
-        click.referrer = _origin_and_path(visit.referrer[:_MAX_RAW_REFERRER])
-
-
-def set_visitor(click: Click, visit: Visit, settings: IntakeSettings) -> None:
-    """Give visits the same id if masked IP address, user agent, day and account are the same."""
-    identity = b"%b%d\0%b\0%b" % (click.account_id, click.day, click.ip.encode(), visit.user_agent)
-    digest = blake2b(identity, digest_size=8, key=settings.visitor_key).digest()
-    click.visitor_id = int.from_bytes(digest, signed=True)
-
-
-def set_kind(click: Click, visit: Visit, _settings: IntakeSettings) -> None:
-    if is_prefetch(visit.purpose):
-        click.kind = PREFETCH
-    elif bot := detect_bot(visit.user_agent):
-        click.kind, click.bot = bot.kind, bot.name
-    else:
-        click.kind = HUMAN
-
-
-def set_is_scan(click: Click, visit: Visit, _settings: IntakeSettings) -> None:
-    click.is_scan = b"r=qr" in visit.query and b"r=qr" in visit.query.split(b"&")
-
-
-def set_target(click: Click, visit: Visit, _settings: IntakeSettings) -> None:
-    if visit.target:
-        click.target = _text(visit.target)
-
-
-def set_pixels(click: Click, visit: Visit, _settings: IntakeSettings) -> None:
-    if visit.pixels and click.kind == HUMAN:
-        click.pixels = _parse_pixels(visit.pixels)
-        click.user_agent = _text(visit.user_agent[:_MAX_USER_AGENT])
-
-
-STEPS: tuple[Callable[[Click, Visit, IntakeSettings], None], ...] = (
-    set_address,
-    set_country,
-    mask_address,
-    set_agent,
-    set_referrer,
-    set_visitor,
-    set_kind,
-    set_is_scan,
-    set_target,
-    set_pixels,
-)
-
-
 def build_click(visit: Visit, account_id: bytes, settings: IntakeSettings) -> Click:
-    """Raises ValueError or OverflowError for a damaged line: an id that is not hexadecimal, a time out of range."""
-    at = int(visit.at)
+    """Raises ValueError or OverflowError for a damaged line: an id that is not hexadecimal, a time out of range.
+
+    One function without intermediate objects: it runs once for each click, and is most of the time before the database.
+    """
+    id_, at_text, link, query, *_, user_agent, referrer, _language, purpose, _privacy, pixels, target = visit
+    at = int(at_text)
     if at >= _MAX_TIME:
         raise OverflowError(at)
     day, time = divmod(at, DAY)
-    click = Click(unhexlify(visit.id), account_id, unhexlify(visit.link), at, day, time // QUARTER)
-    for step in STEPS:
-        step(click, visit, settings)
-    return click
+    address = _address(visit, settings)
+    ip = _masked(address, visit, settings)
+    agent, bot = _client(user_agent)
+    kind: ClickKind = PREFETCH if purpose and is_prefetch(purpose) else bot.kind if bot else HUMAN
+    has_pixels = bool(pixels) and kind == HUMAN
+    return Click(
+        unhexlify(id_),
+        account_id,
+        unhexlify(link),
+        at,
+        day,
+        time // QUARTER,
+        kind,
+        bot.name if bot and kind != PREFETCH else None,
+        _is_scan(query),
+        ip,
+        settings.country_of_address(address),  # of the full address
+        _visitor_id(account_id, day, ip, user_agent, settings),
+        _origin_and_path(referrer[:_MAX_RAW_REFERRER]) if referrer else "",
+        agent.device,
+        agent.browser,
+        agent.platform,
+        _text(target) if target else "",
+        _parse_pixels(pixels) if has_pixels else (),
+        _text(user_agent[:_MAX_USER_AGENT]) if has_pixels else "",
+    )
 
 
 def redact(visit: Visit, settings: IntakeSettings) -> Visit:
@@ -132,17 +88,40 @@ def redact(visit: Visit, settings: IntakeSettings) -> Visit:
 
     It becomes the same click, except that the country is that of the masked address.
     """
-    click = Click(b"", b"", b"", 0, 0, 0)
-    for step in (set_address, mask_address, set_referrer, set_is_scan):
-        step(click, visit, settings)
+    referrer = _origin_and_path(visit.referrer[:_MAX_RAW_REFERRER])
     return visit._replace(
-        query=b"r=qr" if click.is_scan else b"",
-        peer=click.ip.encode(),
+        query=b"r=qr" if _is_scan(visit.query) else b"",
+        peer=_masked(_address(visit, settings), visit, settings).encode(),
         forwarded_for=b"",
         forwarded=b"",
-        referrer=click.referrer.encode(),
+        referrer=referrer.encode(),
         language=b"",
     )
+
+
+def _address(visit: Visit, settings: IntakeSettings) -> str:
+    return read_address(visit.peer, visit.forwarded_for, visit.forwarded, settings.trusted_proxies)
+
+
+def _masked(address: str, visit: Visit, settings: IntakeSettings) -> str:
+    """Mask the IP address as far as the settings and the visitor ask."""
+    level = "truncated" if visit.privacy and settings.ip_privacy == "full" else settings.ip_privacy
+    return address if level == "full" else storable_address(address, level)
+
+
+@lru_cache(_CACHE_SIZE)
+def _client(user_agent: bytes) -> tuple[Agent, Bot | None]:
+    return parse_user_agent(user_agent), detect_bot(user_agent)
+
+
+def _visitor_id(account_id: bytes, day: int, ip: str, user_agent: bytes, settings: IntakeSettings) -> int:
+    """Give visits the same id if masked IP address, user agent, day and account are the same."""
+    identity = b"%b%d\0%b\0%b" % (account_id, day, ip.encode(), user_agent)
+    return int.from_bytes(blake2b(identity, digest_size=8, key=settings.visitor_key).digest(), signed=True)
+
+
+def _is_scan(query: bytes) -> bool:
+    return b"r=qr" in query and b"r=qr" in query.split(b"&")
 
 
 @lru_cache(_CACHE_SIZE)

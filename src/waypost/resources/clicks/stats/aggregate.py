@@ -61,41 +61,45 @@ class Aggregate:
     @classmethod
     def of(cls, clicks: Iterable[Click]) -> "Aggregate":
         result = cls()
-        for click in clicks:
-            result.add_click(click)
+        result._add(clicks)
         result.sorted_visitors = sorted(result.visitors)
         return result
 
-    def add_click(self, click: Click) -> None:
+    def _add(self, clicks: Iterable[Click]) -> None:
         """Inlined, because these are the busiest lines of the worker: calls would take longer than what they do."""
-        day, quarter, link, account = click.day, click.quarter, click.link_id, click.account_id
-        link_stats, account_stats = self.days[day, link], self.days[day, account]
-        if click.kind != HUMAN:
-            index = _KIND_INDEX[click.kind]
-            link_stats.quarter_row(quarter)[index] += 1
-            account_stats.quarter_row(quarter)[index] += 1
-            return
-        bit, visitors, key = 1 << quarter, self.visitors, (day, click.visitor_id)
-        visitors[*key, link] = visitors.get((*key, link), 0) | bit
-        visitors[*key, account] = visitors.get((*key, account), 0) | bit
-        self.links[link] = account
-        name = link.hex()
-        account_stats.links[name] = account_stats.links.get(name, 0) + 1
-        if target := click.target:
-            link_stats.targets[target] = link_stats.targets.get(target, 0) + 1
-        at, country, referrer = click.at, click.country, click.referrer
-        agent = f"{click.device}\t{click.browser}\t{click.platform}"
-        for subject in (link_stats, account_stats):
-            row = subject.quarter_row(quarter)
-            row[_CLICKS] += 1
-            row[_SCANS] += click.is_scan
-            if row[_FIRST_AT] is None or at < row[_FIRST_AT]:
-                row[_FIRST_AT] = at
-            if row[_LAST_AT] is None or at > row[_LAST_AT]:
-                row[_LAST_AT] = at
-            subject.countries[country] = subject.countries.get(country, 0) + 1
-            subject.referrers[referrer] = subject.referrers.get(referrer, 0) + 1
-            subject.agents[agent] = subject.agents.get(agent, 0) + 1
+        days, visitors = self.days, self.visitors
+        for click in clicks:
+            _, account, link, at, day, quarter, kind, _, is_scan, _, country, visitor, *_ = click
+            link_stats, account_stats = days[day, link], days[day, account]
+            if kind != HUMAN:
+                index = _KIND_INDEX[kind]
+                link_stats.quarter_row(quarter)[index] += 1
+                account_stats.quarter_row(quarter)[index] += 1
+                continue
+            bit = 1 << quarter
+            for key in ((day, visitor, link), (day, visitor, account)):
+                visitors[key] = visitors.get(key, 0) | bit
+            self.links[link] = account
+            name = link.hex()
+            account_stats.links[name] = account_stats.links.get(name, 0) + 1
+            referrer, target = click.referrer, click.target
+            if target:
+                link_stats.targets[target] = link_stats.targets.get(target, 0) + 1
+            agent = f"{click.device}\t{click.browser}\t{click.platform}"
+            for subject in (link_stats, account_stats):
+                row = subject.quarters.get(quarter)
+                if row is None:
+                    row = subject.quarter_row(quarter)
+                row[_CLICKS] += 1
+                if is_scan:
+                    row[_SCANS] += 1
+                if row[_FIRST_AT] is None or at < row[_FIRST_AT]:
+                    row[_FIRST_AT] = at
+                if row[_LAST_AT] is None or at > row[_LAST_AT]:
+                    row[_LAST_AT] = at
+                subject.countries[country] = subject.countries.get(country, 0) + 1
+                subject.referrers[referrer] = subject.referrers.get(referrer, 0) + 1
+                subject.agents[agent] = subject.agents.get(agent, 0) + 1
 
     def add_visitors(self, stored: Mapping[VisitorKey, int]) -> dict[VisitorKey, int]:
         """Count the visitors. Return those who are new or came in further quarters, in the order of their keys.

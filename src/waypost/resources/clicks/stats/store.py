@@ -6,7 +6,7 @@ read first.
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Column, Table, text
 
@@ -38,13 +38,30 @@ async def can_share_lock(tx: Tx) -> bool:
     return bool(await tx.scalar(_SHARE_LOCK, {"key": _LOCK}))
 
 
-async def save(tx: Tx, aggregate: Aggregate) -> None:
+class Prepared(NamedTuple):
+    """Sums to save, and what of that can be computed before the transaction."""
+
+    counts: Aggregate
+    dimensions: list[bulk.Statement]
+
+
+def prepare(dialect: str, counts: Aggregate) -> Prepared:
+    rows, on_conflict = counts.dimension_rows(), _on_conflict(dialect, click_dimensions)
+    return Prepared(counts, bulk.prepare_insert(dialect, click_dimensions, rows, on_conflict=on_conflict))
+
+
+async def save(tx: Tx, counts: Aggregate) -> None:
     """Merge the rows, in the order of their keys: neighbors are written together. Call `lock` first."""
-    visitors = aggregate.add_visitors(await _find_visitors(tx, aggregate.sorted_visitors))
+    await save_prepared(tx, prepare(tx.dialect.name, counts))
+
+
+async def save_prepared(tx: Tx, prepared: Prepared) -> None:
+    counts = prepared.counts
+    visitors = counts.add_visitors(await _find_visitors(tx, counts.sorted_visitors))
     rows = [(*visitor, bits & _MORNING_BITS, bits >> _MORNING_QUARTERS) for visitor, bits in visitors.items()]
     await _merge(tx, visitor_days, rows)
-    await _merge(tx, click_totals, aggregate.totals_rows())
-    await _merge(tx, click_dimensions, aggregate.dimension_rows())
+    await _merge(tx, click_totals, counts.totals_rows())
+    await bulk.execute(tx, prepared.dimensions)
 
 
 async def _find_visitors(tx: Tx, visitors: Sequence[VisitorKey]) -> dict[VisitorKey, int]:
