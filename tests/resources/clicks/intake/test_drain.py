@@ -1,6 +1,8 @@
 """R19: from the spool to rows and counters, exactly once, whatever happens in between."""
 
 import asyncio
+import contextlib
+import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -18,7 +20,7 @@ from waypost.redirect import Spool
 from waypost.redirect.spool import HEADER, Visit, encode, segments
 from waypost.resources.clicks.intake import drain as drain_module
 from waypost.resources.clicks.intake.cleanup import prevent_erasing
-from waypost.resources.clicks.intake.drain import Drainer
+from waypost.resources.clicks.intake.drain import Drainer, adapt_size
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import WHOLE_DAY, click_totals, clicks, spool_positions
 from waypost.resources.clicks.stats.rebuild import rebuild
@@ -393,3 +395,33 @@ async def test_skips_a_segment_of_another_format(db, spool, drainer, link, tmp_p
     await drainer.step()
     assert await counted(db, link) == (1, 1)
     assert strange.exists()
+
+
+def test_batches_shrink_while_commits_take_long_and_grow_again() -> None:
+    sizes = [1.0]
+    for took in (0.1, 0.4, 2.0, 2.0, 2.0, *[0.1] * 20):
+        sizes.append(adapt_size(sizes[-1], took))
+    assert sizes[:6] == [1.0, 1.0, 0.5, 0.25, 0.25, 0.25]
+    assert adapt_size(0.5, 0.2) == 0.5
+    assert sizes[-1] == 1.0
+    assert sizes[6:] == sorted(sizes[6:])
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_the_log_is_copied_between_batches(db, spool, drainer, link, monkeypatch) -> None:
+    spool.append(visit(link))
+    await drainer.step()
+    assert stored_in_file(db.path) == 0
+    monkeypatch.setattr(drain_module, "_CHECKPOINT_PAGES", 0)
+    spool.append(visit(link))
+    await drainer.step()
+    assert stored_in_file(db.path) == 2
+
+
+def stored_in_file(path: Path) -> int:
+    """The clicks that are not only in the log."""
+    with contextlib.closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as connection:
+        try:
+            return int(connection.execute("SELECT count(*) FROM clicks").fetchone()[0])
+        except sqlite3.OperationalError:  # no table either
+            return 0
