@@ -63,10 +63,9 @@ def find_web_url(text: str) -> str:
     found = _WEB_URL.search(text)
     if found is None or found[0] == text:
         return text if found else ""
-    url = found[0].rstrip(_PUNCTUATION)
-    while url.endswith(")") and url.count(")") > url.count("("):  # of the text around it
-        url = url[:-1].rstrip(_PUNCTUATION)
-    return url
+    url = found[0].rstrip(_PUNCTUATION + ")")
+    unclosed = max(0, url.count("(") - url.count(")"))  # further parentheses belong to the text around the URL
+    return url + ")" * min(unclosed, found[0].count(")", len(url)))
 
 
 def fill_from_link(link: Link, deps: Deps) -> Form:
