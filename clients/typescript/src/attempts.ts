@@ -29,6 +29,9 @@ export const clock = {
       };
       const timer = setTimeout(end, seconds * 1000);
       signal?.addEventListener("abort", end);
+      if (signal?.aborted) {
+        end();
+      }
     });
   },
 };

@@ -2,7 +2,7 @@
 
 import { readJson } from "./responses.js";
 import { Account, Clicks, Domains, Keys, Links, Pixels, Qrcodes, Stats, Webhooks } from "./resources.js";
-import { type CreateOptions, type Options, type Query, Sender } from "./sender.js";
+import { type CreateOptions, type Query, Sender, type WaypostOptions } from "./sender.js";
 
 /**
  * A client of one service and API key. Calls may run at the same time.
@@ -22,7 +22,7 @@ export class Waypost {
   readonly webhooks: Webhooks;
   readonly #sender: Sender;
 
-  constructor(options: Options) {
+  constructor(options: WaypostOptions) {
     const sender = (this.#sender = new Sender(options));
     this.account = new Account(sender);
     this.clicks = new Clicks(sender);

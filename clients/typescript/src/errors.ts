@@ -22,11 +22,14 @@ export class WaypostError extends Error {
   readonly status: number | undefined;
   /** Code for programs, such as `not_found`; undefined if the service did not send one. */
   readonly code: ErrorCode | (string & {}) | undefined;
+  /** Seconds after which the request may be sent again; undefined if the service did not say. */
+  readonly retryAfter: number | undefined;
 
   constructor(message: string, details: ErrorDetails = {}) {
     super(message, "cause" in details ? { cause: details.cause } : undefined);
     this.status = details.status;
     this.code = details.code;
+    this.retryAfter = details.retryAfter;
   }
 
   // a literal, because names of classes are lost when a bundle is minified
@@ -80,14 +83,6 @@ export class NotFound extends WaypostError {
 
 /** Too many requests with this API key, and waiting would have taken too long. */
 export class RateLimited extends WaypostError {
-  /** Seconds after which the request may be sent again; undefined if the service did not say. */
-  readonly retryAfter: number | undefined;
-
-  constructor(message: string, details: ErrorDetails = {}) {
-    super(message, details);
-    this.retryAfter = details.retryAfter;
-  }
-
   override get name(): string {
     return "RateLimited";
   }
@@ -95,14 +90,6 @@ export class RateLimited extends WaypostError {
 
 /** The service failed, or is busy or unavailable. */
 export class ServerError extends WaypostError {
-  /** Seconds after which the request may be sent again; undefined if the service did not say. */
-  readonly retryAfter: number | undefined;
-
-  constructor(message: string, details: ErrorDetails = {}) {
-    super(message, details);
-    this.retryAfter = details.retryAfter;
-  }
-
   override get name(): string {
     return "ServerError";
   }

@@ -28,7 +28,7 @@ export type {
   Webhooks,
   WithImage,
 } from "./resources.js";
-export type { CallOptions, CreateOptions, ImageFile, Options, Query } from "./sender.js";
+export type { CallOptions, CreateOptions, ImageFile, Query, WaypostOptions } from "./sender.js";
 export type * from "./types.js";
 export { VERSION } from "./version.js";
 export { verifyWebhook, type WebhookHeaders } from "./webhooks.js";

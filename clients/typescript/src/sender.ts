@@ -14,7 +14,7 @@ const MAX_TIMEOUT = 2 ** 31 - 1;
 const FILE_FIELD = "og_image_file";
 
 /** What a client needs to know of the service. */
-export interface Options {
+export interface WaypostOptions {
   /** Origin of the service, such as `https://go.example.com`. */
   baseUrl: string | URL;
   /** API key, such as `wp_live_…`. */
@@ -74,7 +74,7 @@ export class Sender {
   readonly #retries: number;
   readonly #fetch: typeof fetch | undefined;
 
-  constructor({ baseUrl, apiKey, timeout = TIMEOUT, retries = 3, fetch }: Options) {
+  constructor({ baseUrl, apiKey, timeout = TIMEOUT, retries = 3, fetch }: WaypostOptions) {
     this.#origin = originOf(baseUrl);
     this.#key = typeof apiKey === "string" ? apiKey.trim() : ""; // of the line that ends a file
     if (!/^[!-~]+$/.test(this.#key)) {
