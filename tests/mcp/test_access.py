@@ -189,8 +189,11 @@ async def test_refuses_large_and_compressed_bodies(running: RunningApp) -> None:
         b'{"jsonrpc": "2.0", "id": 1, "method": "no/method"}',
         b'{"a":' * 50_000,
         b'{"jsonrpc": "2.0", "id": ' + b"9" * 5_000 + b', "method": "tools/list"}',
+        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "find_links", "arguments": {"page": '
+        + b"9" * 5_000
+        + b"}}}",
     ],
-    ids=range(14),
+    ids=range(15),
 )
 async def test_malformed_messages_are_the_clients_fault(
     running: RunningApp, body: bytes, version: dict[str, str], caplog: pytest.LogCaptureFixture
