@@ -71,14 +71,15 @@ async def all_links(env: Env, db: Database, filter_: LinkFilter, order: Order = 
 
 
 @pytest.mark.parametrize(  # on SQLite, few links are searched without its index of trigrams
-    ("database_url", "scanned"),
-    [("sqlite", -1), ("sqlite", 5_000), ("postgresql", 5_000)],
+    ("database_url", "scanned", "far"),
+    [("sqlite", -1, 5_000), ("sqlite", 5_000, 1), ("postgresql", 5_000, 5_000), ("postgresql", 5_000, 1)],
     indirect=["database_url"],
 )
 async def test_bounded_pages_hold_the_links_of_exact_lists(
-    env: Env, db: Database, scanned: int, monkeypatch: pytest.MonkeyPatch
+    env: Env, db: Database, scanned: int, far: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trigrams, "_MAX_SCANNED_LINKS", scanned)
+    monkeypatch.setattr(listing, "_FAR", far)
     await fill(env, db)
     for filter_ in FILTERS:
         for order in get_args(Order):
@@ -159,6 +160,15 @@ async def test_common_matches_are_read_in_order_of_an_index(
     steps = await sqlite_plan(db, query.ids(order, is_match_common=True))
     assert steps
     assert not [step for step in steps if "TEMP B-TREE" in step]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("filter_", [LinkFilter(), LinkFilter(tag="all")])
+async def test_far_pages_by_clicks_read_no_links(env: Env, db: Database, filter_: LinkFilter) -> None:
+    query = ListQuery(env.alice.account_id, filter_, ListStatistics(), env.clock(), "sqlite", is_far=True)
+    steps = await sqlite_plan(db, query.ids("clicks", is_match_common=True))
+    assert "SEARCH counters USING COVERING INDEX ix_link_clicks_most (account_id=?)" in steps
+    assert not [step for step in steps if " links " in f"{step} " or "CORRELATED" in step or "TEMP B-TREE" in step]
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple, get_args
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, FromClause, Select, TextClause, func, or_, select
+from sqlalchemy import ColumnElement, FromClause, Select, TextClause, func, or_, select, text, true
 
 from waypost.database import Tx
 from waypost.kit.errors import Problems
@@ -31,12 +31,15 @@ of all links of the account in one of the orders.
 
 _COUNTERS = link_clicks.alias("counters")
 _LIMITED = links.alias("limited")
+_DELETED = links.alias("deleted")
 _NEWEST = links.c.created_at.desc(), links.c.id.desc()
 _ORDER_BY: dict[Order, tuple[ColumnElement[Any] | TextClause, ...]] = {
     "newest": _NEWEST,
     "clicks": (_COUNTERS.c.clicks.desc(), _COUNTERS.c.link_id.desc()),  # ties: newest first, or nearly
     "title": (TITLE, *_NEWEST),
 }
+_SET_SETTINGS = text("SELECT set_config('work_mem', '64MB', true), set_config('random_page_cost', '1.1', true)")
+"""For PostgreSQL: hash sets of up to a million ids, and read an index in its order rather than sort all links."""
 _SQLITE_INDEX: dict[AccessPath, str] = {  # SQLite, which does not know how few rows match, would use other ones
     "candidates": "sqlite_autoindex_links_1",
     "search": "ix_links_search",
@@ -124,16 +127,30 @@ class ListQuery:
     now: datetime
     dialect: str
 
+    is_far: bool = False
+    """Whether thousands of links precede the page. Then sets of ids are built once, instead of a look-up per link."""
+
     def ids(self, order: Order, *, is_match_common: bool = False) -> Select[UUID]:
         plan = plan_list(self.filter, self.statistics, order, is_match_common=is_match_common)
         if not plan.is_sorted_afterwards:
             return self._find_by(plan.access_path).order_by(*_ORDER_BY[order])
+        return self._sort(self._find_by(plan.access_path).order_by(*_NEWEST), order)
+
+    def newest_sorted(self, order: Order, limit: int) -> Select[UUID]:
+        """Select the newest matches, in another order."""
+        path = plan_list(self.filter, self.statistics, order, is_match_common=False).access_path
+        return self._sort(self._find_by(path).order_by(*_NEWEST).limit(limit), order)
+
+    @staticmethod
+    def _sort(ids: Select[UUID], order: Order) -> Select[UUID]:
         # OFFSET 0: no database merges a subquery that has one, so links are found first and sorted then
-        unsorted = self._find_by(plan.access_path).order_by(*_NEWEST).offset(0).subquery()
+        unsorted = ids.offset(0).subquery()
         id_ = links.c.id if order == "title" else _COUNTERS.c.link_id
         return select(unsorted.c.id).join(id_.table, id_ == unsorted.c.id).order_by(*_ORDER_BY[order])
 
     def _find_by(self, access_path: AccessPath) -> Select[UUID]:
+        if access_path == "clicks" and self.is_far and (self.filter.is_empty or self.filter.is_tag_only):
+            return self._find_in_counters()
         source: FromClause = links
         if access_path == "clicks":
             source = links.join(_COUNTERS, _COUNTERS.c.link_id == links.c.id)
@@ -144,6 +161,17 @@ class ListQuery:
             else ids
         )
 
+    def _find_in_counters(self) -> Select[UUID]:
+        """Find all links, or those with a tag, by the index of their clicks alone. Deleted links keep their counters."""
+        id_ = _COUNTERS.c.link_id
+        ids = select(id_.label("id")).where(_COUNTERS.c.account_id == self.account_id)
+        if self.filter.tag is not None:  # deleted links have no tags
+            return ids.where(_is_in_set(id_, tagged_ids(self.account_id, self.filter.tag)))
+        deleted = select(_DELETED.c.id).where(
+            _DELETED.c.account_id == self.account_id, _DELETED.c.deleted_at.is_not(None)
+        )
+        return ids.where(~_is_in_set(id_, deleted))
+
     def _conditions(self, access_path: AccessPath) -> Iterator[ColumnElement[bool]]:
         if access_path == "clicks":
             yield _COUNTERS.c.account_id == self.account_id
@@ -152,11 +180,12 @@ class ListQuery:
         filter_ = self.filter
         if filter_.tag is not None:
             tagged = tagged_ids(self.account_id, filter_.tag)
-            yield (
-                links.c.id.in_(tagged)
-                if access_path == "tag"
-                else tagged.where(link_tags.c.link_id == links.c.id).exists()
-            )
+            if access_path == "tag":
+                yield links.c.id.in_(tagged)
+            elif self.is_far:
+                yield _is_in_set(links.c.id, tagged)
+            else:
+                yield tagged.where(link_tags.c.link_id == links.c.id).exists()
         if self.statistics.candidates is not None:
             yield trigrams.match_numbers(self.account_id, self.statistics.candidates)
         if filter_.search:
@@ -181,10 +210,26 @@ class ListQuery:
             yield or_(~links.c.is_enabled, links.c.expires_at <= self.now, *limited)
 
 
+def _is_in_set(id_: ColumnElement[UUID], ids: Select[UUID]) -> ColumnElement[bool]:
+    """SQL condition: the id is one of `ids`, which are read once.
+
+    Without IS TRUE, PostgreSQL would join the two, and sort all links.
+    """
+    return id_.in_(ids).is_(true())
+
+
 async def plan_query(
-    tx: Tx, account_id: UUID, filter_: LinkFilter, now: datetime, *, max_links_of_rare_tag: int | None
+    tx: Tx,
+    account_id: UUID,
+    filter_: LinkFilter,
+    now: datetime,
+    *,
+    max_links_of_rare_tag: int | None,
+    is_far: bool = False,
 ) -> ListQuery:
     """`max_links_of_rare_tag`: None if all links that have the tag are counted anyway."""
+    if (is_far or filter_.status) and tx.dialect.name == "postgresql":
+        await tx.execute(_SET_SETTINGS)
     rare_trigrams = (
         await trigrams.select_rare_trigrams(tx, account_id, filter_.search.casefold()) if filter_.search else []
     )
@@ -195,7 +240,7 @@ async def plan_query(
         is_tag_rare = (await tx.execute(beyond)).first() is None
     has_limited = filter_.status is not None and (await tx.execute(_limited(account_id).limit(1))).first() is not None
     statistics = ListStatistics(rare_trigrams, candidates, is_tag_rare, has_limited)
-    return ListQuery(account_id, filter_, statistics, now, tx.dialect.name)
+    return ListQuery(account_id, filter_, statistics, now, tx.dialect.name, is_far)
 
 
 def tagged_ids(account_id: UUID, tag: str) -> Select[UUID]:

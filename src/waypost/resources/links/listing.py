@@ -8,8 +8,11 @@ from sqlalchemy import ColumnElement, Select, func, literal, select, tuple_
 from waypost import auth
 from waypost.database import Id, Instant, Tx
 from waypost.kit.pagination import Page, PageRequest
-from waypost.resources.links.list_query import LinkFilter, Order, plan_query, tagged_ids
+from waypost.resources.links.list_query import LinkFilter, ListQuery, Order, plan_query, tagged_ids
 from waypost.resources.links.model import COLUMNS, Link, links
+
+_FAR = 5_000
+"""Links before a page from which on sets of ids are built faster than so many links are looked up."""
 
 
 async def list_with_total(
@@ -68,21 +71,36 @@ async def list_with_capped_total(
     Without a filter the total is always exact.
     """
     limit = max(limit, request.per_page - 1)
-    query = await plan_query(tx, account_id, filter_, now, max_links_of_rare_tag=limit)
+    is_far = request.offset >= _FAR
+    query = await plan_query(tx, account_id, filter_, now, max_links_of_rare_tag=limit, is_far=is_far)
     if filter_.is_empty:
         page, _ = await _fetch(tx, query.ids(order, is_match_common=True), request, request.per_page)
         return Page(page, await auth.count_links(tx, account_id), request)
-    newest = query.ids("newest")
-    if order == "newest" and not filter_.is_tag_only:  # reading in this order also counts
-        page, following = await _fetch(tx, newest, request, limit + 1)
-    else:  # only links that exist have tags; otherwise, the index of `newest` has all columns of filters
-        matching = tagged_ids(account_id, filter_.tag or "") if filter_.is_tag_only else newest
-        following = await _count(tx, matching.offset(request.offset).limit(limit + 1))
-        ids = query.ids(order, is_match_common=following > limit)
-        page, _ = await _fetch(tx, ids, request, request.per_page)
+    page, following = await _fetch_and_count(tx, query, request, order, limit)
     if not page and request.offset:  # links before the page were not counted
-        return Page([], await _count(tx, newest.limit(limit + 1)), request)
+        return Page([], await _count(tx, query.ids("newest").limit(limit + 1)), request)
     return Page(page, request.offset + following, request)
+
+
+async def _fetch_and_count(
+    tx: Tx, query: ListQuery, request: PageRequest, order: Order, limit: int
+) -> tuple[list[Link], int]:
+    """Return the links of the page, and the number of links from its first one on, up to `limit` and one more."""
+    newest, is_tag_only = query.ids("newest"), query.filter.is_tag_only
+    if order == "newest" and not is_tag_only:  # reading in this order also counts
+        return await _fetch(tx, newest, request, limit + 1)
+    if request.offset <= limit and not is_tag_only:  # mostly few links match: this reads them once
+        ids = query.newest_sorted(order, request.offset + limit + 1)
+        page, following = await _fetch(tx, ids, request, limit + 1)
+        if request.offset + following <= limit or not page:
+            return page, following
+        is_match_common = True
+    else:  # only links that exist have tags; otherwise, the index of `newest` has all columns of filters
+        matching = tagged_ids(query.account_id, query.filter.tag or "") if is_tag_only else newest
+        following = await _count(tx, matching.offset(request.offset).limit(limit + 1))
+        is_match_common = is_tag_only or following > limit
+    page, _ = await _fetch(tx, query.ids(order, is_match_common=is_match_common), request, request.per_page)
+    return page, following
 
 
 async def _fetch(tx: Tx, ids: Select[UUID], request: PageRequest, limit: int) -> tuple[list[Link], int]:

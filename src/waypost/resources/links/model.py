@@ -99,10 +99,18 @@ Index(  # needs pg_trgm. fastupdate is off: one write would have to flush what a
     info={"only": "postgresql"},
 )
 
+_IS_DELETED = links.c.deleted_at.is_not(None)
+Index(
+    "ix_links_deleted",
+    *(links.c[name] for name in ("account_id", "id")),
+    sqlite_where=_IS_DELETED,
+    postgresql_where=_IS_DELETED,
+)
+
 _IS_LIMITED = NOT_DELETED & (links.c.starts_at.is_not(None) | links.c.click_limit.is_not(None))
 Index(
     "ix_links_limited",
-    *(links.c[name] for name in ("account_id", "id")),
+    *(links.c[name] for name in ("account_id", "id", "starts_at", "click_limit")),
     sqlite_where=_IS_LIMITED,
     postgresql_where=_IS_LIMITED,
 )
