@@ -68,8 +68,8 @@ class LinkFilter:
 
 def read_filter(query: Mapping[str, str], shared_domain: str, problems: Problems) -> LinkFilter:
     params = {name: query.get(name) for name in FILTERS}
-    for name, text in params.items():
-        if problem := text_problem(text or ""):
+    for name, value in params.items():
+        if problem := text_problem(value or ""):
             problems.add(name, problem)
     if len(params["search"] or "") > MAX_SEARCH:
         problems.add("search", f"This must have at most {MAX_SEARCH} characters.")
@@ -162,7 +162,7 @@ class ListQuery:
         )
 
     def _find_in_counters(self) -> Select[UUID]:
-        """Find all links, or those with a tag, by the index of their clicks alone. Deleted links keep their counters."""
+        """Find all links, or those with a tag, by the index of clicks alone. Deleted links keep their counters."""
         id_ = _COUNTERS.c.link_id
         ids = select(id_.label("id")).where(_COUNTERS.c.account_id == self.account_id)
         if self.filter.tag is not None:  # deleted links have no tags
