@@ -1,5 +1,5 @@
 // Calls of the client and of bare `fetch` in turn, on connections of the same pool. Prints milliseconds as JSON:
-// {"reads a link": {"own": […], "bare": […], "ownProcessor": …, "bareProcessor": …}, …}
+// {"reads a link": {"own": {"times": […], "processor": […]}, "bare": {…}}, …}
 
 import { pathToFileURL } from "node:url";
 
@@ -26,9 +26,11 @@ for (const key of KEYS.split(",")) {
     "reads 100 links": [() => waypost.links.list().pages().next(), () => bare("/api/v1/links?page=1&per_page=100")],
   };
   for (const [what, [own, other]] of Object.entries(calls)) {
-    for (let call = 0; call < Number(CALLS); call += 1) {
-      await measure(what, "own", own);
-      await measure(what, "bare", other);
+    const pair = [["own", own], ["bare", other]];
+    for (let count = 0; count < Number(CALLS); count += 1) {
+      for (const [kind, call] of pair.reverse()) {
+        await measure(what, kind, call);
+      }
     }
   }
 }
