@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from architecture.code import ROOT
 from python_client.conftest import proxy, service, website
-from typescript_client.tools import NODE_MODULES
+
+from clients.typescript.generator.modules import NODE_MODULES
 
 __all__ = ["proxy", "service", "website"]
 

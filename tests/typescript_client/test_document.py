@@ -9,10 +9,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from architecture.code import ROOT
 from architecture.facts import ENDPOINTS
-from typescript_client.tools import NODE_MODULES, compile_types, run
+from typescript_client.tools import compile_types, run
 
 from clients.python.generator.document import Document, Operation, Schema
-from clients.typescript.generator.modules import PACKAGE, modules, query_name
+from clients.typescript.generator.modules import NODE_MODULES, PACKAGE, modules, query_name
 from docs_site.api_pages import openapi
 from waypost.version import VERSION
 

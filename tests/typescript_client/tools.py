@@ -1,14 +1,12 @@
-"""Programs of scripts/npm."""
+"""Programs of scripts/npm, which are in NODE_MODULES."""
 
 import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-NODE_MODULES = Path(sys.executable).parents[1] / "node" / "node_modules"
-
+from clients.typescript.generator.modules import NODE_MODULES
 
 Runtime = Literal["node", "deno", "bun"]
 _PROGRAMS: Mapping[Runtime, str] = {
