@@ -24,8 +24,9 @@ class _VisitProtocol(BoundedProtocol):
     state: RedirectState
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._responder = VisitResponder(self.state)  # first: it keeps `active_at`
+        self._responder = VisitResponder(self.state, self._receive_other)  # first: it keeps `active_at`
         super().__init__(*args, **kwargs)
+        self.data_received = self._responder.receive  # type: ignore[method-assign]  # the event loop calls it directly
 
     @property
     def active_at(self) -> float:
@@ -41,16 +42,26 @@ class _VisitProtocol(BoundedProtocol):
         self._responder.write = transport.write
         self.state.refresh_headers(self.server_state.default_headers)
 
-    def data_received(self, data: bytes) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        del self.data_received  # no cycle of references: the connection is freed now
+        self._responder.receive_other = _ignore
+
+    def pause_writing(self) -> None:
+        self._responder.has_only_visits = False
+        super().pause_writing()
+
+    def _receive_other(self, data: bytes) -> None:
         responder = self._responder
         if (
-            (self.cycle is None or self.cycle.response_complete)
+            not responder.has_only_visits
+            and (self.cycle is None or self.cycle.response_complete)
             and not (self.is_in_message or self.pipeline or self.flow.write_paused)
             and responder.respond(data)
         ):
-            if self.timeout_keep_alive_task is not None:
-                self._unset_keepalive_if_required()
+            self._unset_keepalive_if_required()
             return
+        responder.has_only_visits = False
         if responder.responses:
             self.state.flush()  # in order, even if uvicorn responds immediately
         super().data_received(data)
@@ -58,3 +69,7 @@ class _VisitProtocol(BoundedProtocol):
     def shutdown(self) -> None:
         self.state.flush()
         super().shutdown()
+
+
+def _ignore(_data: bytes) -> None:
+    """After the end of a connection."""

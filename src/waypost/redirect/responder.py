@@ -3,6 +3,7 @@
 Everything that runs for each visit is here and in what it imports, so that mypyc can compile it (ADR 54).
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from waypost.redirect import metrics, pixel_pages
@@ -19,12 +20,20 @@ _QUESTION_MARK: Final = 0x3F
 
 
 class VisitResponder(WaitingResponses):
-    def __init__(self, state: RedirectState) -> None:
+    def __init__(self, state: RedirectState, receive_other: Callable[[bytes], object]) -> None:
+        """`receive_other`: takes the data of all other requests."""
         super().__init__()
+        self.has_only_visits = True
+        """Whether every request of the connection was answered here, and its client reads the responses."""
+        self.receive_other = receive_other
         self.peer = b""
         self.active_at = 0.0
         """See `ClientConnection`."""
         self._state = state
+
+    def receive(self, data: bytes) -> None:
+        if not (self.has_only_visits and self.respond(data)):
+            self.receive_other(data)
 
     def respond(self, data: bytes) -> bool:  # noqa: C901, PLR0911  # each call would take a tenth of it without mypyc
         """Queue the response and the spool line of an ordinary visit. Return False for any other request."""
