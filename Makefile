@@ -4,6 +4,7 @@
 # make test-nodes  three nodes, PostgreSQL and ClickHouse in network namespaces, with faults: `make test-nodes MINUTES=30`
 # make image       the container image localhost/waypost:latest; `make image BASE_IMAGE=… PLATFORMS=…`
 # make test-image  builds the image on Debian 12 and tests containers of it; as root
+# make test-compiled  the tests of redirects and their journeys, with redirects compiled by mypyc (ADR 54)
 # make lint        ruff, mypy and the import contracts
 # make dist        distributions of Waypost and its clients, bill of materials, checksums: same commit, same bytes
 # make bench       benchmarks; prints one table and writes docs/design/benchmarks.md
@@ -23,7 +24,7 @@ SOURCES := src tests bench clients docs_site compile_redirects.py hatch_build.py
 # Otherwise every process compiles all modules again, which is half of the time that it takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-slow test-nodes image test-image lint dist bench attack docs client diagrams pictures geo bots clean
+.PHONY: run test test-slow compiled test-compiled test-nodes image test-image lint dist bench attack docs client diagrams pictures geo bots clean
 
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
@@ -36,9 +37,10 @@ FILE ?=
 # the second depends on speed.
 # The others are for test-nodes and test-image: they need root, and minutes.
 NODES = tests/nodes tests/deployments/test_running_nodes.py
+REDIRECTS = kills full_disk outage memory_limit click_limit attacks first_click day
 SLOW = tests/journeys/test_pixels.py tests/browser/test_quickness.py tests/container $(NODES)
 
-test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.provider-test .venv/.clickhouse-test .venv/.installed-docs .venv/.installed-deployments .venv/.openapi-test .venv/.npm-tools
+test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.tools-compiler .venv/.provider-test .venv/.clickhouse-test .venv/.installed-docs .venv/.installed-deployments .venv/.openapi-test .venv/.npm-tools
 	.venv/bin/pytest -q -n 3 --dist loadfile --no-loadscope-reorder \
 		$(or $(FILE),$(addprefix --ignore ,$(SLOW))) $(ARGS)
 
@@ -54,6 +56,14 @@ test-slow: .venv/.installed-test .venv/.tools-test .venv/.clickhouse-test
 		tests/resources/clicks/clickhouse/test_drain.py
 	DAY_VISITS=1000000 .venv/bin/pytest -q tests/journeys/test_day.py -k sqlite
 	ARCHIVE_LINKS=100000 .venv/bin/pytest -q tests/resources/account/test_large_archive.py -k postgresql --timeout 1800
+
+# Always from the current source, into a directory of its own: machine code beside source would hide changes of it.
+compiled: .venv/.installed-test .venv/.tools-compiler
+	@.venv/bin/python compile_redirects.py .venv/compiled
+
+test-compiled: compiled .venv/.tools-test
+	PYTHONPATH=$(CURDIR)/.venv/compiled KILL_ROUNDS=20 .venv/bin/pytest -q -n 3 --dist loadfile --no-loadscope-reorder \
+		$(or $(FILE),tests/redirect $(addprefix tests/journeys/test_,$(REDIRECTS:%=%.py))) $(ARGS)
 
 MINUTES ?= 3
 test-nodes: .venv/.installed-test .venv/.tools-test .venv/.clickhouse-test .venv/.installed-deployments
@@ -75,7 +85,7 @@ lint: .venv/.installed-test
 dist: .venv/.installed-test .venv/.npm-tools
 	UV_PYTHON_DOWNLOADS=never PATH="$(CURDIR)/.venv/bin:$$PATH" scripts/build-dist dist
 
-bench: .venv/.installed-test .venv/.tools-bench .venv/.npm-tools
+bench: .venv/.installed-test .venv/.tools-compiler .venv/.tools-bench .venv/.npm-tools
 	.venv/bin/python -m bench $(ARGS)
 
 attack: .venv/.installed-test
@@ -173,6 +183,11 @@ clean:
 	@scripts/ensure 'PATH=$$PATH:/usr/sbin command -v haproxy' haproxy
 	@scripts/ensure 'command -v faketime' faketime
 	@scripts/ensure 'PATH=$$PATH:/usr/sbin command -v ip' iproute2
+	@touch $@
+
+.venv/.tools-compiler: Makefile | .venv/bin/uv
+	@scripts/ensure 'command -v gcc' gcc
+	@scripts/ensure 'test -e "$$(.venv/bin/python -c "import sysconfig; print(sysconfig.get_path(\"include\"))")/Python.h"' python3-dev
 	@touch $@
 
 .venv/.tools-image: Makefile | .venv/bin/uv

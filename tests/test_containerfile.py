@@ -24,7 +24,7 @@ def test_what_is_copied_is_not_ignored() -> None:
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_dependencies_have_wheels_for_both_architectures(machine: str) -> None:
-    """The builder has no compiler."""
+    """The builder compiles our own code only."""
     wheel = re.compile(rf"-(py3|py2\.py3|cp313|cp3\d+-abi3)-.*(any|manylinux_\S+_{machine}\S*)\.whl$")
     wheels = dict(locked())
     assert len(wheels) > 50
