@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -110,6 +112,14 @@ class Run:
             made = new_click_store(self.new_url(database), count=self.clicks, links=self.few, accounts=1)
             self.full_accounts[database] = asyncio.run(fill_account(asyncio.run(made), self.few, self.many))
         return self.full_accounts[database]
+
+    def compiled(self) -> Path:
+        """The package with compiled redirects, as installations have it. Compiled once in a run."""
+        directory = self.directory / "compiled"
+        if not directory.exists():
+            script = Path(__file__).parents[1] / "compile_redirects.py"
+            subprocess.run([sys.executable, script, directory], check=True)
+        return directory
 
     def new_url(self, database: str) -> str:
         if database == "SQLite":

@@ -109,13 +109,24 @@ def started(
 
 
 def waypost(
-    store: HasUrl, directory: Path, *, role: str = "web", cores: str = SERVER_CORE, **settings: object
+    store: HasUrl,
+    directory: Path,
+    package: Path | None = None,
+    /,
+    *,
+    role: str = "web",
+    cores: str = SERVER_CORE,
+    **settings: object,
 ) -> contextlib.AbstractContextManager[Server]:
-    """`waypost serve` with a database and its own data directory. `settings` in lower case."""
+    """`waypost serve` with a database and its own data directory. `settings` in lower case.
+
+    `package`: the directory that has the package, if not the checkout.
+    """
     port = free_port()
     given = {"base_url": f"http://127.0.0.1:{port}", "database_url": store.url, "spool_limit_mb": 16_384}
     given |= {"secret_key": SECRET_KEY, **settings}
     environment = {f"WAYPOST_{name.upper()}": str(value) for name, value in given.items()}
+    environment |= {"PYTHONPATH": str(package)} if package else {}
     command = [WAYPOST, "serve", "--role", role, "--port", str(port), "--data-dir", str(directory / "data")]
     return started(
         "waypost", command, port=port, ready="/readyz", cores=cores, directory=directory, environment=environment
