@@ -114,9 +114,9 @@ export class Sender {
       throw new TypeError("An ID must be a text that is not empty.");
     }
     const url = new URL(PREFIX + path.replace(/^\/+/, ""), this.#origin);
-    for (const [name, value] of Object.entries(query ?? {})) {
-      if (value !== undefined && value !== null) {
-        url.searchParams.set(name, value instanceof Date ? value.toISOString() : String(value));
+    for (const [name, value] of query ? entriesOf(query) : []) {
+      if (value !== null) {
+        url.searchParams.set(name, String(value));
       }
     }
     const headers = newHeaders("application/json");
@@ -257,12 +257,16 @@ function refuseInvalid(this: unknown, name: string, value: unknown): unknown {
   return value;
 }
 
+/** Return the fields with their values as JSON has them, such as text in place of a `Date`. */
+function entriesOf(fields: object): [name: string, value: unknown][] {
+  return Object.entries(JSON.parse(JSON.stringify(fields, refuseInvalid)) as object);
+}
+
 /** Return a form with the file. Empty text means null. */
 function toForm(file: ImageFile, fields: Record<string, unknown>): FormData {
   const form = new FormData();
   form.set(FILE_FIELD, file instanceof Blob ? file : new Blob([file as ArrayBuffer]), "image");
-  const plain = JSON.parse(JSON.stringify(fields, refuseInvalid)) as Record<string, unknown>;
-  for (const [name, value] of Object.entries(plain)) {
+  for (const [name, value] of entriesOf(fields)) {
     if (Array.isArray(value) && value.length > 0) {
       value.forEach((each) => form.append(`${name}[]`, String(each)));
     } else if (typeof value === "object" && value !== null && !Array.isArray(value)) {
