@@ -1,6 +1,6 @@
 """Writes the commit into wheels, as `waypost/commit.txt`. Source distributions have it as `commit.txt`.
 
-With WAYPOST_COMPILE=1, wheels also have the redirects as machine code, and are for one Python and platform (ADR 54).
+With COMPILE_REDIRECTS=1, wheels also have the redirects as machine code, and are for one Python and platform (ADR 54).
 """
 
 import os
@@ -38,7 +38,7 @@ class BuildHook(BuildHookInterface):
             build_data["infer_tag"] = True
 
     def _is_compiled(self) -> bool:
-        return self.target_name == "wheel" and os.environ.get("WAYPOST_COMPILE") == "1"
+        return self.target_name == "wheel" and os.environ.get("COMPILE_REDIRECTS") == "1"
 
     def _compiler(self) -> dict[str, Any]:
         return runpy.run_path(str(Path(self.root) / "compile_redirects.py"))

@@ -23,7 +23,7 @@ TESTS = [f"tests/redirect/test_{name}.py" for name in ("protocol", "visit_header
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("compiled")
     command = [Path(sys.executable).parent / "uv", "build", "--quiet", "--wheel", "--python", sys.executable]
-    environment = ENVIRONMENT | {"WAYPOST_COMPILE": "1", "UV_PYTHON_DOWNLOADS": "never"}
+    environment = ENVIRONMENT | {"COMPILE_REDIRECTS": "1", "UV_PYTHON_DOWNLOADS": "never"}
     subprocess.run([*command, "--out-dir", directory], cwd=ROOT, env=environment, check=True)
     [wheel] = directory.glob("*.whl")
     python = f"cp{sys.version_info.major}{sys.version_info.minor}"
