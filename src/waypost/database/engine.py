@@ -19,6 +19,7 @@ from waypost.database.async_engine import AsyncConnection, AsyncEngine
 from waypost.database.connections import checkpoint, engine_gauges, in_thread_engine, postgres_engine, sqlite_engine
 from waypost.database.failures import translate_errors
 from waypost.database.held_commit import HeldCommit
+from waypost.database.shared_commits import SharedCommits
 from waypost.database.write_lock import WriteLock
 from waypost.kit.fair_queue import FairQueue
 from waypost.metrics import Gauge
@@ -57,6 +58,7 @@ class Database:
             "sqlite" if parsed.get_backend_name() == "sqlite" else "postgresql"
         )
         self.url = url
+        self._shared_commits: SharedCommits | None = None
         if self.dialect == "sqlite":
             self.path = Path(parsed.database or "")
             self._reader = sqlite_engine(parsed, begin="BEGIN", size=readers, limit=read_timeout)
@@ -64,6 +66,8 @@ class Database:
             self._writer = sqlite_engine(parsed, begin="BEGIN IMMEDIATE", size=1)
             self._point_reader = in_thread_engine(parsed)
             self._write_lock = WriteLock(Path(f"{self.path}-lock"))  # SQLite has one writer
+            if read_timeout:  # in background work, a long transaction would keep short ones from being committed
+                self._shared_commits = SharedCommits(self._begin_write)
         else:
             self._reader = postgres_engine(parsed, size=readers * 4, limit=read_timeout)
             self._writer = postgres_engine(parsed, size=readers * 2) if read_timeout else self._reader
@@ -122,14 +126,23 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:
-        """Commit at the end of the block, roll back on an exception. Raises Unavailable."""
+        """Commit at the end of the block, roll back on an exception. Raises Unavailable.
+
+        In a process that answers requests, concurrent writers on SQLite are committed together.
+        """
         held = self._held.get(asyncio.current_task()) if self._held else None
         async with held.write() if held else self._write() as connection:
             yield connection
 
     @contextlib.asynccontextmanager
     async def _write(self) -> AsyncIterator[Tx]:
-        async with translate_errors(self.url), self._writing(), self._writer.begin() as connection:
+        begin = self._shared_commits.write if self._shared_commits else self._begin_write
+        async with translate_errors(self.url), begin() as connection:
+            yield connection
+
+    @contextlib.asynccontextmanager
+    async def _begin_write(self) -> AsyncIterator[Tx]:
+        async with self._writing(), self._writer.begin() as connection:
             yield connection
 
     def hold_commits(self) -> HeldCommit:
@@ -167,7 +180,7 @@ class Database:
         """Use of the connections. A pool that serves several purposes has the name of the first one."""
         waiting = {"read": self._fair_slots.waiting}
         if self.dialect == "sqlite":
-            waiting["write"] = self._write_lock.waiting
+            waiting["write"] = self._write_lock.waiting + (self._shared_commits.waiting if self._shared_commits else 0)
         named = {"read": self._reader, "write": self._writer, "export": self._long_reader}
         pools = {engine: name for name, engine in reversed(named.items())}
         return [gauge for engine, name in pools.items() for gauge in engine_gauges(engine, name, waiting.get(name, 0))]

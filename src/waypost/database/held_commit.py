@@ -3,6 +3,7 @@
 Otherwise a process that is killed between the two would leave a change whose request seems never to have run.
 """
 
+import contextlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TypeVar
@@ -50,17 +51,22 @@ class HeldCommit:
         else:
             self._callbacks.append(lambda: call(argument))
 
+    async def roll_back(self) -> None:
+        error = _RolledBack()
+        with contextlib.suppress(_RolledBack):
+            await self._open_stack().__aexit__(_RolledBack, error, None)
+
     async def commit(self) -> None:
         callbacks = self._callbacks
-        await self._close()
+        await self._open_stack().aclose()
         for callback in callbacks:
             callback()
 
-    async def roll_back(self) -> None:
-        if self._tx is not None:
-            await self._tx.rollback()
-        await self._close()
-
-    async def _close(self) -> None:
+    def _open_stack(self) -> AsyncExitStack:
+        """Return what closes the transaction, and forget it."""
         closing, self._tx, self._closing, self._callbacks = self._closing, None, AsyncExitStack(), []
-        await closing.aclose()
+        return closing
+
+
+class _RolledBack(Exception):
+    """Ends a transaction without a commit."""

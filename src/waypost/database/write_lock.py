@@ -45,9 +45,9 @@ class WriteLock:
             self._fd = None
 
     async def _acquire(self) -> None:
-        await _with_timeout(self._task_lock.acquire())
+        await with_timeout(self._task_lock.acquire())
         try:
-            await _with_timeout(self._acquire_file())
+            await with_timeout(self._acquire_file())
         except BaseException:
             self._release()
             raise
@@ -78,7 +78,7 @@ class WriteLock:
                 fcntl.flock(self._fd, fcntl.LOCK_UN)
 
 
-async def _with_timeout(waiting: Awaitable[object]) -> None:
+async def with_timeout(waiting: Awaitable[object]) -> None:
     try:
         async with asyncio.timeout(TIMEOUT):
             await waiting
