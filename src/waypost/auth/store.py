@@ -34,7 +34,7 @@ from waypost.auth.model import (
     memberships,
     people,
 )
-from waypost.database import PointRead, Tx
+from waypost.database import PointRead, RowQuery, Tx
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
 
@@ -57,7 +57,7 @@ ACCOUNT: tuple[Column[Any], ...] = (
 )
 _KEY = tuple(_keys[name] for name in ApiKey.__dataclass_fields__)
 _MAKER = and_(memberships.c.account_id == _keys.account_id, memberships.c.person_id == _keys.created_by)
-_FIND_API_CALLER = (
+_FIND_API_CALLER = RowQuery(
     select(*ACCOUNT, *_KEY, memberships.c.role)
     .join_from(api_keys, accounts, _keys.account_id == _accounts.id)
     .outerjoin(memberships, _MAKER)
@@ -265,7 +265,7 @@ async def find_api_caller(tx: Tx | PointRead, digest: str) -> ApiCaller | None:
 
     The key of a person who is no longer a member is no key.
     """
-    row = (await tx.execute(_FIND_API_CALLER, {"digest": digest})).one_or_none()
+    row = await _FIND_API_CALLER.find(tx, {"digest": digest})
     if row is None:
         return None
     *fields, role = row

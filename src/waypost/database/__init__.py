@@ -1,8 +1,9 @@
 """The database: transactions, column types, secrets at rest, migrations. It knows no other package's tables."""
 
-from waypost.database.engine import Database, PointRead, Tx, take_advisory_lock, upsert
+from waypost.database.engine import Database, Tx, take_advisory_lock, upsert
 from waypost.database.held_commit import HeldCommit
 from waypost.database.key_fingerprint import add_key_fingerprint, find_key_fingerprint, replace_key_fingerprint
+from waypost.database.point_read import PointRead, RowQuery
 from waypost.database.secrets import Ciphertext, DecryptionFailed, Encrypted, KeyRing
 from waypost.database.tables import Id, Instant, Json, metadata
 
@@ -17,6 +18,7 @@ __all__ = [
     "Json",
     "KeyRing",
     "PointRead",
+    "RowQuery",
     "Tx",
     "add_key_fingerprint",
     "find_key_fingerprint",

@@ -6,12 +6,13 @@ take the write lock so late that two writers can read the same row, and one upda
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+import sqlite3
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 from uuid import UUID
 
-from sqlalchemy import Connection, CursorResult, Executable, Table, text
+from sqlalchemy import Table, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 
@@ -19,6 +20,7 @@ from waypost.database.async_engine import AsyncConnection, AsyncEngine
 from waypost.database.connections import checkpoint, engine_gauges, in_thread_engine, postgres_engine, sqlite_engine
 from waypost.database.failures import translate_errors
 from waypost.database.held_commit import HeldCommit
+from waypost.database.point_read import PointRead
 from waypost.database.shared_commits import SharedCommits
 from waypost.database.write_lock import WriteLock
 from waypost.kit.fair_queue import FairQueue
@@ -27,16 +29,6 @@ from waypost.metrics import Gauge
 T = TypeVar("T")
 Tx = AsyncConnection
 """An open transaction, from `read()` or `write()`. Its user neither commits nor rolls back."""
-
-
-class PointRead:
-    """Reads a row by its key on SQLite in the event loop's thread, which takes a tenth of the time."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    async def execute(self, statement: Executable, parameters: Mapping[str, Any] | None = None) -> CursorResult[Any]:
-        return self._connection.execute(statement, parameters)
 
 
 # A waiting transaction fails after 10 s, and an idle one that holds the lock loses it after 60 s: a machine that was
@@ -65,6 +57,7 @@ class Database:
             self._long_reader = sqlite_engine(parsed, begin="BEGIN", size=2) if read_timeout else self._reader
             self._writer = sqlite_engine(parsed, begin="BEGIN IMMEDIATE", size=1)
             self._point_reader = in_thread_engine(parsed)
+            self._driver_connection: sqlite3.Connection | None = None
             self._write_lock = WriteLock(Path(f"{self.path}-lock"))  # SQLite has one writer
             if read_timeout:  # in background work, a long transaction would keep short ones from being committed
                 self._shared_commits = SharedCommits(self._begin_write)
@@ -108,21 +101,37 @@ class Database:
             if self.dialect == "postgresql":
                 await connection.commit()  # a rollback would discard the driver's prepared statements
 
-    @contextlib.asynccontextmanager
-    async def point_read(self) -> AsyncIterator[Tx | PointRead]:
+    def point_read(self) -> contextlib.AbstractAsyncContextManager[Tx | PointRead]:
         """Read single rows by a unique key, nothing else: on SQLite the statement blocks the event loop.
 
         Each statement sees its own snapshot. Raises Unavailable when the database cannot be reached.
         """
+        if self.dialect == "sqlite" and not self._held:
+            return self._new_point_read()
+        return self._point_read()
+
+    @contextlib.asynccontextmanager
+    async def _point_read(self) -> AsyncIterator[Tx | PointRead]:
         if self._held:
             await self._commit_held()
-        if self.dialect == "postgresql":
-            async with translate_errors(self.url), self._reader.connect() as connection:
-                yield await connection.execution_options(isolation_level="AUTOCOMMIT")  # saves two round trips
+        if self.dialect == "sqlite":
+            async with self._new_point_read() as point_read:
+                yield point_read
             return
-        async with translate_errors(self.url):
-            with self._point_reader.connect() as connection:
-                yield PointRead(connection)
+        async with translate_errors(self.url), self._reader.connect() as connection:
+            yield await connection.execution_options(isolation_level="AUTOCOMMIT")  # saves two round trips
+
+    def _new_point_read(self) -> PointRead:
+        return PointRead(self._point_reader, self._open_driver_connection, self.url)
+
+    def _open_driver_connection(self) -> sqlite3.Connection:
+        """Return the connection below SQLAlchemy's: all reads in this thread share one."""
+        if self._driver_connection is None:
+            opened = self._point_reader.raw_connection()
+            self._driver_connection = opened.driver_connection
+            opened.close()  # returns it to the pool, which keeps it open
+        assert self._driver_connection is not None  # noqa: S101  # the pool has just opened it
+        return self._driver_connection
 
     @contextlib.asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:

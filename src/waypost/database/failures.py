@@ -45,16 +45,21 @@ class DatabaseUnavailable(Unavailable):
 async def translate_errors(url: str) -> AsyncIterator[None]:
     try:
         yield
-    except IntegrityError:
-        raise
-    except (OperationalError, InterfaceError, InternalError, PoolTimeoutError) as error:
-        if _is_interrupted(error):
-            raise Unavailable("The query took too long. Request less data, or try again later.") from error
-        raise DatabaseUnavailable(location_of(url)) from error
     except Exception as error:
-        if _is_outage(error):
-            raise DatabaseUnavailable(location_of(url)) from error
+        if other := translated(error, url):
+            raise other from error
         raise
+
+
+def translated(error: Exception, url: str) -> Unavailable | None:
+    """Return what to raise instead; None if the error is no outage."""
+    if isinstance(error, IntegrityError):
+        return None
+    if isinstance(error, OperationalError | InterfaceError | InternalError | PoolTimeoutError):
+        if _is_interrupted(error):
+            return Unavailable("The query took too long. Request less data, or try again later.")
+        return DatabaseUnavailable(location_of(url))
+    return DatabaseUnavailable(location_of(url)) if _is_outage(error) else None
 
 
 def _is_interrupted(error: Exception) -> bool:

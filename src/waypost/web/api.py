@@ -1,6 +1,6 @@
 """The JSON API's application: FastAPI with our error envelope and OpenAPI document."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fastapi import APIRouter, FastAPI
@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute
 
 from waypost.version import VERSION
 from waypost.web import idempotency
+from waypost.web.endpoint import Endpoint, RouteTable
 from waypost.web.envelope import JsonResponse, install_envelope
 
 PREFIX = "/api/v1"
@@ -31,14 +32,6 @@ class Endpoints(NamedTuple):
     api: Sequence[APIRouter]
     pages: Sequence[BaseRoute]
     events: Sequence[EventDocs] = ()
-
-
-class Endpoint(APIRoute):
-    """An endpoint that returns a response itself. The OpenAPI document alone needs the model of its content."""
-
-    def __init__(self, path: str, endpoint: Callable[..., Any], *, response_model: Any, **options: Any) -> None:
-        super().__init__(path, endpoint, response_model=None, **options)
-        self.model = response_model
 
 
 class _Api(FastAPI):
@@ -64,7 +57,9 @@ def new_api(base_url: str | None = None, events: Sequence[EventDocs] = ()) -> _A
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # unused; otherwise each request asks for them
     )
+    app.router.middleware_stack = RouteTable(app.routes, app.router.app)
     idempotency.install_idempotency(app)
     install_envelope(app)
     app.add(_files())

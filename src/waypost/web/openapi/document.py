@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from waypost.auth import REQUESTS_PER_MINUTE
 from waypost.version import VERSION
 from waypost.web import envelope
-from waypost.web.api import Endpoint, EventDocs
+from waypost.web.api import EventDocs
+from waypost.web.endpoint import Endpoint
 from waypost.web.openapi import operations, responses, webhooks
 from waypost.web.openapi.parameters import Schema
 from waypost.web.openapi.schemas import Schemas

@@ -9,8 +9,8 @@ from fastapi.dependencies.models import Dependant
 
 from waypost.kit.fields import parse
 from waypost.web import idempotency
-from waypost.web.api import Endpoint
 from waypost.web.body import ParsedBody
+from waypost.web.endpoint import Endpoint
 from waypost.web.guard import Permission, path_id
 from waypost.web.openapi import code_samples, responses
 from waypost.web.openapi.descriptions import PATH_PARAMETERS, RESOURCES
