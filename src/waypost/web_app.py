@@ -16,6 +16,7 @@ from waypost.kit.reserved import API_SEGMENTS
 from waypost.mcp import endpoint as mcp
 from waypost.probes import probe_routes
 from waypost.redirect_app import WebProcess, open_redirect_parts
+from waypost.resources.qrcodes import wiring as qrcodes_wiring
 from waypost.secret_key import secret_text
 from waypost.settings import Settings
 from waypost.web import guard as web_guard
@@ -65,7 +66,8 @@ async def open_full_app(
             api.add(router)
         api.add(mcp.new_router(web_wiring.mcp_endpoint(settings, db, api, guard)))
         dashboard = new_dashboard(auth, views, assets, [page for package in endpoints for page in package.pages])
-        app = redirects.app(settings, _app_router(settings, api, dashboard), clock)
+        images = qrcodes_wiring.before_framework(deps.qrcodes, api, redirects.state.table, guard)
+        app = redirects.app(settings, _app_router(settings, images, dashboard), clock)
         read_gauges = [*redirects.read_gauges, limiters.gauges]
         yield WebProcess(app, redirects.state, db, [redirects.task, flushing], read_gauges)
 

@@ -111,8 +111,12 @@ class Guard:
 
     def refuse_plain_http(self, request: Request) -> None:
         """Raise BadRequest for plain HTTP if the base URL is https."""
-        if self._needs_https and not is_https(request, self._trusted):
+        if self.is_plain_http(request):
             raise BadRequest("Use HTTPS: this request came over plain HTTP and nothing was done.")
+
+    def is_plain_http(self, request: Request) -> bool:
+        """Return whether a request came over plain HTTP although the base URL is https."""
+        return self._needs_https and not is_https(request, self._trusted)
 
     async def _authenticate(self, request: Request) -> ApiCaller:
         kind, _, key = request.headers.get("authorization", "").partition(" ")

@@ -100,6 +100,7 @@ async def test_draws_for_accounts_in_turn(pen: Pen) -> None:
 async def test_evicts_the_least_recently_used_image(pen: Pen, monkeypatch: pytest.MonkeyPatch) -> None:
     pen.may_draw.set()
     monkeypatch.setattr(image_cache, "_MAX_BYTES", 25)
+    monkeypatch.setattr(image_cache, "_ENTRY_BYTES", 0)
     images = ImageCache()
     for text in ("a", "b", "a", "c", "a", "b"):
         await images.get_or_draw(image(text), account=ANY)

@@ -9,8 +9,9 @@ from waypost.auth import Caller
 from waypost.kit.errors import NotFound, Problems
 from waypost.resources.qrcodes import service
 from waypost.resources.qrcodes.deps import Deps
-from waypost.resources.qrcodes.image_cache import SAFE_HEADERS, CodeImage
-from waypost.resources.qrcodes.model import QrCode
+from waypost.resources.qrcodes.image_cache import CodeImage
+from waypost.resources.qrcodes.image_response import image_headers, is_cached
+from waypost.resources.qrcodes.model import QrCode, link_id_of
 from waypost.resources.qrcodes.schemas import NewStyle, QrCodeJson, form_fields, to_json
 from waypost.resources.qrcodes.style import MEDIA_TYPES, ImageFormat, warnings
 from waypost.web import (
@@ -44,8 +45,6 @@ _IMAGE_RESPONSES: dict[int | str, dict[str, Any]] = {
     304: {"description": "The image has not changed since the one in If-None-Match"},
     **error_responses(403, 404),
 }
-
-_CACHING = {"Cache-Control": "public, max-age=86400"}
 
 
 async def _style_fields(request: Request) -> dict[str, Any]:
@@ -105,19 +104,19 @@ async def show_image(deps: Deps, request: Request) -> Response:
     if image_format not in MEDIA_TYPES:
         raise NotFound
     style = deps.urls.verify(request.scope["raw_path"], request.scope["query_string"])
-    account, target = await service.find_target(deps, UUID(request.path_params["id"]))
+    code_id = UUID(request.path_params["id"])
+    account, target = await service.find_target(deps, code_id)
     image = CodeImage(deps.encoded_url(target), style, image_format)
-    headers = {"ETag": image.etag, **_CACHING}
-    if _is_cached(request, image.etag):
-        return Response(status_code=304, headers=headers)
+    host = target.hostname or deps.shared_domain
+    deps.known_images.add(request.scope, image, link_id_of(code_id), target, host, account)
+    slug = target.slug.encode()
+    if is_cached(request, image.etag):
+        return _response(b"", 304, image_headers(image, slug, None))
     content = await deps.image_cache.get_or_draw(image, account=account)
-    headers |= SAFE_HEADERS | {"Content-Disposition": f'inline; filename="{target.slug}.{image_format}"'}
-    headers["Content-Length"] = str(len(content))
-    body = b"" if request.method == "HEAD" else content
-    return Response(body, media_type=MEDIA_TYPES[image_format], headers=headers)
+    return _response(b"" if request.method == "HEAD" else content, 200, image_headers(image, slug, len(content)))
 
 
-def _is_cached(request: Request, etag: str) -> bool:
-    """Return whether the client has this version. `If-None-Match` compares weakly (RFC 9110)."""
-    etags = ",".join(request.headers.getlist("if-none-match")).split(",")
-    return any(text.strip().removeprefix("W/") in {etag, "*"} for text in etags)
+def _response(body: bytes, status: int, headers: list[tuple[bytes, bytes]]) -> Response:
+    response = Response(body, status)
+    response.raw_headers = headers
+    return response

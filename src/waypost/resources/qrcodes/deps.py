@@ -9,6 +9,7 @@ from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Forbidden
 from waypost.resources.qrcodes.image_cache import ImageCache
+from waypost.resources.qrcodes.known_images import KnownImages
 from waypost.resources.qrcodes.model import CodeTarget
 from waypost.resources.qrcodes.style import MEDIA_TYPES, CodeStyle, ImageFormat, style_text
 from waypost.web import PREFIX
@@ -53,6 +54,7 @@ class Deps:
     base_url: str
     clock: Clock
     image_cache: ImageCache = field(default_factory=ImageCache)
+    known_images: KnownImages = field(default_factory=KnownImages)
 
     def encoded_url(self, target: CodeTarget) -> str:
         """Return the URL in the code. The longest host with the longest slug fits into a code of every level."""

@@ -1,10 +1,9 @@
 """Images of codes, drawn in a single thread and cached up to a size.
 
-The queue of drawings is fair between accounts. A visitor without a key counts as the account that has the link.
+Queue and cache are fair between accounts. A visitor without a key counts as the account that has the link.
 """
 
 import asyncio
-from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -12,18 +11,15 @@ from hashlib import sha256
 from uuid import UUID
 
 from waypost.kit.fair_queue import FairQueue
+from waypost.kit.shared_cache import SharedCache
 from waypost.resources.qrcodes.style import ImageFormat, parse_style
 
 DRAWING_VERSION = 1
 """Increase it when the drawing changes, so that browsers drop their cached images."""
 
-SAFE_HEADERS = {
-    "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
-    "X-Content-Type-Options": "nosniff",
-}
-"""A browser displays the image and runs nothing in it."""
-
 _MAX_BYTES = 32 << 20
+_ENTRY_BYTES = 1_000
+"""Of memory beside the image."""
 _WAITING, _WAITING_EACH = 512, 128
 _BUSY = "Too many codes are waiting to be drawn. Try again in a moment."
 
@@ -51,19 +47,21 @@ def draw_image(image: CodeImage) -> bytes:
 class ImageCache:
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="qrcode")
-        self._cached: OrderedDict[CodeImage, bytes] = OrderedDict()
-        self._free_bytes = _MAX_BYTES
+        self._cached: SharedCache[CodeImage, bytes] = SharedCache(_MAX_BYTES, _MAX_BYTES // 8)
         self._queue = FairQueue(
             1, per_key=1, max_waiting=_WAITING, max_waiting_per_key=_WAITING_EACH, busy_message=_BUSY
         )
         self._in_progress: dict[CodeImage, asyncio.Task[bytes]] = {}
         self._is_closed = False
 
+    def find(self, image: CodeImage) -> bytes | None:
+        """Return the image if it is in memory."""
+        return self._cached.get(image)
+
     async def get_or_draw(self, image: CodeImage, *, account: UUID) -> bytes:
         """Return the image. Raises Unavailable if too many are waiting."""
         cached = self._cached.get(image)
         if cached is not None:
-            self._cached.move_to_end(image)
             return cached
         task = self._in_progress.get(image) or self._start(image, account)
         return await asyncio.shield(task)  # other callers may wait for it, too
@@ -76,7 +74,7 @@ class ImageCache:
     def _start(self, image: CodeImage, account: UUID) -> asyncio.Task[bytes]:
         task = asyncio.create_task(self._draw_in_thread(image, account))
         self._in_progress[image] = task
-        task.add_done_callback(partial(self._store, image))
+        task.add_done_callback(partial(self._store, image, account))
         return task
 
     async def _draw_in_thread(self, image: CodeImage, account: UUID) -> bytes:
@@ -85,12 +83,9 @@ class ImageCache:
                 raise asyncio.CancelledError
             return await asyncio.get_running_loop().run_in_executor(self._thread, draw_image, image)
 
-    def _store(self, image: CodeImage, task: asyncio.Future[bytes]) -> None:
+    def _store(self, image: CodeImage, account: UUID, task: asyncio.Future[bytes]) -> None:
         del self._in_progress[image]
         if task.cancelled() or task.exception():
             return
-        self._cached[image] = task.result()
-        self._free_bytes -= len(task.result())
-        while self._free_bytes < 0:
-            _, content = self._cached.popitem(last=False)
-            self._free_bytes += len(content)
+        content = task.result()
+        self._cached.put(image, content, size=len(content) + _ENTRY_BYTES, owner=account)

@@ -13,7 +13,8 @@ from waypost.kit.fields import parse
 from waypost.resources import domains, links, routing
 from waypost.resources.qrcodes import service
 from waypost.resources.qrcodes.deps import Deps
-from waypost.resources.qrcodes.image_cache import SAFE_HEADERS, CodeImage
+from waypost.resources.qrcodes.image_cache import CodeImage
+from waypost.resources.qrcodes.image_response import SAFE_HEADERS
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.schemas import NewStyle, form_fields
 from waypost.resources.qrcodes.style import MAX_MARGIN, MAX_SIZE, MEDIA_TYPES, MIN_SIZE, CodeStyle, style_text, warnings
