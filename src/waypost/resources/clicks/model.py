@@ -124,6 +124,17 @@ top_values_cache = Table(
     sqlite_with_rowid=False,
 )
 
+hour_values_cache = Table(
+    "hour_values_cache",
+    metadata,
+    Column("subject_id", Id, primary_key=True),
+    Column("day", Integer, primary_key=True, autoincrement=False),
+    Column("hour", SmallInteger, primary_key=True, autoincrement=False),  # of the day in UTC
+    Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("clicks", Integer, nullable=False),  # of humans in this hour
+    Column("value_counts", Text, nullable=False),  # JSON: clicks of each value, by list
+)
+
 visitor_days = Table(
     "visitor_days",
     metadata,

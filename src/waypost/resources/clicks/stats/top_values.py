@@ -8,47 +8,24 @@ difference. The clicks of candidates are summed up.
 
 import json
 import math
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import (
-    CTE,
-    ColumnElement,
-    Executable,
-    Select,
-    String,
-    TextClause,
-    bindparam,
-    cast,
-    delete,
-    func,
-    literal,
-    select,
-    text,
-    union_all,
-)
+from sqlalchemy import TextClause, bindparam, delete, func, literal, select, text, union_all
 
 from waypost.database import Id, Tx
-from waypost.resources.clicks.days import DaySlice, SignedSlice, in_values, within
-from waypost.resources.clicks.model import (
-    DIMENSIONS,
-    HUMAN,
-    Dimension,
-    Subject,
-    click_dimensions,
-    clicks,
-    top_values_cache,
+from waypost.resources.clicks.days import SignedSlice, in_values
+from waypost.resources.clicks.model import DIMENSIONS, Dimension, Subject, click_dimensions, top_values_cache
+from waypost.resources.clicks.stats.partial_days import (
+    AGENT,
+    ValueCounts,
+    partial_count_queries,
+    read_counts,
+    sum_partial_days,
 )
-
-AGENT = ("device", "browser", "platform")
-"""The parts of a value of the dimension `agent`, in this order."""
-
-ValueCounts = dict[str, Counter[str]]
-"""Clicks of each value, by dimension; instead of `agent`, by each of AGENT."""
 
 RankedValues = dict[str, list[tuple[str, int]]]
 """As ValueCounts, most clicks first, ties in the order of the values."""
@@ -97,7 +74,13 @@ async def find_top_values(
     tx: Tx, subject: Subject, days: Mapping[int, int], partial_days: Sequence[SignedSlice]
 ) -> RankedValues:
     """Return TOP_COUNT values of each list. `days`: the clicks of each whole day."""
-    ranked = await _rank_with_cache(tx, subject, days, partial_days) if sum(days.values()) > CACHE_THRESHOLD else None
+    ranked = None
+    if sum(days.values()) > CACHE_THRESHOLD:
+        partial_counts = await sum_partial_days(tx, subject, partial_days, _MAX_PARTIAL_DAY_VALUES)
+        if partial_counts is not None:
+            ranked = await _rank_with_cache(tx, subject, days, partial_counts)
+            if ranked is None:
+                ranked = await rank_values(tx, subject, list(days), partial_counts, TOP_COUNT)
     if ranked is None:
         ranked = await rank_values(tx, subject, list(days), partial_days, TOP_COUNT)
     return {name: counted[:TOP_COUNT] for name, counted in ranked.items()}
@@ -117,17 +100,12 @@ async def clear_cache_of(tx: Tx, account_id: UUID) -> None:
 
 
 async def _rank_with_cache(
-    tx: Tx, subject: Subject, days: Mapping[int, int], partial_days: Sequence[SignedSlice]
+    tx: Tx, subject: Subject, days: Mapping[int, int], partial_counts: ValueCounts
 ) -> RankedValues | None:
     cached_days, cached = await _find_largest_cached_days(tx, subject.id, days)
     if cached_days is None:
         return None
     other_days = [day for day in days if not cached_days.has(day)]
-    partial_counts: ValueCounts = {}
-    if partial_days:
-        partial_counts = await sum_partial_days(tx, subject, partial_days, _MAX_PARTIAL_DAY_VALUES)
-        if any(len(counts) >= _MAX_PARTIAL_DAY_VALUES for counts in partial_counts.values()):
-            return None
     candidates = await _find_candidates(tx, subject, cached, other_days, partial_counts)
     if any(len(values) > _MAX_CANDIDATES for values in candidates.values()):
         return None
@@ -135,7 +113,7 @@ async def _rank_with_cache(
     totals = await sum_values(tx, subject, other_days, {**cached_values, "agent": None})
     candidate_counts = await sum_values(tx, subject, list(days), candidates) if any(candidates.values()) else {}
     for name, counts in totals.items():
-        for added in (dict(cached.get(name, ())), candidate_counts.get(name), partial_counts.get(name)):
+        for added in (dict(cached.get(name, ())), candidate_counts.get(name), partial_counts[name]):
             counts.update(added or {})
     return rank(totals)
 
@@ -145,12 +123,12 @@ async def _find_candidates(
 ) -> dict[Dimension, set[str]]:
     """Return values of each list that are not cached and could be top values by their clicks on the other days."""
     names: list[Dimension] = [name for name in subject.dimensions if name != "agent"]
-    parts = len(other_days) + bool(partial_counts)
-    min_clicks = {name: _min_clicks(cached[name], partial_counts.get(name, {}), parts) for name in names}
+    parts = len(other_days) + any(partial_counts.values())
+    min_clicks = {name: _min_clicks(cached[name], partial_counts[name], parts) for name in names}
     limit = len(other_days) * (CACHED_COUNT + _MAX_CANDIDATES) + 1
     candidates = await find_values_with_clicks(tx, subject, other_days, min_clicks, limit)
     for name, values in candidates.items():
-        values.update(value for value, count in partial_counts.get(name, {}).items() if count >= min_clicks[name])
+        values.update(value for value, count in partial_counts[name].items() if count >= min_clicks[name])
         values.difference_update(dict(cached[name]))
     return candidates
 
@@ -188,29 +166,35 @@ async def _find_largest_cached_days(
 
 
 async def rank_values(
-    tx: Tx, subject: Subject, days: Sequence[int], partial_days: Sequence[SignedSlice], limit: int
+    tx: Tx, subject: Subject, days: Sequence[int], partial: ValueCounts | Sequence[SignedSlice], limit: int
 ) -> RankedValues:
-    """Return the first values of each list, and all of AGENT: of `days` from totals, of `partial_days` from click rows.
+    """Return the first values of each list, and all of AGENT: of `days` from totals, plus those of partial days.
+
+    `partial`: their counts, or the slices, which are then counted from click rows.
 
     A list has a statement of its own, so that a database keeps only its beginning: an account can have 100,000 links.
     """
     matches_subject = in_values(tx, _dimensions.day, days), _dimensions.subject_id == subject.id
-    partial = _partial_days_cte(tx, subject, partial_days) if partial_days else None
+    of_partial_days = partial_count_queries(tx, subject, partial)
     by_code_point = "C" if tx.dialect.name == "postgresql" else "BINARY"
     lists = []
     for name in subject.dimensions:
         counts: Any = select(_dimensions.value, _dimensions.clicks).where(
             *matches_subject, _dimensions.dimension == DIMENSIONS[name]
         )
-        if partial is not None:
-            counts = union_all(counts, select(partial.c[name], func.sum(partial.c.sign)).group_by(partial.c[name]))
+        if name in of_partial_days:
+            counts = union_all(counts, of_partial_days[name])
         value, count = counts.subquery().c
         total = func.sum(count).label("total")
         sums = select(literal(name).label("dimension"), value.label("value"), total).group_by(value).having(total > 0)
         if name != "agent":
             sums = sums.order_by(total.desc(), value.collate(by_code_point)).limit(limit)
         lists.append(select(sums.subquery()))
-    return rank(await _read_counts(tx, union_all(*lists)))
+    sums_by_value = await read_counts(tx, union_all(*lists))
+    if isinstance(partial, Mapping):
+        for part in AGENT:
+            sums_by_value[part].update(partial[part])
+    return rank(sums_by_value)
 
 
 async def sum_values(
@@ -219,18 +203,7 @@ async def sum_values(
     """Sum up the clicks of these values on these days. None: all values of the dimension."""
     parameters: dict[str, Any] = {"subject": subject.id, "days": json.dumps([*days])}
     parameters |= {name: json.dumps([*selected]) for name, selected in values.items() if selected is not None}
-    return await _read_counts(tx, _sums(tx.dialect.name, tuple(values), frozenset(parameters)), parameters)
-
-
-async def sum_partial_days(tx: Tx, subject: Subject, partial_days: Sequence[SignedSlice], limit: int) -> ValueCounts:
-    """Count clicks of `limit` values of each list, and of all of AGENT, from click rows."""
-    columns = _partial_days_cte(tx, subject, partial_days).c
-    lists = []
-    for name in subject.dimensions:
-        value = columns[name]
-        counts = select(literal(name).label("dimension"), value.label("value"), func.sum(columns.sign)).group_by(value)
-        lists.append(select((counts if name == "agent" else counts.limit(limit)).subquery()))
-    return await _read_counts(tx, union_all(*lists))
+    return await read_counts(tx, _sums(tx.dialect.name, tuple(values), frozenset(parameters)), parameters)
 
 
 async def find_values_with_clicks(
@@ -255,22 +228,6 @@ def _most_clicks_first(counted: tuple[str, int]) -> tuple[int, str]:
     return -counted[1], counted[0]
 
 
-async def _read_counts(tx: Tx, query: Executable, parameters: Mapping[str, Any] | None = None) -> ValueCounts:
-    return split_agents(await tx.execute(query, parameters))
-
-
-def split_agents(rows: Iterable[Sequence[Any]]) -> ValueCounts:
-    """Add up rows of dimension, value and clicks, with agents split into their parts."""
-    counts: ValueCounts = {name: Counter() for name in (*DIMENSIONS, *AGENT)}
-    for name, value, count in rows:
-        counts[name][value] += int(count)
-    counts["target"].pop("", None)  # clicks of a part of a day, from before the link had rules or variants
-    for agent, count in counts.pop("agent").items():
-        for name, value in zip(AGENT, agent.split("\t"), strict=True):
-            counts[name][value] += count
-    return counts
-
-
 @lru_cache
 def _sums(dialect: str, names: Sequence[Dimension], parameters: Collection[str]) -> TextClause:
     lists = []
@@ -292,33 +249,3 @@ def _values_with_clicks(dialect: str, names: Sequence[Dimension]) -> TextClause:
 def _from_dimension(dialect: str, name: Dimension) -> str:
     conditions = f"day {_IN_DAYS[dialect]} AND subject_id = :subject AND dimension = {DIMENSIONS[name]}"
     return f"FROM click_dimensions WHERE {conditions}"
-
-
-def _partial_days_cte(tx: Tx, subject: Subject, partial_days: Sequence[SignedSlice]) -> CTE:
-    """Return the values of each click, and its sign."""
-    queries = (
-        _clicks_query(tx, subject, day_slice).add_columns(literal(sign).label("sign"))
-        for sign, day_slice in partial_days
-    )
-    return union_all(*queries).cte("partial_days")
-
-
-def _clicks_query(tx: Tx, subject: Subject, day_slice: DaySlice) -> Select[Any]:
-    columns = clicks.c
-    agent = columns.device + "\t" + columns.browser + "\t" + columns.platform
-    link = _hex(tx, columns.link_id)
-    values = {
-        "country": columns.country,
-        "referrer": columns.referrer,
-        "agent": agent,
-        "link": link,
-        "target": columns.target,
-    }
-    selected = (values[name].label(name) for name in subject.dimensions)
-    return select(*selected).where(subject.clicks, *within(day_slice), columns.kind == HUMAN)
-
-
-def _hex(tx: Tx, id_: ColumnElement[UUID]) -> ColumnElement[str]:
-    if tx.dialect.name == "postgresql":
-        return func.replace(cast(id_, String), "-", "")
-    return func.lower(func.hex(id_))
