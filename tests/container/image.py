@@ -21,7 +21,7 @@ from nodes.network import Network
 ROOT = Path(__file__).parents[2]
 NAME = "localhost/waypost:test"
 _BASE = "localhost/waypost-base:debian-12"
-_PACKAGES = "ca-certificates,python3,python3-venv"
+_PACKAGES = "ca-certificates,python3,python3-venv,python3-dev,gcc,libc6-dev"
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "waypost" / "containers"
 _CERTIFICATES = os.environ.get("SSL_CERT_FILE", "")  # for the package index; a fixture of all tests sets another
 _NETWORK = "container"

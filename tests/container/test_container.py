@@ -123,6 +123,7 @@ def test_counts_a_click_stops_cleanly_and_keeps_data(
         assert link.status_code == 201, link.text
         assert client.get("/one").status_code == 302
         eventually(lambda: clicks(client) == 1, every=0.5)  # within the rate limit
+        assert "redirects=compiled" in first.log.wait_for("event=serving")
         print(f"{time.monotonic() - begun:.1f} s from run to the first counted click")
         assert first.execute(*check).returncode == 0
         assert first.stop() == 0
