@@ -45,15 +45,18 @@ class ClickStore:
         return "SQLite" if self.url.startswith("sqlite") else "PostgreSQL"
 
 
-async def new_click_store(url: str, *, count: int, links: int, accounts: int = ACCOUNTS) -> ClickStore:
-    each = links // accounts
+async def new_click_store(
+    url: str, *, count: int, links: int, accounts: int = ACCOUNTS, has_today: bool = False
+) -> ClickStore:
+    """The year ends yesterday, because benchmarks drain today's visits; or today, with all clicks of the day."""
+    each, days = links // accounts, _year(has_today=has_today)
     owners, ids = await _links(url, each, accounts)
     history = new_history(Random(11), count=count, links=links, accounts=accounts)
     write = _write_sqlite if url.startswith("sqlite") else _write_postgres
-    write(url, history, [owners[number // each] for number in range(links)], ids)
+    write(url, history, days, [owners[number // each] for number in range(links)], ids)
     say(f"{count:,} clicks stored")
     db = Database(url)
-    await aggregate(db, _year())
+    await aggregate(db, days)
     await db.close()
     vacuum(url)
     say("… and aggregated")
@@ -71,7 +74,7 @@ async def _links(url: str, each: int, accounts: int) -> tuple[list[UUID], list[U
     return owners, links
 
 
-def _write_sqlite(url: str, history: History, owners: list[UUID], links: list[UUID]) -> None:
+def _write_sqlite(url: str, history: History, year: range, owners: list[UUID], links: list[UUID]) -> None:
     """Without durability: nothing has to survive a crash here."""
     keys = [(owner.bytes, link.bytes) for owner, link in zip(owners, links, strict=True)]
     insert = f"INSERT INTO clicks ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
@@ -82,7 +85,7 @@ def _write_sqlite(url: str, history: History, owners: list[UUID], links: list[UU
         indexes = connection.execute("SELECT name, sql FROM sqlite_master WHERE name LIKE 'ix_clicks_%'").fetchall()
         for name, _ in indexes:
             connection.execute(f"DROP INDEX {name}")
-        for day, hits in _days(history):
+        for day, hits in _days(history, year):
             connection.execute("BEGIN")
             connection.executemany(insert, _sqlite_rows(history, keys, day, hits))
             connection.execute("COMMIT")
@@ -105,7 +108,7 @@ def _sqlite_rows(
         yield id_, *keys[link], day, at, *before, visitor, *after
 
 
-def _write_postgres(url: str, history: History, owners: list[UUID], links: list[UUID]) -> None:
+def _write_postgres(url: str, history: History, year: range, owners: list[UUID], links: list[UUID]) -> None:
     keys = [f"{owner}\t{link}" for owner, link in zip(owners, links, strict=True)]
     profiles = [("\t".join(map(_copied, before)), "\t".join(map(_copied, after))) for before, after in history.profiles]
     with psycopg.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
@@ -115,7 +118,7 @@ def _write_postgres(url: str, history: History, owners: list[UUID], links: list[
         found = indexes.fetchall()
         for name, _ in found:
             cursor.execute(f"DROP INDEX {name}")
-        for day, hits in _days(history):
+        for day, hits in _days(history, year):
             with cursor.copy(f"COPY clicks ({', '.join(_COLUMNS)}) FROM STDIN") as copy:
                 copy.write("".join(_postgres_lines(profiles, keys, day, hits)))
         for _, sql in found:
@@ -146,12 +149,11 @@ def _copied(value: object) -> str:
     return "\\N" if value is None else str(value)
 
 
-def _days(history: History) -> Iterator[tuple[int, list[Hit]]]:
-    for number, day in enumerate(_year()):
+def _days(history: History, year: range) -> Iterator[tuple[int, list[Hit]]]:
+    for number, day in enumerate(year):
         yield day, history.hits(number)
 
 
-def _year() -> range:
-    """Up to yesterday: benchmarks drain today's visits."""
-    today = (datetime.now(UTC) - EPOCH).days
-    return range(today - DAYS, today)
+def _year(*, has_today: bool) -> range:
+    end = (datetime.now(UTC) - EPOCH).days + has_today
+    return range(end - DAYS, end)

@@ -1,6 +1,7 @@
 """Objects of an account besides links and clicks: members, tags, a domain, a pixel, a webhook, an audit log.
 
-Every second link has the common tag, one in forty is disabled, one in forty has expired, one in five uses the domain.
+Every second link has the common tag, one in forty is disabled, one in forty has expired, one in ten has a click limit,
+one in five uses the domain.
 """
 
 import json
@@ -102,9 +103,8 @@ async def _write_members(db: Database, account: UUID, owner: Person, at: datetim
 
 async def _write_links(db: Database, store: ClickStore, domain: UUID, at: datetime) -> None:
     written = update(links).where(links.c.id == bindparam("its"))
-    values: dict[str, Any] = {
-        name: bindparam(f"its_{name}") for name in ("tags", "is_enabled", "expires_at", "domain_id")
-    }
+    names = ("tags", "is_enabled", "expires_at", "click_limit", "domain_id")
+    values: dict[str, Any] = {name: bindparam(f"its_{name}") for name in names}
     for start in range(0, len(store.links), _AT_ONCE):
         some = list(enumerate(store.links[start : start + _AT_ONCE], start))
         tagged = [{"account_id": store.account, "link_id": id_, "tag": tag} for n, id_ in some for tag in _tags(n)]
@@ -137,6 +137,7 @@ def _link(number: int, id_: UUID, domain: UUID, at: datetime) -> dict[str, Any]:
         "its_tags": list(_tags(number)),
         "its_is_enabled": number % 40 != 1,
         "its_expires_at": at - timedelta(days=1) if number % 40 == 2 else None,
+        "its_click_limit": 500 if number % 10 == 4 else None,
         "its_domain_id": domain if number % 5 == 3 else None,
     }
 

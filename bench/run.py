@@ -107,9 +107,11 @@ class Run:
         return self.click_stores[database]
 
     def full_account(self, database: str) -> FullAccount:
-        """The same clicks on the links of one account that has every kind of object. Seeded once in a run."""
+        """Clicks on the links of one account that has every kind of object. Seeded once in a run."""
         if database not in self.full_accounts:
-            made = new_click_store(self.new_url(database), count=self.clicks, links=self.few, accounts=1)
+            made = new_click_store(
+                self.new_url(database), count=self.clicks, links=self.few, accounts=1, has_today=True
+            )
             self.full_accounts[database] = asyncio.run(fill_account(asyncio.run(made), self.few, self.many))
         return self.full_accounts[database]
 

@@ -194,19 +194,22 @@ class ListQuery:
             yield domains.is_on_shared_domain(links.c.domain_id)
         if filter_.hostname is not None:
             yield links.c.domain_id == domains.id_subquery(self.account_id, filter_.hostname)
-        yield from self._match_status()
+        yield from self._match_status(access_path)
 
-    def _match_status(self) -> Iterator[ColumnElement[bool]]:
+    def _match_status(self, access_path: AccessPath) -> Iterator[ColumnElement[bool]]:
         ended = _early_or_used_up(self.account_id, self.now)
+        # an order soon finds enough links, and PostgreSQL evaluates all of a NOT IN for the first page, too
+        is_not_in = self.filter.status == "active" and self.dialect == "postgresql"
+        if is_not_in or access_path in {"clicks", "title"}:
+            has_ended: ColumnElement[bool] = ended.where(_LIMITED.c.id == links.c.id).correlate(links).exists()
+        else:
+            has_ended = links.c.id.in_(ended)
         if self.filter.status == "active":
             yield links.c.is_enabled & or_(links.c.expires_at.is_(None), links.c.expires_at > self.now)
-            if self.statistics.has_limited and self.dialect == "postgresql":
-                # it evaluates all of a NOT IN, also for the first page
-                yield ~ended.where(_LIMITED.c.id == links.c.id).correlate(links).exists()
-            elif self.statistics.has_limited:
-                yield links.c.id.not_in(ended)
+            if self.statistics.has_limited:
+                yield ~has_ended
         if self.filter.status == "inactive":
-            limited = [links.c.id.in_(ended)] if self.statistics.has_limited else []
+            limited = [has_ended] if self.statistics.has_limited else []
             yield or_(~links.c.is_enabled, links.c.expires_at <= self.now, *limited)
 
 
