@@ -25,7 +25,7 @@ _PIPELINED = 128
 WARM_UP = 1
 """Seconds of the first round of each server, which is not counted."""
 _PRECISE = 0.01
-_MOST = 3
+MOST = 3
 """Times as many rounds as usual, at most."""
 
 
@@ -74,7 +74,7 @@ def alternate(run: Run, contenders: Sequence[Contender]) -> list[list[Round]]:
     for each in contenders:
         _one_round(each, 0, WARM_UP)
     turns: list[list[Round]] = []
-    while len(turns) < run.rounds or (len(turns) < _MOST * run.rounds and not _are_precise(turns, run.rounds)):
+    while len(turns) < run.rounds or (len(turns) < MOST * run.rounds and not _are_precise(turns, run.rounds)):
         watch = Watch()
         turn = [_one_round(each, len(turns) + 1, run.seconds) for each in contenders]
         turns.append([replace(each, is_disturbed=watch.disturbance().is_large) for each in turn])

@@ -22,6 +22,7 @@ WINDOW = 60 * 1_000_000_000  # ns
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _HEADER_SIZE = 512
 _DIGEST_SIZE = 16
+_UNUSED = bytes(_DIGEST_SIZE)
 _MAX_PROBES = 8
 """Neighboring slots that a key may use. When all are in use, the slot that was idle longest is reused."""
 
@@ -53,13 +54,13 @@ class FileRateLimiter(RateLimiter):
 
     def _take(self, digest: bytes, now: int) -> RateLimitResult:
         slot, times = self._find_slot(digest)
-        busy = sorted(free_at for free_at in times if now < free_at <= now + WINDOW)
-        if len(busy) >= self.limit:
-            return RateLimitResult(allowed=False, remaining=0, retry_after=-(-(busy[0] - now) // 1_000_000_000))
-        index = next(index for index, free_at in enumerate(times) if not now < free_at <= now + WINDOW)
+        end = now + WINDOW
+        free = [index for index, free_at in enumerate(times) if not now < free_at <= end]
+        if not free:
+            return RateLimitResult(allowed=False, remaining=0, retry_after=-(-(min(times) - now) // 1_000_000_000))
         # one aligned word in one write: a process killed here has either counted the request or not
-        os.pwrite(self._file, (now + WINDOW).to_bytes(8, "little"), slot + _DIGEST_SIZE + 8 * index)
-        return RateLimitResult(allowed=True, remaining=self.limit - len(busy) - 1, retry_after=0)
+        os.pwrite(self._file, end.to_bytes(8, "little"), slot + _DIGEST_SIZE + 8 * free[0])
+        return RateLimitResult(allowed=True, remaining=len(free) - 1, retry_after=0)
 
     def _find_slot(self, digest: bytes) -> tuple[int, tuple[int, ...]]:
         """Return (offset of the key's slot, its times). A new key gets the slot that was idle longest."""
@@ -69,7 +70,10 @@ class FileRateLimiter(RateLimiter):
         for start in starts:
             if slots.startswith(digest, start):
                 return first_slot + start, self._times.unpack_from(slots, start + _DIGEST_SIZE)
-        start = min(starts, key=lambda offset: max(self._times.unpack_from(slots, offset + _DIGEST_SIZE)))
+        unused = (start for start in starts if slots.startswith(_UNUSED, start))
+        start = next(unused, None)  # most are: comparing times took as long as all the rest
+        if start is None:
+            start = min(starts, key=lambda offset: max(self._times.unpack_from(slots, offset + _DIGEST_SIZE)))
         os.pwrite(self._file, digest + bytes(self._times.size), first_slot + start)
         return first_slot + start, (0,) * self.limit
 

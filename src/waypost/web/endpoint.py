@@ -29,12 +29,13 @@ class Endpoint(APIRoute):
     def __init__(self, path: str, endpoint: Callable[..., Any], *, response_model: Any, **options: Any) -> None:
         super().__init__(path, endpoint, response_model=None, **options)
         self.model = response_model
-        if _is_simple(self.dependant):
+        self.is_direct = _is_simple(self.dependant)
+        if self.is_direct:
             self.app = _direct_app(self.dependant)
 
 
 class RouteTable:
-    """Calls the first endpoint that matches, as the router does, which gets what has no endpoint here."""
+    """Calls the first route that matches, as the router does. The router gets requests for which there is none."""
 
     def __init__(self, routes: Sequence[BaseRoute], router: ASGIApp) -> None:
         """`routes` may grow until the first request."""
@@ -48,8 +49,6 @@ class RouteTable:
         for route in self._by_shape.get(_shape(scope["path"]), ()) if scope["type"] == "http" else ():
             match, matched = route.matches(scope)
             if match is Match.FULL:
-                if not isinstance(route, Endpoint):
-                    break
                 scope.update(matched)
                 await route.handle(scope, receive, send)
                 return
@@ -57,7 +56,7 @@ class RouteTable:
 
 
 def _by_shape(routes: Sequence[BaseRoute]) -> dict[tuple[int, str], list[Route]]:
-    """Return the routes below `/api/v1`, in order. A parameter is one segment of a path, never several."""
+    """Return the routes, in order. Those that only the router finds, such as `{path:path}`, are not requested often."""
     found: dict[tuple[int, str], list[Route]] = defaultdict(list)
     for route in routes:
         if isinstance(route, Route):

@@ -14,7 +14,6 @@ from uuid import uuid4
 import structlog
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -102,12 +101,15 @@ class BareErrorJson(TypedDict):
     message: str
 
 
+_encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # `dumps` would make one each time
+
+
 class JsonResponse(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
         # a lone surrogate has no UTF-8; its backslash escape is also JSON's own
-        return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(errors="backslashreplace")
+        return _encode_json(content).encode(errors="backslashreplace")
 
 
 def data(content: Any, status: int = 200) -> JsonResponse:
@@ -181,9 +183,11 @@ class ServerErrors:
 def _add_rate_limit_headers(message: Message, scope: Scope) -> None:
     if RATE_LIMIT in scope:
         result, limit = scope[RATE_LIMIT]
-        headers = MutableHeaders(scope=message)
-        headers["X-RateLimit-Limit"] = str(limit)
-        headers["X-RateLimit-Remaining"] = str(result.remaining)
+        message["headers"] = [
+            *message["headers"],
+            (b"x-ratelimit-limit", b"%d" % limit),
+            (b"x-ratelimit-remaining", b"%d" % result.remaining),
+        ]
 
 
 def set_rate_limit(request: Request, result: RateLimitResult, limit: int) -> None:
