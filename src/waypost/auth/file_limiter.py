@@ -70,12 +70,15 @@ class FileRateLimiter(RateLimiter):
         for start in starts:
             if slots.startswith(digest, start):
                 return first_slot + start, self._times.unpack_from(slots, start + _DIGEST_SIZE)
-        unused = (start for start in starts if slots.startswith(_UNUSED, start))
-        start = next(unused, None)  # most are: comparing times took as long as all the rest
-        if start is None:
-            start = min(starts, key=lambda offset: max(self._times.unpack_from(slots, offset + _DIGEST_SIZE)))
+        start = self._find_idle(slots, starts)
         os.pwrite(self._file, digest + bytes(self._times.size), first_slot + start)
         return first_slot + start, (0,) * self.limit
+
+    def _find_idle(self, slots: bytes, starts: range) -> int:
+        for start in starts:
+            if slots.startswith(_UNUSED, start):  # most are: comparing times took as long as all the rest
+                return start
+        return min(starts, key=lambda offset: max(self._times.unpack_from(slots, offset + _DIGEST_SIZE)))
 
     def _open(self, boot: bytes) -> None:
         with self._locked():
