@@ -1,8 +1,10 @@
 """On raw sockets: the fast answers, and that whatever is unusual is answered as plain uvicorn would."""
 
 import asyncio
+import gc
 import re
 import time
+import weakref
 
 import pytest
 from wire import HOST, LINK, route
@@ -223,3 +225,19 @@ async def test_accepts_header_names_in_any_case(fast, visits) -> None:
         request = b"GET /hello HTTP/1.1\r\n%b: go.test\r\n%b: curl\r\n\r\n" % names
         assert b" 302 " in await fast.say(request)
     assert [visit.user_agent for visit in visits()] == [b"curl"] * 3
+
+
+async def test_a_connection_is_freed_when_it_ends(fast, connections) -> None:
+    """Without waiting for the garbage collector, which rarely runs in full."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", fast.port)
+    writer.write(GET)
+    await reader.readuntil(b"\r\n\r\n")
+    connection = weakref.ref(*connections._open)
+    gc.disable()
+    try:
+        writer.close()
+        async with asyncio.timeout(5):
+            while connection() is not None:
+                await asyncio.sleep(0.005)
+    finally:
+        gc.enable()
