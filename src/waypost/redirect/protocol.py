@@ -44,8 +44,7 @@ class _VisitProtocol(BoundedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        del self.data_received  # no cycle of references: the connection is freed now
-        self._responder.receive_other = _ignore
+        self._responder.receive_other = _ignore  # no cycle of references: the connection is freed now
 
     def pause_writing(self) -> None:
         self._responder.has_only_visits = False
