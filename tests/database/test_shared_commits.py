@@ -1,6 +1,8 @@
 """Concurrent writers on SQLite are committed together, and none returns before the commit."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -194,3 +196,35 @@ async def test_processes_that_answer_requests_share_commits(tmp_path: Path) -> N
         assert sorted((await tx.scalars(text("SELECT note FROM notes"))).all()) == list("012345")
     assert len(commits) == 1
     await db.close()
+
+
+_WRITER = """
+import asyncio, os, sys
+from sqlalchemy import text
+from waypost.database import Database
+
+async def write(db, writer):
+    for number in range(1_000_000):
+        note = f"{writer} {number}"
+        async with db.write() as tx:
+            await tx.execute(text("INSERT INTO notes VALUES (:note)"), {"note": note})
+        os.write(1, note.encode() + b"\\n")
+
+async def main():
+    db = Database(sys.argv[1], read_timeout=2)
+    await asyncio.gather(*(write(db, writer) for writer in range(16)))
+
+asyncio.run(main())
+"""
+
+
+async def test_a_killed_process_has_committed_all_that_returned(notes: Notes, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _WRITER, f"sqlite:///{tmp_path / 'notes.db'}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        returned = [process.stdout.readline() for _ in range(200)]
+        process.kill()
+        returned += process.stdout.readlines()
+    complete = {line.decode().strip() for line in returned if line.endswith(b"\n")}
+    assert len(complete) >= 200
+    assert complete <= set(await notes.read())

@@ -35,8 +35,8 @@ _BATCH_BYTES = {"sqlite": 2 << 20, "postgresql": 4 << 20}
 """Of lines, at most: some 8,000 visits on SQLite. Only a backlog has as many. Batches of half the size are a fifth
 slower, because each rewrites the pages of the day's statistics.
 """
-_MAX_COMMIT = 0.25  # seconds: on SQLite, a write of the API waits for it
-_CHECKPOINT_PAGES = 16_000  # half of `wal_autocheckpoint`
+_MAX_COMMIT = 0.4  # seconds, on SQLite; usually half of it. A write of the API waits for it
+_CHECKPOINT_PAGES = 24_000  # less than `wal_autocheckpoint`
 _PAGES_OF_A_BATCH = 100
 _SMALLEST = 1 / 4  # of _BATCH_BYTES, on a slow machine: the rate would fall further
 _MAX_DELIVERIES = 10_000  # to webhooks and platforms, per batch
@@ -289,7 +289,8 @@ class Drainer:
             await qrcodes.add_scans(tx, statistics.counts.scans_per_link())
             await record_events(tx, added, self._settings, now=self._clock())
             self._prepare_next(reached)  # not before, on SQLite: two threads that compute wait for each other's lock
-        self._size = adapt_size(self._size, self._monotonic() - began)
+        if self._db.dialect == "sqlite":  # on PostgreSQL no write waits
+            self._size = adapt_size(self._size, self._monotonic() - began)
         DRAINED.add(len(added))
         _SKIPPED.add(len(batch.clicks) - len(added), "duplicate")
         if len(added) < len(batch.clicks):
@@ -321,8 +322,8 @@ class Drainer:
 def adapt_size(size: float, took: float) -> float:
     """Return the size of the next batch, so that it takes at most `_MAX_COMMIT` on any machine. `took`: seconds."""
     if took > _MAX_COMMIT:
-        return max(_SMALLEST, size * max(0.5, 0.8 * _MAX_COMMIT / took))
-    return min(1, size * 1.1) if took < _MAX_COMMIT / 2 else size
+        return max(_SMALLEST, size * max(0.5, _MAX_COMMIT / took))
+    return min(1, size * 1.25) if took < _MAX_COMMIT / 2 else size
 
 
 class PositionMoved(Exception):
