@@ -38,6 +38,12 @@ _ORDER_BY: dict[Order, tuple[ColumnElement[Any] | TextClause, ...]] = {
     "clicks": (_COUNTERS.c.clicks.desc(), _COUNTERS.c.link_id.desc()),  # ties: newest first, or nearly
     "title": (TITLE, *_NEWEST),
 }
+_OLDEST = links.c.created_at, links.c.id
+_REVERSED_ORDER_BY: dict[Order, tuple[ColumnElement[Any] | TextClause, ...]] = {
+    "newest": _OLDEST,
+    "clicks": (_COUNTERS.c.clicks, _COUNTERS.c.link_id),
+    "title": (text(f"{TITLE} DESC"), *_OLDEST),
+}
 _SET_SETTINGS = text("SELECT set_config('work_mem', '64MB', true), set_config('random_page_cost', '1.1', true)")
 """For PostgreSQL: hash sets of up to a million ids, and read an index in its order rather than sort all links."""
 _SQLITE_INDEX: dict[AccessPath, str] = {  # SQLite, which does not know how few rows match, would use other ones
@@ -135,6 +141,10 @@ class ListQuery:
         if not plan.is_sorted_afterwards:
             return self._find_by(plan.access_path).order_by(*_ORDER_BY[order])
         return self._sort(self._find_by(plan.access_path).order_by(*_NEWEST), order)
+
+    def reversed_ids(self, order: Order) -> Select[UUID]:
+        """Select the ids of all links from the other end. Without a filter only."""
+        return self._find_by(order).order_by(*_REVERSED_ORDER_BY[order])
 
     def newest_sorted(self, order: Order, limit: int) -> Select[UUID]:
         """Select the newest matches, in another order."""

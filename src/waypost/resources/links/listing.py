@@ -74,12 +74,27 @@ async def list_with_capped_total(
     is_far = request.offset >= _FAR
     query = await plan_query(tx, account_id, filter_, now, max_links_of_rare_tag=limit, is_far=is_far)
     if filter_.is_empty:
-        page, _ = await _fetch(tx, query.ids(order, is_match_common=True), request, request.per_page)
-        return Page(page, await auth.count_links(tx, account_id), request)
+        total = await auth.count_links(tx, account_id)
+        return Page(await _fetch_from_nearer_end(tx, query, request, order, total), total, request)
     page, following = await _fetch_and_count(tx, query, request, order, limit)
     if not page and request.offset:  # links before the page were not counted
         return Page([], await _count(tx, query.ids("newest").limit(limit + 1)), request)
     return Page(page, request.offset + following, request)
+
+
+async def _fetch_from_nearer_end(
+    tx: Tx, query: ListQuery, request: PageRequest, order: Order, total: int
+) -> list[Link]:
+    following = total - request.offset
+    if following >= request.offset or not query.is_far:
+        page, _ = await _fetch(tx, query.ids(order, is_match_common=True), request, request.per_page)
+        return page
+    length = min(request.per_page, following)
+    if length <= 0:
+        return []
+    ids = query.reversed_ids(order).offset(following - length).limit(length)
+    page, _ = await _read(tx, ids, length)
+    return page[::-1]
 
 
 async def _fetch_and_count(
@@ -104,14 +119,19 @@ async def _fetch_and_count(
 
 
 async def _fetch(tx: Tx, ids: Select[UUID], request: PageRequest, limit: int) -> tuple[list[Link], int]:
-    """Return the links of the page, and the number of links from its first one on, up to `limit`.
+    """Return the links of the page, and the number of links from its first one on, up to `limit`."""
+    return await _read(tx, ids.offset(request.offset).limit(limit), request.per_page)
+
+
+async def _read(tx: Tx, ids: Select[UUID], limit: int) -> tuple[list[Link], int]:
+    """Return the first links, up to `limit`, and the number of all ids.
 
     Ids are sorted before rows are read: sorting all rows of an account would take their memory, too.
     """
-    ids_from_page = ids.offset(request.offset).limit(limit).subquery()
-    numbered = select(ids_from_page.c.id, func.row_number().over().label("position")).cte("numbered")
+    ordered = ids.subquery()
+    numbered = select(ordered.c.id, func.row_number().over().label("position")).cte("numbered")
     count = select(func.count()).select_from(numbered).scalar_subquery()
-    page = select(numbered).order_by(numbered.c.position).limit(request.per_page).subquery()
+    page = select(numbered).order_by(numbered.c.position).limit(limit).subquery()
     query = select(*COLUMNS, count).join(page, page.c.id == links.c.id).order_by(page.c.position)
     rows = (await tx.execute(query)).all()
     return [Link(*row[:-1]) for row in rows], rows[0][-1] if rows else 0
