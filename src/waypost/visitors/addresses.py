@@ -14,7 +14,9 @@ def read_address(peer: bytes, forwarded_for: bytes, forwarded: bytes, trusted_pr
         return visitor_address(_text(peer), headers, trusted_proxies)
     if b":" in peer:
         return visitor_address(_text(peer), ForwardingHeaders(), ())
-    return _text(peer)  # IPv4 from the kernel is canonical already
+    if peer.replace(b".", b"").isdigit():  # IPv4 from the kernel is canonical already
+        return peer.decode("ascii")
+    return _text(peer)
 
 
 def _text(raw: bytes) -> str:

@@ -134,10 +134,11 @@ class Aggregate:
         return {link: scans for link, scans in self._sum_per_link(_SCANS).items() if scans}
 
     def _sum_per_link(self, index: int) -> dict[SubjectId, int]:
-        counts: dict[SubjectId, int] = defaultdict(int)
+        counts: dict[SubjectId, int] = {}
         for (_, id_), subject in self.days.items():
             if id_ in self.links:
-                counts[id_] += sum(row[index] for row in subject.quarters.values())
+                for row in subject.quarters.values():
+                    counts[id_] = counts.get(id_, 0) + row[index]
         return counts
 
     def totals_rows(self) -> list[StatsRow]:
