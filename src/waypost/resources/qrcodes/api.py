@@ -86,7 +86,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         guard.refuse_plain_http(request)
         return await show_image(deps, request)
 
-    # without FastAPI's dependencies, which take longer than a cached image; the second route only documents it
+    # answers HEAD, too, which FastAPI does not add to GET; the second route only documents it
     router.add_route(PREFIX + _IMAGE, image, ["GET"], include_in_schema=False)
     router.get(
         _IMAGE,
