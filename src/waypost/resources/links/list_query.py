@@ -136,6 +136,11 @@ class ListQuery:
     is_far: bool = False
     """Whether thousands of links precede the page. Then sets of ids are built once, instead of a look-up per link."""
 
+    @property
+    def is_search_without_index(self) -> bool:
+        """Whether the searched text has no trigram, as one of two characters."""
+        return bool(self.filter.search) and not self.statistics.trigrams
+
     def ids(self, order: Order, *, is_match_common: bool = False) -> Select[UUID]:
         plan = plan_list(self.filter, self.statistics, order, is_match_common=is_match_common)
         if not plan.is_sorted_afterwards:

@@ -104,7 +104,7 @@ async def _fetch_and_count(
     newest, is_tag_only = query.ids("newest"), query.filter.is_tag_only
     if order == "newest" and not is_tag_only:  # reading in this order also counts
         return await _fetch(tx, newest, request, limit + 1)
-    if request.offset <= limit and not is_tag_only:  # mostly few links match: this reads them once
+    if query.is_search_without_index and request.offset <= limit:  # if few match, all texts are read, so only once
         ids = query.newest_sorted(order, request.offset + limit + 1)
         page, following = await _fetch(tx, ids, request, limit + 1)
         if request.offset + following <= limit or not page:
