@@ -85,8 +85,8 @@ async def test_pages_over_busy_and_empty_days(env: Env, link: links.Link) -> Non
         START - HOUR, START, 30, chance
     )
     made = some_clicks(link, moments, chance)
-    made[0].at = made[1].at = microseconds(START)  # of one moment, the later id is the newer
-    made[0].day = made[1].day = made[-1].day
+    # of one moment, the later id is the newer
+    made[:2] = [click._replace(at=microseconds(START), day=made[-1].day) for click in made[:2]]
     await env.fill(made)
     people = [click for click in made if click.kind == "human"]
     for per_page in (7, 15, 100):
