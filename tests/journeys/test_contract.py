@@ -372,7 +372,7 @@ def test_the_61st_request_within_a_minute(service: Service) -> None:
 def test_a_slug_nobody_has(service: Service, slug: str) -> None:
     answer = follow(service, f"/{slug}")
     if slug == "?x":  # the dashboard, for people who are signed in
-        assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/login?next=/%3Fx")
         return
     assert answer.status_code == 404
     assert "<h1>Link not found" in answer.text
