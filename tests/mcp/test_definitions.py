@@ -1,4 +1,4 @@
-"""What assistants are told about the tools: as short as agreed, and what the API accepts."""
+"""What assistants read about the tools: as short as agreed, and what the API accepts."""
 
 import json
 import re

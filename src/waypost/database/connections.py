@@ -97,7 +97,7 @@ def _configure(engine: Engine, *, reads_only: bool) -> None:
 
 
 def checkpoint(path: Path) -> None:
-    """Waits for nobody, and nobody waits for it. A failing disk is left to the next commit, which reports it."""
+    """Takes no lock that others need. A failing disk is left to the next commit, which reports it."""
     with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path, timeout=0)) as connection:
         connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
