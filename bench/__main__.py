@@ -1,8 +1,8 @@
 """`make bench`, or `python -m bench [--short] [NAME …]`: run benchmarks, print one table, and write it for a commit.
 
-Without names, those run that have no results for this commit yet: an interrupted run continues. A short run, and one
-with uncommitted changes, only prints its table. `--out` writes the table alone to a file. `python -m bench compare A B`
-compares two commits.
+Without names, those run that have no results for this commit yet: an interrupted run continues, also after commits that
+change only documents and tests. A short run, and one with uncommitted changes, only prints its table. `--out` writes
+the table to a file, and nothing else. `python -m bench compare A B` compares two commits.
 """
 
 import argparse
@@ -92,7 +92,7 @@ def main() -> int:
     if sys.argv[1:2] == ["compare"]:
         return compare.main(sys.argv[2:])
     given = _arguments()
-    results = None if given.short else _results()
+    results = None if given.short or given.out else _results()
     names = given.names or [name for name in BENCHMARKS if results is None or not results.has(name)]
     with new_run(short=given.short) as run:
         measured = {name: _measured(name, run, results) for name in names}

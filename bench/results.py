@@ -11,8 +11,8 @@ from bench.report import FAILED, Row
 
 _ROOT = Path(__file__).parent.parent
 _DIRECTORY = Path(__file__).parent / "results"
-_WRITTEN = ["docs/design", "bench/results"]
-"""By the benchmarks themselves: changes there change no result."""
+_MEASURED = [".", ":!docs", ":!*.md", ":!tests", ":!bench/results"]
+"""Changes of other files change no result."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,13 @@ class NotWritten(Exception):
 
 
 def of_this_commit(machine: dict[str, str]) -> Results:
-    """Those measured before on this machine, or none. Raises NotWritten."""
-    if changed := _git("status", "--porcelain", "--", ".", *(f":!{path}" for path in _WRITTEN)):
+    """Those measured before on this machine, or none. Raises NotWritten.
+
+    They are of the last commit that changed what is measured, so a run continues after documents were committed.
+    """
+    if changed := _git("status", "--porcelain", "--", *_MEASURED):
         raise NotWritten(f"commit first: {changed.splitlines()[0].strip()}")
-    commit, committed = _git("log", "-1", "--format=%H %cI").split()
+    commit, committed = _git("log", "-1", "--format=%H %cI", "--", *_MEASURED).split()
     results = Results(commit, committed, machine)
     if not results.path.exists():
         return results

@@ -47,6 +47,33 @@ def test_uncommitted_changes_and_another_machine_are_refused(git: dict[str, str]
         results.of_this_commit(_MACHINE)
 
 
+def test_only_commits_that_change_what_is_measured_begin_new_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "_ROOT", tmp_path)
+
+    def write(name: str) -> str:
+        """Return the commit of the results while the file is not committed. Raises NotWritten."""
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("new")
+        return results.of_this_commit(_MACHINE).commit
+
+    def commit() -> str:
+        results._git("add", ".")
+        results._git("-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-qm", "Change")
+        return results.of_this_commit(_MACHINE).commit
+
+    results._git("init", "-q")
+    with pytest.raises(NotWritten):
+        write("src/waypost/cli.py")
+    first = commit()
+    for name in ("docs/a.svg", "README.md", "clients/python/README.md", "tests/test_a.py", "bench/results/a.json"):
+        assert write(name) == commit() == first, name
+    with pytest.raises(NotWritten):
+        write("bench/drain.py")
+    assert commit() != first
+
+
 def test_the_document_is_of_one_commit_and_names_what_was_not_run() -> None:
     text = documents.one_commit(_results("b", {"redirects": _measured("redirects", 0.5)}), ["redirects", "tls"])
     assert "| redirects | 0.5 | ≥ 0.8 | **no** |" in text
