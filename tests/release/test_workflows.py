@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import yaml
 from architecture.code import ROOT
 
 
@@ -20,3 +21,22 @@ def test_the_image_of_a_release_gets_the_arguments_of_its_containerfile() -> Non
     given = re.findall(r"^ +([A-Z_]+)=", workflow.partition("build-args: |\n")[2].partition("tags:")[0], re.MULTILINE)
     taken = re.findall(r"^ARG (\w+)=$", (ROOT / "Containerfile").read_text(), re.MULTILINE)
     assert set(given) == set(taken)
+
+
+def test_a_release_has_checksums_of_all_packages(tmp_path: Path) -> None:
+    """Those that PyPI gets, too: the attestation is of the files with checksums."""
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"]
+    downloads = {
+        name: [step["with"] for step in jobs[name]["steps"] if "download-artifact" in step.get("uses", "")]
+        for name in ("pypi", "release")
+    }
+    assert downloads["release"] == downloads["pypi"]
+    for name in ("dist/waypost-1.tar.gz", "wheels/waypost-1-cp311.whl", "wheels/waypost-1-cp312.whl"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    subprocess.run("sha256sum waypost-* >SHA256SUMS", shell=True, cwd=tmp_path / "dist", check=True)
+    [adding] = [step["run"] for step in jobs["release"]["steps"] if "wheels" in step.get("run", "")]
+    subprocess.run(adding, shell=True, cwd=tmp_path, check=True)
+    listed = (tmp_path / "dist" / "SHA256SUMS").read_text().split()[1::2]
+    assert sorted([*listed, "SHA256SUMS"]) == sorted(path.name for path in (tmp_path / "dist").iterdir())
+    subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=tmp_path / "dist", check=True)
