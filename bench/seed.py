@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import insert, update
 
-from waypost.auth import SCOPES, create_account, hash_password, key_format, store
+from waypost.auth import SCOPES, create_account, hash_password, key_format, key_store
 from waypost.auth.model import ApiKey, accounts
 from waypost.database import Database
 from waypost.database.migrations import migrate
@@ -91,7 +91,7 @@ async def add_keys(db: Database, account: UUID, count: int) -> list[str]:
         for text in texts:
             prefix = text[: key_format.PREFIX_LENGTH]
             key = ApiKey(new_id(), account, "bench", prefix, SCOPES, None, None, None, None, now())
-            await store.add_key(tx, key, key_format.digest(text))
+            await key_store.add_key(tx, key, key_format.digest(text))
     return texts
 
 

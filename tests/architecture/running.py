@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 from journeys.service import Website
 
-from waypost.auth import PlanChoice, create_account, key_format, store
+from waypost.auth import PlanChoice, create_account, key_format, key_store
 from waypost.auth.model import ApiKey
 from waypost.database import Database
 from waypost.kit.ids import new_id
@@ -57,7 +57,7 @@ class RunningApp:
             datetime.now(UTC),
         )
         async with self.db.write() as tx:
-            await store.add_key(tx, made, key_format.digest(text))
+            await key_store.add_key(tx, made, key_format.digest(text))
         return text
 
     async def ask(

@@ -6,7 +6,7 @@ from unittest import mock
 import pytest
 from people import START, Person, new_person
 
-from waypost.auth import CallerCache, create_key, get_person, key_format, list_keys, revoke_key, set_plan, store
+from waypost.auth import CallerCache, create_key, get_person, key_format, key_store, list_keys, revoke_key, set_plan
 from waypost.auth.caller_cache import CacheVersion, open_cache_version
 from waypost.database import Database, RowQuery
 from waypost.kit.errors import Unavailable
@@ -29,7 +29,7 @@ async def test_reads_the_role_of_the_maker_in_the_same_statement(db: Database) -
     key, text = await create_key(db, account_id=alice.account_id, name="k", scopes=(), now=START, created_by=maker.id)
     async with db.point_read() as point_read:
         with mock.patch.object(RowQuery, "find", autospec=True, side_effect=RowQuery.find) as run:
-            found = await store.find_api_caller(point_read, key_format.digest(text))
+            found = await key_store.find_api_caller(point_read, key_format.digest(text))
     assert found
     assert (found.key.id, found.role, run.call_count) == (key.id, "owner", 1)
 

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from uuid import UUID
 
-from waypost.auth import key_format, store
+from waypost.auth import key_format, key_store
 from waypost.auth.model import ApiCaller
 from waypost.database import Database
 
@@ -91,13 +91,13 @@ class CallerCache:
         """Store when keys were used, at most once a minute per key. Raises Unavailable; the next call tries again."""
         while uses := dict(islice(self._used.items(), _FLUSH_BATCH_SIZE)):
             async with self._db.write() as tx:
-                await store.record_uses(tx, uses, at_most_every=_LAST_USE_INTERVAL)
+                await key_store.record_uses(tx, uses, at_most_every=_LAST_USE_INTERVAL)
             for key_id in uses:
                 self._used.pop(key_id, None)  # a concurrent flush may have stored it
 
     async def _load(self, digest: str) -> ApiCaller | None:
         async with self._db.point_read() as tx:
-            return await store.find_api_caller(tx, digest)
+            return await key_store.find_api_caller(tx, digest)
 
     def _cache(self, digest: str, version: bytes, now: int, caller: ApiCaller | None) -> None:
         if caller is None:

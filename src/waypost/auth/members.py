@@ -15,7 +15,18 @@ from sqlalchemy.exc import IntegrityError
 
 from waypost import audit
 from waypost.audit import Actor, AuditAction, Item
-from waypost.auth import account_settings, emails, memberships, past_emails, people, roles, rules, sessions, store
+from waypost.auth import (
+    account_settings,
+    emails,
+    key_store,
+    memberships,
+    past_emails,
+    people,
+    roles,
+    rules,
+    sessions,
+    store,
+)
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
 from waypost.auth.model import Member, Person, Role
@@ -96,7 +107,7 @@ async def follow_groups(deps: Deps, account_id: UUID, person: Person, role: Role
             if role is not None:
                 await memberships.set_by_groups(tx, account_id, person.id, role, deps.clock())
             elif await memberships.find_by_groups(tx, account_id, person.id):
-                await store.revoke_keys_of_member(tx, account_id, person.id, deps.clock())
+                await key_store.revoke_keys_of_member(tx, account_id, person.id, deps.clock())
                 await memberships.remove(tx, account_id, person.id)
                 await sessions.leave_account(tx, person.id, account_id)
             else:
@@ -161,7 +172,7 @@ async def _remove(deps: Deps, tx: Tx, actor: Actor, person_id: UUID, keys_to: UU
     if not is_own:
         await memberships.require_action(tx, actor, roles.action_to_change(member.role, None))
     if keys_to is None:
-        await store.revoke_keys_of_member(tx, account_id, person_id, now)
+        await key_store.revoke_keys_of_member(tx, account_id, person_id, now)
     else:
         await _hand_over_keys(deps, tx, actor, member.person, keys_to)
     await _keep_owner(deps, tx, account_id, member, None)
@@ -193,7 +204,7 @@ async def _hand_over_keys(deps: Deps, tx: Tx, actor: Actor, person: Person, rece
     receiver = await memberships.find_member(tx, actor.account_id, receiver_id)
     if receiver_id == person.id or receiver is None or not roles.may(receiver.role, "keys.write"):
         raise Invalid({"keys_to": [NO_RECEIVER]})
-    has_keys = await store.hand_over_keys(tx, actor.account_id, person.id, receiver_id)
+    has_keys = await key_store.hand_over_keys(tx, actor.account_id, person.id, receiver_id)
     if has_keys and receiver_id != actor.id:
         account = or_not_found(await store.find_account(tx, actor.account_id))
         message = emails.keys_received(deps.base_url, account.name, person.email)

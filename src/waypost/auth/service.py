@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from waypost import audit
 from waypost.audit import Actor, Item
-from waypost.auth import key_format, memberships, past_emails, people, roles, rules, sessions, store
+from waypost.auth import key_format, key_store, memberships, past_emails, people, roles, rules, sessions, store
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
 from waypost.auth.model import SCOPES, Account, ApiKey, KeyMaker, Person, Plan, PlanChoice, accounts
@@ -127,9 +127,9 @@ async def create_key(
             role = await memberships.find(tx, account_id, session.person.id)
             if role is None or not roles.may(role, "keys.write"):  # lowered or removed during the request
                 raise Forbidden(roles.NOT_ALLOWED_NOW)
-        if max_usable is not None and await store.count_usable_keys(tx, account_id, now) >= max_usable:
+        if max_usable is not None and await key_store.count_usable_keys(tx, account_id, now) >= max_usable:
             raise Invalid({"name": [TOO_MANY_KEYS.format(max_usable)]})
-        await store.add_key(tx, key, key_format.digest(text))
+        await key_store.add_key(tx, key, key_format.digest(text))
         actor = session.actor if session else Actor.command(account_id, "waypost key create")
         details = {"scopes": list(granted), "expires_at": audit.plain(expires_at)}
         await audit.record(tx, actor, "key.created", now, Item(key.id, key.name), details=details)
@@ -140,7 +140,7 @@ async def revoke_key(db: Database, key_id: UUID, *, now: datetime, session: sess
     """`session`: of the person who revokes the key; otherwise a command does. Raises NotFound."""
     with invalidating_callers(db):
         async with db.write() as tx:
-            key, is_new = or_not_found(await store.revoke_key(tx, key_id, now))
+            key, is_new = or_not_found(await key_store.revoke_key(tx, key_id, now))
             if is_new:
                 actor = session.actor if session else Actor.command(key.account_id, "waypost key revoke")
                 await audit.record(tx, actor, "key.revoked", now, Item(key.id, key.name))
@@ -150,25 +150,25 @@ async def revoke_key(db: Database, key_id: UUID, *, now: datetime, session: sess
 async def list_keys_page(db: Database, account_id: UUID, request: PageRequest, *, now: datetime) -> Page[ApiKey]:
     """List usable keys first, then by age, newest first."""
     async with db.read() as tx:
-        keys, total = await store.list_keys_page(tx, account_id, request, now)
+        keys, total = await key_store.list_keys_page(tx, account_id, request, now)
     return Page(keys, total, request)
 
 
 async def get_key(db: Database, account_id: UUID, key_id: UUID) -> ApiKey:
     async with db.read() as tx:
-        return or_not_found(await store.find_key(tx, account_id, key_id))
+        return or_not_found(await key_store.find_key(tx, account_id, key_id))
 
 
 async def find_key_makers(db: Database, keys: Sequence[ApiKey]) -> dict[UUID, KeyMaker]:
     """Return by the key's id the people who made keys. Commands made the other keys."""
     async with db.read() as tx:
-        return await store.find_key_makers(tx, [key.id for key in keys])
+        return await key_store.find_key_makers(tx, [key.id for key in keys])
 
 
 async def list_keys(db: Database, account_id: UUID) -> list[ApiKey]:
     """List all keys, newest first, revoked and expired ones included."""
     async with db.read() as tx:
-        return await store.list_keys(tx, account_id)
+        return await key_store.list_keys(tx, account_id)
 
 
 async def get_person(db: Database, email: str) -> Person:
@@ -191,7 +191,7 @@ async def mark_account_deleted(deps: Deps, tx: Tx, account_id: UUID) -> None:
     owner = await people.find_by_email(tx, before.email)
     if owner:
         await past_emails.record(tx, deps.email_digest_keys, owner, before.plan.trial_ends_at, now)
-    await store.delete_keys(tx, account_id)
+    await key_store.delete_keys(tx, account_id)
     await _delete_members(tx, account_id)
 
 

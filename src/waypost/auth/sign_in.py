@@ -10,6 +10,7 @@ from uuid import UUID
 from waypost.auth import (
     emails,
     identities,
+    key_store,
     passkeys,
     passwords,
     people,
@@ -18,7 +19,6 @@ from waypost.auth import (
     rules,
     sessions,
     sign_in_delay,
-    store,
     tokens,
 )
 from waypost.auth.caller_cache import invalidating_callers
@@ -100,7 +100,7 @@ async def get_reset_person(deps: Deps, text: str) -> Person:
 async def list_other_credentials(deps: Deps, person: Person) -> tuple[Sequence[passkeys.Passkey], Sequence[ApiKey]]:
     """List passkeys and usable API keys, which stay valid after a password change unless they are removed with it."""
     async with deps.db.read() as tx:
-        keys = await store.list_keys_of_person(tx, person.id)
+        keys = await key_store.list_keys_of_person(tx, person.id)
     usable = [key for key in keys if rules.is_usable(key, deps.clock())]
     return await passkeys.list_all(deps, person), usable
 
@@ -127,7 +127,7 @@ async def reset_password(
         if is_removing:
             await passkeys.delete_all(tx, person.id)
             await identities.disconnect(tx, person.id)
-            await store.delete_keys_of_person(tx, person.id)
+            await key_store.delete_keys_of_person(tx, person.id)
         confirmed = await profile.confirm_email(deps, tx, person)
         return AuthenticationResult(confirmed, password=hashed, has_second_factor=has_code)
 
@@ -156,7 +156,7 @@ async def change_password(
                 raise Invalid({"current_password": [WRONG_PASSWORD]})
             await _set_password(deps, tx, person, hashed)
             if revoke_keys:
-                await store.revoke_keys_of_person(tx, person.id, deps.clock())
+                await key_store.revoke_keys_of_person(tx, person.id, deps.clock())
             details = {"revoked": "API keys"} if revoke_keys else None
             await person_audit.record(tx, person, session.request_ip, "password.changed", deps.clock(), details=details)
     return AuthenticationResult(person, password=hashed, has_second_factor=True)
