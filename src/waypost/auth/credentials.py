@@ -4,12 +4,13 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, bindparam, exists, false, select
 
+from waypost.auth import provider_sessions
 from waypost.auth.deps import Deps
 from waypost.auth.identities import identities
 from waypost.auth.model import Person, people
 from waypost.auth.passkeys import passkeys
 from waypost.auth.second_factor import store as second_factors
-from waypost.auth.sessions import PersonSession, provider_sessions, sessions
+from waypost.auth.sessions import PersonSession, sessions
 
 
 class Credentials(NamedTuple):
@@ -44,7 +45,7 @@ async def is_proven(deps: Deps, session: PersonSession, issuer: str | None) -> b
         has_passkey if deps.has_passwords else false(),
         exists().where(at_issuer),
         sessions.c.passkey_id.is_not(None),
-        exists().where(provider_sessions.c.session_id == sessions.c.id),
+        provider_sessions.exists_for(sessions.c.id),
     )
     async with deps.db.point_read() as point_read:
         row: Any = (await point_read.execute(query.where(sessions.c.id == session.id))).one_or_none()

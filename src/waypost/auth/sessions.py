@@ -6,7 +6,7 @@ that authenticated it is removed.
 
 import secrets
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID
@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 
 from waypost.audit import Actor
-from waypost.auth import identities, key_format, memberships, passkeys, people
+from waypost.auth import identities, key_format, memberships, passkeys, people, provider_sessions
 from waypost.auth import model as tables
 from waypost.auth.model import Caller, MissingFactor, Person, ProviderSession, RequiredFactor, Role, accounts
 from waypost.auth.people import PERSON, person_from
@@ -59,17 +59,7 @@ sessions = Table(
     Column("authenticated_at", Instant, nullable=False),  # the last (re)authentication
     Column("passkey_id", Id, ForeignKey("passkeys.id", ondelete="CASCADE"), index=True),  # if it was by a passkey
 )
-provider_sessions = Table(
-    "provider_sessions",
-    metadata,
-    Column("session_id", Id, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
-    Column("issuer", Text, nullable=False),
-    Column("subject", String(255), nullable=False, index=True),
-    Column("id", String(255), index=True),  # of the provider's session, if it has said
-    Column("id_token", Text, nullable=False),  # expired; names the session when it ends
-)
-"""Of sessions that began at an identity provider, or were connected with one."""
-_sessions, _members, _provider_sessions = sessions.c, tables.memberships.c, provider_sessions.c
+_sessions, _members = sessions.c, tables.memberships.c
 
 
 @dataclass(frozen=True)
@@ -111,7 +101,7 @@ _HAS_OTHERS = exists().where(
 )
 _PERSON_END, _FIELDS_END = len(PERSON), len(PERSON) + len(_FIELDS)
 _MEMBERSHIP = and_(_members.person_id == _sessions.person_id, _members.account_id == _sessions.account_id)
-_IS_OF_PROVIDER = exists().where(_provider_sessions.session_id == _sessions.id)
+_IS_OF_PROVIDER = provider_sessions.exists_for(_sessions.id)
 _HAS_SECOND_FACTOR = second_factors.is_on_for(_sessions.person_id)
 # Who has a second factor gave a code, or used a link of the operator. A provider is responsible for its sign-ins. Each
 # line is only evaluated if the ones before do not apply.
@@ -179,31 +169,8 @@ async def create(
     await tx.execute(delete(sessions).where(_sessions.expires_at <= now))
     await tx.execute(insert(sessions), row)
     if provider:
-        await connect(tx, session_id, provider)
+        await provider_sessions.connect(tx, session_id, provider)
     return token
-
-
-async def connect(tx: Tx, session_id: UUID, provider: ProviderSession) -> None:
-    """Let the session end with the one at the provider."""
-    await tx.execute(delete(provider_sessions).where(_provider_sessions.session_id == session_id))
-    await tx.execute(insert(provider_sessions).values(session_id=session_id, **asdict(provider)))
-
-
-async def find_provider(tx: Tx, session_id: UUID) -> ProviderSession | None:
-    query = select(*(_provider_sessions[name] for name in ProviderSession.__dataclass_fields__))
-    row = (await tx.execute(query.where(_provider_sessions.session_id == session_id))).one_or_none()
-    return None if row is None else ProviderSession(*row)
-
-
-async def end_of_provider(tx: Tx, issuer: str, *, subject: str | None, session_id: str | None) -> None:
-    """End the sessions of one session at the provider; without `session_id`, all of the subject's."""
-    conditions = [_provider_sessions.issuer == issuer]
-    if subject is not None:
-        conditions.append(_provider_sessions.subject == subject)
-    if session_id is not None:
-        conditions.append(_provider_sessions.id == session_id)
-    ended = select(_provider_sessions.session_id).where(*conditions)
-    await tx.execute(delete(sessions).where(_sessions.id.in_(ended)))
 
 
 async def find(db: Database, token: str, *, now: datetime) -> PersonSession | None:
@@ -272,6 +239,12 @@ async def end_all(tx: Tx, person_id: UUID) -> None:
 
 async def end_others(tx: Tx, session: PersonSession) -> None:
     await tx.execute(delete(sessions).where(_sessions.person_id == session.person.id, _sessions.id != session.id))
+
+
+async def end_of_provider(tx: Tx, issuer: str, *, subject: str | None, session_id: str | None) -> None:
+    """End the sessions of one session at the provider; without `session_id`, all of the subject's."""
+    ended = provider_sessions.select_session_ids(issuer, subject=subject, session_id=session_id)
+    await tx.execute(delete(sessions).where(_sessions.id.in_(ended)))
 
 
 async def is_active(tx: Tx, session: PersonSession) -> bool:

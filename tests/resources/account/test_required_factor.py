@@ -22,7 +22,7 @@ from resources.account.second_factors import (
 )
 from sqlalchemy import insert, select
 
-from waypost.auth import memberships, passkeys, required_factor, service, sessions, sign_in
+from waypost.auth import memberships, passkeys, provider_sessions, required_factor, service, sessions, sign_in
 from waypost.auth.deps import new_deps
 from waypost.auth.model import ProviderSession
 from waypost.auth.second_factor import service as second_factor
@@ -145,7 +145,7 @@ async def test_a_passkey_or_a_provider_meets_each_requirement(place: WebApp, fac
         assert bob.person
         own = list(await sessions.list_active(tx, bob.person, now=place.clock()))
         for session in own:
-            await sessions.connect(tx, session.id, ProviderSession("https://id.test", "bob", None, ""))
+            await provider_sessions.connect(tx, session.id, ProviderSession("https://id.test", "bob", None, ""))
     assert await location(bob) == "200"
 
 

@@ -16,6 +16,7 @@ from waypost.auth import (
     passkeys,
     people,
     person_audit,
+    provider_sessions,
     sessions,
     store,
 )
@@ -71,7 +72,7 @@ async def connect(deps: Deps, session: sessions.PersonSession, identity: Identit
             await people.lock(tx, session.person.id)
             now = deps.auth.clock()
             await identities.connect(tx, session.person.id, identity.issuer, identity.subject, identity.email, now)
-            await sessions.connect(tx, session.id, provider_session(identity))
+            await provider_sessions.connect(tx, session.id, provider_session(identity))
             ip, details = session.request_ip, {"email": identity.email, "issuer": identity.issuer}
             await person_audit.record(tx, session.person, ip, "identity.connected", now, details=details)
             await emails.notify(
@@ -119,7 +120,8 @@ async def verify(deps: Deps, session: sessions.PersonSession, identity: Identity
         if not await identities.is_connected(tx, session.person.id, identity.issuer, identity.subject):
             raise SignInRefused("another identity", "You signed in as another person. Try again.")
         await sessions.reauthenticate(tx, session, now=deps.auth.clock())
-        await sessions.connect(tx, session.id, provider_session(identity))  # the provider may have begun another
+        # the provider may have begun another session
+        await provider_sessions.connect(tx, session.id, provider_session(identity))
 
 
 async def sign_out_url(deps: Deps, session: ProviderSession) -> str | None:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.auth import AuthenticationResult, Person, identities, passkeys, profile, sessions, sign_in, signup
+from waypost.auth import AuthenticationResult, Person, identities, passkeys, profile, provider_sessions, sign_in, signup
 from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited, WaypostError
 from waypost.kit.reserved import API_SEGMENTS, RESERVED
 from waypost.resources.account.deps import Deps
@@ -280,7 +280,7 @@ class AuthPages(Pages[Deps]):
         if session is None or self._deps.oidc is None:
             return None
         async with self._deps.auth.db.read() as tx:
-            provider = await sessions.find_provider(tx, session.id)
+            provider = await provider_sessions.find(tx, session.id)
         return await service.sign_out_url(self._deps.oidc, provider) if provider else None
 
     async def _is_signed_in(self, request: Request, person: Person) -> bool:
