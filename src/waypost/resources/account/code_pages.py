@@ -6,13 +6,12 @@ from starlette.routing import Route
 
 from waypost.auth.second_factor import verification
 from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
-from waypost.resources.account.auth_pages import safe_next_path
 from waypost.resources.account.deps import Deps
+from waypost.resources.account.next_path import safe_next_path
 from waypost.resources.account.password_routes import password_routes
 from waypost.resources.account.session_start import CODE_COOKIE, CODE_PATH, cookie_name, start_session
-from waypost.web.dashboard import BLANK, Form, Pages, get, post, read_form
+from waypost.web.dashboard import BLANK, Form, Pages, get, post
 
-_MAX_FORM_SIZE = 64 << 10
 _EXPIRED = "/login?done=expired"
 
 
@@ -34,8 +33,7 @@ class CodePages(Pages[Deps]):
         )
 
     async def sign_in(self, request: Request) -> Response:
-        self._auth.require_same_origin(request)
-        form, token = await read_form(request, _MAX_FORM_SIZE), self._token(request)
+        form, token = await self._read_public(request), self._token(request)
         try:
             person, password = await verification.get_waiting(self._deps.auth, token)
             client = await self._deps.sign_in_limiter.check(request, person.email, (person, password))

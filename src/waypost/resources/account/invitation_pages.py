@@ -15,17 +15,16 @@ from waypost.auth.model import ROLES
 from waypost.auth.roles import action_to_change, may
 from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, RateLimited, WaypostError
-from waypost.resources.account.auth_pages import valid_link
 from waypost.resources.account.deps import Deps
+from waypost.resources.account.email_link_pages import valid_link
 from waypost.resources.account.member_pages import PATH, read_role, role_choices
 from waypost.resources.account.password_routes import password_routes
 from waypost.resources.account.reauthentication import reauthentication_context, require_recent
 from waypost.resources.account.session_start import start_session
-from waypost.web.dashboard import BLANK, Form, Pages, get, post, read_form
+from waypost.web.dashboard import BLANK, Form, Pages, get, post
 
 _ONE = f"{PATH}/invitations/{{id}}"
 _TOKEN = "/invite/account/{token}"  # noqa: S105
-_MAX_FORM_SIZE = 64 << 10  # requires no sign-in
 
 
 class InvitationPages(Pages[Deps]):
@@ -108,8 +107,7 @@ class InvitationPages(Pages[Deps]):
         return RedirectResponse("/", 303)
 
     async def sign_up(self, request: Request) -> Response:
-        self._auth.require_same_origin(request)
-        form = await read_form(request, _MAX_FORM_SIZE)
+        form = await self._read_public(request)
         try:
             email = (await self._get(request)).email or form.text("email")
             signed_up = invitations.sign_up(

@@ -18,8 +18,8 @@ from waypost.auth.oidc.deps import Deps as OidcDeps
 from waypost.auth.oidc.errors import ProviderUnavailable, SignInRefused
 from waypost.auth.oidc.rules import Identity
 from waypost.kit.errors import Forbidden, Invalid, RateLimited, Unavailable, WaypostError
-from waypost.resources.account.auth_pages import safe_next_path
 from waypost.resources.account.deps import Deps
+from waypost.resources.account.next_path import safe_next_path
 from waypost.resources.account.reauthentication import proof_context, require_proven
 from waypost.resources.account.session_start import CONNECT_PATH, DISCONNECT_PATH, PENDING, cookie_name
 from waypost.web.dashboard import BLANK, Form, NotSignedIn, PageError, Pages, get, post, read_form

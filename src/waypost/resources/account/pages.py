@@ -5,6 +5,7 @@ from starlette.routing import Route
 from waypost.resources.account.auth_pages import AuthPages
 from waypost.resources.account.code_pages import CodePages
 from waypost.resources.account.deps import Deps
+from waypost.resources.account.email_link_pages import EmailLinkPages
 from waypost.resources.account.invitation_pages import InvitationPages
 from waypost.resources.account.key_pages import KeyPages
 from waypost.resources.account.member_pages import MemberPages
@@ -17,8 +18,8 @@ from waypost.web.dashboard import Pages, SessionAuth, Views
 
 
 def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
-    pages: list[type[Pages[Deps]]] = [AuthPages, ProfilePages, ReauthenticationPages, MembershipPages, KeyPages]
-    pages += [CodePages, SecondFactorPages, RequiredFactorPages, InvitationPages, MemberPages]
+    pages: list[type[Pages[Deps]]] = [AuthPages, EmailLinkPages, ProfilePages, ReauthenticationPages, MembershipPages]
+    pages += [KeyPages, CodePages, SecondFactorPages, RequiredFactorPages, InvitationPages, MemberPages]
     if deps.oidc:
         from waypost.resources.account.oidc_pages import OidcPages  # noqa: PLC0415  # only where it is configured
 

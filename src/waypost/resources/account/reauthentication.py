@@ -15,8 +15,8 @@ from starlette.routing import Route
 from waypost.auth import credentials, identities, passkeys, sign_in
 from waypost.auth.sessions import PersonSession, S
 from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
-from waypost.resources.account.auth_pages import safe_next_path
 from waypost.resources.account.deps import Deps
+from waypost.resources.account.next_path import safe_next_path
 from waypost.resources.account.password_routes import password_routes
 from waypost.web.dashboard import Form, NotSignedIn, Pages, get, post
 

@@ -31,6 +31,8 @@ from waypost.web.dashboard.forms import Form, read_form
 from waypost.web.dashboard.session_auth import Access, SessionAuth
 from waypost.web.dashboard.views import Views
 
+_MAX_PUBLIC_FORM = 64 << 10
+
 D = TypeVar("D")
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -71,6 +73,11 @@ class Pages(ABC, Generic[D]):
 
     async def _read_as_person(self, request: Request) -> tuple[PersonSession, Form]:
         return await self._auth.require_person(request), await read_form(request)
+
+    async def _read_public(self, request: Request) -> Form:
+        """Read a small form that requires no sign-in."""
+        self._auth.require_same_origin(request)
+        return await read_form(request, _MAX_PUBLIC_FORM)
 
     def _path_id(self, request: Request, name: str = "id") -> UUID:
         """Return the id in the path. Raises NotFound if it is not a UUID."""
