@@ -1,0 +1,202 @@
+"""The formats of settings: how text becomes a value, and what is refused.
+
+A message follows the name of the setting: `WAYPOST_CNAME_TARGET: must be a host name alone, such as go.example.com`.
+"""
+
+import re
+from collections.abc import Callable
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, AnyHttpUrl, AnyUrl, BeforeValidator, Field, SecretStr
+
+from waypost.kit.errors import SettingsError
+from waypost.kit.proxies import Network
+from waypost.kit.smtp import parse_sender, parse_smtp_url
+from waypost.kit.urls import BadUrl, canonical, origin
+
+ROLE_NAMES = "viewer", "editor", "admin", "owner"
+
+
+def _split_commas(value: object) -> object:
+    """Split `a, b` of the environment. A list of the TOML file is returned unchanged."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _parse_networks(value: object) -> object:
+    parts = _split_commas(value)
+    if not isinstance(parts, list):
+        return parts
+    return [ip_network(part, strict=False) if isinstance(part, str) else _require_network(part) for part in parts]
+
+
+def _require_network(value: object) -> object:
+    """Return a parsed network. Raise ValueError for a number, which `ip_network` would take for an address."""
+    if isinstance(value, IPv4Network | IPv6Network):
+        return value
+    raise ValueError("must be networks in quotes, such as 10.0.0.0/8")
+
+
+def _none_if_empty(value: object) -> object:
+    """Treat `WAYPOST_BLOCKLIST=` as unset: an empty path would be the working directory."""
+    return None if value == "" else value
+
+
+def _check_directory(value: object) -> object:
+    if value == "":
+        raise ValueError("is empty: name a directory, or remove the setting")
+    return value
+
+
+def _check_origin(value: str) -> str:
+    try:
+        return origin(value)
+    except BadUrl as error:
+        raise ValueError(f"{error} Write an origin such as https://app.example.com.") from None
+
+
+def _check_short_link_host(value: str) -> str:
+    """Remove the default ports of http and https: short links work over both."""
+    try:
+        return origin(f"http://{value}").removeprefix("http://").removesuffix(":443") if value else ""
+    except BadUrl as error:
+        raise ValueError(f"{error} Write a host with an optional port, such as go.example.com.") from None
+
+
+def _check_host_name(value: str) -> str:
+    try:
+        host = canonical(f"http://{value}").host if value else ""
+    except BadUrl as error:
+        raise ValueError(f"{error} Write a host name such as go.example.com.") from None
+    if host != value.lower():
+        raise ValueError("must be a host name alone, such as go.example.com")
+    return host
+
+
+def _check_api_url(value: AnyUrl) -> AnyUrl:
+    canonical(str(value))  # fails at the start, not at each request
+    return value
+
+
+def _check_https_url(value: AnyUrl) -> AnyUrl:
+    canonical(str(value), schemes=("https",))
+    return value
+
+
+def _check_email(value: str) -> str:
+    if value and not re.fullmatch(r"[!-;=?A-~]+@[!-;=?A-~]+", value):
+        raise ValueError("must be an email address, such as ops@example.com")
+    return value
+
+
+def _check_mail_server(value: SecretStr | None) -> SecretStr | None:
+    _as_value_error(parse_smtp_url, value.get_secret_value() if value else "")
+    return value
+
+
+def _check_sender(value: str) -> str:
+    if value:
+        _as_value_error(parse_sender, value)
+    return value
+
+
+def _as_value_error(check: Callable[[str], object], value: str) -> None:
+    """Turn a SettingsError into a ValueError for pydantic, without the setting's name, which is added again."""
+    try:
+        check(value)
+    except SettingsError as error:
+        raise ValueError(str(error).partition(": ")[2]) from None
+
+
+def _check_database_url(value: str) -> str:
+    scheme, _, rest = value.partition("://")
+    if value and scheme not in {"sqlite", "postgresql", "postgres"}:
+        raise ValueError("must start with postgresql:// or sqlite:///")
+    if scheme == "sqlite" and rest.removeprefix("/") in {rest, "", ":memory:"}:
+        raise ValueError("must name a file, such as sqlite:///waypost.db or sqlite:////srv/waypost.db")
+    return value
+
+
+def _check_clickhouse_url(value: str) -> str:
+    if value and not value.startswith(("http://", "https://")):
+        raise ValueError("must be http(s)://user:password@host:8123/database")
+    return value
+
+
+def _check_cluster(value: str) -> str:
+    if value and not re.fullmatch(r"[\w.-]+", value, re.ASCII):
+        raise ValueError("must be the name of a cluster: letters, digits, . _ and -")
+    return value
+
+
+def _check_no_empty_key(value: SecretStr | None) -> SecretStr | None:
+    text = value.get_secret_value() if value else ""
+    if text and not all(part.strip() for part in text.split(",")):
+        raise ValueError("has an empty key: remove the extra comma")
+    return value
+
+
+def _check_waits(value: list[float]) -> list[float]:
+    if len(value) != 4:
+        raise ValueError("must be four numbers of seconds: the waits after attempts 1 to 4")
+    return value
+
+
+def _check_issuer(value: str) -> str:
+    """Keep the text as it is: tokens contain the same."""
+    url = canonical(value, is_public=False) if value else None
+    if url and url.scheme != "https" and not _is_loopback(url.host):
+        raise ValueError("must be an https:// URL")
+    if url and (value.endswith("/.well-known/openid-configuration") or "?" in value or "#" in value):
+        raise ValueError("must be the issuer alone, such as https://id.example.com/realms/main")
+    return value
+
+
+def _is_loopback(host: str) -> bool:
+    return host in {"localhost", "::1"} or host.startswith("127.")
+
+
+def _check_group_roles(value: list[str]) -> list[str]:
+    if not all(re.fullmatch(rf".*\S.*=\s*({'|'.join(ROLE_NAMES)})", entry) for entry in value):
+        raise ValueError(f"must name groups and roles as in marketing=editor, it=admin ({', '.join(ROLE_NAMES)})")
+    groups = [entry.rpartition("=")[0].strip() for entry in value]
+    if repeated := next((group for group in groups if groups.count(group) > 1), None):
+        raise ValueError(f"names the group {repeated} twice")
+    return value
+
+
+def _check_prices(value: list[str]) -> list[str]:
+    if not all(re.fullmatch(r"[^=]*[^=\s][^=]*=\s*price_\w+", price) for price in value):
+        raise ValueError("must name prices as in Monthly=price_123, Lifetime=price_456")
+    return value
+
+
+Strings = Annotated[list[str], BeforeValidator(_split_commas)]
+GroupRoles = Annotated[Strings, AfterValidator(_check_group_roles)]
+Prices = Annotated[Strings, AfterValidator(_check_prices)]
+Networks = Annotated[list[Network], BeforeValidator(_parse_networks)]
+_Wait = Annotated[float, Field(ge=0, le=86_400)]
+Waits = Annotated[list[_Wait], BeforeValidator(_split_commas), AfterValidator(_check_waits)]
+
+Directory = Annotated[Path, BeforeValidator(_check_directory)]
+File = Annotated[Path | None, BeforeValidator(_none_if_empty)]
+
+Secret = Annotated[SecretStr | None, BeforeValidator(_none_if_empty), Field(repr=False)]
+SecretKeys = Annotated[Secret, AfterValidator(_check_no_empty_key)]
+MailServer = Annotated[Secret, AfterValidator(_check_mail_server)]
+Sender = Annotated[str, AfterValidator(_check_sender)]
+EmailAddress = Annotated[str, AfterValidator(_check_email)]
+
+Origin = Annotated[str, AfterValidator(_check_origin)]
+ShortLinkHost = Annotated[str, AfterValidator(_check_short_link_host)]
+HostName = Annotated[str, AfterValidator(_check_host_name)]
+ApiUrl = Annotated[AnyUrl, AfterValidator(_check_api_url)]
+OptionalUrl = Annotated[AnyHttpUrl | None, BeforeValidator(_none_if_empty)]
+HttpsUrl = Annotated[AnyUrl, AfterValidator(_check_https_url)]
+Issuer = Annotated[str, AfterValidator(_check_issuer)]
+
+UrlWithPassword = Annotated[str, Field(repr=False)]
+DatabaseUrl = Annotated[UrlWithPassword, AfterValidator(_check_database_url)]
+ClickHouseUrl = Annotated[UrlWithPassword, AfterValidator(_check_clickhouse_url)]
+ClusterName = Annotated[str, AfterValidator(_check_cluster)]
