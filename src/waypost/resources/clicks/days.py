@@ -17,6 +17,7 @@ from waypost.database import Tx
 from waypost.kit.clock import DAY, QUARTER, from_microseconds, microseconds
 from waypost.resources.clicks.model import click_retention, clicks
 
+HOUR = 4 * QUARTER
 _LAST_QUARTER = 95
 _MAX_TIME = 4_000_000 * DAY  # in the 130th century
 
@@ -85,14 +86,19 @@ class DaySlice(NamedTuple):
         boundaries = [self.begin + n * (self.end - self.begin) // count for n in range(count + 1)]
         return [self._replace(begin=begin, end=end) for begin, end in pairwise(boundaries)]
 
-    def cheaper_half(self) -> "SignedSlice":
+    def hours(self) -> "Iterator[DaySlice]":
+        """Yield the parts of the slice in each hour, of which the first and the last may be shorter."""
+        for hour in range(self.begin // HOUR, -(-self.end // HOUR)):
+            yield self._replace(begin=max(self.begin, hour * HOUR), end=min(self.end, (hour + 1) * HOUR))
+
+    def cheaper_half(self, clicks_of_day: int) -> "SignedSlice":
         """Return the slice to add, or the rest of its day to subtract, whichever is shorter."""
         midnight, next_midnight = self.day * DAY, (self.day + 1) * DAY
         if self.begin == midnight and self.end - midnight > DAY // 2:
-            return -1, self._replace(begin=self.end, end=next_midnight)
+            return SignedSlice(-1, self._replace(begin=self.end, end=next_midnight), clicks_of_day)
         if self.end == next_midnight and next_midnight - self.begin > DAY // 2:
-            return -1, self._replace(begin=midnight, end=self.begin)
-        return 1, self
+            return SignedSlice(-1, self._replace(begin=midnight, end=self.begin), clicks_of_day)
+        return SignedSlice(1, self, clicks_of_day)
 
 
 @dataclass(slots=True)
@@ -104,8 +110,12 @@ class PageSlice:
     take: int
 
 
-SignedSlice = tuple[int, DaySlice]
-"""(1, a slice to add) or (-1, a slice to subtract from its day)"""
+class SignedSlice(NamedTuple):
+    sign: int
+    """1 to add the slice, -1 to subtract it from its day."""
+    day_slice: DaySlice
+    clicks_of_day: int = 0
+    """Of the subject on the whole day, if they matter."""
 
 
 def day_of(at: datetime) -> int:

@@ -18,12 +18,12 @@ from waypost.auth.model import accounts
 from waypost.database import Database
 from waypost.kit.clock import DAY, EPOCH, timestamp
 from waypost.resources import links
-from waypost.resources.clicks.days import DaySlice, SignedSlice
+from waypost.resources.clicks.days import HOUR, DaySlice, SignedSlice
 from waypost.resources.clicks.model import Click, clicks, hour_values_cache
 from waypost.resources.clicks.stats import hour_values, partial_days, top_values
 from waypost.resources.clicks.stats import store as stats_store
 from waypost.resources.clicks.stats.aggregate import Aggregate
-from waypost.resources.clicks.stats.partial_days import HOUR, leave_out_hours
+from waypost.resources.clicks.stats.partial_days import leave_out_hours
 from waypost.resources.clicks.stats.top_values_refresher import TopValuesRefresher
 from waypost.resources.links import model as link_model
 
@@ -125,10 +125,41 @@ async def test_what_is_not_a_whole_hour_is_counted(env: Env, counted: list[Signe
     await refresh(env)
     range_ = {"from_": timestamp(MIDNIGHT - timedelta(days=6, hours=-20, minutes=-30)), "to": timestamp(START)}
     found = await lists(env, **range_)
-    ((_, day_slice),) = counted
+    ((_, day_slice, _),) = counted
     assert day_slice.end - day_slice.begin == HOUR // 2
     await clear(env)
     assert await lists(env, **range_) == found
+
+
+async def test_a_range_without_a_whole_day_is_read_from_hours(env: Env, counted: list[SignedSlice]) -> None:
+    link = await env.link()
+    await fill(env.db, [click for day in range(1, 9) for click in hourly(link, day)])
+    await refresh(env)
+    midnight = MIDNIGHT - timedelta(days=6)
+    range_ = {"from_": timestamp(midnight - timedelta(hours=4)), "to": timestamp(midnight + timedelta(hours=5))}
+    found = await lists(env, **range_)
+    assert counted == []
+    await clear(env)
+    assert await lists(env, **range_) == found
+    assert found["countries"][0] == {"value": "DE", "clicks": 9}
+
+
+async def test_a_statement_counts_an_hour_of_a_day_with_very_many_clicks(
+    env: Env, counted: list[SignedSlice], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that counted half of the day would be interrupted."""
+    link = await env.link()
+    await fill(env.db, [click for day in (6, 5, 4) for click in hourly(link, day)])
+    midnight = MIDNIGHT - timedelta(days=6)
+    begin, end = midnight + timedelta(hours=12, minutes=30), midnight + timedelta(days=2, hours=2, microseconds=1)
+    range_ = {"from_": timestamp(begin), "to": timestamp(end)}
+    found = await lists(env, **range_)
+    assert len(counted) == 2
+    counted.clear()
+    monkeypatch.setattr(partial_days, "_MAX_CLICKS_OF_DAY", 40)
+    assert await lists(env, **range_) == found
+    lengths = [day_slice.end - day_slice.begin for _, day_slice, _ in counted]
+    assert lengths == [HOUR // 2, *[HOUR] * 11, HOUR, HOUR, 1]
 
 
 async def test_a_late_click_is_in_its_hour(env: Env, counted: list[SignedSlice]) -> None:

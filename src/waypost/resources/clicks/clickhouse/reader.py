@@ -120,7 +120,7 @@ class ClickHouseReader:
                 *(
                     f"SELECT {_VALUES[name]} AS value, {sign} AS clicks FROM clicks"
                     f" WHERE {where(subject, [day_slice])} AND kind = 'human'"
-                    for sign, day_slice in partial_days
+                    for sign, day_slice, _ in partial_days
                 ),
             ]
             limit = "" if name == "agent" else f"ORDER BY total DESC, value LIMIT {TOP_COUNT}"

@@ -15,9 +15,9 @@ from sqlalchemy.exc import IntegrityError
 
 from waypost.database import Database, Tx, upsert
 from waypost.kit.clock import DAY
-from waypost.resources.clicks.days import TOTAL_BUCKET, DaySlice, in_values
+from waypost.resources.clicks.days import HOUR, TOTAL_BUCKET, DaySlice, SignedSlice, in_values
 from waypost.resources.clicks.model import WHOLE_DAY, Subject, click_totals, hour_values_cache
-from waypost.resources.clicks.stats.partial_days import HOUR, count_values
+from waypost.resources.clicks.stats.partial_days import count_values
 
 _MIN_CLICKS_OF_DAY = 5_000
 """Half a day with fewer is counted from its clicks in a few milliseconds."""
@@ -76,7 +76,7 @@ async def cache_hour(db: Database, account_id: UUID, key: HourKey) -> None:
     begin = key.day * DAY + key.hour * HOUR
     async with db.read() as tx:
         hour = DaySlice(TOTAL_BUCKET, key.day, begin, begin + HOUR)
-        counts = await count_values(tx, subject, [(1, hour)], _MAX_VALUES)
+        counts = await count_values(tx, subject, [SignedSlice(1, hour)], _MAX_VALUES)
     if any(len(values) >= _MAX_VALUES for values in counts.values()):
         return
     row = {"account_id": account_id, **_values(counts)}

@@ -63,8 +63,8 @@ async def read_lists(reader: ClickReader, series: StatsSeries, *, shared_domain:
     """Read the top values. A partial day whose clicks were deleted counts as a whole day."""
     kept_since, slices = series.known.kept_since, series.slices
     partial = [day_slice for day_slice in slices if not day_slice.is_whole_day and day_slice.day >= kept_since]
-    partial_days = [day_slice.cheaper_half() for day_slice in partial]
-    added = {day_slice.day for sign, day_slice in partial_days if sign > 0}
+    partial_days = [day_slice.cheaper_half(series.by_day[day_slice.day].clicks) for day_slice in partial]
+    added = {each.day_slice.day for each in partial_days if each.sign > 0}
     days = {day_slice.day: series.by_day[day_slice.day].clicks for day_slice in slices if day_slice.day not in added}
     values = await reader.find_top_values(series.subject, days, partial_days)
     ids = [UUID(value) for value, _ in values.get("link", ())]

@@ -75,7 +75,7 @@ async def find_top_values(
 ) -> RankedValues:
     """Return TOP_COUNT values of each list. `days`: the clicks of each whole day."""
     ranked = None
-    if sum(days.values()) > CACHE_THRESHOLD:
+    if sum(days.values()) + sum(each.clicks_of_day for each in partial_days) > CACHE_THRESHOLD:
         partial_counts = await sum_partial_days(tx, subject, partial_days, _MAX_PARTIAL_DAY_VALUES)
         if partial_counts is not None:
             ranked = await _rank_with_cache(tx, subject, days, partial_counts)
@@ -102,7 +102,7 @@ async def clear_cache_of(tx: Tx, account_id: UUID) -> None:
 async def _rank_with_cache(
     tx: Tx, subject: Subject, days: Mapping[int, int], partial_counts: ValueCounts
 ) -> RankedValues | None:
-    cached_days, cached = await _find_largest_cached_days(tx, subject.id, days)
+    cached_days, cached = await _find_largest_cached_days(tx, subject.id, days) if days else (None, {})
     if cached_days is None:
         return None
     other_days = [day for day in days if not cached_days.has(day)]
