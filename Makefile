@@ -4,11 +4,12 @@
 # make test-nodes  three nodes, PostgreSQL and ClickHouse in network namespaces, with faults: `make test-nodes MINUTES=30`
 # make image       the container image localhost/waypost:latest; `make image BASE_IMAGE=… PLATFORMS=…`
 # make test-image  builds the image on Debian 12 and tests containers of it; as root
-# make test-compiled  the tests of redirects and their journeys, with redirects compiled by mypyc (ADR 54)
+# make test-compiled  the tests that send requests to redirects, with redirects compiled by mypyc (ADR 54)
 # make lint        ruff, mypy and the import contracts
 # make dist        distributions of Waypost and its clients, bill of materials, checksums: same commit, same bytes
 # make bench       benchmarks; prints one table and writes docs/design/benchmarks.md
-# make attack      attacks a started service, measures what others notice, writes the table in docs/design/security.md
+# make attack      attacks a started service, measures what others notice
+# make attack-compiled  the same with compiled redirects, as installed; writes the table in docs/design/security.md
 # make docs        builds the documentation into site/ and checks its links
 # make client      makes the types of the clients and the methods of that for Python again, after a change of the API
 # make diagrams    draws the diagrams of the documentation again, after a change of docs/diagrams/*.dot
@@ -24,7 +25,7 @@ SOURCES := src tests bench clients docs_site compile_redirects.py hatch_build.py
 # Otherwise every process compiles all modules again, which is half of the time that it takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-slow compiled test-compiled test-nodes image test-image lint dist bench attack docs client diagrams pictures geo bots clean
+.PHONY: run test test-slow compiled test-compiled test-nodes image test-image lint dist bench attack attack-compiled docs client diagrams pictures geo bots clean
 
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
@@ -37,8 +38,13 @@ FILE ?=
 # the second depends on speed.
 # The others are for test-nodes and test-image: they need root, and minutes.
 NODES = tests/nodes tests/deployments/test_running_nodes.py
-REDIRECTS = kills full_disk outage memory_limit click_limit attacks first_click day
 SLOW = tests/journeys/test_pixels.py tests/browser/test_quickness.py tests/container $(NODES)
+# What sends requests to redirects: to their protocol, to the ports of the service, from a browser, through proxies.
+REDIRECTS = redirect architecture/test_redirect.py web/test_security_headers.py test_roles.py test_serve_tls.py \
+	test_caddy.py resources/domains/test_tls_api.py resources/domains/certificates browser/test_firing.py \
+	browser/test_previews.py $(JOURNEYS:%=journeys/test_%.py)
+JOURNEYS = kills full_disk outage memory_limit click_limit attacks first_click day domains previews privacy qrcodes \
+	reports routing_guides suspension two_instances
 
 test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.tools-compiler .venv/.provider-test .venv/.clickhouse-test .venv/.installed-docs .venv/.installed-deployments .venv/.openapi-test .venv/.npm-tools
 	.venv/bin/pytest -q -n 3 --dist loadfile --no-loadscope-reorder \
@@ -63,7 +69,7 @@ compiled: .venv/.installed-test .venv/.tools-compiler
 
 test-compiled: compiled .venv/.tools-test
 	PYTHONPATH=$(CURDIR)/.venv/compiled KILL_ROUNDS=20 .venv/bin/pytest -q -n 3 --dist loadfile --no-loadscope-reorder \
-		$(or $(FILE),tests/redirect $(addprefix tests/journeys/test_,$(REDIRECTS:%=%.py))) $(ARGS)
+		$(or $(FILE),$(addprefix tests/,$(REDIRECTS))) $(ARGS)
 
 MINUTES ?= 3
 test-nodes: .venv/.installed-test .venv/.tools-test .venv/.clickhouse-test .venv/.installed-deployments
@@ -90,6 +96,9 @@ bench: .venv/.installed-test .venv/.tools-compiler .venv/.tools-bench .venv/.npm
 
 attack: .venv/.installed-test
 	.venv/bin/python -m bench.attacks $(ARGS)
+
+attack-compiled: compiled
+	PYTHONPATH=$(CURDIR)/.venv/compiled .venv/bin/python -m bench.attacks $(ARGS)
 
 docs: .venv/.installed-docs
 	@.venv/bin/python -m docs_site $(ARGS)

@@ -1,6 +1,6 @@
 """`make attack`, or `python -m bench.attacks [--short] [NAME …]`: attack a running service, measure effects on others.
 
-A complete run writes its table into docs/design/security.md.
+A complete run with compiled redirects (`make attack-compiled`) writes its table into docs/design/security.md.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from bench import report
 from bench.attacks import expensive, incoming, outgoing, routing, sign_in
 from bench.attacks.scenario import Latencies, Scenario, say, started_scenario
 from bench.report import Row
+from waypost.version import redirect_form
 
 ATTACKS = {**outgoing.ATTACKS, **expensive.ATTACKS, **incoming.ATTACKS, **sign_in.ATTACKS, **routing.ATTACKS}
 _DOCUMENT = Path(__file__).parents[2] / "docs" / "design" / "security.md"
@@ -29,10 +30,11 @@ def main() -> int:
     for name in given.names or ATTACKS:
         with tempfile.TemporaryDirectory(prefix="waypost-attack-") as directory:
             rows += _attacked(name, Path(directory), seconds, connections)
-    environment = {"date": report.now(), **report.machine(), "load before the run": load}
+    form = redirect_form()
+    environment = {"date": report.now(), **report.machine(), "redirects": form, "load before the run": load}
     text = f"{report.table(rows)}\n\n{report.listed(environment)}\n"
     print(text)
-    if not (given.short or given.names):
+    if form == "compiled" and not (given.short or given.names):
         _DOCUMENT.write_text(_BETWEEN.sub(lambda _: text, _DOCUMENT.read_text()))
     return int(any(row.value == report.FAILED or (row.is_met is False and not given.short) for row in rows))
 
