@@ -188,10 +188,11 @@ async def test_hours_that_are_over_are_counted(env: Env) -> None:
     assert {days_ago for days_ago, _ in await cached_hours(env)} == {0, 5, 6}
 
 
+@pytest.mark.parametrize(("limit", "value"), [("_MAX_VALUES", 10), ("_MAX_LENGTH", 300)])
 async def test_days_with_few_clicks_and_hours_with_many_values_are_not_cached(
-    env: Env, monkeypatch: pytest.MonkeyPatch
+    env: Env, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
 ) -> None:
-    monkeypatch.setattr(hour_values, "_MAX_VALUES", 10)
+    monkeypatch.setattr(hour_values, limit, value)
     link = await env.link()
     many = [
         new_click(link, MIDNIGHT - timedelta(hours=1), visitor_id=number, referrer=f"https://{number}.example/")

@@ -6,7 +6,7 @@ the time zone. `partial_days` reads the cache.
 
 import contextlib
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 from uuid import UUID
 
@@ -22,7 +22,9 @@ from waypost.resources.clicks.stats.partial_days import count_values
 _MIN_CLICKS_OF_DAY = 5_000
 """Half a day with fewer is counted from its clicks in a few milliseconds."""
 _MAX_VALUES = 10_000
-"""Values of a list in an hour. Visitors can invent any number of referrers, and such hours are not cached."""
+"""Of a list in an hour. Visitors can invent any number of referrers."""
+_MAX_LENGTH = 131_072
+"""Characters of all values of an hour. For a request, a web process decodes up to 24 hours, and visits wait for it."""
 _QUARTERS = 4
 
 _cache, _totals = hour_values_cache.c, click_totals.c
@@ -71,7 +73,10 @@ async def delete_hours(db: Database, keys: Collection[HourKey]) -> None:
 
 
 async def cache_hour(db: Database, account_id: UUID, key: HourKey) -> None:
-    """Count the values of an hour. A correction of statistics does not change them: they are those of the clicks."""
+    """Count the values of an hour, and cache them unless they are too many.
+
+    A correction of statistics does not change them: they are those of the clicks.
+    """
     subject = Subject(account_id, None if key.subject_id == account_id else key.subject_id)
     begin = key.day * DAY + key.hour * HOUR
     async with db.read() as tx:
@@ -79,16 +84,14 @@ async def cache_hour(db: Database, account_id: UUID, key: HourKey) -> None:
         counts = await count_values(tx, subject, [SignedSlice(1, hour)], _MAX_VALUES)
     if any(len(values) >= _MAX_VALUES for values in counts.values()):
         return
-    row = {"account_id": account_id, **_values(counts)}
+    value_counts = json.dumps({name: values for name, values in counts.items() if values}, ensure_ascii=False)
+    if len(value_counts) > _MAX_LENGTH:
+        return
+    row = {"account_id": account_id, "clicks": sum(counts["country"].values()), "value_counts": value_counts}
     statement = upsert(tx, hour_values_cache).values({**key._asdict(), **row})
     with contextlib.suppress(IntegrityError):  # the account has just been deleted
         async with db.write() as tx:
             await tx.execute(statement.on_conflict_do_update(index_elements=[*hour_values_cache.primary_key], set_=row))
-
-
-def _values(counts: Mapping[str, Mapping[str, int]]) -> dict[str, object]:
-    found = {name: values for name, values in counts.items() if values}
-    return {"clicks": sum(counts["country"].values()), "value_counts": json.dumps(found, ensure_ascii=False)}
 
 
 def _batches(keys: list[HourKey]) -> Iterator[list[HourKey]]:
