@@ -13,8 +13,8 @@ from people import new_person
 from resources.clicks.intake.test_drain import SETTINGS, counted, drain, new_link, visit
 from test_cli import Waypost
 
-from waypost.commands import spool as command
-from waypost.commands.spool import SpoolFailed, find_spool
+from waypost.commands import spool_drain
+from waypost.commands.spool_drain import SpoolFailed, find_spool
 from waypost.database import Database
 from waypost.redirect import Spool
 from waypost.redirect.segment import HEADER
@@ -47,9 +47,9 @@ async def test_drains_what_a_node_has_left(db: Database, tmp_path: Path, link: U
     lost = leave(tmp_path / "lost", link, 3)
     copy = shutil.copytree(lost, tmp_path / "copy")
     assert find_spool(tmp_path / "lost") == lost
-    done = await command.drain(settings, db, lost)
+    done = await spool_drain.drain(settings, db, lost)
     assert (done.visits, done.segments, done.problems, segments(lost)) == (3, 1, [], [])
-    again = await command.drain(settings, db, copy)
+    again = await spool_drain.drain(settings, db, copy)
     assert (again.visits, again.segments, segments(copy)) == (0, 1, [])
     assert await counted(db, link) == (3, 3)
 
@@ -60,21 +60,21 @@ async def test_continues_where_the_node_stopped(db: Database, tmp_path: Path, li
     await drain(Drainer(db, tmp_path / "spool", SETTINGS))
     spool.append(visit(link))
     spool.close()
-    assert (await command.drain(settings, db, tmp_path / "spool")).visits == 1
+    assert (await spool_drain.drain(settings, db, tmp_path / "spool")).visits == 1
     assert await counted(db, link) == (3, 3)
 
 
 async def test_leaves_segments_of_a_running_node(db: Database, tmp_path: Path, link: UUID, settings: Settings) -> None:
     running = Spool(tmp_path / "spool", limit=1 << 30)
     running.append(visit(link))
-    done = await command.drain(settings, db, tmp_path / "spool")
+    done = await spool_drain.drain(settings, db, tmp_path / "spool")
     assert (done.visits, done.segments) == (1, 0)
     assert "is still being written" in done.problems[0]
     running.append(visit(link))
     own = Drainer(db, tmp_path / "spool", SETTINGS)  # the node's worker
     await drain(own)
     running.close()
-    done = await command.drain(settings, db, tmp_path / "spool")
+    done = await spool_drain.drain(settings, db, tmp_path / "spool")
     assert (done.visits, done.segments, done.problems) == (0, 1, [])
     assert await counted(db, link) == (2, 2)
 
@@ -85,7 +85,7 @@ async def test_leaves_segments_of_an_unknown_format(
     lost = leave(tmp_path, link, 1)
     newer = lost / "01a1fbb2-2855-72ee-8e77-c161c4205e89.visits"
     newer.write_bytes(b"waypost-spool 9\n")
-    done = await command.drain(settings, db, lost)
+    done = await spool_drain.drain(settings, db, lost)
     assert (done.visits, done.segments, segments(lost)) == (1, 1, [newer])
     assert "unknown format" in done.problems[0]
 

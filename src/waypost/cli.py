@@ -27,6 +27,8 @@ from waypost.commands.runner import (
     say,
     with_settings,
 )
+from waypost.commands.secrets import secrets
+from waypost.commands.spool import spool
 from waypost.commands.webhooks import webhook
 from waypost.private_files import restrict_new_files
 
@@ -47,8 +49,6 @@ def _version() -> str:
 
 # plain text: rendering help as Markdown would take 0.1 s more
 app = App(name="waypost", help="Branded short links, self-hosted.", help_format="plaintext", version=_version)
-secrets = App(name="secrets", help="Secrets encrypted at rest.")
-spool = App(name="spool", help="Visits that are not in the database yet.")
 for group in (account, member, key, audit, operator, domain, clicks, stats, export, webhook, secrets, spool):
     app.command(group)
 app.command(import_links, name="import")
@@ -230,59 +230,6 @@ async def demo(settings: "Settings", *, remove: FlagOption = False, json: JsonOp
     created = await demo.create(settings)
     output.write(created, as_json=json)
     say("Open the sign-in link within 15 minutes, while the service runs. Remove the account: waypost demo --remove")
-
-
-@secrets.command(name="rotate")
-@with_settings
-async def rotate_secrets(settings: "Settings", *, old_key_lost: FlagOption = False) -> int:
-    """Re-encrypt all secrets with the first key of WAYPOST_SECRET_KEY, while the service runs.
-
-    Run it with the settings of the service.
-
-    Parameters
-    ----------
-    old_key_lost
-        Accept the key although it is not the one that the secrets are encrypted with. They stay unreadable.
-
-    """
-    from waypost.commands import key_check, secret_rotation
-    from waypost.commands.database import open_database
-
-    ring = secret_rotation.read_key_ring(settings, is_old_key_lost=old_key_lost)
-    async with open_database(settings) as db:
-        if not old_key_lost:
-            await key_check.check_key(db, settings)
-        done = await secret_rotation.rotate_all(db, ring)
-    for line in secret_rotation.report(done, ring.name):
-        say(line)
-    return EXIT_FAILED if done.unreadable else EXIT_OK
-
-
-@spool.command(name="drain")
-@with_settings
-async def drain_spool(settings: "Settings", directory: Path, /) -> int:
-    """Move the visits of a node that will not come back to the database.
-
-    Run it with the settings of the service. Run it again after a failure: each visit is counted once.
-
-    Parameters
-    ----------
-    directory
-        Data directory of the node, or the spool directory in it.
-
-    """
-    from waypost import logs
-    from waypost.commands import spool
-    from waypost.commands.database import open_database
-
-    logs.configure()  # the drainer logs damaged lines
-    found = spool.find_spool(directory)
-    async with open_database(settings) as db:
-        done = await spool.drain(settings, db, found)
-    say(f"{done.visits:,} visits drained, {done.segments:,} segments removed.")
-    for problem in done.problems:
-        say(problem)
-    return EXIT_FAILED if done.problems else EXIT_OK
 
 
 @app.command

@@ -6,7 +6,7 @@ import signal
 import sys
 from pathlib import Path
 
-from waypost.commands import spool
+from waypost.commands import spool_drain
 from waypost.database import Database
 from waypost.resources.clicks.intake import drain
 from waypost.settings import Settings
@@ -39,7 +39,7 @@ directory = Path(DIRECTORY)
 
 
 async def main():
-    done = await spool.drain(Settings(data_dir=directory.parent, secret_key="a key"), Database(URL), directory)
+    done = await spool_drain.drain(Settings(data_dir=directory.parent, secret_key="a key"), Database(URL), directory)
     print(done.visits)
 
 
