@@ -160,6 +160,10 @@ async def test_a_statement_counts_an_hour_of_a_day_with_very_many_clicks(
     assert await lists(env, **range_) == found
     lengths = [day_slice.end - day_slice.begin for _, day_slice, _ in counted]
     assert lengths == [HOUR // 2, *[HOUR] * 11, HOUR, HOUR, 1]
+    counted.clear()
+    monkeypatch.setattr(partial_days, "_MAX_VALUES", 5)
+    assert await lists(env, **range_) == found  # by the database alone
+    assert len(counted) == 4
 
 
 async def test_a_late_click_is_in_its_hour(env: Env, counted: list[SignedSlice]) -> None:

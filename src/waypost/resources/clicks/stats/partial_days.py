@@ -42,6 +42,8 @@ ValueCounts = dict[str, Counter[str]]
 
 _MAX_CLICKS_OF_DAY = 100_000
 """A statement that counts half of them takes a fifth of a second, and is interrupted after two."""
+_MAX_VALUES = 50_000
+"""Of a list. Visitors can invent any number of referrers, and other visits wait while these are added up."""
 
 _CACHED_HOURS = (
     text(
@@ -58,7 +60,10 @@ _CACHED_HOURS = (
 async def sum_partial_days(
     tx: Tx, subject: Subject, partial_days: Sequence[SignedSlice], limit: int
 ) -> ValueCounts | None:
-    """Count the clicks of each value. Return None if a list has `limit` values or more that are not cached."""
+    """Count the clicks of each value. Return None if a list has too many that are not cached.
+
+    Too many are `limit` in one statement, or _MAX_VALUES in all.
+    """
     counts, to_count = await _sum_cached_hours(tx, subject, partial_days)
     for slices in _statements(to_count):
         counted = await count_values(tx, subject, slices, limit)
@@ -66,6 +71,8 @@ async def sum_partial_days(
             return None
         for name, values in counted.items():
             counts[name].update(values)
+            if len(counts[name]) >= _MAX_VALUES:
+                return None
     return counts
 
 
