@@ -24,6 +24,15 @@ things = Table(
     Column("text", Text),
     Column("at", Instant),
 )
+parts = Table(
+    "parts",
+    things.metadata,
+    Column("day", Integer, primary_key=True),
+    Column("number", BigInteger, primary_key=True),
+    Column("id", Id, primary_key=True),
+    Column("text", Text),
+    sqlite_with_rowid=False,
+)
 
 
 def row(number: int, text: str = "", at: datetime | None = AT) -> tuple[Any, ...]:
@@ -100,3 +109,17 @@ async def test_finds_rows_by_key(db: Database, count: int) -> None:
         found = await bulk.find(tx, things, [(each[0],) for each in (*rows, row(77_777))])
         assert await bulk.find(tx, things, []) == []
     assert [each[:2] for each in sorted(found)] == [each[:2] for each in rows]
+
+
+@pytest.mark.parametrize("count", [1, 5, 1_234])
+async def test_finds_the_first_rows_of_each_prefix(db: Database, count: int) -> None:
+    highest = b"\xff" * 16
+    rows = [(1, n, id_.to_bytes(16), "a") for n in range(count) for id_ in range(n % 5)]
+    others = [(2, 1, highest, "b"), (1, -7, b"\xfe" * 16, "c"), (1, -7, highest, "d")]
+    async with db.write() as tx:
+        await bulk.insert(tx, parts, [*rows, *others])
+    async with db.read() as tx:
+        found = await bulk.find_first(tx, parts, [(1, n) for n in range(-9, count)], limit=3)
+        assert await bulk.find_first(tx, parts, [], limit=3) == []
+    expected = [*(row for row in rows if int.from_bytes(row[2]) < 3), *others[1:]]
+    assert sorted(found) == sorted(expected)

@@ -9,7 +9,15 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, Table, create_engine, select
 
-from waypost.resources.clicks.model import DIMENSIONS, WHOLE_DAY, click_dimensions, click_totals, clicks, visitor_days
+from waypost.resources.clicks.model import (
+    DIMENSIONS,
+    MAX_LINK_ROWS,
+    WHOLE_DAY,
+    click_dimensions,
+    click_totals,
+    clicks,
+    visitor_days,
+)
 from waypost.resources.links.model import link_clicks
 from waypost.resources.qrcodes.model import qr_scans
 
@@ -92,8 +100,11 @@ def _quarters(rows: Iterable[Row[Any]], *subjects: str) -> dict[tuple[Any, ...],
 
 
 def _visitor_days(rows: Iterable[Row[Any]]) -> VisitTotals:
-    seen = _quarters(rows, "link_id", "account_id")
-    bits = {key: sum(1 << quarter for quarter in quarters) for key, quarters in seen.items()}
+    """Of each link; of an account only for visitors of more than eight links."""
+    seen = _quarters(rows, "link_id")
+    links = Counter((day, visitor) for day, visitor, _ in seen)
+    of_accounts = _quarters((row for row in rows if links[row.day, row.visitor_id] > MAX_LINK_ROWS), "account_id")
+    bits = {key: sum(1 << quarter for quarter in quarters) for key, quarters in (seen | of_accounts).items()}
     return {key: (each & (1 << 48) - 1, each >> 48) for key, each in bits.items()}
 
 

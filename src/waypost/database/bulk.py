@@ -3,7 +3,7 @@
 Rows contain what the drivers take: bytes for an `Id`, microseconds for an `Instant`, text for a `Json`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, groupby
 from typing import Any
@@ -64,19 +64,41 @@ async def execute(tx: Tx, statements: Iterable[Statement]) -> None:
 
 async def find(tx: Tx, table: Table, keys: Sequence[BulkRow]) -> list[BulkRow]:
     """Return the existing rows with these primary keys, all columns; ids as bytes."""
-    if tx.dialect.name == "postgresql" and keys:
-        rows = await tx.exec_driver_sql(
-            _select_keys(table, _unnested(table.primary_key)), _arrays(table.primary_key, keys)
-        )
-        ids = {number for number, column in enumerate(table.c) if isinstance(column.type, Id)}
-        return [
-            tuple(value.bytes if value and number in ids else value for number, value in enumerate(row)) for row in rows
-        ]
+    if tx.dialect.name == "postgresql":
+        query = _select_keys(table, _unnested(table.primary_key))
+        return await _find_arrays(tx, table, query, table.primary_key, keys)
+    return await _find_values(tx, keys, lambda values: _select_keys(table, values))
+
+
+async def find_first(tx: Tx, table: Table, prefixes: Sequence[BulkRow], *, limit: int) -> list[BulkRow]:
+    """Return the existing rows whose primary key begins with one of these, at most `limit` of each; ids as bytes.
+
+    The last column of the key, which the prefixes don't have, is an `Id`.
+    """
+    if tx.dialect.name == "postgresql":
+        columns = list(table.primary_key)[:-1]
+        query = _select_first(table, _unnested(columns), limit, _FIRST_ROWS["postgresql"])
+        return await _find_arrays(tx, table, query, columns, prefixes)
+    return await _find_values(tx, prefixes, lambda values: _select_first(table, values, limit, _FIRST_ROWS["sqlite"]))
+
+
+async def _find_arrays(
+    tx: Tx, table: Table, query: str, columns: Iterable[Column[Any]], keys: Sequence[BulkRow]
+) -> list[BulkRow]:
+    if not keys:
+        return []
+    ids = {number for number, column in enumerate(table.c) if isinstance(column.type, Id)}
+    return [
+        tuple(value.bytes if value and number in ids else value for number, value in enumerate(row))
+        for row in await tx.exec_driver_sql(query, _arrays(columns, keys))
+    ]
+
+
+async def _find_values(tx: Tx, keys: Sequence[BulkRow], query: Callable[[str], str]) -> list[BulkRow]:
     found: list[BulkRow] = []
     for batch in _batches(keys):
-        values = _values(len(table.primary_key), len(batch))
-        rows = await tx.exec_driver_sql(_select_keys(table, f"VALUES {values}"), tuple(chain.from_iterable(batch)))
-        found += map(tuple, rows)
+        values = _values(len(batch[0]), len(batch))
+        found += map(tuple, await tx.exec_driver_sql(query(f"VALUES {values}"), tuple(chain.from_iterable(batch))))
     return found
 
 
@@ -107,6 +129,23 @@ def _select_keys(table: Table, keys: str) -> str:
     columns = ", ".join(table.c.keys())
     query = f"SELECT {columns} FROM keys CROSS JOIN {table.name} WHERE {matching}"  # noqa: S608  # our own names
     return f"WITH keys ({key_names}) AS ({keys}) {query}"
+
+
+_FIRST_ROWS = {
+    # a subquery in a join can refer to the rows before it only on PostgreSQL
+    "postgresql": "LATERAL (SELECT * FROM {table} WHERE {matching} ORDER BY {last} LIMIT {limit}) AS first_rows",
+    "sqlite": "{table} ON {matching} AND {last} <= coalesce(("
+    "SELECT {last} FROM {table} WHERE {matching} ORDER BY {last} LIMIT 1 OFFSET {limit} - 1), {highest})",
+}
+
+
+@lru_cache
+def _select_first(table: Table, keys: str, limit: int, rows: str) -> str:
+    *names, last = table.primary_key.columns.keys()
+    key_names = ", ".join(f"key_{name}" for name in names)
+    matching = " AND ".join(f"{name} = key_{name}" for name in names)
+    first = rows.format(table=table.name, matching=matching, last=last, limit=limit, highest=f"x'{'ff' * 16}'")
+    return f"WITH keys ({key_names}) AS ({keys}) SELECT {', '.join(table.c.keys())} FROM keys CROSS JOIN {first}"  # noqa: S608  # our own names
 
 
 def _values(columns: int, rows: int) -> str:

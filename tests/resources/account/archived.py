@@ -104,6 +104,9 @@ def rows(content: bytes) -> dict[str, list[Any]]:
         "qr_styles.ndjson": ("updated_at",),
     }.items():
         found[name] = [{key: value for key, value in row.items() if key not in left_out} for row in found[name]]
+    first_clicks: dict[str, str] = {}  # each account has visitor ids of its own
+    for row in found["clicks.ndjson"]:
+        row["visitor_id"] = first_clicks.setdefault(row["visitor_id"], row["id"])
     for name in ("domains.ndjson", "pixels.ndjson", "webhooks.ndjson", "audit_log.ndjson"):
         del found[name]
     return found

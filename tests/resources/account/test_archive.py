@@ -56,6 +56,7 @@ async def test_copies_links_into_another_account_of_the_same_installation(db: Da
     )
     assert len(after["clicks.ndjson"]) == len(before["clicks.ndjson"])
     assert rows(await exported(db, tmp_path, "ada@example.com")) == before
+    assert [difference async for difference in check(db)] == []
     assert (await restored(db, tmp_path, bea, archive)).counts.unchanged == 6
 
 

@@ -39,12 +39,9 @@ async def add(db: Database, reported: Sequence[Click]) -> None:
 
 
 async def days(db: Database, table: Table = clicks) -> list[int]:
-    """Of the rows that are there: how many days ago. Of a visit's two visitor rows, the link's."""
-    rows = select(table.c.day)
-    if table is visitor_days:
-        rows = rows.where(visitor_days.c.subject_id == LINK)
+    """Of the rows that are there: how many days ago."""
     async with db.read() as tx:
-        return sorted(TODAY - day for day in await tx.scalars(rows))
+        return sorted(TODAY - day for day in await tx.scalars(select(table.c.day)))
 
 
 async def contents(db: Database) -> list[list[Any]]:
@@ -179,7 +176,7 @@ async def test_deletes_without_new_clicks(db: Database) -> None:
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 async def test_waits_for_other_writers_of_statistics(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_BATCH_SIZE", 1)
-    await add(db, [click(0), click(20), click(40)])
+    await add(db, [click(0), click(20), click(40), click(40, 1)])
     poller = await looked(retention(db, 30))
     assert await poller.step()  # the boundary is raised
     async with db.write() as tx, asyncio.timeout(10):

@@ -135,6 +135,12 @@ hour_values_cache = Table(
     Column("value_counts", Text, nullable=False),  # JSON: clicks of each value, by list
 )
 
+MAX_LINK_ROWS = 8
+"""Rows of links that a visitor has on a day without one of the account: their bits are the account's together.
+
+A visitor of more links has a row of the account, too, so that none needs more than this many rows read.
+"""
+
 visitor_days = Table(
     "visitor_days",
     metadata,

@@ -379,6 +379,21 @@ async def test_two_drainers_count_once(db, spool, link, tmp_path) -> None:
     assert await counted(db, link) == (2000, 2000)
 
 
+async def test_counts_a_visitor_of_many_links_once(db, spool, alice, tmp_path, monkeypatch) -> None:
+    """In many batches, by drainers one after the other and at the same time."""
+    monkeypatch.setattr(drain_module, "_BATCH_BYTES", {"sqlite": 1_000, "postgresql": 1_000})
+    several = [await new_link(db, alice) for _ in range(12)]
+    for minutes in (0, 20, 300):
+        spool.append(b"".join(visit(link, at=b"%d" % (AT + minutes * 60_000_000)) for link in several))
+        await Drainer(db, tmp_path / "spool", SETTINGS).step()
+    await asyncio.gather(*(drain(Drainer(db, tmp_path / "spool", SETTINGS)) for _ in range(2)))
+    assert [await counted(db, link) for link in several] == [(3, 3)] * 12
+    of_account = click_totals.c.subject_id == alice.account_id, click_totals.c.quarter == WHOLE_DAY
+    async with db.read() as tx:
+        row = (await tx.execute(select(click_totals.c.clicks, click_totals.c.visitors).where(*of_account))).one()
+    assert tuple(row) == (36, 1)
+
+
 async def test_tolerates_a_segment_removed_by_another_drainer(db, spool, drainer, link, tmp_path) -> None:
     (tmp_path / "spool" / f"{new_id()}.visits").symlink_to("gone")  # is listed, and cannot be opened
     spool.append(visit(link))

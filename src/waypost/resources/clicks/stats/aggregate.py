@@ -7,13 +7,19 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
-from waypost.resources.clicks.model import DIMENSIONS, HUMAN, KINDS, WHOLE_DAY, Click
+from waypost.resources.clicks.model import DIMENSIONS, HUMAN, KINDS, MAX_LINK_ROWS, WHOLE_DAY, Click
 
 SubjectId = bytes
 """The UUID of a link or an account."""
 
-VisitorKey = tuple[int, int, SubjectId]
-"""(day, visitor id, subject): its value is the day's quarters with visits, as bits."""
+VisitorKey = tuple[int, int]
+"""(day, visitor id). The id is a hash that includes the account: all links of a visitor are of one account."""
+
+VisitorBits = dict[SubjectId, int]
+"""The day's quarters with visits of one visitor, as bits, by link."""
+
+VisitorRow = tuple[int, int, SubjectId, int]
+"""(day, visitor id, subject, bits)"""
 
 StatsRow = tuple[Any, ...]
 
@@ -23,6 +29,7 @@ FirstSeenCounts = tuple[int, int, int, int, int, int]
 """(visitors, new_in_15, new_in_30, new_in_45, firsts, lasts) of one quarter."""
 
 _SEEN_ONCE: FirstSeenCounts = (1, 1, 1, 1, 1, 1)
+_NO_ROWS: VisitorBits = {}
 _NOT_SEEN: FirstSeenCounts = (0, 0, 0, 0, 0, 0)
 
 # Indexes in a row of totals: the columns of `click_totals` after its key, and one for counting only: new visitors of a
@@ -52,7 +59,7 @@ class SubjectDay:
 @dataclass(slots=True)
 class Aggregate:
     days: dict[tuple[int, SubjectId], SubjectDay] = field(default_factory=lambda: defaultdict(SubjectDay))
-    visitors: dict[VisitorKey, int] = field(default_factory=dict)
+    visitors: dict[VisitorKey, VisitorBits] = field(default_factory=dict)
     sorted_visitors: list[VisitorKey] = field(default_factory=list)
     """The keys of `visitors` in order, set when all clicks are added."""
     links: dict[SubjectId, SubjectId] = field(default_factory=dict)
@@ -77,8 +84,11 @@ class Aggregate:
                 account_stats.quarter_row(quarter)[index] += 1
                 continue
             bit = 1 << quarter
-            for key in ((day, visitor, link), (day, visitor, account)):
-                visitors[key] = visitors.get(key, 0) | bit
+            seen = visitors.get((day, visitor))
+            if seen is None:
+                visitors[day, visitor] = {link: bit}
+            else:
+                seen[link] = seen.get(link, 0) | bit
             self.links[link] = account
             name = link.hex()
             account_stats.links[name] = account_stats.links.get(name, 0) + 1
@@ -101,20 +111,37 @@ class Aggregate:
                 subject.referrers[referrer] = subject.referrers.get(referrer, 0) + 1
                 subject.agents[agent] = subject.agents.get(agent, 0) + 1
 
-    def add_visitors(self, stored: Mapping[VisitorKey, int]) -> dict[VisitorKey, int]:
-        """Count the visitors. Return those who are new or came in further quarters, in the order of their keys.
+    def add_visitors(self, stored: Mapping[VisitorKey, VisitorBits]) -> list[VisitorRow]:
+        """Count the visitors. Return the rows of those who are new or came in further quarters.
 
-        `stored`: the rows of these visitors in the database.
+        `stored`: all rows of these visitors in the database; of one who has a row of the account, that one and those
+        of the links of this batch.
         """
-        changed: dict[VisitorKey, int] = {}
-        for visitor in self.sorted_visitors:
-            before = stored.get(visitor, 0)
-            after = before | self.visitors[visitor]
+        changed: list[VisitorRow] = []
+        for key in self.sorted_visitors:
+            (day, visitor), bits, rows = key, self.visitors[key], stored.get(key, _NO_ROWS)
+            before = 0
+            for earlier in rows.values():
+                before |= earlier
+            after, count = before, len(rows)
+            for link, new in bits.items():
+                old = rows.get(link, 0)
+                count += not old
+                after |= new
+                if old | new != old:
+                    changed.append((day, visitor, link, old | new))
+                    self._count_visitor(self.days[day, link], old, old | new)
+            account = self.links[link]
             if after != before:
-                changed[visitor] = after
-                day, _, subject = visitor
-                self._count_visitor(self.days[day, subject], before, after)
+                self._count_visitor(self.days[day, account], before, after)
+            if (count > MAX_LINK_ROWS or account in rows) and rows.get(account) != after:
+                changed.append((day, visitor, account, after))
         return changed
+
+    def subjects_of(self, visitor: VisitorKey) -> set[SubjectId]:
+        """Return the links with clicks of this visitor, and their account."""
+        visited = self.visitors[visitor]
+        return {*visited, *map(self.links.__getitem__, visited)}
 
     def _count_visitor(self, subject: SubjectDay, before: int, after: int) -> None:
         if not before and not after & (after - 1):  # nearly all: a new visitor of one quarter

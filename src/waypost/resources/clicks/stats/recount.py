@@ -11,6 +11,7 @@ from sqlalchemy import Integer, Table, TextClause, bindparam, text
 from waypost.database import Id
 from waypost.resources.clicks.model import (
     DIMENSIONS,
+    MAX_LINK_ROWS,
     WHOLE_DAY,
     Dimension,
     click_dimensions,
@@ -110,13 +111,18 @@ _DIMENSIONS = ",\nexpected AS ({})".format(
     )
 )
 
-_VISITORS = """,
+_VISITORS = f""",
 seen AS (SELECT DISTINCT subject_id, visitor_id, quarter FROM visits WHERE kind = 'human'),
+with_account AS (
+  SELECT visitor_id FROM seen WHERE subject_id <> :account
+  GROUP BY visitor_id HAVING count(DISTINCT subject_id) > {MAX_LINK_ROWS}
+),
 expected AS (
   SELECT :day AS day, visitor_id, subject_id,
     CAST(coalesce(sum(CAST(1 AS bigint) << quarter) FILTER (WHERE quarter < 48), 0) AS bigint) AS morning,
     CAST(coalesce(sum(CAST(1 AS bigint) << (quarter - 48)) FILTER (WHERE quarter >= 48), 0) AS bigint) AS afternoon
-  FROM seen GROUP BY visitor_id, subject_id
+  FROM seen WHERE subject_id <> :account OR visitor_id IN (SELECT visitor_id FROM with_account)
+  GROUP BY visitor_id, subject_id
 )"""
 
 _EXPECTED = {click_totals: _TOTALS, click_dimensions: _DIMENSIONS, visitor_days: _VISITORS}

@@ -4,15 +4,15 @@ Without SQLAlchemy: each click causes some ten of these rows. The database adds 
 read first.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Column, Table, text
 
 from waypost.database import Tx, bulk, take_advisory_lock
-from waypost.resources.clicks.model import click_dimensions, click_totals, visitor_days
-from waypost.resources.clicks.stats.aggregate import Aggregate, StatsRow, VisitorKey
+from waypost.resources.clicks.model import MAX_LINK_ROWS, click_dimensions, click_totals, visitor_days
+from waypost.resources.clicks.stats.aggregate import Aggregate, StatsRow, VisitorBits, VisitorKey
 
 _MORNING_QUARTERS = 48
 _MORNING_BITS = (1 << _MORNING_QUARTERS) - 1
@@ -57,19 +57,28 @@ async def save(tx: Tx, counts: Aggregate) -> None:
 
 async def save_prepared(tx: Tx, prepared: Prepared) -> None:
     counts = prepared.counts
-    visitors = counts.add_visitors(await _find_visitors(tx, counts.sorted_visitors))
-    rows = [(*visitor, bits & _MORNING_BITS, bits >> _MORNING_QUARTERS) for visitor, bits in visitors.items()]
+    changed = counts.add_visitors(await _find_visitors(tx, counts))
+    rows = [(*key, bits & _MORNING_BITS, bits >> _MORNING_QUARTERS) for *key, bits in changed]
     await _merge(tx, visitor_days, rows)
     await _merge(tx, click_totals, counts.totals_rows())
     await bulk.execute(tx, prepared.dimensions)
 
 
-async def _find_visitors(tx: Tx, visitors: Sequence[VisitorKey]) -> dict[VisitorKey, int]:
-    rows = await bulk.find(tx, visitor_days, visitors)
-    return {
-        (day, visitor, subject): morning | afternoon << _MORNING_QUARTERS
-        for day, visitor, subject, morning, afternoon in rows
-    }
+async def _find_visitors(tx: Tx, counts: Aggregate) -> dict[VisitorKey, VisitorBits]:
+    """Return what `Aggregate.add_visitors` needs."""
+    found = _by_visitor(await bulk.find_first(tx, visitor_days, counts.sorted_visitors, limit=MAX_LINK_ROWS + 1))
+    with_account = [visitor for visitor, rows in found.items() if len(rows) > MAX_LINK_ROWS]
+    if with_account:
+        keys = {(*visitor, subject) for visitor in with_account for subject in counts.subjects_of(visitor)}
+        found |= _by_visitor(await bulk.find(tx, visitor_days, sorted(keys)))
+    return found
+
+
+def _by_visitor(rows: Iterable[bulk.BulkRow]) -> dict[VisitorKey, VisitorBits]:
+    found: dict[VisitorKey, VisitorBits] = {}
+    for day, visitor, subject, morning, afternoon in rows:
+        found.setdefault((day, visitor), {})[subject] = morning | afternoon << _MORNING_QUARTERS
+    return found
 
 
 async def _merge(tx: Tx, table: Table, rows: Sequence[StatsRow]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import blake2b
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
@@ -17,7 +18,6 @@ from waypost.resources.links.schemas import NullIfBlank, ShortText, TagList, Url
 
 _TEXTS = ("ip", "country", "referrer", "device", "browser", "platform")
 _MAX_TEXT = 2_048
-_SIGN = 1 << 63
 _LAST = microseconds(datetime(2100, 1, 1, tzinfo=UTC))
 T = TypeVar("T", bound=BaseModel)
 
@@ -37,7 +37,7 @@ class LinkRow(BaseModel):
     expires_at: AwareDatetime | None = None
     pixel_ids: Annotated[list[UUID], Field(max_length=20)] = []
     is_enabled: bool = True
-    imported_clicks: Annotated[int, Field(ge=0, lt=_SIGN)] = 0
+    imported_clicks: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
     routing: Any = None
     """Checked apart: a link whose routing cannot be used is imported, and disabled."""
     created_at: AwareDatetime
@@ -100,7 +100,6 @@ class ClickRow:
             return None
 
     def to_click(self, id_: UUID, link_id: UUID, account_id: UUID) -> Click:
-        visitor = int(self.row["visitor_id"], 16)
         return Click(
             id=id_.bytes,
             account_id=account_id.bytes,
@@ -108,13 +107,18 @@ class ClickRow:
             at=self.at,
             day=self.at // DAY,
             quarter=self.at // QUARTER % 96,
-            visitor_id=visitor - 2**64 if visitor >= _SIGN else visitor,
+            visitor_id=self._visitor_id(account_id),
             kind=self.row["kind"],
             bot=self.row["bot"],
             is_scan=self.row["is_scan"],
             target=self.row.get("target", ""),
             **{name: self.row[name] for name in _TEXTS},
         )
+
+    def _visitor_id(self, account_id: UUID) -> int:
+        """Derive it: within an installation, the visitors of each account have ids of their own."""
+        visitor = int(self.row["visitor_id"], 16).to_bytes(8)
+        return int.from_bytes(blake2b(visitor, digest_size=8, key=account_id.bytes).digest(), signed=True)
 
 
 def parse_rows(
