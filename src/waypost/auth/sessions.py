@@ -1,7 +1,8 @@
 """Sessions of the dashboard. A session's token is in its cookie alone; only the digest is stored.
 
 A session ends 30 days after its last use, 90 days after its start, when the password is changed, and when the passkey
-that authenticated it is removed.
+that authenticated it is removed. One that began at an identity provider also ends with the session there, and when its
+person disconnects the provider.
 """
 
 import secrets
