@@ -124,7 +124,7 @@ pictures: .venv/.installed-test
 	@.venv/bin/python scripts/take-pictures
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist .compared site \
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist .compared .bench site \
 		tests/certified_provider/node_modules
 	find $(SOURCES) -name __pycache__ -prune -exec rm -rf {} +
 

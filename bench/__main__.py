@@ -1,15 +1,20 @@
 """`make bench`, or `python -m bench [--short] [NAME …]`: run benchmarks, print one table, and write it for a commit.
 
-Without names, those run that have no results for this commit yet: an interrupted run continues, also after commits that
-change only documents and tests. A short run, and one with uncommitted changes, only prints its table. `--out` writes
-the table to a file, and nothing else. `python -m bench compare A B` compares two commits.
+It measures the compiled package, as installations have it. Without names, those run that have no results for this
+commit yet: an interrupted run continues, also after commits that change only documents and tests. A short run, and one
+with uncommitted changes, only prints its table. `--out` writes the table to a file, and nothing else. `python -m bench
+compare A B` compares two commits.
 """
 
 import argparse
+import signal
 import sys
 import time
 import traceback
+from collections.abc import Mapping
+from inspect import getdoc
 from pathlib import Path
+from types import ModuleType
 
 from bench import (
     account_export,
@@ -47,44 +52,44 @@ from bench import (
     webhooks,
     worker_memory,
 )
+from bench.compiled import run_compiled
 from bench.disturbance import Watch
 from bench.results import Measured, NotWritten, Results, of_all_commits, of_this_commit
 from bench.run import Run, new_run
 from bench.seed import say
 
-BENCHMARKS = {
-    "redirects": redirects.measure,
-    "domains": domains.measure,
-    "aliases": aliases.measure,
-    "tls": tls.measure,
-    "pixel-pages": pixel_pages.measure,
-    "routing": routing.measure,
-    "cold-redirects": cold_redirects.measure,
-    "link-count": link_count.measure,
-    "route-memory": route_memory.measure,
-    "link-list": link_list.measure,
-    "link-by-id": link_by_id.measure,
-    "limiter": limiter.measure,
-    # Writes clicks into the store that the benchmarks before it share.
-    "redirects-while-draining": redirects_while_draining.measure,
-    "creates": creates.measure,
-    "bulk-creates": bulk_creates.measure,
-    "clients": clients.measure,
-    "enrichment": enrichment.measure,
-    "imported-links": imported_links.measure,
-    "imported-visits": imported_visits.measure,
-    "stats": stats.measure,
-    "account-export": account_export.measure,
-    "drain": drain.measure,  # adds clicks to the stores that `stats` reads
-    "clickhouse": clickhouse_store.measure,
-    "copies": copies.measure,
-    "worker-memory": worker_memory.measure,
-    "webhooks": webhooks.measure,
-    "qrcodes": qrcodes.measure,
-    "pages": pages.measure,
-    "operator-pages": operator_pages.measure,
-    "small-machine": small_machine.measure,  # adds clicks, too
-    "startup": startup.measure,
+BENCHMARKS: Mapping[str, ModuleType] = {
+    "redirects": redirects,
+    "domains": domains,
+    "aliases": aliases,
+    "tls": tls,
+    "pixel-pages": pixel_pages,
+    "routing": routing,
+    "cold-redirects": cold_redirects,
+    "link-count": link_count,
+    "route-memory": route_memory,
+    "link-list": link_list,
+    "link-by-id": link_by_id,
+    "limiter": limiter,
+    "redirects-while-draining": redirects_while_draining,
+    "creates": creates,
+    "bulk-creates": bulk_creates,
+    "clients": clients,
+    "enrichment": enrichment,
+    "imported-links": imported_links,
+    "imported-visits": imported_visits,
+    "stats": stats,
+    "account-export": account_export,
+    "drain": drain,  # uses up the stores that `stats` reads
+    "clickhouse": clickhouse_store,
+    "copies": copies,
+    "worker-memory": worker_memory,
+    "webhooks": webhooks,
+    "qrcodes": qrcodes,
+    "pages": pages,
+    "operator-pages": operator_pages,
+    "small-machine": small_machine,
+    "startup": startup,
 }
 
 
@@ -92,6 +97,8 @@ def main() -> int:
     if sys.argv[1:2] == ["compare"]:
         return compare.main(sys.argv[2:])
     given = _arguments()
+    run_compiled()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends servers, as an interruption by the keyboard does
     results = None if given.short or given.out else _results()
     names = given.names or [name for name in BENCHMARKS if results is None or not results.has(name)]
     with new_run(short=given.short) as run:
@@ -117,7 +124,7 @@ def _measured(name: str, run: Run, results: Results | None) -> Measured:
     began, watch = time.monotonic(), Watch()
     say(f"{name} …")
     try:
-        rows = BENCHMARKS[name](run)
+        rows = BENCHMARKS[name].measure(run)
     except Exception as error:  # noqa: BLE001  # every error becomes a row
         traceback.print_exc()
         rows = [report.failed(name, error)]
@@ -128,9 +135,14 @@ def _measured(name: str, run: Run, results: Results | None) -> Measured:
     if results is not None:
         results.benchmarks[name] = measured
         results.write()
-        documents.DOCUMENT.write_text(documents.one_commit(results, BENCHMARKS))
+        documents.DOCUMENT.write_text(documents.one_commit(results, descriptions()))
         documents.OVER_TIME.write_text(documents.over_time(of_all_commits()))
     return measured
+
+
+def descriptions() -> dict[str, str]:
+    """Return the docstrings of all benchmarks."""
+    return {name: getdoc(module) or "" for name, module in BENCHMARKS.items()}
 
 
 def _arguments() -> argparse.Namespace:

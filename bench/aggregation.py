@@ -2,7 +2,7 @@
 
 `waypost stats rebuild` takes small steps instead, because others write at the same time.
 A rebuild afterwards corrects nothing: its statements were written independently of these, and agree. The worker's own
-code caches the top values of past days, as it would have done soon after midnight.
+code caches the top values of past days and of hours, as it would have done.
 """
 
 from collections.abc import Iterator
@@ -83,9 +83,15 @@ async def aggregate(db: Database, days: range) -> None:
         async with db.write() as tx:
             for statement in statements:
                 await tx.execute(statement, {"day": day})
+
+
+async def cache_values(url: str) -> None:
+    """What a worker does every hour."""
+    db = Database(url)
     refresher = TopValuesRefresher(db, clock=now)
     while await refresher.step():
         pass
+    await db.close()
 
 
 def _statements(dialect: str) -> Iterator[str]:

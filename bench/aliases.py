@@ -4,13 +4,12 @@ One alias of each link looks like a slug, which is looked up first; the other on
 """
 
 import asyncio
-import http.client
 from pathlib import Path
 
 from sqlalchemy import insert, update
 
 from bench import wrk
-from bench.report import Failed, Row, at_least
+from bench.report import Row, at_least
 from bench.run import Run
 from bench.seed import Store, add_links, new_account
 from bench.servers import waypost
@@ -33,7 +32,7 @@ def measure(run: Run) -> list[Row]:
     store = asyncio.run(_seeded(run.new_directory() / "waypost.db", run.few))
     with waypost(store, run.new_directory(), routes_in_memory=run.few * 10) as server:
         for host, path in _PATHS.values():
-            _visit_all(server.port, host, path, run.few)
+            _load(server.port, host, path, run.few)
         contenders = [Contender(server, "aliases.lua", [str(run.few), *each]) for each in _PATHS.values()]
         by_slug, *others = wrk.alternate(run, contenders)
     names = list(_PATHS)[1:]
@@ -71,13 +70,6 @@ async def _seeded(path: Path, count: int) -> Store:
     return Store(path, account, count)
 
 
-def _visit_all(port: int, host: str, path: str, count: int) -> None:
+def _load(port: int, host: str, path: str, count: int) -> None:
     """Load all routes into memory."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    for number in range(count):
-        connection.request("GET", f"/{path % number}", headers={"Host": host})
-        response = connection.getresponse()
-        response.read()
-        if response.status != 302:
-            raise Failed(f"{host}/{path % number}: {response.status}")
-    connection.close()
+    wrk.warm_up(port, count, lambda _: host, lambda number: path % number)

@@ -47,7 +47,7 @@ def main() -> int:
 
 def read(benchmarks: str) -> Measured:
     def number(row: str, pattern: str = r"\| ([\d,.]+)") -> float:
-        found = re.search(rf"^\| {row}[^|]*(?:\([\d ]+\) )?{pattern}", benchmarks, re.MULTILINE)
+        found = re.search(rf"^\| {row}[^|]*{pattern}", benchmarks, re.MULTILINE)
         if not found:
             raise SystemExit(f"docs/design/benchmarks.md has no row {row!r}")
         return float(found.group(1).replace(",", ""))

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import psycopg
 
-from bench.aggregation import aggregate
+from bench.aggregation import aggregate, cache_values
 from bench.history import DAYS, History, Hit, new_history
 from bench.seed import add_links, new_account, say
 from waypost.database import Database
@@ -58,6 +58,7 @@ async def new_click_store(
     db = Database(url)
     await aggregate(db, days)
     await db.close()
+    await cache_values(url)
     vacuum(url)
     say("… and aggregated")
     return ClickStore(url, count, owners[0], ids[history.busiest], history.clicks[history.busiest], ids)

@@ -18,7 +18,7 @@ def measure(run: Run) -> list[Row]:
     store = run.store(run.many)
     with (
         nginx(run.new_directory(), run.many) as theirs,
-        waypost(store, run.new_directory(), run.compiled(), routes_in_memory=_SMALLEST) as ours,
+        waypost(store, run.new_directory(), routes_in_memory=_SMALLEST) as ours,
     ):
         contenders = [Contender(server, "slugs.lua", [str(run.many), "bare"]) for server in (ours, theirs)]
         own, other = wrk.alternate(run, contenders)

@@ -1,8 +1,8 @@
 """Two commits in alternation: `python -m bench compare A B [NAME …]`. `.` is the working tree.
 
-Without names, the redirects of both are compared: they serve the same links in alternating rounds on the same core. B
-is also compared with itself: the distance of that ratio from 1 is the noise. Some other links of each server have
-rules, if the version has routing.
+Without names, the redirects of both are compared: they serve the same links in alternating rounds on the same core,
+compiled if the version can be. B is also compared with itself: the distance of that ratio from 1 is the noise. Some
+other links of each server have rules, if the version has routing.
 
 With names, each commit runs its own benchmarks of these names, short ones with `--short`: A, B, B, A.
 """
@@ -15,7 +15,7 @@ import re
 import statistics
 import subprocess
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -115,11 +115,19 @@ def _relative(of_a: Sequence[str], of_b: Sequence[str]) -> str:
 
 
 def _redirects(run: Run, checkouts: Sequence[Path]) -> list[Row]:
-    a, b = (str(each / ".venv" / "bin" / "waypost") for each in checkouts)
+    a, b = ((str(each / ".venv" / "bin" / "waypost"), _compiled(each)) for each in checkouts)
     with contextlib.ExitStack() as stack:
         url = stack.enter_context(_website())
-        servers = [stack.enter_context(_serving(program, run.new_directory(), url)) for program in (b, b, a)]
+        servers = [stack.enter_context(_serving(*each, run.new_directory(), url)) for each in (b, b, a)]
         return [row for headers in ("bare", "browser") for row in _rows(run, servers, headers)]
+
+
+def _compiled(checkout: Path) -> dict[str, str]:
+    """Compile the package of a checkout, if its version can be. Return the environment in which it is used."""
+    if "\ncompiled:" not in (checkout / "Makefile").read_text():
+        return {}
+    subprocess.run(["make", "-C", str(checkout), "compiled"], stdout=subprocess.DEVNULL, check=True)
+    return {"PYTHONPATH": str(checkout / ".venv" / "compiled")}
 
 
 def _rows(run: Run, servers: list[Server], headers: str) -> Iterator[Row]:
@@ -135,9 +143,10 @@ def _ratio(ours: list[wrk.Round], theirs: list[wrk.Round]) -> str:
 
 
 @contextlib.contextmanager
-def _serving(program: str, directory: Path, destination: str) -> Iterator[Server]:
+def _serving(program: str, package: Mapping[str, str], directory: Path, destination: str) -> Iterator[Server]:
     port = free_port()
     settings = {
+        **package,
         "WAYPOST_BASE_URL": f"http://127.0.0.1:{port}",
         "WAYPOST_DATA_DIR": str(directory / "data"),
         "WAYPOST_OUTBOUND_ALLOW": "127.0.0.0/8",

@@ -1,6 +1,6 @@
 """Writes the pages of the documentation that have results: those of one commit, and the same rows over commits."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from bench import report
@@ -12,31 +12,73 @@ DOCUMENT, OVER_TIME = _DESIGN / "benchmarks.md", _DESIGN / "benchmarks-over-time
 _COMMITS = 6
 
 
-def one_commit(results: Results, names: Iterable[str]) -> str:
-    """`names`: all benchmarks, in their order."""
-    measured = {name: results.benchmarks[name] for name in names if name in results.benchmarks}
-    missing = [f"`{name}`" for name in names if name not in measured]
+SECTIONS = {
+    "Redirects": (
+        "redirects",
+        "redirects-while-draining",
+        "cold-redirects",
+        "link-count",
+        "domains",
+        "aliases",
+        "tls",
+        "routing",
+        "pixel-pages",
+    ),
+    "API": ("link-by-id", "link-list", "creates", "bulk-creates", "limiter", "clients"),
+    "Clicks": ("enrichment", "drain"),
+    "Statistics": ("stats", "clickhouse"),
+    "Dashboard": ("pages", "operator-pages"),
+    "Webhooks": ("webhooks",),
+    "QR codes": ("qrcodes",),
+    "Imports, exports and copies": ("imported-links", "imported-visits", "account-export", "copies"),
+    "Start and memory": ("startup", "small-machine", "route-memory", "worker-memory"),
+}
+"""Benchmarks by heading."""
+
+
+def one_commit(results: Results, descriptions: Mapping[str, str]) -> str:
+    """`descriptions`: of all benchmarks."""
+    measured = results.benchmarks
+    missing = [f"`{name}`" for name in descriptions if name not in measured]
+    sections = [
+        "\n\n".join([f"## {heading}", *(_described(descriptions[name], measured[name]) for name in some)])
+        for heading, names in SECTIONS.items()
+        if (some := [name for name in names if name in measured])
+    ]
     return f"""# Benchmarks
 
-Written by `make bench`; do not edit. All rows are of commit `{results.commit[:12]}` and of one machine.
-[The same rows over commits](benchmarks-over-time.md).
+Written by `make bench`; do not edit. All rows are of commit `{results.commit[:12]}` and of one machine:
+{", ".join(list(results.machine.values())[:2])}. [The same rows over commits](benchmarks-over-time.md).
 
-The docstring of each module in `bench/` says what it measures and what it leaves out. A ratio
-compares two servers in the same run, on the same core, in alternating rounds: it is the median of
-at least seven rounds after one to warm up, and of up to 21 until its standard error is at most
+The package is compiled, as in the image and in wheels; rows that say "not compiled" are of Python. A
+ratio compares two servers in the same run, on the same core, in alternating rounds: it is the median
+of at least seven rounds after one to warm up, and of up to 21 until its standard error is at most
 1 %. Rounds in which other programs or other guests of the host took more than a twentieth of a
 core are left out, and the details count them.
 
-{report.table([row for each in measured.values() for row in each.rows])}
+{_missed(_rows(results))}
 
+{chr(10).join(f"{section}{chr(10)}" for section in sections)}
 ## Environment
 
 {report.listed(results.machine)}
 
 When each benchmark ran, and what was taken from its whole time, preparations included:
 
-{report.listed({name: _run(each) for name, each in measured.items()})}
+{report.listed({name: _run(measured[name]) for name in descriptions if name in measured})}
 {_not_run(missing)}"""
+
+
+def _described(description: str, measured: Measured) -> str:
+    return f"{description}\n\n{report.table(measured.rows)}"
+
+
+def _missed(rows: Sequence[Row]) -> str:
+    with_target = [row for row in rows if row.is_met is not None]
+    missed = [row for row in with_target if not row.is_met]
+    lines = [f"- {row.what}: **{row.value}**{row.target and f' instead of {row.target}'}" for row in missed]
+    begin = f"{len(with_target) - len(missed)} of {len(with_target)} targets are met."
+    return "\n".join([f"{begin} These are missed:\n", *lines]) if missed else begin
 
 
 def over_time(all_results: Sequence[Results]) -> str:

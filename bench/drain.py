@@ -1,57 +1,79 @@
 """Drain rate: how fast a backlog of visits becomes clicks. Segments are written first and then drained batch by batch.
 
 This includes enrichment, rows, counters, statistics and the spool position, and each commit reaches the disk. There are
-no other writers. Measured on an empty database and on one with a year of clicks, on all cores, as a worker runs.
+no other writers. Measured on an empty database and on one with a year of clicks, in a process of its own on all cores,
+as a worker runs. All visits are of one day, whose rows of visitors are spread over ever more pages. The next batch is
+prepared while one is written, so a batch takes longer than its transaction, for which other writers wait.
 """
 
-import asyncio
+import contextlib
+import json
+import subprocess
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 from uuid import UUID
 
+import uvloop
 from sqlalchemy import func, select
 
-from bench.postgres import postgres
-from bench.report import Failed, Row, at_least, without_target
+from bench.compiled import SOURCE
+from bench.report import Failed, Row, at_least, at_most, without_target
 from bench.run import Run
 from bench.seed import add_links, new_account, say
-from bench.servers import on_all_cores
+from bench.servers import ALL_CORES, clean_environment, module
 from bench.visits import new_intake_settings, write_visits
-from waypost.database import Database
+from waypost.database import Database, Tx
 from waypost.database.migrations import migrate
 from waypost.resources.clicks.intake.drain import Drainer
 from waypost.resources.clicks.model import clicks
 from waypost.worker.run import collect_garbage_rarely
 
 _LINKS = 10_000
-_TARGETS = {"SQLite": 25_000, "PostgreSQL": 15_000}  # clicks a second
+_DATABASES = ("SQLite", "PostgreSQL")
+_RATE = 25_000  # clicks a second
+_LONGEST = 250  # ms
+_FORMS = {"": None, ", not compiled": SOURCE}
+
+
+class _Drained(NamedTuple):
+    clicks: int
+    seconds: float
+    longest: float
+    """Seconds of the longest batch."""
+    transaction: float
+    """Seconds of the longest transaction, with its commit."""
+
+    @property
+    def rate(self) -> float:
+        return self.clicks / self.seconds
+
+    def __str__(self) -> str:
+        return f"longest batch {self.longest * 1000:.0f} ms, transaction {self.transaction * 1000:.0f} ms"
 
 
 def measure(run: Run) -> list[Row]:
-    with on_all_cores():
-        return _measured(run)
+    empty = [_on_empty(run, database, form) for database in _DATABASES for form in _FORMS]
+    return [*empty, *(row for database in _DATABASES for row in _on_full(run, database))]
 
 
-def _measured(run: Run) -> list[Row]:
-    sqlite = f"sqlite:///{run.new_directory() / 'waypost.db'}"
-    rows = [_on_empty("SQLite", sqlite, run)]
-    with postgres() as url:
-        rows.append(_on_empty("PostgreSQL", url, run))
-    return [*rows, *(_on_full(database, bound, run) for database, bound in _TARGETS.items())]
+def _on_empty(run: Run, database: str, form: str) -> Row:
+    url = run.new_url(database)
+    drained = _drained(run, url, uvloop.run(_new_links(url)), _FORMS[form])
+    detail = f"{run.visits:,} visits of {_LINKS:,} links; {drained}"
+    return without_target(f"drain rate on an empty {database}{form}", f"{drained.rate:,.0f} clicks/s", detail)
 
 
-def _on_empty(database: str, url: str, run: Run) -> Row:
-    rate, longest = asyncio.run(_drained(url, asyncio.run(_new_links(url)), run))
-    detail = f"{run.visits:,} visits of {_LINKS:,} links; longest batch {longest * 1000:.0f} ms"
-    return without_target(f"drain rate on an empty {database}", f"{rate:,.0f} clicks/s", detail)
-
-
-def _on_full(database: str, bound: float, run: Run) -> Row:
-    store = run.click_store(database)
-    rate, longest = asyncio.run(_drained(store.url, store.links, run))
-    detail = f"{run.visits:,} visits of {len(store.links):,} links; longest batch {longest * 1000:.0f} ms"
-    return at_least(f"drain rate on {database} with {store.clicks:,} clicks stored", rate, bound, detail, " clicks/s")
+def _on_full(run: Run, database: str) -> Iterator[Row]:
+    with run.last_click_store(database) as store:
+        drained = _drained(run, store.url, store.links)
+    where, detail = f"on {database} with {store.clicks:,} clicks stored", f"{run.visits:,} visits"
+    yield at_least(f"drain rate {where}", drained.rate, _RATE, f"{detail} of {len(store.links):,} links", " clicks/s")
+    yield at_most(f"longest batch of a drain {where}", drained.longest * 1000, _LONGEST, detail, " ms")
+    what = f"longest transaction of a drain {where}"
+    yield at_most(what, drained.transaction * 1000, _LONGEST, f"{detail}; other writers wait for it on SQLite", " ms")
 
 
 async def _new_links(url: str) -> list[UUID]:
@@ -62,30 +84,46 @@ async def _new_links(url: str) -> list[UUID]:
     return links
 
 
-async def _drained(url: str, links: Sequence[UUID], run: Run) -> tuple[float, float]:
-    """(clicks a second, seconds of the longest batch)"""
+def _drained(run: Run, url: str, links: Sequence[UUID], package: Path | None = None) -> _Drained:
     spool = run.new_directory()
     write_visits(spool, links, run.visits)
     say(f"{run.visits:,} visits spooled")
-    db = Database(url)
-    before = await _count(db)
-    seconds = await _drain(db, spool)
-    drained = await _count(db) - before
-    await db.close()
-    if drained != run.visits:
-        raise Failed(f"{drained:,} of {run.visits:,} visits were drained")
-    return drained / sum(seconds), max(seconds)
+    command = ["taskset", "-c", ALL_CORES, *module("drain", url, str(spool), package=package)]
+    drained = _Drained(*json.loads(subprocess.check_output(command, env=clean_environment())))
+    if drained.clicks != run.visits:
+        raise Failed(f"{drained.clicks:,} of {run.visits:,} visits were drained")
+    return drained
 
 
-async def _drain(db: Database, spool: Path) -> list[float]:
-    collect_garbage_rarely()  # as a worker does
-    drainer, steps = Drainer(db, spool, new_intake_settings()), list[tuple[int, float]]()
-    while not steps or steps[-1][0]:
+class _TimedDatabase(Database):
+    longest = 0.0
+
+    @contextlib.asynccontextmanager
+    async def write(self) -> AsyncIterator[Tx]:
         began = time.perf_counter()
-        steps.append((await drainer.step(), time.perf_counter() - began))
-    return [took for _, took in steps]
+        async with super().write() as tx:
+            yield tx
+        self.longest = max(self.longest, time.perf_counter() - began)
+
+
+async def _drain(url: str, spool: Path) -> _Drained:
+    collect_garbage_rarely()  # as a worker does
+    db = _TimedDatabase(url)
+    before, steps = await _count(db), list[float]()
+    drainer, has_more = Drainer(db, spool, new_intake_settings()), True
+    while has_more:
+        began = time.perf_counter()
+        has_more = await drainer.step()
+        steps.append(time.perf_counter() - began)
+    drained = _Drained(await _count(db) - before, sum(steps), max(steps), db.longest)
+    await db.close()
+    return drained
 
 
 async def _count(db: Database) -> int:
     async with db.read() as tx:
         return (await tx.execute(select(func.count()).select_from(clicks))).scalar_one()
+
+
+if __name__ == "__main__":
+    print(json.dumps(uvloop.run(_drain(sys.argv[1], Path(sys.argv[2])))))

@@ -46,7 +46,7 @@ def _rows(run: Run, database: str, url: str) -> list[Row]:
 
 
 def _redirects(run: Run) -> Row:
-    store = run.store(run.few)
+    store = run.copied_store(run.few)
     asyncio.run(_add_mover(store.url))
     directory = run.new_directory()
     with waypost(store, directory, routes_in_memory=run.few * 2 + 1_000) as server:

@@ -39,19 +39,20 @@ class _Store:
 def measure(run: Run) -> list[Row]:
     with postgres() as url:
         directory = run.new_directory()
-        paths, keys = asyncio.run(_seed(url, directory, run.few))
-        return [_check(run, url), *_requests(run, url, directory, paths, keys)]
+        files = asyncio.run(_seed(url, directory, run.few))
+        return [_check(run, url), *_requests(run, url, directory, *files)]
 
 
-async def _seed(url: str, directory: Path, links: int) -> tuple[Path, Path]:
-    """Return files with paths and keys."""
+async def _seed(url: str, directory: Path, links: int) -> list[Path]:
+    """Return files with paths, keys for bursts, and keys for single requests."""
     db = Database(url)
     await migrate(db)
     account = await new_account(db, "seed")
     ids = await add_links(db, account, links)
-    keys = await add_keys(db, account, KEYS)
+    keys = {name: await add_keys(db, account, KEYS) for name in ("bursts", "turns")}
     await db.close()
-    return write(directory / "paths", [f"/api/v1/links/{each}" for each in ids]), write(directory / "keys", keys)
+    lines = {"paths": [f"/api/v1/links/{each}" for each in ids], **keys}
+    return [write(directory / name, each) for name, each in lines.items()]
 
 
 def _check(run: Run, url: str) -> Row:
@@ -70,7 +71,7 @@ def _check(run: Run, url: str) -> Row:
     return at_most("limiter check on PostgreSQL, two nodes, p99", percentile(times, 99), 2, detail, " ms")
 
 
-def _requests(run: Run, url: str, directory: Path, paths: Path, keys: Path) -> list[Row]:
+def _requests(run: Run, url: str, directory: Path, paths: Path, bursts: Path, turns: Path) -> list[Row]:
     own, files = directory / "shared", directory / "files"
     for each in (own, files):
         each.mkdir()
@@ -88,10 +89,11 @@ def _requests(run: Run, url: str, directory: Path, paths: Path, keys: Path) -> l
             "files", command, port=port, ready="/readyz", cores=SERVER_CORE, directory=files, environment=settings
         ) as in_files,
     ):
-        further = str(KEYS // run.rounds)
+        in_bursts, in_turn = [str(paths), str(bursts), str(BURST)], [str(paths), str(turns), "1"]
+        further = str(KEYS // (wrk.MOST * run.rounds + 1))
         return [
-            _compare(run, shared, in_files, [str(paths), str(keys), str(BURST), further], f"keys in bursts of {BURST}"),
-            _compare(run, shared, in_files, [str(paths), str(keys), "1", further], "one request per key in turn"),
+            _compare(run, shared, in_files, [*in_bursts, further], f"keys in bursts of {BURST}"),
+            _compare(run, shared, in_files, [*in_turn, further], "one request per key in turn"),
         ]
 
 

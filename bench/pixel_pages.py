@@ -21,7 +21,7 @@ from bench.platforms import DESTINATION, SCRIPT_HOSTS, Platforms, platforms
 from bench.report import Failed, Row, at_least, at_most
 from bench.run import Run
 from bench.seed import Store, add_links, new_account, slug_of
-from bench.servers import SERVER_CORE, Server, free_port, on_all_cores, started, waypost
+from bench.servers import SECRET_KEY, SERVER_CORE, Server, free_port, on_all_cores, started, waypost
 from bench.wrk import Contender
 from waypost.database import Database, KeyRing
 from waypost.database.migrations import migrate
@@ -32,7 +32,6 @@ from waypost.resources.pixels import attach, store
 from waypost.resources.pixels.model import Pixel, Platform, pixels
 
 _LINKS = 1_000
-_KEY = "the benchmark's key"
 _PIXELS: list[tuple[Platform, str]] = [("facebook", "1234567890123456"), ("tiktok", "C4ABCDEFGHIJKLMNOPQR")]
 _FAST_VISITS, _HANGING_VISITS = 31, 5
 _REPORT_DELAY = """const began = performance.now();
@@ -55,7 +54,7 @@ http {{
 
 def measure(run: Run) -> list[Row]:
     seeded = asyncio.run(_seeded(run.new_directory() / "waypost.db"))
-    with waypost(seeded, run.new_directory(), secret_key=_KEY) as ours:
+    with waypost(seeded, run.new_directory()) as ours:
         page = _page(ours.port)
         with _nginx(run.new_directory(), page) as theirs:
             rows = [_compare(run, ours, theirs, len(page))]
@@ -78,7 +77,7 @@ def measure(run: Run) -> list[Row]:
 
 async def _seeded(path: Path) -> Store:
     """Each link has the same two pixels and the scripted destination."""
-    db, keys = Database(f"sqlite:///{path}"), KeyRing([_KEY])
+    db, keys = Database(f"sqlite:///{path}"), KeyRing([SECRET_KEY])
     await migrate(db)
     account = await new_account(db, "seed")
     made = await add_links(db, account, _LINKS)

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 from bench.report import Failed
@@ -15,21 +16,34 @@ _PROGRAMS = Path("/usr/lib/postgresql")
 
 
 @contextlib.contextmanager
-def postgres() -> Iterator[str]:
-    """The database URL."""
-    directory = Path(tempfile.mkdtemp(prefix="waypost-bench-pg-"))  # short: a socket's path has 107 bytes at most
+def postgres(kept: Path | None = None) -> Iterator[str]:
+    """The database URL. `kept`: the directory of a cluster that stays, in one that all may write to. Its URL stays."""
+    prefix = "waypost-bench-pg-"  # short: the path of its socket has 107 bytes at most
+    if kept:
+        directory = Path(tempfile.gettempdir(), prefix + sha256(bytes(kept)).hexdigest()[:8])
+        directory.mkdir(exist_ok=True)
+    else:
+        directory = Path(tempfile.mkdtemp(prefix=prefix))
     directory.chmod(0o777)
-    data = str(directory / "data")
+    data = kept or directory / "data"
     try:
-        _run(directory, "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8")
+        if not data.exists():
+            _run(directory, "initdb", "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8")
+        stop(data)
         options = f"-k {directory} -c listen_addresses=''"
-        _run(directory, "pg_ctl", "-D", data, "-l", str(directory / "log"), "-o", options, "-w", "start")
+        _run(directory, "pg_ctl", "-D", str(data), "-l", str(directory / "log"), "-o", options, "-w", "start")
         try:
             yield f"postgresql://postgres@/postgres?host={directory}"
         finally:
-            _run(directory, "pg_ctl", "-D", data, "-m", "fast", "-w", "stop")
+            stop(data)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def stop(data: Path) -> None:
+    """Stop the server of a cluster, also one that an interrupted run left."""
+    if (data / "postmaster.pid").exists():
+        _run(data, "pg_ctl", "-D", str(data), "-m", "fast", "-w", "stop")
 
 
 def _run(directory: Path, program: str, *arguments: str) -> None:

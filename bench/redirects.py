@@ -5,6 +5,7 @@ measured. Not measured: TLS, several web processes, and a new connection for eac
 """
 
 from bench import wrk
+from bench.compiled import SOURCE
 from bench.nginx import nginx
 from bench.report import Row, at_least, at_most
 from bench.run import Run
@@ -19,8 +20,8 @@ def measure(run: Run) -> list[Row]:
     in_memory = run.few * 2 + 1_000
     with (
         nginx(run.new_directory(), run.few) as theirs,
-        waypost(store, run.new_directory(), run.compiled(), routes_in_memory=in_memory) as compiled,
-        waypost(store, run.new_directory(), routes_in_memory=in_memory) as in_python,
+        waypost(store, run.new_directory(), routes_in_memory=in_memory) as compiled,
+        waypost(store, run.new_directory(), SOURCE, routes_in_memory=in_memory) as in_python,
     ):
         for server in (compiled, in_python):
             wrk.warm_up(server.port, run.few)

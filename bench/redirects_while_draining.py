@@ -17,7 +17,7 @@ from bench.wrk import Contender
 
 
 def measure(run: Run) -> list[Row]:
-    store = run.store(run.few)
+    store = run.copied_store(run.few)
     before = _clicks(store)
     with (
         nginx(run.new_directory(), run.few) as theirs,

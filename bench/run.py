@@ -1,19 +1,20 @@
-"""One run: duration and size of its measurements, its directory, and the databases it has seeded."""
+"""One run: duration and size of its measurements, its directory, and seeded databases."""
 
-import asyncio
 import contextlib
 import os
-import subprocess
-import sys
+import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, ExitStack, closing
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
+from bench.aggregation import cache_values
 from bench.click_store import ClickStore, new_click_store
 from bench.disturbance import adopt_orphans
 from bench.full_account import FullAccount, fill_account
+from bench.kept import KeptStores, Seed, kept_directory
 from bench.postgres import postgres
 from bench.seed import Store, new_store
 from bench.servers import LOAD_CORE
@@ -47,12 +48,10 @@ class Run:
     """For each style and format of QR codes."""
     cleanup: ExitStack
     """Closed at the end of the run: resources shared by several benchmarks."""
-    stores: dict[int, Store] = field(default_factory=dict)
-    click_stores: dict[str, ClickStore] = field(default_factory=dict)
-    full_accounts: dict[str, FullAccount] = field(default_factory=dict)
+    kept: KeptStores
 
     @classmethod
-    def full(cls, directory: Path, cleanup: ExitStack) -> "Run":
+    def full(cls, directory: Path, cleanup: ExitStack, kept: KeptStores) -> "Run":
         return cls(
             directory,
             rounds=7,
@@ -70,10 +69,11 @@ class Run:
             endless=100_000,
             drawings=300,
             cleanup=cleanup,
+            kept=kept,
         )
 
     @classmethod
-    def short(cls, directory: Path, cleanup: ExitStack) -> "Run":
+    def short(cls, directory: Path, cleanup: ExitStack, kept: KeptStores) -> "Run":
         return cls(
             directory,
             rounds=2,
@@ -91,37 +91,41 @@ class Run:
             endless=1_000,
             drawings=50,
             cleanup=cleanup,
+            kept=kept,
         )
 
     def store(self, links: int) -> Store:
-        """A database seeded once in a run. Servers that write to it run one after the other."""
-        if links not in self.stores:
-            self.stores[links] = asyncio.run(new_store(self.new_directory() / "waypost.db", links))
-        return self.stores[links]
+        """A database to read. Servers without a worker add no clicks."""
+        seed = Seed(f"links-{links}", (links,), lambda url: new_store(Path(url.removeprefix("sqlite:///")), links))
+        return self.kept.get(seed, "SQLite")
+
+    def copied_store(self, links: int) -> Store:
+        """A copy, to write into."""
+        store, path = self.store(links), self.new_directory() / "waypost.db"
+        with closing(sqlite3.connect(store.path)) as source, closing(sqlite3.connect(path)) as copy:
+            source.backup(copy)
+        return replace(store, path=path)
 
     def click_store(self, database: str) -> ClickStore:
-        """A year of clicks in "SQLite" or "PostgreSQL". Seeded once in a run; benchmarks that add to it run last."""
-        if database not in self.click_stores:
-            made = new_click_store(self.new_url(database), count=self.clicks, links=10_000)
-            self.click_stores[database] = asyncio.run(made)
-        return self.click_stores[database]
+        """A year of clicks in "SQLite" or "PostgreSQL", to read."""
+        return self.kept.get(self._click_seed(), database)
+
+    def last_click_store(self, database: str) -> AbstractContextManager[ClickStore]:
+        """The same, to add clicks. It is removed afterwards."""
+        return self.kept.used_up(self._click_seed(), database)
+
+    def _click_seed(self) -> Seed[ClickStore]:
+        write = partial(new_click_store, count=self.clicks, links=10_000)
+        return Seed("clicks", (self.clicks,), write, cache_values)
 
     def full_account(self, database: str) -> FullAccount:
-        """Clicks on the links of one account that has every kind of object. Seeded once in a run."""
-        if database not in self.full_accounts:
-            made = new_click_store(
-                self.new_url(database), count=self.clicks, links=self.few, accounts=1, has_today=True
-            )
-            self.full_accounts[database] = asyncio.run(fill_account(asyncio.run(made), self.few, self.many))
-        return self.full_accounts[database]
+        """Clicks on the links of one account that has every kind of object, to read."""
 
-    def compiled(self) -> Path:
-        """The package with compiled redirects, as installations have it. Compiled once in a run."""
-        directory = self.directory / "compiled"
-        if not directory.exists():
-            script = Path(__file__).parents[1] / "compile_redirects.py"
-            subprocess.run([sys.executable, script, directory], check=True)
-        return directory
+        async def write(url: str) -> FullAccount:
+            store = await new_click_store(url, count=self.clicks, links=self.few, accounts=1, has_today=True)
+            return await fill_account(store, self.few, self.many)
+
+        return self.kept.get(Seed("account", (self.clicks, self.few, self.many), write, cache_values), database)
 
     def new_url(self, database: str) -> str:
         if database == "SQLite":
@@ -142,4 +146,6 @@ def new_run(*, short: bool) -> Iterator[Run]:
         contextlib.ExitStack() as cleanup,
     ):
         Path(directory).chmod(0o755)  # PostgreSQL runs as a different user
-        yield (Run.short if short else Run.full)(Path(directory), cleanup)
+        kept = KeptStores(Path(directory) / "stores" if short else kept_directory(Path(directory) / "stores"))
+        cleanup.callback(kept.close)
+        yield (Run.short if short else Run.full)(Path(directory), cleanup, kept)

@@ -120,7 +120,7 @@ def waypost(
 ) -> contextlib.AbstractContextManager[Server]:
     """`waypost serve` with a database and its own data directory. `settings` in lower case.
 
-    `package`: the directory that has the package, if not the checkout.
+    `package`: the directory that has Waypost, if not the one that this process has.
     """
     port = free_port()
     given = {"base_url": f"http://127.0.0.1:{port}", "database_url": store.url, "spool_limit_mb": 16_384}
@@ -133,10 +133,13 @@ def waypost(
     )
 
 
-def module(name: str, *arguments: str) -> list[str]:
-    """The command for a module of this package, independent of the working directory."""
-    root = Path(__file__).parent.parent
-    return ["env", f"PYTHONPATH={root}", sys.executable, "-m", f"bench.{name}", *arguments]
+def module(name: str, *arguments: str, package: Path | None = None) -> list[str]:
+    """The command for a module of this package, independent of the working directory.
+
+    `package`: the directory that has Waypost, if not the one that this process has.
+    """
+    paths = f"{Path(__file__).parent.parent}:{package or os.environ.get('PYTHONPATH', '')}"
+    return ["env", f"PYTHONPATH={paths}", sys.executable, "-m", f"bench.{name}", *arguments]
 
 
 def clean_environment() -> dict[str, str]:

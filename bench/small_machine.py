@@ -37,7 +37,7 @@ class _Times:
 
 
 def measure(run: Run) -> list[Row]:
-    seconds, store = run.seconds * run.rounds, run.store(run.few)
+    seconds, store = run.seconds * run.rounds, run.copied_store(run.few)
     try:
         limit = MemoryLimit(_LIMIT)
     except CannotLimit as error:

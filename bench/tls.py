@@ -18,7 +18,7 @@ from bench.nginx import nginx
 from bench.report import Row, at_least
 from bench.run import Run
 from bench.seed import new_store
-from bench.servers import free_port, waypost
+from bench.servers import SECRET_KEY, free_port, waypost
 from bench.wrk import Contender
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import now
@@ -26,7 +26,6 @@ from waypost.kit.ids import new_id
 from waypost.resources.domains.model import certificates
 
 _HOST = "localhost"
-_KEY = "the benchmark's key"
 _TLS = """
     listen 127.0.0.1:{port} ssl;
     ssl_certificate {directory}/chain.pem; ssl_certificate_key {directory}/key.pem;
@@ -44,7 +43,6 @@ def measure(run: Run) -> list[Row]:
     asyncio.run(_certify(store.url, chain.decode(), key.decode()))
     settings: dict[str, Any] = {
         "shared_domain": f"{_HOST}:{ports[0]}",
-        "secret_key": _KEY,
         "tls": True,
         "tls_port": ports[0],
     }
@@ -65,9 +63,9 @@ def measure(run: Run) -> list[Row]:
 
 async def _certify(url: str, chain: str, key: str) -> None:
     db, id_ = Database(url), new_id()
-    row = {"id": id_, "hostname": _HOST, "chain": chain, "failures": 0, "is_own": False, "updated_at": now()}
+    row = {"id": id_, "hostname": _HOST, "chain": chain, "failures": 0, "is_own": True, "updated_at": now()}
     row |= {"expires_at": now() + timedelta(days=90), "due_at": now() + timedelta(days=60)}
-    row["key"] = KeyRing([_KEY]).encrypt(certificates.c.key, id_, key)
+    row["key"] = KeyRing([SECRET_KEY]).encrypt(certificates.c.key, id_, key)
     async with db.write() as tx:
         await tx.execute(insert(certificates).values(row))
     await db.close()

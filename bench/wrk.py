@@ -148,16 +148,18 @@ def _noted(rounds: Sequence[Round]) -> str:
     return f"; {disturbed} of {len(rounds)} rounds disturbed, {left_out}"
 
 
-def warm_up(port: int, slugs: int, host_of: Callable[[int], str] | None = None) -> None:
+def warm_up(
+    port: int, slugs: int, host_of: Callable[[int], str] | None = None, path_of: Callable[[int], str] = slug_of
+) -> None:
     """Visit each slug once with HEAD, which loads its route into memory and records no click.
 
-    `host_of`: the host of a slug by its number, if it is not that of the port.
+    `host_of`: the host of a slug by its number, if it is not that of the port. `path_of`: its path, if not the slug.
     """
     name = host_of or (lambda _: f"127.0.0.1:{port}")
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         for start in range(0, slugs, _PIPELINED):
             numbers = range(start, min(start + _PIPELINED, slugs))
-            heads = [f"HEAD /{slug_of(number)} HTTP/1.1\r\nHost: {name(number)}\r\n\r\n" for number in numbers]
+            heads = [f"HEAD /{path_of(number)} HTTP/1.1\r\nHost: {name(number)}\r\n\r\n" for number in numbers]
             connection.sendall("".join(heads).encode())
             responses = b""
             while responses.count(b"\r\n\r\n") < len(numbers):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import bench.__main__
 from bench import documents, results
 from bench.compare import table_of_both
 from bench.report import at_least, failed
@@ -75,10 +76,22 @@ def test_only_commits_that_change_what_is_measured_begin_new_results(
 
 
 def test_the_document_is_of_one_commit_and_names_what_was_not_run() -> None:
-    text = documents.one_commit(_results("b", {"redirects": _measured("redirects", 0.5)}), ["redirects", "tls"])
-    assert "| redirects | 0.5 | ≥ 0.8 | **no** |" in text
-    assert f"commit `{'b' * 12}`" in text
-    assert "Not run for this commit: `tls`." in text
+    measured = {"tls": _measured("TLS", 0.9), "redirects": _measured("redirects", 0.5)}
+    about = {"tls": "What TLS costs.", "redirects": "How fast they are.", "drain": "How many clicks."}
+    text = documents.one_commit(_results("b", measured), about)
+    assert f"commit `{'b' * 12}` and of one machine:\nA, 2 cores, 24 GiB." in text
+    assert "1 of 2 targets are met. These are missed:\n\n- redirects: **0.5** instead of ≥ 0.8\n" in text
+    head = "| Benchmark | Result | Target | Met | Details |\n|---|---|---|---|---|\n"
+    assert f"## Redirects\n\nHow fast they are.\n\n{head}| redirects | 0.5 | ≥ 0.8 | **no** |" in text
+    assert f"\n\nWhat TLS costs.\n\n{head}| TLS | 0.9 | ≥ 0.8 | yes |" in text
+    assert "## Clicks" not in text
+    assert "Not run for this commit: `drain`." in text
+
+
+def test_each_benchmark_is_described_in_one_section() -> None:
+    descriptions = bench.__main__.descriptions()
+    assert sorted(name for names in documents.SECTIONS.values() for name in names) == sorted(descriptions)
+    assert all(descriptions.values())
 
 
 def test_rows_are_compared_over_commits() -> None:

@@ -31,7 +31,7 @@ def test_servers_are_compared_until_the_ratio_is_precise(monkeypatch: pytest.Mon
     rates = iter([1, 1, *[100, 100, 100, 120, 100, 80, 100, 100, 100, 101, 100, 100] * 9])
     monkeypatch.setattr(wrk, "run_wrk", lambda *_, **__: _round(next(rates)))
     monkeypatch.setattr(Watch, "disturbance", lambda _: Disturbance(0, 0))
-    run = Run.short(tmp_path, cleanup=None)  # type: ignore[arg-type]  # nothing is cleaned up
+    run = Run.short(tmp_path, cleanup=None, kept=None)  # type: ignore[arg-type]  # neither is used
     nobody = [Contender(Server("x", 0, 0, tmp_path), "", [])] * 2
     monkeypatch.setattr(Server, "processes", lambda _: [])
     rounds, _ = wrk.alternate(run, nobody)
