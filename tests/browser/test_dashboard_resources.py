@@ -8,13 +8,13 @@ from uuid import UUID
 import pytest_asyncio
 import zxingcpp
 from browser.watching import Watched, watched
-from journeys.service import Service, Website
+from journeys.service import OWNER, Service, Website
 from PIL import Image
 from playwright.async_api import Browser, Page, expect
 from resources.webhooks.receiver import Receiver
 from sqlalchemy import update
 
-from waypost.auth import get_person, list_accounts, sessions
+from waypost.auth import get_person, sessions
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.resources.domains.model import domains
@@ -33,8 +33,7 @@ async def db(service: Service) -> AsyncIterator[Database]:
 
 async def owner(chromium: Browser, service: Service, db: Database, **context: object) -> Watched:
     """The account's, signed in."""
-    (account,) = await list_accounts(db)
-    person = await get_person(db, account.email)
+    person = await get_person(db, OWNER)
     async with db.write() as tx:
         token = await sessions.create(tx, person.id, user_agent="a test", ip="127.0.0.1", now=now())
     browser = await watched(chromium, base_url=service.base_url, **context)
@@ -105,7 +104,8 @@ async def test_a_domain_s_state_follows_by_itself(chromium, service: Service, db
     await expect(page.locator("dialog")).to_be_hidden()
     await page.click("text=Delete domain")
     await page.click("dialog >> text=Delete domain")
-    await expect(page.get_by_text("No domains yet")).to_be_visible()
+    await expect(page.get_by_text("Domain deleted.")).to_be_visible()
+    await expect(page.get_by_role("link", name="go.brand.example.com")).to_have_count(0)
     assert (ada.trouble, await page.input_value("#hostname")) == ([], "")
 
 
@@ -153,5 +153,6 @@ async def test_it_works_without_scripts(chromium, service: Service, db: Database
     await page.click("text=Delete pixel")
     await expect(page.locator("h1")).to_have_text("Delete Search?")
     await page.click("button:has-text('Delete pixel')")
-    await expect(page.get_by_text("No pixels yet")).to_be_visible()
+    await expect(page.get_by_text("Pixel deleted.")).to_be_visible()
+    await expect(page.get_by_role("link", name="Search", exact=True)).to_have_count(0)
     assert [each for each in ada.trouble if "422" not in each] == []  # a browser logs what is refused
