@@ -12,7 +12,7 @@ from sqlalchemy import text
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.resources.clicks.model import DIMENSIONS, WHOLE_DAY, Dimension
-from waypost.resources.clicks.stats.top_values_refresher import TopValuesRefresher
+from waypost.resources.clicks.stats.cache_refresher import StatsCacheRefresher
 
 _OWN = {
     "sqlite": {
@@ -88,7 +88,7 @@ async def aggregate(db: Database, days: range) -> None:
 async def cache_values(url: str) -> None:
     """What a worker does every hour."""
     db = Database(url)
-    refresher = TopValuesRefresher(db, clock=now)
+    refresher = StatsCacheRefresher(db, clock=now)
     while await refresher.step():
         pass
     await db.close()

@@ -10,7 +10,7 @@ from waypost.resources.clicks.click_stores import new_clickhouse_store
 from waypost.resources.clicks.intake.drain import Drainer
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.retention import Retention
-from waypost.resources.clicks.stats.top_values_refresher import TopValuesRefresher
+from waypost.resources.clicks.stats.cache_refresher import StatsCacheRefresher
 from waypost.secret_key import derived_key
 from waypost.settings import Settings
 from waypost.visitors import countries
@@ -22,8 +22,8 @@ def worker_parts(settings: Settings, db: Database, stack: AsyncExitStack) -> Wor
     if settings.clickhouse_url:
         return _clickhouse_worker_parts(settings, db, stack)
     drainer = new_drainer(settings, db, settings.data_dir / "spool", intake_settings(settings), stack)
-    retention, top_values = Retention(db, settings.click_retention_days, clock=now), TopValuesRefresher(db, clock=now)
-    return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), (3600, retention.step), (3600, top_values.step)])
+    retention, caches = Retention(db, settings.click_retention_days, clock=now), StatsCacheRefresher(db, clock=now)
+    return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), (3600, retention.step), (3600, caches.step)])
 
 
 def _clickhouse_worker_parts(settings: Settings, db: Database, stack: AsyncExitStack) -> WorkerParts:

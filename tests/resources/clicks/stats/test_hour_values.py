@@ -23,8 +23,8 @@ from waypost.resources.clicks.model import Click, clicks, hour_values_cache
 from waypost.resources.clicks.stats import hour_values, partial_days, top_values
 from waypost.resources.clicks.stats import store as stats_store
 from waypost.resources.clicks.stats.aggregate import Aggregate
+from waypost.resources.clicks.stats.cache_refresher import StatsCacheRefresher
 from waypost.resources.clicks.stats.partial_days import leave_out_hours
-from waypost.resources.clicks.stats.top_values_refresher import TopValuesRefresher
 from waypost.resources.links import model as link_model
 
 LISTS = ("countries", "referrers", "devices", "browsers", "platforms", "top_links")
@@ -81,7 +81,7 @@ def hourly(link: links.Link, days_ago: int, **fields: Any) -> list[Click]:
 
 
 async def refresh(env: Env) -> None:
-    refresher = TopValuesRefresher(env.db, clock=env.clock)
+    refresher = StatsCacheRefresher(env.db, clock=env.clock)
     while await refresher.step():
         pass
 

@@ -27,12 +27,12 @@ from waypost.resources.clicks.sql_store import SqlReader, totals_by_day
 from waypost.resources.clicks.stats import hour_values, top_values
 from waypost.resources.clicks.stats import store as stats_store
 from waypost.resources.clicks.stats.aggregate import Aggregate
+from waypost.resources.clicks.stats.cache_refresher import StatsCacheRefresher, choose_days_to_cache
 from waypost.resources.clicks.stats.hour_values import HourKey
 from waypost.resources.clicks.stats.query import new_stats_query
 from waypost.resources.clicks.stats.read import read_lists, read_series
 from waypost.resources.clicks.stats.rebuild import rebuild
 from waypost.resources.clicks.stats.top_values import CachedDays
-from waypost.resources.clicks.stats.top_values_refresher import TopValuesRefresher, choose_days_to_cache
 from waypost.resources.links import model as link_model
 from waypost.resources.links import store as link_store
 
@@ -70,7 +70,7 @@ def uncached(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 async def refresh(env: Env) -> None:
-    refresher = TopValuesRefresher(env.db, clock=env.clock)
+    refresher = StatsCacheRefresher(env.db, clock=env.clock)
     while await refresher.step():
         pass
 
@@ -296,7 +296,7 @@ async def test_a_step_refreshes_one_run(env: Env) -> None:
     """So a worker that shall stop has little to wait for."""
     link = await env.link()
     await fill(env.db, [click for day in range(60) for click in some(link, day, 5)])
-    refresher, held = TopValuesRefresher(env.db, clock=env.clock), []
+    refresher, held = StatsCacheRefresher(env.db, clock=env.clock), []
     while await refresher.step():
         held.append(len(await cached(env.db)))
     assert held == [0, 1, 2, 3, 4, 4]  # Alice is looked at, her runs and her link's, Bob is looked at
@@ -317,7 +317,7 @@ async def test_a_run_with_few_of_the_clicks_is_not_used(env: Env, uncached: list
 
 
 async def test_all_accounts_are_checked_in_each_round(env: Env) -> None:
-    refresher = TopValuesRefresher(env.db, clock=env.clock)
+    refresher = StatsCacheRefresher(env.db, clock=env.clock)
     assert [await refresher.step() for _ in range(6)] == [True, True, False, True, True, False]  # Alice, Bob
 
 
@@ -418,7 +418,7 @@ async def test_a_partial_day_with_very_many_values_is_not_read_from_the_cache(
 async def test_a_deleted_account_is_skipped(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
     link = await env.link()
     await fill(env.db, [click for day in range(1, 30) for click in some(link, day, 5)])
-    refresher = TopValuesRefresher(env.db, clock=env.clock)
+    refresher = StatsCacheRefresher(env.db, clock=env.clock)
     assert await refresher.step()
     async with env.db.write() as tx:
         await tx.execute(delete(link_model.links))

@@ -35,7 +35,7 @@ StaleCacheEntry = tuple[UUID, CacheKey, CachedDays]
 """(account, where to cache it, the days to sum up)"""
 
 
-class TopValuesRefresher:
+class StatsCacheRefresher:
     """Runs hourly: by then days with late clicks are refreshed."""
 
     def __init__(self, db: Database, *, clock: Clock) -> None:
