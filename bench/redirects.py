@@ -34,8 +34,11 @@ def _compare(run: Run, servers: list[Server], headers: str) -> list[Row]:
     what = f"redirects{_HEADERS[headers] or ' from memory'}, relative to nginx"
     rates = f"{run.few:,} links; Waypost {wrk.spread(compiled)}, nginx {wrk.spread(other)}"
     latency = f"Waypost {wrk.p99(compiled):.2f} ms, nginx {wrk.p99(other):.2f} ms"
+    ours = f"Waypost {wrk.cost(compiled):.2f} µs, in Python {wrk.cost(in_python):.2f} µs"
+    costs = f"{ours}, nginx {wrk.cost(other):.2f} µs"
     return [
         at_least(what, wrk.rate_ratio(compiled, other), 0.8, rates),
+        at_least(f"{what}, by processor time", wrk.cost_ratio(compiled, other), 0.8, costs),
         at_most(f"p99 at {wrk.CONNECTIONS} connections: {what}", wrk.p99_ratio(compiled, other), 2, latency, " times"),
         at_least(f"{what}, not compiled", wrk.rate_ratio(in_python, other), 0.7, f"Waypost {wrk.spread(in_python)}"),
     ]

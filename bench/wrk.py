@@ -38,6 +38,8 @@ class Round:
     """Milliseconds."""
     busy: float
     """The share of its core that wrk used. Near 1, wrk was the bottleneck."""
+    cost: float = 0.0
+    """Microseconds of the server's processor time for each answer: also true where wrk was the bottleneck."""
     is_disturbed: bool = False
     """Or another server's round of the same turn was."""
 
@@ -84,8 +86,11 @@ def alternate(run: Run, contenders: Sequence[Contender]) -> list[list[Round]]:
 def _one_round(contender: Contender, number: int, seconds: int) -> Round:
     contender.server.resume()
     origin = contender.origin or f"http://127.0.0.1:{contender.server.port}"
+    before = contender.server.processor_time()
     try:
-        return run_wrk(origin, contender.script, [*contender.arguments, str(number)], seconds=seconds)
+        measured = run_wrk(origin, contender.script, [*contender.arguments, str(number)], seconds=seconds)
+        used = contender.server.processor_time() - before
+        return replace(measured, cost=used / (measured.rate * seconds) * 1e6)
     finally:
         contender.server.freeze()
 
@@ -115,8 +120,17 @@ def p99(rounds: Sequence[Round]) -> float:
     return statistics.median(each.p99 for each in counted(rounds))
 
 
+def cost(rounds: Sequence[Round]) -> float:
+    return statistics.median(each.cost for each in counted(rounds))
+
+
 def rate_ratio(ours: Sequence[Round], theirs: Sequence[Round]) -> float:
     return statistics.median(our.rate / their.rate for our, their in _pairs(ours, theirs))
+
+
+def cost_ratio(ours: Sequence[Round], theirs: Sequence[Round]) -> float:
+    """How many answers ours gives in the processor time that theirs needs for one."""
+    return statistics.median(their.cost / our.cost for our, their in _pairs(ours, theirs))
 
 
 def p99_ratio(ours: Sequence[Round], theirs: Sequence[Round]) -> float:

@@ -68,4 +68,4 @@ print(open(f"/proc/self/task/{os.getpid()}/children").read().split() != [])
 
 
 def _round(rate: float, *, is_disturbed: bool = False) -> Round:
-    return Round(rate, 1, 2, 0.5, is_disturbed)
+    return Round(rate, 1, 2, 0.5, is_disturbed=is_disturbed)
