@@ -2,7 +2,8 @@
 
 The server is the engine itself (chdb) behind the tests' HTTP interface, on all cores, with PostgreSQL beside it. Two
 fifths of the stored clicks belong to one account and one hundredth to one link, over the last 30 days. They are written
-by the server; the visitors of past days are counted as the worker counts them.
+by the server; the visitors of past days are counted as the worker counts them. A page needs two or three round trips
+to the HTTP interface, which is in Python and slower than a server's own.
 """
 
 import asyncio

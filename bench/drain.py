@@ -20,6 +20,7 @@ import uvloop
 from sqlalchemy import func, select
 
 from bench.compiled import SOURCE
+from bench.kept import DATABASES
 from bench.report import Failed, Row, at_least, at_most, without_target
 from bench.run import Run
 from bench.seed import add_links, new_account, say
@@ -32,7 +33,6 @@ from waypost.resources.clicks.model import clicks
 from waypost.worker.run import collect_garbage_rarely
 
 _LINKS = 10_000
-_DATABASES = ("SQLite", "PostgreSQL")
 _RATE = 25_000  # clicks a second
 _LONGEST = 250  # ms
 _FORMS = {"": None, ", not compiled": SOURCE}
@@ -55,8 +55,9 @@ class _Drained(NamedTuple):
 
 
 def measure(run: Run) -> list[Row]:
-    empty = [_on_empty(run, database, form) for database in _DATABASES for form in _FORMS]
-    return [*empty, *(row for database in _DATABASES for row in _on_full(run, database))]
+    empty = [_on_empty(run, database, form) for database in DATABASES for form in _FORMS]
+    run.click_stores()
+    return [*empty, *(row for database in DATABASES for row in _on_full(run, database))]
 
 
 def _on_empty(run: Run, database: str, form: str) -> Row:

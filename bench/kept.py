@@ -6,17 +6,21 @@ import os
 import pickle
 import shutil
 from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from bench.postgres import postgres, stop
+from bench.servers import on_all_cores
 from waypost.database import migrations
 
 S = TypeVar("S")
 
+DATABASES = ("SQLite", "PostgreSQL")
 _ROOT = Path(__file__).parent.parent
 _SEEDING = ("aggregation", "click_store", "full_account", "history", "seed")
 """Modules of this package that write into the databases."""
@@ -38,13 +42,18 @@ class KeptStores:
     _open: dict[tuple[str, str], tuple[Any, contextlib.ExitStack]] = field(default_factory=dict)
 
     def get(self, seed: Seed[S], database: str) -> S:
-        """`database`: "SQLite" or "PostgreSQL"."""
+        """`database`: one of DATABASES."""
         key = seed.name, database
         if key not in self._open:
             with contextlib.ExitStack() as stack:
                 self._open[key] = self._seeded(seed, database, stack), stack.pop_all()
         found: S = self._open[key][0]
         return found
+
+    def both(self, seed: Seed[S]) -> list[S]:
+        """On SQLite and PostgreSQL, seeded at the same time."""
+        with on_all_cores(), ThreadPoolExecutor() as pool:
+            return list(pool.map(partial(self.get, seed), DATABASES))
 
     @contextlib.contextmanager
     def used_up(self, seed: Seed[S], database: str) -> Iterator[S]:

@@ -106,26 +106,26 @@ class Run:
             source.backup(copy)
         return replace(store, path=path)
 
-    def click_store(self, database: str) -> ClickStore:
-        """A year of clicks in "SQLite" or "PostgreSQL", to read."""
-        return self.kept.get(self._click_seed(), database)
+    def click_stores(self) -> list[ClickStore]:
+        """A year of clicks in SQLite and in PostgreSQL, to read."""
+        return self.kept.both(self._click_seed())
 
     def last_click_store(self, database: str) -> AbstractContextManager[ClickStore]:
-        """The same, to add clicks. It is removed afterwards."""
+        """One of them, to add clicks. It is removed afterwards."""
         return self.kept.used_up(self._click_seed(), database)
 
     def _click_seed(self) -> Seed[ClickStore]:
         write = partial(new_click_store, count=self.clicks, links=10_000)
         return Seed("clicks", (self.clicks,), write, cache_values)
 
-    def full_account(self, database: str) -> FullAccount:
-        """Clicks on the links of one account that has every kind of object, to read."""
+    def full_accounts(self) -> list[FullAccount]:
+        """In SQLite and in PostgreSQL, to read: clicks of one account that has every kind of object."""
 
         async def write(url: str) -> FullAccount:
             store = await new_click_store(url, count=self.clicks, links=self.few, accounts=1, has_today=True)
             return await fill_account(store, self.few, self.many)
 
-        return self.kept.get(Seed("account", (self.clicks, self.few, self.many), write, cache_values), database)
+        return self.kept.both(Seed("account", (self.clicks, self.few, self.many), write, cache_values))
 
     def new_url(self, database: str) -> str:
         if database == "SQLite":
