@@ -41,7 +41,7 @@ def one_commit(results: Results, descriptions: Mapping[str, str]) -> str:
     measured = results.benchmarks
     missing = [f"`{name}`" for name in descriptions if name not in measured]
     sections = [
-        "\n\n".join([f"## {heading}", *(_described(descriptions[name], measured[name]) for name in some)])
+        "\n\n".join([f"## {heading}", *(_described(name, descriptions[name], measured[name]) for name in some)])
         for heading, names in SECTIONS.items()
         if (some := [name for name in names if name in measured])
     ]
@@ -54,7 +54,7 @@ The package is compiled, as in the image and in wheels; rows that say "not compi
 ratio compares two servers in the same run, on the same core, in alternating rounds: it is the median
 of at least seven rounds after one to warm up, and of up to 21 until its standard error is at most
 1 %. Rounds in which other programs or other guests of the host took more than a twentieth of a
-core are left out, and the details count them.
+core are left out, and the details count them. `python -m bench NAME` measures the rows below a name.
 
 {_missed(_rows(results))}
 
@@ -69,8 +69,8 @@ When each benchmark ran, and what was taken from its whole time, preparations in
 {_not_run(missing)}"""
 
 
-def _described(description: str, measured: Measured) -> str:
-    return f"{description}\n\n{report.table(measured.rows)}"
+def _described(name: str, description: str, measured: Measured) -> str:
+    return f"### `{name}`\n\n{description}\n\n{report.table(measured.rows)}"
 
 
 def _missed(rows: Sequence[Row]) -> str:

@@ -82,8 +82,10 @@ def test_the_document_is_of_one_commit_and_names_what_was_not_run() -> None:
     assert f"commit `{'b' * 12}` and of one machine:\nA, 2 cores, 24 GiB." in text
     assert "1 of 2 targets are met. These are missed:\n\n- redirects: **0.5** instead of ≥ 0.8\n" in text
     head = "| Benchmark | Result | Target | Met | Details |\n|---|---|---|---|---|\n"
-    assert f"## Redirects\n\nHow fast they are.\n\n{head}| redirects | 0.5 | ≥ 0.8 | **no** |" in text
-    assert f"\n\nWhat TLS costs.\n\n{head}| TLS | 0.9 | ≥ 0.8 | yes |" in text
+    assert (
+        f"## Redirects\n\n### `redirects`\n\nHow fast they are.\n\n{head}| redirects | 0.5 | ≥ 0.8 | **no** |" in text
+    )
+    assert f"\n\n### `tls`\n\nWhat TLS costs.\n\n{head}| TLS | 0.9 | ≥ 0.8 | yes |" in text
     assert "## Clicks" not in text
     assert "Not run for this commit: `drain`." in text
 
