@@ -23,8 +23,8 @@ _MIN_CLICKS_OF_DAY = 5_000
 """Half a day with fewer is counted from its clicks in a few milliseconds."""
 _MAX_VALUES = 10_000
 """Of a list in an hour. Visitors can invent any number of referrers."""
-_MAX_LENGTH = 131_072
-"""Characters of all values of an hour. For a request, a web process decodes up to 24 hours, and visits wait for it."""
+_MAX_LENGTH = 262_144
+"""Characters of all values of an hour. A web process decodes up to 24 hours for a request, and visits wait for each."""
 _QUARTERS = 4
 
 _cache, _totals = hour_values_cache.c, click_totals.c
