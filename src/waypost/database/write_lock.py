@@ -83,4 +83,4 @@ async def with_timeout(waiting: Awaitable[object]) -> None:
         async with asyncio.timeout(TIMEOUT):
             await waiting
     except TimeoutError as error:
-        raise Unavailable("Another process has been writing for too long. Try again in a moment.") from error
+        raise Unavailable("Other changes take too long to be saved. Try again in a moment.") from error
