@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Column, ScalarSelect, delete, exists, insert, select, update
+from sqlalchemy import Column, delete, exists, insert, select, update
 
 from waypost.auth.model import Person, PersonWithHash, memberships, people
 from waypost.database import Tx
@@ -74,11 +74,6 @@ async def delete_members_of(tx: Tx, account_id: UUID) -> list[UUID]:
 async def remove(tx: Tx, person_id: UUID) -> None:
     """Delete the person, with their credentials, sessions and invitations."""
     await tx.execute(delete(people).where(_people.id == person_id))
-
-
-def name_subquery(person_id: Any) -> ScalarSelect[str]:
-    """Scalar subquery: the person's name."""
-    return select(_people.name).where(_people.id == person_id).scalar_subquery()
 
 
 def person_from(row: Sequence[Any]) -> Person:

@@ -39,7 +39,6 @@ _TIMES: Json = {
     "from": {**_TEXT, "description": "ISO 8601 time or date"},
     "to": {**_TEXT, "description": "Exclusive"},
 }
-_UTM = {**_TEXT, "maxLength": 255}
 _NEW: Json = {
     "destination_url": _TEXT,
     "slug": {**_TEXT, "pattern": "^[A-Za-z0-9_-]+$"},

@@ -11,10 +11,9 @@ from people import START, Person, new_person
 from resources.imports.importing import SHARED, THEN, Pages, link, new_deps, run
 from sqlalchemy import func, select
 
-from waypost.audit import Actor
 from waypost.database import Database, metadata
 from waypost.resources import aliases, links
-from waypost.resources.imports import rules, service
+from waypost.resources.imports import rules
 from waypost.resources.imports.source import Address, SourceError
 from waypost.resources.links import Link
 from waypost.resources.links import store as link_store
@@ -231,14 +230,6 @@ async def test_a_dry_run_reports_the_same_and_does_not_even_lock(
     assert (await row_counts(db), changes) == (before, [])
     real = await run(new_deps(db), alice, Pages(pages), **options)
     assert dry.to_json() == real.to_json()
-
-
-async def test_stores_the_token_encrypted_until_the_end(db: Database, alice: Person) -> None:
-    deps = new_deps(db)
-    import_ = await service.create(deps, Actor.system(alice.account_id), "dub", {}, token="secret")
-    assert await service.get_token(deps, import_.id) == "secret"
-    await run(deps, alice, Pages([[link("a")]]))
-    assert await service.get_token(deps, import_.id) is None
 
 
 @pytest.mark.parametrize(

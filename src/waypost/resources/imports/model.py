@@ -24,7 +24,7 @@ imports = Table(
     Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False),
     Column("source", Text, nullable=False),
     Column("options", Json, nullable=False),  # an import is continued with the same options only
-    Column("token", Encrypted),  # of the source, while a job needs it; a command never stores it
+    Column("token", Encrypted),  # unused: requests have those of jobs, and a command stores none
     Column("state", Text, nullable=False),
     Column("cursor", Json),  # see `run.Cursor`
     Column("counts", Json, nullable=False),

@@ -10,18 +10,16 @@ from waypost.kit.ids import new_id
 from waypost.resources.imports import lease, store
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.destination_checks import warnings_about_destinations
-from waypost.resources.imports.model import Import, imports
+from waypost.resources.imports.model import Import
 from waypost.resources.imports.report import Counts, Report, to_warnings
 
 
-async def create(
-    deps: Deps, actor: Actor, source: str, options: Mapping[str, Any], *, token: str | None = None
-) -> Import:
+async def create(deps: Deps, actor: Actor, source: str, options: Mapping[str, Any]) -> Import:
     """Return the import to run: a new one, or an unfinished one of the same source and options, which continues.
 
     `options`: JSON of everything that decides what is imported: `url`, `file` (a digest of its content), `domains`
-    (hostname here by hostname of the source), `clicks` (whether they are imported), `timezone`. `token`: is stored,
-    encrypted, for a job that runs the import later. Raises ImportRunning.
+    (hostname here by hostname of the source), `clicks` (whether they are imported), `timezone`. Raises
+    ImportRunning.
     """
     async with deps.db.write() as tx:
         unfinished = await lease.lock_unfinished(tx, actor.account_id, deps.clock())
@@ -31,8 +29,6 @@ async def create(
             import_ = new_import(deps, actor, source, options)
             await store.add(tx, import_)
             await audit.record(tx, actor, "import.started", import_.created_at, import_.item)
-        if token is not None:
-            await store.save_token(tx, import_.id, deps.key_ring.encrypt(imports.c.token, import_.id, token))
     return import_
 
 
@@ -67,13 +63,6 @@ async def get(deps: Deps, account_id: UUID, import_id: UUID) -> Import:
 async def list_newest(deps: Deps, account_id: UUID, *, limit: int = 20) -> list[Import]:
     async with deps.db.read() as tx:
         return await store.list_newest(tx, account_id, limit=limit)
-
-
-async def get_token(deps: Deps, import_id: UUID) -> str | None:
-    """Return the token that `create` stored. It is deleted when the import has finished."""
-    async with deps.db.read() as tx:
-        token = await store.find_token(tx, import_id)
-    return None if token is None else deps.key_ring.decrypt(imports.c.token, import_id, token)
 
 
 async def get_report(deps: Deps, import_: Import) -> Report:

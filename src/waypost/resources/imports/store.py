@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import delete, func, insert, select, update
 
-from waypost.database import Ciphertext, Tx, bulk
+from waypost.database import Tx, bulk
 from waypost.kit.errors import NotFound
 from waypost.resources.imports.model import (
     COLUMNS,
@@ -30,10 +30,6 @@ async def add(tx: Tx, new: Import) -> None:
     await tx.execute(insert(imports), asdict(new))
 
 
-async def save_token(tx: Tx, import_id: UUID, token: Ciphertext) -> None:
-    await tx.execute(update(imports).where(imports.c.id == import_id).values(token=token))
-
-
 async def find(tx: Tx, account_id: UUID, import_id: UUID) -> Import:
     """Raises NotFound."""
     query = select(*COLUMNS).where(imports.c.id == import_id, imports.c.account_id == account_id)
@@ -41,11 +37,6 @@ async def find(tx: Tx, account_id: UUID, import_id: UUID) -> Import:
     if row is None:
         raise NotFound
     return Import(*row)
-
-
-async def find_token(tx: Tx, import_id: UUID) -> Ciphertext | None:
-    token: Ciphertext | None = await tx.scalar(select(imports.c.token).where(imports.c.id == import_id))
-    return token
 
 
 async def list_newest(tx: Tx, account_id: UUID, *, limit: int) -> list[Import]:
@@ -83,8 +74,6 @@ async def save(tx: Tx, import_id: UUID, now: datetime, values: Mapping[str, Any]
 
 async def release(tx: Tx, import_id: UUID, holder: str, now: datetime, state: ImportState, error: str | None) -> None:
     values = {"state": state, "error": error, "lease_until": None, "leased_by": None, "updated_at": now}
-    if state == "finished":
-        values["token"] = None
     await tx.execute(update(imports).where(imports.c.id == import_id, imports.c.leased_by == holder).values(values))
 
 
