@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from bench.postgres import postgres, stop
 from bench.servers import on_all_cores
@@ -36,18 +36,24 @@ class Seed(Generic[S]):
     """What a worker would have done since."""
 
 
+class _Open(NamedTuple):
+    store: Any
+    directory: Path
+    stack: contextlib.ExitStack
+    """Closes it."""
+
+
 @dataclass
 class KeptStores:
     directory: Path
-    _open: dict[tuple[str, str], tuple[Any, contextlib.ExitStack]] = field(default_factory=dict)
+    _open: dict[tuple[str, str], _Open] = field(default_factory=dict)
 
     def get(self, seed: Seed[S], database: str) -> S:
         """`database`: one of DATABASES."""
         key = seed.name, database
         if key not in self._open:
-            with contextlib.ExitStack() as stack:
-                self._open[key] = self._seeded(seed, database, stack), stack.pop_all()
-        found: S = self._open[key][0]
+            self._open[key] = self._opened(seed, database)
+        found: S = self._open[key].store
         return found
 
     def both(self, seed: Seed[S]) -> list[S]:
@@ -59,39 +65,39 @@ class KeptStores:
     def used_up(self, seed: Seed[S], database: str) -> Iterator[S]:
         """Yield one to change. It is removed then, so that the next user gets a new one."""
         store = self.get(seed, database)
-        _mark(self._directory(seed, database)).unlink()
+        _mark(self._open[seed.name, database].directory).unlink()
         try:
             yield store
         finally:
-            self._open.pop((seed.name, database))[1].close()
-            shutil.rmtree(self._directory(seed, database), ignore_errors=True)
+            self.remove(seed, database)
+
+    def remove(self, seed: Seed[Any], database: str) -> None:
+        """Remove one that is open."""
+        _, directory, stack = self._open.pop((seed.name, database))
+        stack.close()
+        shutil.rmtree(directory)
 
     def close(self) -> None:
-        for _, stack in self._open.values():
-            stack.close()
+        for each in self._open.values():
+            each.stack.close()
 
-    def _seeded(self, seed: Seed[S], database: str, stack: contextlib.ExitStack) -> S:
-        directory = self._directory(seed, database)
+    def _opened(self, seed: Seed[Any], database: str) -> _Open:
+        directory = self.directory / f"{seed.name}-{database}-{_key(seed)}"
         mark = _mark(directory)
         if not mark.exists():
             self._remove_outdated(seed, database)
             directory.mkdir(parents=True)
             directory.chmod(0o777)  # PostgreSQL runs as a different user
-        if database == "SQLite":
-            url = f"sqlite:///{directory / 'waypost.db'}"
-        else:
-            url = stack.enter_context(postgres(directory / "data"))
-        if mark.exists():
-            store: S = pickle.loads(mark.read_bytes())
-            if seed.refresh:
+        with contextlib.ExitStack() as stack:
+            if database == "SQLite":
+                url = f"sqlite:///{directory / 'waypost.db'}"
+            else:
+                url = stack.enter_context(postgres(directory / "data"))
+            if not mark.exists():
+                mark.write_bytes(pickle.dumps(asyncio.run(seed.write(url))))
+            elif seed.refresh:
                 asyncio.run(seed.refresh(url))
-        else:
-            store = asyncio.run(seed.write(url))
-            mark.write_bytes(pickle.dumps(store))
-        return store
-
-    def _directory(self, seed: Seed[Any], database: str) -> Path:
-        return self.directory / f"{seed.name}-{database}-{_key(seed)}"
+            return _Open(pickle.loads(mark.read_bytes()), directory, stack.pop_all())
 
     def _remove_outdated(self, seed: Seed[Any], database: str) -> None:
         """Those of other days and sizes, and what an interrupted run has not finished."""

@@ -45,7 +45,8 @@ class Page:
 
 
 def measure(run: Run) -> list[Row]:
-    return [row for account in run.full_accounts() for row in _rows(run, account)]
+    with run.full_accounts() as accounts:
+        return [row for account in accounts for row in _rows(run, account)]
 
 
 def _rows(run: Run, account: FullAccount) -> list[Row]:

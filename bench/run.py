@@ -14,7 +14,7 @@ from bench.aggregation import cache_values
 from bench.click_store import ClickStore, new_click_store
 from bench.disturbance import adopt_orphans
 from bench.full_account import FullAccount, fill_account
-from bench.kept import KeptStores, Seed, kept_directory
+from bench.kept import DATABASES, KeptStores, Seed, kept_directory
 from bench.postgres import postgres
 from bench.seed import Store, new_store
 from bench.servers import LOAD_CORE
@@ -118,14 +118,21 @@ class Run:
         write = partial(new_click_store, count=self.clicks, links=10_000)
         return Seed("clicks", (self.clicks,), write, cache_values)
 
-    def full_accounts(self) -> list[FullAccount]:
-        """In SQLite and in PostgreSQL, to read: clicks of one account that has every kind of object."""
+    @contextlib.contextmanager
+    def full_accounts(self) -> Iterator[list[FullAccount]]:
+        """In SQLite and in PostgreSQL, to read: clicks of one account that has every kind of object.
+
+        They take much of the disk, so they are removed after the block, unless it fails.
+        """
 
         async def write(url: str) -> FullAccount:
             store = await new_click_store(url, count=self.clicks, links=self.few, accounts=1, has_today=True)
             return await fill_account(store, self.few, self.many)
 
-        return self.kept.both(Seed("account", (self.clicks, self.few, self.many), write, cache_values))
+        seed = Seed("account", (self.clicks, self.few, self.many), write, cache_values)
+        yield self.kept.both(seed)
+        for database in DATABASES:
+            self.kept.remove(seed, database)
 
     def new_url(self, database: str) -> str:
         if database == "SQLite":

@@ -54,6 +54,15 @@ def test_what_a_benchmark_changes_is_removed(tmp_path: Path, seeded: list[str]) 
     assert len(seeded) == 2
 
 
+def test_midnight_changes_nothing_in_a_run(tmp_path: Path, seeded: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = KeptStores(tmp_path)
+    kept.get(_seed(seeded), _SQLITE)
+    monkeypatch.setattr("bench.kept._key", lambda _: "of the next day")
+    with kept.used_up(_seed(seeded), _SQLITE) as store:
+        assert store == 1
+    assert not list(tmp_path.iterdir())
+
+
 def _seed(seeded: list[str], count: int = 1) -> Seed[int]:
     return Seed("clicks", (count,), partial(_write, seeded, count))
 
