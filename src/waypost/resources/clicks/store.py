@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
+from struct import Struct
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.types import NullType
 
 from waypost.database import Tx, bulk, upsert
-from waypost.kit.clock import QUARTER, from_microseconds, microseconds
+from waypost.kit.clock import QUARTER, microseconds
 from waypost.resources.clicks.model import Click, clicks, spool_positions
 
 _NOT_STORED = {"at", "quarter", "pixels", "user_agent"}
@@ -27,7 +28,7 @@ RAW_COLUMNS: tuple[ColumnElement[Any], ...] = tuple(
 )
 """The same for `read_raw_click`: most of an export's time would go into objects that Click does not have."""
 
-_COPY = f"COPY clicks ({', '.join(clicks.c.keys())}) FROM STDIN"
+_COPY = f"COPY clicks ({', '.join(clicks.c.keys())}) FROM STDIN (FORMAT binary)"
 _MAX_PARAMETERS = 500  # per statement
 
 
@@ -110,14 +111,14 @@ def read_raw_click(row: Row[*tuple[Any, ...]]) -> Click:
     return Click(id_, account_id, link_id, created_at, day, quarter, kind, bot, bool(is_scan), *rest)
 
 
-Encoded = str | list[bulk.Statement]
-"""Clicks as they are inserted: a text for COPY on PostgreSQL, otherwise statements."""
+Encoded = bytes | list[bulk.Statement]
+"""Clicks as they are inserted: the data of COPY on PostgreSQL, otherwise statements."""
 
 
 def encode(dialect: str, new: Sequence[Click]) -> Encoded:
     """Bypasses SQLAlchemy, because this is the busiest write of the service."""
     if dialect == "postgresql":
-        return "".join(map(_line, new))
+        return b"".join((_HEADER, *map(_binary_row, new), _END))
     return bulk.prepare_insert(dialect, clicks, list(map(_row, new)))
 
 
@@ -140,7 +141,7 @@ class _DuplicateId(Exception):
 
 
 async def _insert(tx: Tx, encoded: Encoded) -> None:
-    if isinstance(encoded, str):
+    if isinstance(encoded, bytes):
         await _copy(tx, encoded)
         return
     try:
@@ -149,7 +150,7 @@ async def _insert(tx: Tx, encoded: Encoded) -> None:
         raise _DuplicateId from error
 
 
-async def _copy(tx: Tx, lines: str) -> None:
+async def _copy(tx: Tx, rows: bytes) -> None:
     from psycopg import Error  # noqa: PLC0415  # loaded already with PostgreSQL, and not needed otherwise
     from psycopg.errors import UniqueViolation  # noqa: PLC0415
 
@@ -157,31 +158,48 @@ async def _copy(tx: Tx, lines: str) -> None:
     assert connection is not None  # noqa: S101  # a transaction has one
     try:
         async with connection.cursor() as cursor, cursor.copy(_COPY) as copy:
-            await copy.write(lines)
+            await copy.write(rows)
     except UniqueViolation:
         raise _DuplicateId from None
     except Error as error:
         if error.sqlstate is None:  # a connection error, without data
             raise
-        raise type(error)(f"COPY clicks: {error.sqlstate}") from None  # its text contains the line with an IP address
+        raise type(error)(f"COPY clicks: {error.sqlstate}") from None  # its text can contain a row with an IP address
 
 
-def _line(click: Click) -> str:
-    """Encode a row in the text format of COPY; the driver would take five times as long."""
-    return (
-        f"{click.id.hex()}\t{click.account_id.hex()}\t{click.link_id.hex()}\t{click.day}"
-        f"\t{from_microseconds(click.at).isoformat()}\t{click.kind}\t{_text(click.bot)}\t{click.is_scan}"
-        f"\t{click.ip.translate(_ESCAPES)}\t{click.country}\t{click.visitor_id}\t{_text(click.referrer)}\t{click.device}\t{_text(click.browser)}"
-        f"\t{_text(click.platform)}\t{_text(click.target)}\n"
+def _binary_row(click: Click) -> bytes:
+    """Encode a row in the binary format of COPY, which takes half as long as its text; the driver would take longer."""
+    id_, account, link, at, day, _, kind, bot, is_scan, ip, country, visitor, *_ = click
+    return b"".join(
+        (
+            _pack_first(_COLUMN_COUNT, 16, id_, 16, account, 16, link, 4, day, 8, at - _YEAR_2000),
+            _field(kind),
+            _field(bot),
+            _TRUE if is_scan else _FALSE,
+            _new_field(ip),
+            _field(country),
+            _pack_visitor(8, visitor),
+            *map(_field, (click.referrer, click.device, click.browser, click.platform, click.target)),
+        )
     )
 
 
-@lru_cache(4_096)
-def _text(value: str | None) -> str:
-    return "\\N" if value is None else value.translate(_ESCAPES)
+_COLUMN_COUNT = len(clicks.c)
+_YEAR_2000 = 946_684_800_000_000  # PostgreSQL counts from there
+_pack_first = Struct("!hi16si16si16siiiq").pack
+_pack_visitor = Struct("!iq").pack
+_FALSE, _TRUE = b"\0\0\0\1\0", b"\0\0\0\1\1"
+_HEADER, _END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
 
 
-_ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r", "\0": None})
+def _new_field(value: str | None) -> bytes:
+    if value is None:
+        return b"\xff\xff\xff\xff"
+    encoded = value.replace("\0", "").encode()
+    return len(encoded).to_bytes(4) + encoded
+
+
+_field = lru_cache(4_096)(_new_field)
 
 
 async def _without_stored(tx: Tx, new: Sequence[Click]) -> list[Click]:

@@ -100,9 +100,9 @@ class SqlClickWriter:
         return clicks
 
     async def add(self, tx: Tx, new: Sequence[Click]) -> int:
+        await stats_store.lock(tx)
         added = await store.add(tx, new)
         counts = aggregate.Aggregate.of(added)
-        await stats_store.lock(tx)
         await stats_store.save(tx, counts)
         await links.add_clicks(tx, counts.clicks_per_link())
         await qrcodes.add_scans(tx, counts.scans_per_link())

@@ -15,7 +15,7 @@ from uuid import UUID
 
 import structlog
 
-from waypost.database import Database
+from waypost.database import Database, Tx, bulk
 from waypost.kit.clock import Clock, now
 from waypost.kit.memory import scaled
 from waypost.metrics import Counter
@@ -63,7 +63,7 @@ class Batch:
     """The visit of each line; None for an empty or damaged line."""
     damaged: int = 0
     clicks: list[Click] = field(default_factory=list)
-    encoded: store.Encoded = ""
+    encoded: store.Encoded = b""
     statistics: stats_store.Prepared | None = None
     """Both of the clicks, except with ClickHouse."""
     token: str = ""
@@ -279,14 +279,10 @@ class Drainer:
             for drained in batch.ranges:
                 if not await store.advance(tx, drained):
                     raise PositionMoved(drained.segment)
-            added = await store.add(tx, batch.clicks, batch.encoded)
-            statistics = batch.statistics
-            if statistics is None or len(added) < len(batch.clicks):
-                statistics = stats_store.prepare(self._db.dialect, Aggregate.of(added))
             await stats_store.lock(tx)
-            await stats_store.save_prepared(tx, statistics)
-            await links.add_clicks(tx, statistics.counts.clicks_per_link())
-            await qrcodes.add_scans(tx, statistics.counts.scans_per_link())
+            added, counts = await self._save(tx, batch)
+            await links.add_clicks(tx, counts.clicks_per_link())
+            await qrcodes.add_scans(tx, counts.scans_per_link())
             await record_events(tx, added, self._settings, now=self._clock())
             self._prepare_next(reached)  # not before, on SQLite: two threads that compute wait for each other's lock
         if self._db.dialect == "sqlite":  # on PostgreSQL no write waits
@@ -295,6 +291,25 @@ class Drainer:
         _SKIPPED.add(len(batch.clicks) - len(added), "duplicate")
         if len(added) < len(batch.clicks):
             log.warning("duplicate visits skipped", count=len(batch.clicks) - len(added))
+
+    async def _save(self, tx: Tx, batch: Batch) -> tuple[Sequence[Click], Aggregate]:
+        """Insert the clicks and their statistics. Return the clicks that were new, and their sums."""
+        prepared = batch.statistics
+        assert prepared is not None  # noqa: S101  # only with ClickHouse, which has a `_commit` of its own
+        found = await stats_store.find_visitors(tx, prepared.counts)
+        counting = asyncio.create_task(
+            asyncio.to_thread(stats_store.count_visitors, self._db.dialect, prepared.counts, found)
+        )
+        if self._db.dialect == "sqlite":  # PostgreSQL inserts the clicks meanwhile, in another process
+            await asyncio.wait([counting])
+        added = await store.add(tx, batch.clicks, batch.encoded)
+        if len(added) < len(batch.clicks):
+            prepared = stats_store.prepare(self._db.dialect, Aggregate.of(added))
+            await stats_store.save_prepared(tx, prepared)
+        else:
+            await bulk.execute(tx, prepared.dimensions)
+            await bulk.execute(tx, await counting)
+        return added, prepared.counts
 
     async def _erase(self, positions: Positions) -> None:
         """Erase drained lines, also those of a killed process. A failing disk does not stop draining."""

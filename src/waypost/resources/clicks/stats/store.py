@@ -4,7 +4,7 @@ Without SQLAlchemy: each click causes some ten of these rows. The database adds 
 read first.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from sqlalchemy import Column, Table, text
 
 from waypost.database import Tx, bulk, take_advisory_lock
 from waypost.resources.clicks.model import MAX_LINK_ROWS, click_dimensions, click_totals, visitor_days
-from waypost.resources.clicks.stats.aggregate import Aggregate, StatsRow, VisitorBits, VisitorKey
+from waypost.resources.clicks.stats.aggregate import Aggregate, VisitorBits, VisitorKey
 
 _MORNING_QUARTERS = 48
 _MORNING_BITS = (1 << _MORNING_QUARTERS) - 1
@@ -38,6 +38,10 @@ async def can_share_lock(tx: Tx) -> bool:
     return bool(await tx.scalar(_SHARE_LOCK, {"key": _LOCK}))
 
 
+Found = dict[VisitorKey, VisitorBits]
+"""The stored rows of visitors."""
+
+
 class Prepared(NamedTuple):
     """Sums to save, and what of that can be computed before the transaction."""
 
@@ -56,15 +60,22 @@ async def save(tx: Tx, counts: Aggregate) -> None:
 
 
 async def save_prepared(tx: Tx, prepared: Prepared) -> None:
-    counts = prepared.counts
-    changed = counts.add_visitors(await _find_visitors(tx, counts))
-    rows = [(*key, bits & _MORNING_BITS, bits >> _MORNING_QUARTERS) for *key, bits in changed]
-    await _merge(tx, visitor_days, rows)
-    await _merge(tx, click_totals, counts.totals_rows())
-    await bulk.execute(tx, prepared.dimensions)
+    found = await find_visitors(tx, prepared.counts)
+    await bulk.execute(tx, [*count_visitors(tx.dialect.name, prepared.counts, found), *prepared.dimensions])
 
 
-async def _find_visitors(tx: Tx, counts: Aggregate) -> dict[VisitorKey, VisitorBits]:
+def count_visitors(dialect: str, counts: Aggregate, found: Found) -> list[bulk.Statement]:
+    """Return the statements that depend on the visitors who were found."""
+    changed = counts.add_visitors(found)
+    visitors = [(*key, bits & _MORNING_BITS, bits >> _MORNING_QUARTERS) for *key, bits in changed]
+    return [
+        statement
+        for table, rows in ((visitor_days, visitors), (click_totals, counts.totals_rows()))
+        for statement in bulk.prepare_insert(dialect, table, rows, on_conflict=_on_conflict(dialect, table))
+    ]
+
+
+async def find_visitors(tx: Tx, counts: Aggregate) -> Found:
     """Return what `Aggregate.add_visitors` needs."""
     found = _by_visitor(await bulk.find_first(tx, visitor_days, counts.sorted_visitors, limit=MAX_LINK_ROWS + 1))
     with_account = [visitor for visitor, rows in found.items() if len(rows) > MAX_LINK_ROWS]
@@ -74,15 +85,11 @@ async def _find_visitors(tx: Tx, counts: Aggregate) -> dict[VisitorKey, VisitorB
     return found
 
 
-def _by_visitor(rows: Iterable[bulk.BulkRow]) -> dict[VisitorKey, VisitorBits]:
-    found: dict[VisitorKey, VisitorBits] = {}
+def _by_visitor(rows: Iterable[bulk.BulkRow]) -> Found:
+    found: Found = {}
     for day, visitor, subject, morning, afternoon in rows:
         found.setdefault((day, visitor), {})[subject] = morning | afternoon << _MORNING_QUARTERS
     return found
-
-
-async def _merge(tx: Tx, table: Table, rows: Sequence[StatsRow]) -> None:
-    await bulk.insert(tx, table, rows, on_conflict=_on_conflict(tx.dialect.name, table))
 
 
 @lru_cache
