@@ -32,6 +32,7 @@ from waypost.resources.clicks.clickhouse.client import ClickHouse
 from waypost.resources.clicks.clickhouse.drain import ClickHouseDrainer
 from waypost.resources.clicks.clickhouse.store import ClickHouseStore
 from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.intake.enrichment_process import EnrichmentProcess
 from waypost.worker.run import collect_garbage_rarely
 
 _DAYS = 30
@@ -137,12 +138,14 @@ async def _drained(run: Run, postgres_url: str, url: str) -> Row:
     links = await add_links(db, await new_account(db, "visited"), 10_000)
     write_visits(spool, links, run.visits)
     collect_garbage_rarely()  # as a worker does
-    drainer, steps = ClickHouseDrainer(db, ClickHouseStore(client), spool, new_intake_settings()), list[float]()
-    has_more = True
+    settings = new_intake_settings()
+    process, steps, has_more = EnrichmentProcess(settings, None), list[float](), True
+    drainer = ClickHouseDrainer(db, ClickHouseStore(client), spool, settings, process=process)
     while has_more:
         began = time.perf_counter()
         has_more = await drainer.step()
         steps.append(time.perf_counter() - began)
+    await process.close()
     ((count,),) = await client.query("SELECT count() FROM clicks")
     await client.close()
     await db.close()

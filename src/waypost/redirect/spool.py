@@ -76,6 +76,12 @@ def decode(line: bytes) -> Visit | None:
     return Visit(*fields)
 
 
+def link_of(line: bytes) -> bytes:
+    """Return the link's id of a line without decoding the rest. Of a damaged line, anything."""
+    fields = line.split(b"\t", 3)
+    return fields[2] if len(fields) > 3 else b""  # the one after it exists
+
+
 class Spool:
     """The writer of one process. `append` runs in the event loop, `sync` in a thread."""
 

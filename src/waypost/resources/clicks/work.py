@@ -8,6 +8,7 @@ from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.resources.clicks.click_stores import new_clickhouse_store
 from waypost.resources.clicks.intake.drain import Drainer
+from waypost.resources.clicks.intake.enrichment_process import EnrichmentProcess
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.retention import Retention
 from waypost.resources.clicks.stats.cache_refresher import StatsCacheRefresher
@@ -42,14 +43,16 @@ def _clickhouse_worker_parts(settings: Settings, db: Database, stack: AsyncExitS
 def new_drainer(
     settings: Settings, db: Database, spool: Path, intake: IntakeSettings, stack: AsyncExitStack
 ) -> Drainer:
+    process = EnrichmentProcess(intake, settings.geoip_database)
+    stack.push_async_callback(process.close)
     if settings.clickhouse_url:
         from waypost.resources.clicks.clickhouse.drain import ClickHouseDrainer  # noqa: PLC0415
 
         store = new_clickhouse_store(settings)
         stack.push_async_callback(store.close)
-        drainer: Drainer = ClickHouseDrainer(db, store, spool, intake)
+        drainer: Drainer = ClickHouseDrainer(db, store, spool, intake, process=process)
     else:
-        drainer = Drainer(db, spool, intake)
+        drainer = Drainer(db, spool, intake, process=process)
     stack.push_async_callback(drainer.close)
     return drainer
 

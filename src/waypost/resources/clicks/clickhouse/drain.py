@@ -26,6 +26,7 @@ from waypost.resources.clicks import store
 from waypost.resources.clicks.clickhouse.rebuild import correct_day
 from waypost.resources.clicks.clickhouse.store import ClickHouseStore
 from waypost.resources.clicks.intake.drain import DRAINED, Batch, Drainer, PositionMoved, Positions
+from waypost.resources.clicks.intake.enrichment_process import EnrichmentProcess
 from waypost.resources.clicks.intake.record_events import record_events
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import HUMAN
@@ -44,10 +45,11 @@ class ClickHouseDrainer(Drainer):
         directory: Path,
         settings: IntakeSettings,
         *,
+        process: EnrichmentProcess | None = None,
         clock: Clock = now,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(db, directory, settings, clock=clock, monotonic=monotonic)
+        super().__init__(db, directory, settings, process=process, clock=clock, monotonic=monotonic)
         self._click_store = click_store
         self._pending: dict[str, list[store.SegmentRange]] = {}
         """The ranges of batches that were not settled, by token."""
@@ -102,7 +104,8 @@ class ClickHouseDrainer(Drainer):
             self._add_lines(batch, segment_range, lines)
         return batch
 
-    def _encode(self, batch: Batch) -> None:
+    @property
+    def _encoding(self) -> None:
         """The server counts; only the counters of links are kept here."""
 
     async def _commit(self, batch: Batch, reached: Positions) -> None:

@@ -19,12 +19,14 @@ from waypost.database import Database, Tx, bulk
 from waypost.kit.clock import Clock, now
 from waypost.kit.memory import scaled
 from waypost.metrics import Counter
-from waypost.redirect.spool import UnknownFormat, Visit, decode, read_lines, segments
+from waypost.redirect.spool import MAX_LINE_SIZE, UnknownFormat, link_of, read_lines, segments
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks import store
 from waypost.resources.clicks.intake.cleanup import erase_drained, remove_drained
-from waypost.resources.clicks.intake.record_events import WebhookCounts, count_webhooks, record_events
-from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
+from waypost.resources.clicks.intake.enrich import Enriched, Work, enrich
+from waypost.resources.clicks.intake.enrichment_process import EnrichmentProcess
+from waypost.resources.clicks.intake.record_events import count_webhooks, record_events
+from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.stats import store as stats_store
 from waypost.resources.clicks.stats.aggregate import Aggregate
@@ -59,9 +61,8 @@ class Batch:
     ranges: list[store.SegmentRange] = field(default_factory=list)
     lines: list[list[bytes]] = field(default_factory=list)
     """Lines per range."""
-    visits: list[Visit | None] = field(default_factory=list)
-    """The visit of each line; None for an empty or damaged line."""
-    damaged: int = 0
+    is_full: bool = False
+    """Whether it is as large as batches may be."""
     clicks: list[Click] = field(default_factory=list)
     encoded: store.Encoded = b""
     statistics: stats_store.Prepared | None = None
@@ -97,12 +98,14 @@ class Drainer:
         directory: Path,
         settings: IntakeSettings,
         *,
+        process: EnrichmentProcess | None = None,
         clock: Clock = now,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._db = db
         self._directory = directory
         self._settings = settings
+        self._process = process
         self._clock = clock
         self._monotonic = monotonic
         self._removed_at = -math.inf
@@ -131,7 +134,7 @@ class Drainer:
             return False
         positions, self._positions = self._positions, None  # only the database knows what is drained …
         reached = positions | batch.ends
-        if self._db.dialect == "postgresql":  # its server works in other processes
+        if self._db.dialect == "postgresql" or (self._process and self._process.is_ready()):  # other processes work
             self._prepare_next(reached)
         try:
             await self._commit(batch, reached)
@@ -188,12 +191,27 @@ class Drainer:
 
     async def _complete(self, batch: Batch, *, max_deliveries: float) -> Batch:
         """Turn the lines into clicks. The batch ends before the visit that has too many deliveries."""
-        links_visited = {visit.link for visit in batch.visits if visit}
+        lines = [line for lines in batch.lines for line in lines]
+        links_visited = set(map(link_of, lines))
         await self._load_accounts(links_visited)
-        accounts = {self._accounts[link] for link in links_visited if link in self._accounts}
-        webhook_counts = await count_webhooks(self._db, accounts) if accounts else {}
-        await asyncio.to_thread(self._enrich, batch, webhook_counts, max_deliveries)
+        accounts = {link: account for link in links_visited if (account := self._accounts.get(link))}
+        webhook_counts = await count_webhooks(self._db, set(accounts.values())) if accounts else {}
+        work = Work(lines, accounts, webhook_counts, max_deliveries, self._encoding)
+        if self._process:
+            enriched = await self._process.enrich(work, is_full=batch.is_full)
+        else:
+            enriched = await asyncio.to_thread(enrich, work, self._settings)
+        if enriched.lines < len(lines):
+            batch.keep_lines(enriched.lines)
+        batch.lines = []
+        batch.clicks, batch.encoded, batch.statistics = enriched.clicks, enriched.encoded, enriched.statistics
+        _log_skipped(enriched)
         return batch
+
+    @property
+    def _encoding(self) -> str | None:
+        """The database that stores the clicks; None for ClickHouse, which counts by itself."""
+        return self._db.dialect
 
     def _read(self, positions: Positions) -> Batch:
         batch, remaining = Batch(), round(_BATCH_BYTES[self._db.dialect] * self._size)
@@ -206,16 +224,14 @@ class Drainer:
                 continue
             self._add_lines(batch, store.SegmentRange(path.name, start, end), lines)
             remaining -= end - start
-            if remaining <= 0:
+            if remaining <= MAX_LINE_SIZE:
+                batch.is_full = True
                 break
         return batch
 
     def _add_lines(self, batch: Batch, segment_range: store.SegmentRange, lines: list[bytes]) -> None:
-        visits = [decode(line) for line in lines]
         batch.ranges.append(segment_range)
         batch.lines.append(lines)
-        batch.damaged += sum(1 for line, visit in zip(lines, visits, strict=True) if line and not visit)
-        batch.visits += visits
 
     def _read_lines(self, path: Path, start: int, limit: int) -> tuple[list[bytes], int]:
         try:
@@ -239,39 +255,6 @@ class Drainer:
         async with self._db.read() as tx:
             accounts = await links.find_accounts(tx, by_id)
         self._accounts |= {by_id[link]: account.bytes for link, account in accounts.items()}
-
-    def _enrich(self, batch: Batch, webhook_counts: Mapping[bytes, WebhookCounts], max_deliveries: float) -> None:
-        """Leave out visits of links that never existed, and lines damaged by a full disk or a crash of the machine."""
-        orphaned, deliveries, errors = 0, 0, set[str]()
-        for number, visit in enumerate(batch.visits):
-            account = self._accounts.get(visit.link) if visit else None
-            if visit is None or account is None:
-                orphaned += visit is not None
-                continue
-            deliveries += _count_deliveries(visit, webhook_counts.get(account))
-            if deliveries > max_deliveries:
-                batch.keep_lines(number)
-                break
-            try:
-                batch.clicks.append(build_click(visit, account, self._settings))
-            except (ValueError, OverflowError):
-                batch.damaged += 1
-            except Exception as error:  # noqa: BLE001  # one line must not block all lines after it
-                batch.damaged += 1
-                errors.add(type(error).__name__)
-        batch.visits, batch.lines = [], []
-        self._encode(batch)
-        if errors:  # internal errors; the log must not contain what the visitor sent
-            log.error("visits could not be read", errors=sorted(errors))
-        if orphaned or batch.damaged:
-            _SKIPPED.add(orphaned, "unknown_link")
-            _SKIPPED.add(batch.damaged, "damaged")
-            log.warning("visits skipped", of_unknown_links=orphaned, damaged=batch.damaged)
-
-    def _encode(self, batch: Batch) -> None:
-        """Compute what needs no transaction, in the thread that prepares the batch."""
-        batch.encoded = store.encode(self._db.dialect, batch.clicks)
-        batch.statistics = stats_store.prepare(self._db.dialect, Aggregate.of(batch.clicks))
 
     async def _commit(self, batch: Batch, reached: Positions) -> None:
         async with self._db.write() as tx:
@@ -345,9 +328,13 @@ class PositionMoved(Exception):
     """Another drainer moved the position of a segment. Nothing is committed, and the positions are loaded again."""
 
 
-def _count_deliveries(visit: Visit, webhooks: WebhookCounts | None) -> int:
-    pixels = visit.pixels.count(b",") + 1 if visit.pixels else 0
-    return pixels + (webhooks.link_clicked + webhooks.pixel_fired * pixels if webhooks else 0)
+def _log_skipped(enriched: Enriched) -> None:
+    if enriched.errors:
+        log.error("visits could not be read", errors=sorted(enriched.errors))
+    if enriched.orphaned or enriched.damaged:
+        _SKIPPED.add(enriched.orphaned, "unknown_link")
+        _SKIPPED.add(enriched.damaged, "damaged")
+        log.warning("visits skipped", of_unknown_links=enriched.orphaned, damaged=enriched.damaged)
 
 
 def _parse_id(link: bytes) -> UUID | None:

@@ -1,7 +1,6 @@
 """Records the events of a batch of clicks, for webhooks and the platforms of pixels, when the clicks are stored."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 from uuid import UUID
@@ -9,20 +8,13 @@ from uuid import UUID
 from waypost.database import Database, Tx
 from waypost.kit.clock import from_microseconds
 from waypost.resources import links, webhooks
+from waypost.resources.clicks.intake.enrich import WebhookCounts
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import HUMAN, Click
 from waypost.resources.clicks.schemas import PixelFiredJson, to_event_json
 from waypost.resources.pixels import events
 
 _MAX_PARAMETERS = 500  # per statement
-
-
-@dataclass(frozen=True, slots=True)
-class WebhookCounts:
-    """The number of an account's webhooks for each event of a visit."""
-
-    link_clicked: int
-    pixel_fired: int
 
 
 async def count_webhooks(db: Database, accounts: Collection[bytes]) -> Mapping[bytes, WebhookCounts]:
