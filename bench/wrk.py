@@ -22,7 +22,8 @@ from bench.servers import LOAD_CORE, Server
 CONNECTIONS = 64
 _UNITS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
 _PIPELINED = 128
-WARM_UP = 1
+_TIMEOUT = "--timeout=10s"  # a slow response is one of the p99, not an error
+WARM_UP = 2
 """Seconds of the first round of each server, which is not counted."""
 _PRECISE = 0.01
 MOST = 3
@@ -56,7 +57,8 @@ class Contender:
 
 def run_wrk(origin: str, script: str, arguments: Sequence[str], *, seconds: int) -> Round:
     """`script`: a Lua file in this directory."""
-    options = ["-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", str(Path(__file__).parent / script)]
+    options = ["-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", _TIMEOUT, "--latency"]
+    options += ["-s", str(Path(__file__).parent / script)]
     command = ["taskset", "-c", LOAD_CORE, "wrk", *options, f"{origin}/", "--", *arguments]
     before = _seconds_of_children()
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 60, check=False)
