@@ -50,7 +50,7 @@ class EnrichmentProcess:
 
     def is_ready(self) -> bool:
         """Whether it has started. Never waits."""
-        if self._process and not self._is_answering and select.select([_output(self._process)], [], [], 0)[0]:
+        if self._process and not self._is_answering and _has_output(self._process):
             self._is_answering = _output(self._process).read(1) == _READY
             if not self._is_answering:
                 self._fail()
@@ -112,6 +112,13 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(OSError):  # unwritten work
             stream.close()
     process.wait()
+
+
+def _has_output(process: subprocess.Popen[bytes]) -> bool:
+    """Whether it has written, or has ended."""
+    poll = select.poll()
+    poll.register(_output(process), select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _input(process: subprocess.Popen[bytes]) -> IO[bytes]:
