@@ -105,9 +105,9 @@ async def test_the_worker_goes_on_without_it(process: EnrichmentProcess, *, is_w
 
 async def test_it_fails_to_start(process: EnrichmentProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    for _ in range(2):
-        await process.enrich(work(), is_full=True)
     with capture_logs() as logs:
+        for _ in range(2):
+            await process.enrich(work(), is_full=True)
         await asyncio.to_thread(eventually, lambda: not process.is_ready() and process.pid is None)
         assert len((await process.enrich(work(), is_full=True)).clicks) == 3
     assert [entry["event"] for entry in logs] == ["enrichment process ended"]
