@@ -9,11 +9,12 @@ includes waiting within the process. They share two cores with PostgreSQL, and t
 import asyncio
 import json
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from bench import wrk
 from bench.client import percentile
-from bench.link_by_id import BURST, KEYS, write
+from bench.link_by_id import BURST, write
 from bench.postgres import postgres
 from bench.report import Failed, Row, at_least, at_most
 from bench.run import Run
@@ -26,6 +27,9 @@ from waypost.database.migrations import migrate
 _NODES = 2
 _RATE = 500
 """Checks per second and node."""
+_SERVERS = ("shared", "files")
+_BURSTS = {BURST: f"keys in bursts of {BURST}", 1: "one request per key in turn"}
+_KEYS = 8_000  # for 4,000 requests a second
 _SECRET_KEY = "the key of all nodes of this benchmark"
 
 
@@ -39,20 +43,23 @@ class _Store:
 def measure(run: Run) -> list[Row]:
     with postgres() as url:
         directory = run.new_directory()
-        files = asyncio.run(_seed(url, directory, run.few))
-        return [_check(run, url), *_requests(run, url, directory, *files)]
+        asyncio.run(_seed(url, directory, run.few))
+        return [_check(run, url), *_requests(run, url, directory)]
 
 
-async def _seed(url: str, directory: Path, links: int) -> list[Path]:
-    """Return files with paths, keys for bursts, and keys for single requests."""
+async def _seed(url: str, directory: Path, links: int) -> None:
+    """Write files with paths, and with keys for each server and burst.
+
+    A server is frozen while the other one is measured, maybe in the transaction that stores when its keys were used.
+    """
     db = Database(url)
     await migrate(db)
     account = await new_account(db, "seed")
-    ids = await add_links(db, account, links)
-    keys = {name: await add_keys(db, account, KEYS) for name in ("bursts", "turns")}
+    write(directory / "paths", [f"/api/v1/links/{each}" for each in await add_links(db, account, links)])
+    for server in _SERVERS:
+        for burst in _BURSTS:
+            write(directory / f"{server}-{burst}", await add_keys(db, account, _KEYS))
     await db.close()
-    lines = {"paths": [f"/api/v1/links/{each}" for each in ids], **keys}
-    return [write(directory / name, each) for name, each in lines.items()]
 
 
 def _check(run: Run, url: str) -> Row:
@@ -71,8 +78,8 @@ def _check(run: Run, url: str) -> Row:
     return at_most("limiter check on PostgreSQL, two nodes, p99", percentile(times, 99), 2, detail, " ms")
 
 
-def _requests(run: Run, url: str, directory: Path, paths: Path, bursts: Path, turns: Path) -> list[Row]:
-    own, files = directory / "shared", directory / "files"
+def _requests(run: Run, url: str, directory: Path) -> list[Row]:
+    own, files = (directory / name for name in _SERVERS)
     for each in (own, files):
         each.mkdir()
     port = free_port()
@@ -89,16 +96,17 @@ def _requests(run: Run, url: str, directory: Path, paths: Path, bursts: Path, tu
             "files", command, port=port, ready="/readyz", cores=SERVER_CORE, directory=files, environment=settings
         ) as in_files,
     ):
-        in_bursts, in_turn = [str(paths), str(bursts), str(BURST)], [str(paths), str(turns), "1"]
-        further = str(KEYS // (wrk.MOST * run.rounds + 1))
-        return [
-            _compare(run, shared, in_files, [*in_bursts, further], f"keys in bursts of {BURST}"),
-            _compare(run, shared, in_files, [*in_turn, further], "one request per key in turn"),
-        ]
+        servers = dict(zip(_SERVERS, (shared, in_files), strict=True))
+        return [_compare(run, servers, directory, burst) for burst in _BURSTS]
 
 
-def _compare(run: Run, shared: Server, in_files: Server, arguments: list[str], how: str) -> Row:
-    ours, others = wrk.alternate(run, [Contender(server, "keys.lua", arguments) for server in (shared, in_files)])
+def _compare(run: Run, servers: Mapping[str, Server], directory: Path, burst: int) -> Row:
+    further = _KEYS // (wrk.MOST * run.rounds + 1)
+    contenders = [
+        Contender(server, "keys.lua", [f"{directory}/paths", f"{directory}/{name}-{burst}", str(burst), str(further)])
+        for name, server in servers.items()
+    ]
+    ours, others = wrk.alternate(run, contenders)
     detail = f"shared {wrk.spread(ours)}, p99 {wrk.p99(ours):.0f} ms; files {wrk.spread(others)}"
-    what = f"`GET /v1/links/{{id}}` on PostgreSQL, {how}, relative to rate limits in files"
+    what = f"`GET /v1/links/{{id}}` on PostgreSQL, {_BURSTS[burst]}, relative to rate limits in files"
     return at_least(what, wrk.rate_ratio(ours, others), 0.7, detail)
