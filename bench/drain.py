@@ -112,14 +112,15 @@ async def _drain(url: str, spool: Path) -> _Drained:
     collect_garbage_rarely()  # as a worker does
     db = _TimedDatabase(url)
     before, steps = await _count(db), list[float]()
-    process = EnrichmentProcess(new_intake_settings(), None)
+    process = EnrichmentProcess(new_intake_settings(), None) if db.dialect == "postgresql" else None  # as a worker
     drainer, has_more = Drainer(db, spool, new_intake_settings(), process=process), True
     while has_more:
         began = time.perf_counter()
         has_more = await drainer.step()
         steps.append(time.perf_counter() - began)
     drained = _Drained(await _count(db) - before, sum(steps), max(steps), db.longest)
-    await process.close()
+    if process:
+        await process.close()
     await db.close()
     return drained
 

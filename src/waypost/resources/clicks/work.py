@@ -43,8 +43,10 @@ def _clickhouse_worker_parts(settings: Settings, db: Database, stack: AsyncExitS
 def new_drainer(
     settings: Settings, db: Database, spool: Path, intake: IntakeSettings, stack: AsyncExitStack
 ) -> Drainer:
-    process = EnrichmentProcess(intake, settings.geoip_database)
-    stack.push_async_callback(process.close)
+    process = None
+    if db.dialect == "postgresql":  # SQLite stores clicks in this process, which takes longer than preparing them
+        process = EnrichmentProcess(intake, settings.geoip_database)
+        stack.push_async_callback(process.close)
     if settings.clickhouse_url:
         from waypost.resources.clicks.clickhouse.drain import ClickHouseDrainer  # noqa: PLC0415
 

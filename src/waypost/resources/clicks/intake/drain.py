@@ -134,7 +134,7 @@ class Drainer:
             return False
         positions, self._positions = self._positions, None  # only the database knows what is drained …
         reached = positions | batch.ends
-        if self._db.dialect == "postgresql" or (self._process and self._process.is_ready()):  # other processes work
+        if self._db.dialect == "postgresql":  # its server works in other processes
             self._prepare_next(reached)
         try:
             await self._commit(batch, reached)

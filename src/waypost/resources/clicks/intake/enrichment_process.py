@@ -1,7 +1,7 @@
-"""A process that enriches batches while there is a backlog, as `python -m` of this module.
+"""A process that enriches batches while there is a backlog for PostgreSQL or ClickHouse, as `python -m` of this module.
 
-Python computes on one core only. During a backlog, half of that was the enrichment of the next batch, which this
-process does on another one. The worker does without it where there is no backlog, and where it fails.
+Python computes on one core only: the worker sends batches to the server while this process enriches the next ones. The
+worker does without it where there is no backlog, and where it fails.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 _MIN_MEMORY = 2 << 30  # bytes of the machine: the process uses 100 MB
 _BACKLOG = 8
-"""Full batches in a row until the process starts: some 60,000 visits. It starts in half a second of processor time."""
+"""Full batches in a row until the process starts: some 120,000 visits. It starts in half a second of processor time."""
 _READY = b"\n"
 
 
