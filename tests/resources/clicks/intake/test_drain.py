@@ -416,8 +416,8 @@ def test_batches_shrink_while_commits_take_long_and_grow_again() -> None:
     sizes = [1.0]
     for took in (0.1, 0.8, 2.0, 2.0, 2.0, *[0.1] * 10):
         sizes.append(adapt_size(sizes[-1], took))
-    assert sizes[:6] == [1.0, 1.0, 0.5, 0.25, 0.25, 0.25]
-    assert adapt_size(0.5, 0.3) == 0.5
+    assert sizes[:6] == [1.0, 1.0, 0.5, 0.4, 0.4, 0.4]
+    assert adapt_size(0.5, 0.2) == 0.5
     assert sizes[-1] == 1.0
     assert sizes[6:] == sorted(sizes[6:])
 
