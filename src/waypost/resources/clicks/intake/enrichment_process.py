@@ -63,17 +63,15 @@ class EnrichmentProcess:
             await self.close()
         elif self._full_batches == self._backlog and _can_afford_it():
             self._start()
-        if self.is_ready():
+        if self.is_ready() and self._process:
             try:
-                return await asyncio.to_thread(self._ask, work)
+                return await asyncio.to_thread(self._ask, self._process, work)
             except (OSError, EOFError, pickle.UnpicklingError):
                 self._fail()
         return await asyncio.to_thread(enrich, work, self._settings)
 
     async def close(self) -> None:
-        if self._process:
-            process, self._process, self._is_answering = self._process, None, False
-            process.kill()  # it has nothing that could be lost
+        if process := self._forget():
             await asyncio.to_thread(_end, process)
 
     def _start(self) -> None:
@@ -86,21 +84,22 @@ class EnrichmentProcess:
             pickle.dump((settings, self._geoip_database), _input(self._process))
             _input(self._process).flush()
 
-    def _ask(self, work: Work) -> Enriched:
-        assert self._process is not None  # noqa: S101  # it is ready
+    def _ask(self, process: subprocess.Popen[bytes], work: Work) -> Enriched:
         with self._asking:
-            pickle.dump(work, _input(self._process), pickle.HIGHEST_PROTOCOL)
-            _input(self._process).flush()
-            enriched: Enriched = pickle.load(_output(self._process))  # noqa: S301  # of our own process
+            pickle.dump(work, _input(process), pickle.HIGHEST_PROTOCOL)
+            _input(process).flush()
+            enriched: Enriched = pickle.load(_output(process))  # noqa: S301  # of our own process
         return enriched
 
     def _fail(self) -> None:
         """Go on without it until the next backlog. The worker enriches the batch, and logs what is wrong with it."""
-        process, self._process, self._is_answering = self._process, None, False
-        if process:
-            process.kill()
+        if process := self._forget():
             _end(process)
             log.warning("enrichment process ended", status=process.returncode)
+
+    def _forget(self) -> subprocess.Popen[bytes] | None:
+        process, self._process, self._is_answering = self._process, None, False
+        return process
 
 
 def _can_afford_it() -> bool:
@@ -108,6 +107,7 @@ def _can_afford_it() -> bool:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()  # it has nothing that could be lost
     for stream in (_input(process), _output(process)):
         with contextlib.suppress(OSError):  # unwritten work
             stream.close()
