@@ -25,7 +25,8 @@ from waypost.resources import links, qrcodes
 from waypost.resources.clicks import store
 from waypost.resources.clicks.clickhouse.rebuild import correct_day
 from waypost.resources.clicks.clickhouse.store import ClickHouseStore
-from waypost.resources.clicks.intake.drain import DRAINED, Batch, Drainer, PositionMoved, Positions
+from waypost.resources.clicks.intake.batch import Batch, Positions
+from waypost.resources.clicks.intake.drain import DRAINED, Drainer, PositionMoved
 from waypost.resources.clicks.intake.enrichment_process import EnrichmentProcess
 from waypost.resources.clicks.intake.record_events import record_events
 from waypost.resources.clicks.intake.steps import IntakeSettings

@@ -9,7 +9,6 @@ import math
 import time
 from binascii import unhexlify
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from uuid import UUID
 
@@ -22,6 +21,7 @@ from waypost.metrics import Counter
 from waypost.redirect.spool import MAX_LINE_SIZE, UnknownFormat, link_of, read_lines, segments
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks import store
+from waypost.resources.clicks.intake.batch import Batch, Positions
 from waypost.resources.clicks.intake.cleanup import erase_drained, remove_drained
 from waypost.resources.clicks.intake.enrich import Enriched, Work, enrich
 from waypost.resources.clicks.intake.enrichment_process import EnrichmentProcess
@@ -52,38 +52,6 @@ _SKIPPED = Counter(
     ("reason",),
     starts=[("duplicate",), ("damaged",), ("unknown_link",)],
 )
-
-Positions = dict[str, int]
-
-
-@dataclass(slots=True)
-class Batch:
-    ranges: list[store.SegmentRange] = field(default_factory=list)
-    lines: list[list[bytes]] = field(default_factory=list)
-    """Lines per range."""
-    is_full: bool = False
-    """Whether it is as large as batches may be."""
-    clicks: list[Click] = field(default_factory=list)
-    encoded: store.Encoded = b""
-    statistics: stats_store.Prepared | None = None
-    """Both of the clicks, except with ClickHouse."""
-    token: str = ""
-    """Of its insertion into ClickHouse, once the ranges are committed."""
-    is_repeated: bool = False
-    """Whether it may have been sent before."""
-
-    @property
-    def ends(self) -> Positions:
-        return {drained.segment: drained.end for drained in self.ranges}
-
-    def keep_lines(self, count: int) -> None:
-        """Keep the first `count` lines; the next batch gets the others."""
-        ranges, self.ranges = self.ranges, []
-        for segment_range, lines in zip(ranges, self.lines, strict=True):
-            if count > 0:
-                remaining = sum(len(line) + 1 for line in lines[count:])
-                self.ranges.append(replace(segment_range, end=segment_range.end - remaining))
-            count -= len(lines)
 
 
 class Drainer:
