@@ -169,10 +169,10 @@ async def test_shows_no_text_of_the_provider(office: Office) -> None:
     browser = await office.place.browser()
     path = await office.callback(browser)
     state = re.sub(r".*state=", "", path)
-    answer = await browser.get(f"{FINISH}?state={state}&error=access_denied&error_description=<b>call+0900</b>")
+    answer = await browser.get(f"{FINISH}?state={state}&error=access_denied&error_description=<b>telephone+0900</b>")
     assert answer.status_code == 403
     assert "did not sign you in" in answer.text
-    assert "0900" not in answer.text
+    assert "telephone" not in answer.text
 
 
 async def test_refuses_whoever_has_no_group(office: Office) -> None:
