@@ -215,6 +215,44 @@ def test_prints_concurrent_deliveries_separately(tmp_path: Path) -> None:
     assert sorted(json.loads(body)["n"] for _, body in found) == list(range(20))
 
 
+SIGNALED_EARLY = """
+import signal, sys
+from waypost.commands import webhook_receiver as receiver
+remaining, say = int(sys.argv[1]), receiver.say
+def signal_later(*_):
+    global remaining
+    remaining -= 1
+    if remaining < 0:
+        sys.setprofile(None)
+        signal.raise_signal(signal.SIGTERM)
+def say_and_signal(text):
+    say(text)
+    sys.setprofile(signal_later)
+receiver.say = say_and_signal
+sys.exit(receiver.listen(port=0, secret=None, status=200, tls=None))
+"""
+
+
+def test_ends_at_signals_that_come_as_it_begins_to_wait() -> None:
+    """At each of the calls and returns then, and at a second signal if there are fewer."""
+    started = [
+        subprocess.Popen([sys.executable, "-c", SIGNALED_EARLY, str(number)], stderr=subprocess.PIPE, text=True)
+        for number in range(8)
+    ]
+    try:
+        for process in started:
+            assert process.stderr
+            assert READY.fullmatch(process.stderr.readline())
+            process.terminate()
+        assert [process.wait(30) for process in started] == [0] * len(started)
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+            assert process.stderr
+            process.stderr.close()
+
+
 def test_ends_when_stdout_is_closed(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     process = subprocess.Popen(

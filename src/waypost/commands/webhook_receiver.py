@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from queue import SimpleQueue
 from socket import socket
 from socketserver import ThreadingTCPServer
 from typing import Any, cast
@@ -67,23 +68,23 @@ def listen(*, port: int, secret: str | None, status: int, tls: ssl.SSLContext | 
         raise SettingsError("--port must be between 0 and 65535.")
     if not 200 <= status < 600:
         raise SettingsError("--status must be between 200 and 599.")
-    stop = threading.Event()
+    stop = SimpleQueue[None]()  # a signal could come while an Event, as it begins to wait, has the lock that it needs
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, lambda *_: stop.put(None))
     lock = threading.Lock()
 
     def show(headers: Mapping[str, str], body: bytes) -> None:
         text = describe(headers, body, secret, clock.now())
         with lock:  # a pipe may take a long text in parts
             if not _write(text):
-                stop.set()
+                stop.put(None)
 
     with _open_server(port, status, tls, show) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         scheme = "https" if tls else "http"
         url = f"{scheme}://{_HOST}:{server.server_address[1]}/"
         say(f"Listening on {url} and responding with {status}. Press Ctrl-C to stop.")
-        stop.wait()
+        stop.get()
         server.shutdown()
     return EXIT_OK
 
