@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from queue import SimpleQueue
 from socket import socket
 from socketserver import ThreadingTCPServer
 from typing import Any, cast
@@ -28,6 +27,7 @@ from waypost.kit.errors import Invalid, SettingsError, WaypostError
 _HOST = "127.0.0.1"
 _MAX_BODY = 1 << 20
 _CLIENT_TIMEOUT = 10.0  # seconds
+_ENDING = {signal.SIGINT, signal.SIGTERM}
 
 PrintDelivery = Callable[[Mapping[str, str], bytes], None]
 
@@ -68,23 +68,22 @@ def listen(*, port: int, secret: str | None, status: int, tls: ssl.SSLContext | 
         raise SettingsError("--port must be between 0 and 65535.")
     if not 200 <= status < 600:
         raise SettingsError("--status must be between 200 and 599.")
-    stop = SimpleQueue[None]()  # a signal could come while an Event, as it begins to wait, has the lock that it needs
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.put(None))
+    # blocked in all threads until `sigwait`: Python's handlers can miss a signal that comes as a lock begins to wait
+    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     lock = threading.Lock()
 
     def show(headers: Mapping[str, str], body: bytes) -> None:
         text = describe(headers, body, secret, clock.now())
         with lock:  # a pipe may take a long text in parts
             if not _write(text):
-                stop.put(None)
+                os.kill(os.getpid(), signal.SIGTERM)
 
     with _open_server(port, status, tls, show) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         scheme = "https" if tls else "http"
         url = f"{scheme}://{_HOST}:{server.server_address[1]}/"
         say(f"Listening on {url} and responding with {status}. Press Ctrl-C to stop.")
-        stop.get()
+        signal.sigwait(_ENDING)
         server.shutdown()
     return EXIT_OK
 
