@@ -3,7 +3,7 @@
 `web.envelope` maps them to HTTP. SettingsError is not one of them: it is for the operator.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 Errors = dict[str, list[str]]
@@ -98,13 +98,23 @@ class Unavailable(WaypostError):
 class Invalid(WaypostError):
     """The given data was invalid."""
 
-    def __init__(self, errors: Errors) -> None:
+    def __init__(self, errors: Errors, reasons: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self.errors = errors
+        """Texts by field, as the API returns them."""
+        self._reasons = reasons or {}
+
+    @property
+    def explained(self) -> Errors:
+        """The errors, with the reason of a check that failed: for pages and operators."""
+        return {
+            name: [*texts, f"Reason: {self._reasons[name]}."] if name in self._reasons else texts
+            for name, texts in self.errors.items()
+        }
 
     @property
     def details(self) -> str:
-        return "\n".join(f"{name}: {' '.join(texts)}" for name, texts in self.errors.items())
+        return "\n".join(f"{name}: {' '.join(texts)}" for name, texts in self.explained.items())
 
 
 class Conflict(Invalid):
@@ -120,6 +130,8 @@ class Problems:
 
     def __init__(self, errors: Errors | None = None) -> None:
         self.errors: Errors = dict(errors or {})
+        self.reasons: dict[str, str] = {}
+        """By field, why a check could not be done: the error of the field explained, or accepted by the settings."""
 
     def add(self, field: str, message: str) -> None:
         messages = self.errors.setdefault(field, [])
@@ -142,4 +154,4 @@ class Problems:
     def raise_if_any(self) -> None:
         """Raise Invalid if there are problems."""
         if self.errors:
-            raise Invalid(self.errors)
+            raise Invalid(self.errors, self.reasons)

@@ -9,12 +9,15 @@ from uuid import UUID
 from starlette.types import ASGIApp, Message
 
 from waypost.auth import ApiCaller
-from waypost.web import PREFIX
+from waypost.web import DESTINATION_CHECK, PREFIX
 from waypost.web.guard import ADMITTED
 
 FindLink = Callable[[UUID, str, str], Awaitable[UUID | None]]
 """For the caller's account, return the id of the link, of any account, at a hostname and path."""
 
+
+UNCHECKED = "A destination could not be reached, so its page was not read. Check the URL."
+"""In the JSON of a change that was accepted nevertheless."""
 
 Response = tuple[int, dict[bytes, bytes], bytes]
 """Status, headers and content."""
@@ -47,9 +50,11 @@ class ApiCalls:
 
     async def _json(self, method: str, path: str, query: str = "", body: bytes = b"") -> Any:
         status, headers, content = await self._call(method, PREFIX + path, query, body)
-        answer = json.loads(content) if content else None
+        answer: Any = json.loads(content) if content else None
         if status >= 400:
             raise ToolError(_explain(answer, headers.get(b"retry-after")))
+        if DESTINATION_CHECK.lower().encode() in headers:
+            answer["unchecked"] = UNCHECKED
         return answer
 
     async def _call(self, method: str, path: str, query: str, body: bytes = b"") -> Response:

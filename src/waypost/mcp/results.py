@@ -74,6 +74,11 @@ def listed_link(link: Json, scheme: str) -> Json:
     return {name: value for name, value in listed.items() if value not in (None, [])}
 
 
+def unchecked(answer: Any) -> Json:
+    """What an answer says of destinations that could not be reached, and were accepted."""
+    return {"unchecked": answer["unchecked"]} if "unchecked" in answer else {}
+
+
 def whole_link(link: Json, base_url: str, routing: Json | None = None) -> Json:
     listed = listed_link(link, urlsplit(base_url).scheme)
     others = ("tags", "utm_params", "pixel_ids", "og_image")
@@ -168,10 +173,10 @@ def created_rows(answer: Json, scheme: str) -> Json:
         if row["status"] == "created"
     ]
     failed = [{"index": row["index"], "errors": row["errors"]} for row in rows if row["status"] == "invalid"]
-    unchecked = [row["index"] for row in rows if row["status"] == "retry"]
-    result: Json = {"created": len(links), "links": links}
+    waiting = [row["index"] for row in rows if row["status"] == "retry"]
+    result: Json = {"created": len(links), "links": links} | unchecked(answer)
     if failed:
         result["failed"] = failed
-    if unchecked:
-        result |= {"not_created_yet": unchecked, "more": "Call again with the links of not_created_yet."}
+    if waiting:
+        result |= {"not_created_yet": waiting, "more": "Call again with the links of not_created_yet."}
     return result

@@ -121,7 +121,8 @@ class Tools:
         return Answer(results.as_data({"shared_domain": self._shared_domain, **page}))
 
     def _whole_link(self, answer: Any, routing: results.Json | None = None) -> Answer:
-        return Answer(results.as_data(results.whole_link(answer["data"], self._base_url, routing)))
+        link = results.whole_link(answer["data"], self._base_url, routing)
+        return Answer(results.as_data(link | results.unchecked(answer)))
 
     async def _id(self, given: Arguments) -> str:
         """Return the id of the link that is named. Raises ToolError.

@@ -38,6 +38,13 @@ class Unreachable(OutboundError):
         self.reason = reason
         """A few words, such as `timed out` or `tls: certificate has expired`."""
 
+    @property
+    def in_words(self) -> str:
+        """The reason for people, without the prefixes that logs have."""
+        if self.reason == "dns: timed out":
+            return "the DNS lookup timed out"
+        return self.reason.removeprefix("dns: ").replace("tls: ", "HTTPS failed: ", 1)
+
 
 class Unsafe(OutboundError):
     kind = "unsafe"

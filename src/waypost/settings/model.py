@@ -50,6 +50,7 @@ class Settings(BaseModel):
     clickhouse_cluster: ClusterName = ""
     secret_key: SecretKeys = None
     trusted_proxies: Networks = []
+    destination_check: Literal["required", "lenient"] = "required"
     outbound_allow: Networks = []
     outbound_ca_file: File = None
     dns_servers: Strings = []

@@ -56,6 +56,9 @@ CODES: Mapping[int, ErrorCode] = {
 BARE = frozenset({406})
 """Sent without the envelope."""
 
+DESTINATION_CHECK = "X-Destination-Check"
+"""Header of an answer whose destination was accepted although it could not be reached."""
+
 RATE_LIMIT = "waypost.rate_limit"
 """Key in the ASGI scope: the result of the rate limiter, and its limit."""
 

@@ -19,10 +19,12 @@ from waypost.idempotency.service import FIELD
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Invalid, WaypostError
 from waypost.web.body import MAX_BODY, read_once
-from waypost.web.envelope import JsonResponse, error_response
+from waypost.web.envelope import DESTINATION_CHECK, JsonResponse, error_response
 
 _CLAIM = "waypost.idempotency"
 """Key in the ASGI scope: the claim of this request."""
+_COLON, _EMPTY_LINE = b": ", b"\r\n\r\n"
+"""Of the header that a stored answer may begin with. Its JSON contains no such line."""
 _KEY = re.compile(rf"[\x21-\x7e]{{1,{MAX_KEY}}}")
 WRONG_KEY = f"Send one key of 1 to {MAX_KEY} visible ASCII characters, such as a UUID."
 
@@ -88,7 +90,7 @@ class StoreAnswers:
             else:
                 body.extend(message.get("body", b""))
                 if not message.get("more_body"):
-                    await _finish(scope.pop(_CLAIM), started["status"], bytes(body))
+                    await _finish(scope.pop(_CLAIM), started, bytes(body))
                     await send(started)
                     await send({"type": "http.response.body", "body": bytes(body)})
 
@@ -106,13 +108,14 @@ class _NotStored(Exception):
         self.error = error
 
 
-async def _finish(claim: Claim, status: int, body: bytes) -> None:
+async def _finish(claim: Claim, started: Message, body: bytes) -> None:
     """Only successful answers are stored: a refused request may be corrected and sent again."""
-    if not 200 <= status < 300:
+    if not 200 <= started["status"] < 300:
         await claim.release()
         return
+    kept = [name + _COLON + value for name, value in started["headers"] if name == DESTINATION_CHECK.lower().encode()]
     try:
-        await claim.save(Answer(status, body))
+        await claim.save(Answer(started["status"], _EMPTY_LINE.join([*kept, body])))
     except BaseException as error:
         await claim.release()
         if isinstance(error, WaypostError):
@@ -127,5 +130,7 @@ def install_idempotency(app: FastAPI) -> None:
 
 async def _replay(_request: Request, replay: Exception) -> Response:
     assert isinstance(replay, Replay)  # noqa: S101  # registered for these alone
-    status, body = replay.answer
-    return Response(body, status, {"Idempotent-Replayed": "true"}, media_type=JsonResponse.media_type)
+    status, stored = replay.answer
+    kept, _, body = stored.rpartition(_EMPTY_LINE)
+    headers = dict([kept.decode().split(_COLON.decode())] if kept else [])
+    return Response(body, status, {**headers, "Idempotent-Replayed": "true"}, media_type=JsonResponse.media_type)

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from waypost.database import Database
 from waypost.outbound import DestinationChecker, Outbound, UrlSafety
-from waypost.resources.imports import destination_checks, store
+from waypost.resources.imports import store
 from waypost.resources.imports.destination_checks import DestinationChecks
 from waypost.resources.imports.model import CHECK_JOB
 from waypost.resources.links.model import links
@@ -54,16 +54,3 @@ async def test_lists_unreachable_destinations_and_switches_nothing_off(db: Datab
         reason = "The destination URL could not be reached: the server responded 500"
         assert sorted(again.warnings[1:]) == [f"{urls['broken']}: {reason}", f"{urls['broken']}?routed: {reason}"]
         assert not await check(db, outbound)
-
-
-@pytest.mark.parametrize(
-    ("reason", "words"),
-    [
-        ("dns: there is no such host", "there is no such host"),
-        ("dns: timed out", "the DNS lookup timed out"),
-        ("tls: certificate has expired", "HTTPS failed: certificate has expired"),
-        ("timed out", "timed out"),
-    ],
-)
-def test_says_why_in_words(reason: str, words: str) -> None:
-    assert destination_checks._in_words(reason) == words

@@ -12,7 +12,7 @@ from uuid import UUID
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.urls import BadUrl, canonical
-from waypost.outbound import DestinationChecker, NotPublic, OutboundError, Unsafe
+from waypost.outbound import DestinationChecker, NotPublic, Unreachable, Unsafe
 from waypost.resources import routing
 from waypost.resources.imports import store
 from waypost.resources.imports.model import CHECK_JOB, Import
@@ -35,13 +35,6 @@ async def warnings_about_destinations(tx: Tx, import_: Import) -> list[str]:
     problems = await store.list_problems(tx, import_, limit=_MAX_LISTED)
     links = await batch.find_all(tx, import_.account_id, [id_ for id_, _ in problems])
     return [_with_url(problem, links[id_].destination_url).rstrip(".") for id_, problem in problems if id_ in links]
-
-
-def _in_words(reason: str) -> str:
-    """Write out the prefixes that logs have."""
-    if reason == "dns: timed out":
-        return "the DNS lookup timed out"
-    return reason.removeprefix("dns: ").replace("tls: ", "HTTPS failed: ", 1)
 
 
 def _with_url(problem: str, destination: str) -> str:
@@ -101,6 +94,7 @@ class DestinationChecks:
             return NOT_PUBLIC
         except Unsafe:
             return UNSAFE
-        except (OutboundError, BadUrl) as error:
-            return f"The destination URL could not be reached: {_in_words(str(error))}."
+        except (Unreachable, BadUrl) as error:
+            reason = error.in_words if isinstance(error, Unreachable) else error
+            return f"The destination URL could not be reached: {reason}."
         return None

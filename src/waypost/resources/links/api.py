@@ -8,6 +8,7 @@ from waypost.auth import Caller
 from waypost.kit.errors import Problems
 from waypost.kit.fields import ONE_LINE
 from waypost.resources.links import alias_api, bulk_api, listing, service
+from waypost.resources.links.check_header import CHECKED, with_check
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.list_query import MAX_SEARCH, read_filter
 from waypost.resources.links.model import Link, LinkStatus
@@ -72,22 +73,24 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
             links = await listing.list_with_total(tx, caller.account.id, filter_, page, deps.clock())
         return paginated(links.map(link_json), request, deps.base_url)
 
-    @router.post("", summary="Create a link", status_code=201, response_model=Data[LinkJson])
+    @router.post("", summary="Create a link", status_code=201, response_model=Data[LinkJson], openapi_extra=CHECKED)
     async def create(caller: Writer, body: NewLinkBody) -> Response:
         """The destination is fetched once: it must be reachable, public and safe. Its page's title, description and
         image become the link preview unless you send your own.
         """
-        return data(link_json(await service.create(deps, caller, *body)), 201)
+        new, problems = body
+        return with_check(data(link_json(await service.create(deps, caller, new, problems)), 201), problems)
 
     @router.get(_PATH, name="get", summary="Get a link", response_model=Data[LinkJson])
     async def get(caller: Reader, link_id: PathId) -> Response:
         """By its ID: a slug is not found here. To find a link by its slug, search the list."""
         return data(link_json(await service.get(deps, caller, link_id)))
 
-    @router.patch(_PATH, summary="Change a link", response_model=Data[LinkJson])
+    @router.patch(_PATH, summary="Change a link", response_model=Data[LinkJson], openapi_extra=CHECKED)
     async def update(caller: Writer, link_id: PathId, body: LinkChangeBody) -> Response:
         """Changes the fields that you send and keeps the others; null clears a field. Redirects change immediately."""
-        return data(link_json(await service.change(deps, caller, link_id, *body)))
+        change, problems = body
+        return with_check(data(link_json(await service.change(deps, caller, link_id, change, problems))), problems)
 
     @router.delete(_PATH, summary="Delete a link", status_code=204)
     async def delete(caller: Writer, link_id: PathId) -> Response:

@@ -33,4 +33,5 @@ def new_deps(
         clock=clock,
         reserved=RESERVED if settings.base_host == settings.shared_domain else INFRASTRUCTURE,
         images=ImageReencoder(),
+        accepts_unreachable=settings.destination_check == "lenient",
     )

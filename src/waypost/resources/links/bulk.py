@@ -32,13 +32,17 @@ Created = Link | Errors | None
 Changed = Literal["updated", "unchanged", "not_found"] | Errors
 
 
-async def create(deps: Deps, caller: auth.Caller, rows: Sequence[Any], request_id: UUID | None = None) -> list[Created]:
+async def create(
+    deps: Deps, caller: auth.Caller, rows: Sequence[Any], problems: Problems, request_id: UUID | None = None
+) -> list[Created]:
     """Create a link of each row. The first of two rows with the same slug gets it, unless it fails for another reason.
+
+    `problems` gets the reasons of those that were created unchecked.
 
     `request_id`: a row that was created before in a request with this id is not created again. Raises Unavailable if
     no link was created because the service cannot work.
     """
-    creation = _Creation(deps, caller, rows, request_id or new_id())
+    creation = _Creation(deps, caller, rows, problems, request_id or new_id())
     async with asyncio.TaskGroup() as group:
         for _ in range(CONCURRENT):
             group.create_task(creation.run())
@@ -50,9 +54,12 @@ async def create(deps: Deps, caller: auth.Caller, rows: Sequence[Any], request_i
 class _Creation:
     """Rows that several tasks take in their order."""
 
-    def __init__(self, deps: Deps, caller: auth.Caller, rows: Sequence[Any], request_id: UUID) -> None:
+    def __init__(
+        self, deps: Deps, caller: auth.Caller, rows: Sequence[Any], problems: Problems, request_id: UUID
+    ) -> None:
         self._deps = deps
         self._caller = caller
+        self._problems = problems
         self._request_id = request_id
         self._rows = deque(enumerate(rows))
         self._time = asyncio.get_running_loop().time
@@ -84,7 +91,9 @@ class _Creation:
                 if is_late:
                     return None
                 link_id = numbered_id(self._request_id, index)
-                return await service.create_once(self._deps, self._caller, new, problems, link_id, wait=wait)
+                link = await service.create_once(self._deps, self._caller, new, problems, link_id, wait=wait)
+                self._problems.reasons |= {f"links.{index}.{name}": why for name, why in problems.reasons.items()}
+                return link
 
 
 async def change(

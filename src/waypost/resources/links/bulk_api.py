@@ -17,6 +17,7 @@ from waypost.resources.links.bulk_schemas import (
     LinkIds,
     NewLinks,
 )
+from waypost.resources.links.check_header import CHECKED, with_check
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import to_json
@@ -43,7 +44,9 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
             }
         return {"index": index, "status": "invalid", "errors": result}
 
-    @router.post("", name="bulk_create", summary="Create many links", response_model=CreatedRowsJson)
+    @router.post(
+        "", name="bulk_create", summary="Create many links", response_model=CreatedRowsJson, openapi_extra=CHECKED
+    )
     async def create_many(caller: ApiWriter, body: NewLinksBody) -> Response:
         """Each entry succeeds or fails alone. An entry with the status `retry` did not get its turn within 30 seconds,
         because checks of destinations took too long: send it again. Counts as one request.
@@ -51,8 +54,9 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         new, problems = body
         new.check_required(problems)
         problems.raise_if_any()
-        results = await bulk.create(deps, caller, new.links or [], caller.request_id)
-        return counted([created_row(index, result) for index, result in enumerate(results)], "created", "invalid")
+        results = await bulk.create(deps, caller, new.links or [], problems, caller.request_id)
+        rows = [created_row(index, result) for index, result in enumerate(results)]
+        return with_check(counted(rows, "created", "invalid"), problems)
 
     @router.patch("", name="bulk_update", summary="Change many links", response_model=ChangedRowsJson)
     async def change_many(caller: Writer, body: LinkChangesBody) -> Response:

@@ -131,7 +131,7 @@ async def _replace_next(deps: Deps, change: BulkChange) -> bool:
             to = LinkChange(destination_url=destination)
             await service.change_as_part(deps, caller, id_, to, Problems(), wait=wait)
         except Invalid as error:
-            return " ".join(text for texts in error.errors.values() for text in texts)
+            return " ".join(text for texts in error.explained.values() for text in texts)
         except NotFound:
             return None
         except Unavailable as error:

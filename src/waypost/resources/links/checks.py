@@ -8,6 +8,8 @@ import asyncio
 from typing import NamedTuple
 from uuid import UUID
 
+import structlog
+
 from waypost import auth
 from waypost.kit.errors import NotFound, Problems, Unavailable
 from waypost.kit.fair_queue import TimeBudget
@@ -20,7 +22,9 @@ from waypost.resources.links.images import MAX_BYTES, BadImage, ReencodedImage, 
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import MAX_URL, LinkChange, LinkFields, NewLink
 
-_REFUSED = {NotPublic: rules.NOT_PUBLIC, Unreachable: rules.UNREACHABLE, Unsafe: rules.UNSAFE}
+_REFUSED = {NotPublic: rules.NOT_PUBLIC, Unsafe: rules.UNSAFE}
+
+log = structlog.get_logger(__name__)
 
 
 class ResolvedFields(NamedTuple):
@@ -176,14 +180,27 @@ async def fetch_destination(
     *,
     wait: TimeBudget | None = None,
 ) -> PageMetadata:
-    """Fetch the page: the destination must be reachable, public and safe. `wait`: as for `run_expensive_checks`."""
+    """Fetch the page: the destination must be public and safe, and reachable unless the settings are lenient.
+
+    `wait`: as for `run_expensive_checks`.
+    """
     if url is None:
         return PageMetadata()
     try:
         return await deps.destination_checker.fetch_metadata(url, account=account, wait=wait)
-    except (NotPublic, Unreachable, Unsafe) as error:
+    except Unreachable as error:
+        add_unreachable(deps, url, error, problems, field)
+    except (NotPublic, Unsafe) as error:
+        log.info("destination refused", host=url.host, reason=str(error))
         problems.add(field, _REFUSED[type(error)])
-        return PageMetadata()
+    return PageMetadata()
+
+
+def add_unreachable(deps: Deps, url: Url, error: Unreachable, problems: Problems, field: str) -> None:
+    log.info("destination unreachable", host=url.host, reason=error.in_words)
+    problems.reasons[field] = error.in_words
+    if not deps.accepts_unreachable:
+        problems.add(field, rules.UNREACHABLE)
 
 
 async def _reencode_image(deps: Deps, account: UUID, fields: LinkFields, problems: Problems) -> ReencodedImage | None:

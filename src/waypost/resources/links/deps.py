@@ -32,4 +32,6 @@ class Deps:
     reserved: frozenset[str]
     """Slugs that no link may have, in lower case: more of them if short links share the application's host."""
     images: "ImageReencoder"
+    accepts_unreachable: bool = False
+    """Whether a destination that cannot be reached is accepted."""
     bulk_queue: FairQueue = field(default_factory=new_bulk_queue)

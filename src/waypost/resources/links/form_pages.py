@@ -9,13 +9,14 @@ from starlette.routing import Route
 
 from waypost.auth import roles
 from waypost.auth.sessions import Session
-from waypost.kit.errors import Invalid, NotFound, PaymentRequired, RateLimited, Unavailable
+from waypost.kit.errors import Invalid, NotFound, PaymentRequired, Problems, RateLimited, Unavailable
 from waypost.kit.ids import parse_id, require_id
 from waypost.resources import domains, routing
 from waypost.resources.links import checks, forms, media_api, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.form_choices import find_choices
 from waypost.resources.links.model import Link
+from waypost.web import status_of
 from waypost.web.dashboard import Form, Pages, get, post, read_form
 
 _TEMPLATE = "links/form.html"
@@ -23,6 +24,8 @@ _IMAGE_HEADERS = media_api.DISPLAY_ONLY | {
     "Cache-Control": "private, max-age=3600",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+
+_UNREACHABLE = "The destination URL could not be reached: {}. You can still save the link."
 
 
 class LinkFormPages(Pages[Deps]):
@@ -52,10 +55,11 @@ class LinkFormPages(Pages[Deps]):
         if not self._auth.has_active_plan(session):
             return await self._render_form(request, session, form, status=402)
         try:
-            link = await service.create_once(self._deps, session, *forms.read_new_link(form))
+            new, problems, form_id = forms.read_new_link(form)
+            link = await service.create_once(self._deps, session, new, problems, form_id)
         except (Invalid, Unavailable) as error:
             return await self._render_error(request, session, form, error)
-        return RedirectResponse(f"/links/{link.id}?done=created", 303)
+        return _redirect_to(link, "created", problems)
 
     async def edit(self, request: Request) -> Response:
         """Show the form, or its values to members who cannot change them."""
@@ -70,10 +74,11 @@ class LinkFormPages(Pages[Deps]):
         if not self._auth.has_active_plan(session):
             return await self._render_form(request, session, form, link, status=402)
         try:
-            await service.change(self._deps, session, link.id, *forms.read_change(form, link, self._deps))
+            change, problems = forms.read_change(form, link, self._deps)
+            await service.change(self._deps, session, link.id, change, problems)
         except (Invalid, Unavailable) as error:
             return await self._render_error(request, session, form, error, link)
-        return RedirectResponse(f"/links/{link.id}?done=changed", 303)
+        return _redirect_to(link, "changed", problems)
 
     async def check_slug(self, request: Request) -> Response:
         session = await self._auth.require_session(request)
@@ -89,10 +94,13 @@ class LinkFormPages(Pages[Deps]):
             if form.text("destination_url").strip():
                 self._auth.require_active_plan(session)
                 await self._auth.limit_expensive(session, "preview")
-                metadata = await checks.fetch_metadata(self._deps, session.account.id, *forms.read_destination(form))
+                new, problems = forms.read_destination(form)
+                metadata = await checks.fetch_metadata(self._deps, session.account.id, new, problems)
                 card = forms.scraped_card(self._deps, form, metadata)
+                if reason := problems.reasons.get("destination_url"):
+                    card, problem = None, _UNREACHABLE.format(reason)
         except Invalid as error:
-            problem = Form().with_errors(error.errors).error("destination_url")
+            problem = Form().with_error(error).error("destination_url")
         except RateLimited:
             problem = "Too many previews. Try again in a minute. You can still create the link."
         except (PaymentRequired, Unavailable) as error:
@@ -115,9 +123,7 @@ class LinkFormPages(Pages[Deps]):
     async def _render_error(
         self, request: Request, session: Session, form: Form, error: Invalid | Unavailable, link: Link | None = None
     ) -> Response:
-        if isinstance(error, Invalid):
-            return await self._render_form(request, session, form.with_errors(error.errors), link, status=422)
-        return await self._render_form(request, session, form.with_errors({"body": [error.message]}), link, status=503)
+        return await self._render_form(request, session, form.with_error(error), link, status=status_of(error))
 
     async def _render_form(
         self,
@@ -149,3 +155,8 @@ class LinkFormPages(Pages[Deps]):
             card=forms.typed_card(self._deps, form),
             has_active_plan=self._auth.has_active_plan(session),
         )
+
+
+def _redirect_to(link: Link, done: str, problems: Problems) -> Response:
+    unreachable = "&destination=unreachable" if problems.reasons else ""
+    return RedirectResponse(f"/links/{link.id}?done={done}{unreachable}", 303)

@@ -52,7 +52,7 @@ class Form:
     def with_error(self, error: WaypostError) -> "Form":
         """Show an error at its fields, or above them if it names none."""
         if isinstance(error, Invalid):
-            return self.with_errors(error.errors)
+            return self.with_errors(error.explained)
         message = error.message
         if isinstance(error, RateLimited):
             message = f"Too many attempts. Try again in {error.retry_after} second{'s' * (error.retry_after > 1)}."

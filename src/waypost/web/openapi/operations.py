@@ -109,7 +109,8 @@ def _responses(
     success: Schema = {"description": HTTPStatus(status).phrase}
     if needs.permission:
         replayed = ["Idempotent-Replayed"] if method == "POST" else []
-        success["headers"] = responses.headers(status, *replayed)
+        declared = (endpoint.openapi_extra or {}).get("headers", ())
+        success["headers"] = responses.headers(status, *replayed, *declared)
     if endpoint.model:
         name = schemas.answer(endpoint.model)
         example = response_example(name, base_url + endpoint.path_format)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from waypost.serving.status import STATUSES
-from waypost.web.envelope import BARE, CODES
+from waypost.web.envelope import BARE, CODES, DESTINATION_CHECK
 from waypost.web.openapi.parameters import Schema
 from waypost.web.openapi.schemas import reference
 
@@ -39,6 +39,12 @@ HEADERS: Schema = {
         "description": "The response of an earlier request with the same `Idempotency-Key`: nothing was done again",
         "schema": {"type": "string", "const": "true"},
         "example": "true",
+    },
+    DESTINATION_CHECK: {
+        "description": "A destination could not be reached, and the settings of the service accept that: its page has"
+        " not been read",
+        "schema": {"type": "string", "const": "unreachable"},
+        "example": "unreachable",
     },
     "WWW-Authenticate": {
         "description": "How to authenticate",

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Response
 
 from waypost.auth import Caller
 from waypost.kit.errors import Problems
+from waypost.resources.links.check_header import CHECKED, with_check
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.routing import service
 from waypost.resources.routing.schemas import RoutingFields, RoutingJson, to_json
@@ -28,13 +29,21 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         """A link without routing has empty lists and nulls."""
         return data(routing_json(await service.get(deps, caller, link_id)))
 
-    @router.put("", name="set_routing", summary="Set a link's routing", response_model=Data[RoutingJson])
+    @router.put(
+        "",
+        name="set_routing",
+        summary="Set a link's routing",
+        response_model=Data[RoutingJson],
+        openapi_extra=CHECKED,
+    )
     async def save(caller: Writer, link_id: PathId, body: RoutingBody) -> Response:
         """Replaces all of it, except for a password that is not sent. The first rule whose conditions all hold decides
         where a visitor is sent; without one, the variants do, by weight, and the rest goes to the link's own
         destination. New destinations are fetched once, like that of a link.
         """
-        return data(routing_json(await service.save(deps, caller, link_id, *body)))
+        fields, problems = body
+        routed = await service.save(deps, caller, link_id, fields, problems)
+        return with_check(data(routing_json(routed)), problems)
 
     @router.delete("", name="delete_routing", summary="Delete a link's routing", status_code=204)
     async def delete(caller: Writer, link_id: PathId) -> Response:

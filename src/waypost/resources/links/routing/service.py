@@ -11,8 +11,9 @@ from waypost import audit, auth
 from waypost.kit.errors import Problems
 from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.urls import Url
+from waypost.outbound import Unreachable
 from waypost.resources import routing
-from waypost.resources.links import audit_entries, checks, rules, store
+from waypost.resources.links import audit_entries, checks, store
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
 from waypost.resources.routing import LinkRouting
@@ -129,6 +130,8 @@ async def _fetch_new(
     for field, url in urls.items():
         for message in found.errors.get(url.text, ()):
             problems.add(field, message)
+        if reason := found.reasons.get(url.text):
+            problems.reasons[field] = reason
     problems.raise_if_any()
     return new.keys()
 
@@ -149,7 +152,8 @@ async def _fetch_all(deps: Deps, account: UUID, urls: Collection[Url]) -> Proble
         for task in done:
             task.result()
         for task in unfinished:
-            found.add(tasks[task].text, rules.UNREACHABLE)
+            url = tasks[task]
+            checks.add_unreachable(deps, url, Unreachable("timed out"), found, url.text)
         return found
     finally:
         for task in tasks:
