@@ -1,4 +1,5 @@
 """Writes the commit into wheels, as `waypost/commit.txt`. Source distributions have it as `commit.txt`.
+Wheels also have `docs/`, which the service shows.
 
 With COMPILE_REDIRECTS=1, wheels also have the redirects as machine code, and are for one Python and platform (ADR 54).
 """
@@ -29,6 +30,8 @@ class BuildHook(BuildHookInterface):
             commit = re.sub("(?<=^[0-9a-f]{12})[0-9a-f]+", "", os.environ.get("SOURCE_COMMIT", ""))
             path.write_text(f"{commit or ask_git(root)}\n")
         build_data["force_include"][str(path)] = "commit.txt" if self.target_name == "sdist" else "waypost/commit.txt"
+        if self.target_name == "wheel":
+            build_data["force_include"][str(root / "docs")] = "waypost/docs"  # ADR 62
         if self._is_compiled():
             self.directory_of_code = TemporaryDirectory()
             directory = Path(self.directory_of_code.name)

@@ -52,9 +52,7 @@ async def open_full_app(
         flushing = asyncio.create_task(every(5, guard.flush))
         stack.push_async_callback(cancel, [flushing])
         assets = Assets()
-        views = Views(
-            web_wiring.TEMPLATES, assets, base_url=settings.base_url, docs_url=_docs_url(settings), clock=clock
-        )
+        views = Views(web_wiring.TEMPLATES, assets, base_url=settings.base_url, docs_url=settings.docs_url, clock=clock)
         auth = _session_auth(settings, db, limiters, clock)
         deps = web_wiring.resource_deps(settings, db, limiters, feed, clock)
         endpoints = web_wiring.endpoints(
@@ -70,10 +68,6 @@ async def open_full_app(
         app = redirects.app(settings, _app_router(settings, images, dashboard), clock)
         read_gauges = [*redirects.read_gauges, limiters.gauges]
         yield WebProcess(app, redirects.state, db, [redirects.task, flushing], read_gauges)
-
-
-def _docs_url(settings: Settings) -> str | None:
-    return f"{str(settings.docs_url).rstrip('/')}/" if settings.docs_url else None
 
 
 def _session_auth(settings: Settings, db: Database, limiters: RateLimiters, clock: Clock) -> SessionAuth:

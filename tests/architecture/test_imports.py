@@ -36,8 +36,9 @@ def modules(package: Path) -> set[str]:
 
 
 WEB = {"fastapi", "waypost.web"}
-LATE = {"aiohttp", "dns", "cryptography", "PIL", "segno", "webauthn", "jwt", "jinja2"}
-"""Loaded with the first outbound request, DNS lookup, secret, image, QR code, passkey, single sign-on and page."""
+LATE = {"aiohttp", "dns", "cryptography", "PIL", "segno", "webauthn", "jwt", "jinja2", "markdown_it"}
+"""Loaded with the first outbound request, DNS lookup, secret, image, QR code, passkey, single sign-on, page and page of
+the documentation."""
 UNUSED = {
     "waypost.auth.oidc",
     "aiosmtplib",

@@ -42,6 +42,7 @@ class Visit:
 
 def of_nobody(seeded: SeededService) -> Iterator[Visit]:
     yield from (Visit("/login"), Visit("/login?done=deleted"), Visit("/signup"), Visit("/forgot"))
+    yield from (Visit("/help/"), Visit("/help/guides/domains/"))
     for purpose, token in seeded.tokens.items():
         yield Visit(f"/{purpose}/{token}")
     yield Visit("/login", form="form[action='/login']", fields={"#email": "ada@example.com", "#password": "wrong"})

@@ -23,6 +23,7 @@ from journeys.service import Service, Website, eventually
 from python_client.test_recipes import recipes
 
 from waypost.version import VERSION
+from waypost.web.dashboard import documentation
 
 pytestmark = pytest.mark.timeout(300)  # each build installs its tools
 
@@ -106,7 +107,10 @@ def test_the_distributions_contain_the_package_and_nothing_else(dist: Path) -> N
     with ZipFile(dist / WHEEL) as wheel, tarfile.open(dist / SDIST) as sdist:
         in_wheel = {name for name in wheel.namelist() if not name.startswith(f"waypost-{VERSION}.dist-info/")}
         in_sdist = {name.partition("/")[2] for name in sdist.getnames()}
-    assert in_wheel == {name.removeprefix("src/") for name in package} | {"waypost/commit.txt"}
+    docs = tracked("docs")
+    assert in_wheel == {f"waypost/{name}" for name in docs} | {name.removeprefix("src/") for name in package} | {
+        "waypost/commit.txt"
+    }
     described = {
         "commit.txt",
         "README.md",
@@ -118,7 +122,7 @@ def test_the_distributions_contain_the_package_and_nothing_else(dist: Path) -> N
         "hatch_build.py",
         ".gitignore",
     }
-    assert in_sdist == package | described
+    assert in_sdist == package | docs | described
 
 
 def test_the_metadata_are_complete(dist: Path) -> None:
@@ -225,6 +229,8 @@ def test_the_wheel_counts_its_first_click_in_an_empty_directory(installed: Path,
         mcp = service.client.post("/mcp", json={})
         assert (mcp.status_code, "pip install 'waypost[mcp]'" in mcp.text) == (501, True)
         assert "<h1" in service.client.get("/login").raise_for_status().text
+        for _, page in documentation.PAGES:
+            assert "<h1" in service.client.get(f"/help/{page}").raise_for_status().text
         labels = f'commit="{COMMIT}",redirects="python",version="{VERSION}"'
         assert f"waypost_build_info{{{labels}}} 1.0" in service.client.get("/metrics").text
     assert service.stop() == 0

@@ -9,7 +9,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, AnyHttpUrl, AnyUrl, BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, AnyUrl, BeforeValidator, Field, SecretStr
 
 from waypost.kit.errors import SettingsError
 from waypost.kit.proxies import Network
@@ -82,6 +82,13 @@ def _check_api_url(value: AnyUrl) -> AnyUrl:
 def _check_https_url(value: AnyUrl) -> AnyUrl:
     canonical(str(value), schemes=("https",))
     return value
+
+
+def _check_docs_url(value: str) -> str:
+    """Return the URL or path with a slash at its end. Empty stays empty."""
+    if value and not value.startswith("/"):
+        canonical(value, is_public=False)
+    return f"{value.rstrip('/')}/" if value else ""
 
 
 def _check_email(value: str) -> str:
@@ -192,7 +199,7 @@ Origin = Annotated[str, AfterValidator(_check_origin)]
 ShortLinkHost = Annotated[str, AfterValidator(_check_short_link_host)]
 HostName = Annotated[str, AfterValidator(_check_host_name)]
 ApiUrl = Annotated[AnyUrl, AfterValidator(_check_api_url)]
-OptionalUrl = Annotated[AnyHttpUrl | None, BeforeValidator(_none_if_empty)]
+DocsUrl = Annotated[str, AfterValidator(_check_docs_url)]
 HttpsUrl = Annotated[AnyUrl, AfterValidator(_check_https_url)]
 Issuer = Annotated[str, AfterValidator(_check_issuer)]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AnyHttpUrl, AnyUrl, BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import AnyUrl, BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 from waypost.kit.proxies import Network
 from waypost.kit.urls import BadUrl, canonical
@@ -15,6 +15,7 @@ from waypost.settings.formats import (
     ClusterName,
     DatabaseUrl,
     Directory,
+    DocsUrl,
     EmailAddress,
     File,
     GroupRoles,
@@ -23,7 +24,6 @@ from waypost.settings.formats import (
     Issuer,
     MailServer,
     Networks,
-    OptionalUrl,
     Origin,
     Prices,
     Secret,
@@ -90,7 +90,7 @@ class Settings(BaseModel):
     click_retention_days: int | None = Field(None, ge=1, le=100_000)
     routes_in_memory: int = Field(250_000, ge=1_000)
     spool_limit_mb: int = Field(4_096, ge=64)
-    docs_url: OptionalUrl = AnyHttpUrl("https://waypost.github.io/waypost/")
+    docs_url: DocsUrl = "/help/"
     _secret_files: dict[str, Path] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")

@@ -112,7 +112,7 @@ async def _broken(_request: Request) -> StreamingResponse:
 
 async def test_responds_once_to_an_unexpected_error() -> None:
     assets = Assets()
-    views = Views({}, assets, base_url="http://app.test", docs_url=None, clock=now)
+    views = Views({}, assets, base_url="http://app.test", docs_url="", clock=now)
     routes = [Route("/limited", _limited), Route("/left", _left), Route("/broken", _broken)]
     auth: Any = None  # no page of this test requires a session
     app = new_dashboard(auth, views, assets, routes)

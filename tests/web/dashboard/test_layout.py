@@ -1,5 +1,6 @@
 """The frame: who gets in, what pages may do, and errors as pages."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -31,9 +32,17 @@ async def test_compresses_pages_if_the_client_accepts_gzip(place: WebApp, accept
 
 async def test_links_to_the_documentation_of_the_page(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
-    for path, about in (("/domains", "guides/domains/#dns-records"), ("/account", "guides/dashboard/#sign-in")):
-        url = f"https://waypost.github.io/waypost/{about}"
-        assert f'<a href="{url}" target="_blank" rel="noreferrer">' in (await ada.get(path)).text
+    pages = [(await ada.get(path)).text for path in ("/domains", "/account", "/integrations")]
+    links = re.findall(r'href="/help/([^"]*)" target="_blank" rel="noreferrer"', "".join(pages))
+    assert {"guides/domains/#dns-records", "guides/dashboard/#sign-in", "guides/integrations/n8n/"} < set(links)
+    for link in links:
+        assert (await ada.get(f"/help/{link}")).status_code == 200, link
+
+
+async def test_unknown_pages_of_the_documentation_are_not_found(place: WebApp) -> None:
+    nobody = await place.browser()
+    answer = await nobody.get("/help/guides/unknown/")
+    assert (answer.status_code, "Page not found" in answer.text) == (404, True)
 
 
 async def test_redirects_to_sign_in_and_back(place: WebApp) -> None:

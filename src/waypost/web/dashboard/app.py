@@ -17,6 +17,7 @@ from waypost.kit import errors
 from waypost.serving.status import headers_of, status_of
 from waypost.web.dashboard import manifest
 from waypost.web.dashboard.assets import Assets
+from waypost.web.dashboard.docs_pages import DocsPages
 from waypost.web.dashboard.htmx import is_fragment_request
 from waypost.web.dashboard.page_error import PageError
 from waypost.web.dashboard.session_auth import FactorRequired, NoAccount, NotSignedIn, SessionAuth
@@ -30,7 +31,7 @@ def new_dashboard(auth: SessionAuth, views: Views, assets: Assets, routes: Itera
     pages = _ErrorPages(auth, views)
     handlers = {errors.WaypostError: pages.error, HTTPException: pages.http_error}
     return Starlette(
-        routes=[assets.endpoint(), manifest.endpoint(assets), *routes],
+        routes=[assets.endpoint(), manifest.endpoint(assets), *DocsPages(views).endpoints(), *routes],
         exception_handlers=handlers,
         middleware=[Middleware(ServerErrors, respond=pages.server_error)],
     )

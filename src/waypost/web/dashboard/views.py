@@ -44,11 +44,11 @@ _LEVEL = 4  # 10 % larger than the best level, in a third of the time
 
 class Views:
     def __init__(
-        self, resources: Mapping[str, str], assets: Assets, *, base_url: str, docs_url: str | None, clock: Clock
+        self, resources: Mapping[str, str], assets: Assets, *, base_url: str, docs_url: str, clock: Clock
     ) -> None:
         """`resources`: prefix of template names (`links/list.html`) to the package that has `templates`.
 
-        `docs_url` ends with a slash. Without it, pages do not link to the documentation.
+        `docs_url` ends with a slash. If it is empty, pages do not link to the documentation.
         """
         self._packages = {"frame": "waypost.web.dashboard", **resources}
         # filters, because Jinja evaluates a filter of a constant when it compiles the template

@@ -1,0 +1,120 @@
+"""The documentation as pages of this service: the files of docs/, which the package contains (ADR 62).
+
+A page is rendered when it is first requested, one at a time, and then kept: requests for all of them cost little.
+"""
+
+import asyncio
+import posixpath
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from waypost.kit.errors import NotFound
+from waypost.web.dashboard.pages import get
+from waypost.web.dashboard.views import Views
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+PATH = "/help/"
+_REPOSITORY = "https://github.com/waypost/waypost/blob/main/"
+_SECTIONS = ("get-started", "guides", "operate", "reference")
+_PACKAGE = Path(__file__).parents[2]
+_TYPES = {".md": "", ".png": "image/png", ".svg": "image/svg+xml"}
+_IMAGE_HEADERS = {"Cache-Control": "public, max-age=3600"}
+
+
+class _Page(NamedTuple):
+    title: str
+    html: str
+
+
+class DocsPages:
+    def __init__(self, views: Views) -> None:
+        self._views = views
+        self._rendered: dict[str, _Page] = {}
+        self._lock = asyncio.Lock()
+
+    def endpoints(self) -> list[Route]:
+        return [get(f"{PATH}{{name:path}}", self.show, "public")]
+
+    async def show(self, request: Request) -> Response:
+        name = request.path_params["name"].strip("/")
+        file = self._files.get(name)
+        if file is None:
+            raise NotFound
+        if media_type := _TYPES[file.suffix]:
+            content = await asyncio.to_thread(file.read_bytes)
+            return Response(content, media_type=media_type, headers=_IMAGE_HEADERS)
+        async with self._lock:
+            if name not in self._rendered:
+                self._rendered[name] = await asyncio.to_thread(self._render, file)
+        context = {"page": self._rendered[name], "name": name, "path": PATH, "sections": self._sections}
+        return self._views.render_page(request, "frame/docs.html", **context)
+
+    @cached_property
+    def _root(self) -> Path:
+        """Return docs/ of the package, as it is in wheels, or of the checkout."""
+        inside = _PACKAGE / "docs"
+        return inside if inside.is_dir() else _PACKAGE.parents[1] / "docs"
+
+    @cached_property
+    def _files(self) -> dict[str, Path]:
+        """Pages and images by the path in their URL. Nothing else is served."""
+        found = (path for path in sorted(self._root.rglob("*")) if path.suffix in _TYPES)
+        return {_name(path.relative_to(self._root).as_posix()): path for path in found}
+
+    @cached_property
+    def _sections(self) -> list[tuple[str, str, list[tuple[str, str]]]]:
+        """Directory and heading of each part of the navigation, with titles and paths of its pages."""
+        headings = {directory: directory.replace("-", " ").capitalize() for directory in _SECTIONS}
+        return [(directory, heading, sorted(self._titles_in(directory))) for directory, heading in headings.items()]
+
+    def _titles_in(self, directory: str) -> Iterator[tuple[str, str]]:
+        for name, file in self._files.items():
+            if name.startswith(f"{directory}/"):
+                with file.open() as lines:
+                    yield next(lines).removeprefix("# ").strip(), name
+
+    def _render(self, file: Path) -> _Page:
+        from markdown_it import MarkdownIt  # noqa: PLC0415  # only who reads the documentation needs it
+
+        markdown = MarkdownIt("commonmark").enable("table")
+        tokens = markdown.parse(file.read_text())
+        title = tokens[1].content
+        directory = file.parent.relative_to(self._root).as_posix()
+        for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+            if token.type == "heading_open" and following:
+                token.attrSet("id", _anchor(following))
+            if "style" in token.attrs:  # the alignment of a column, which the page's policy forbids as a style
+                token.attrs = {"class": "number"}
+            for inline in token.children or []:
+                for attribute in ("href", "src"):
+                    if link := inline.attrGet(attribute):
+                        inline.attrSet(attribute, self._url(str(link), directory))
+        return _Page(title, markdown.renderer.render(tokens, markdown.options, {}))
+
+    def _url(self, link: str, directory: str) -> str:
+        """Return the URL of a link of a page in `directory`."""
+        path, hash_, anchor = link.partition("#")
+        if not path or re.match(r"\w+:", path):
+            return link
+        target = posixpath.normpath(posixpath.join("docs", directory, path))
+        name = _name(target.removeprefix("docs/"))
+        is_here = target.startswith("docs/") and name in self._files
+        return (f"{PATH}{name}{'/' * target.endswith('.md')}" if is_here else _REPOSITORY + target) + hash_ + anchor
+
+
+def _name(path: str) -> str:
+    return re.sub(r"(^|/)index$", "", path.removesuffix(".md"))
+
+
+def _anchor(heading: "Token") -> str:
+    text = "".join(each.content for each in heading.children or [])
+    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", text).strip().lower())
