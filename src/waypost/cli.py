@@ -25,6 +25,7 @@ from waypost.commands.runner import (
     refuse_without_command,
     report_error,
     say,
+    say_if_url_is_assumed,
     with_settings,
 )
 from waypost.commands.secrets import secrets
@@ -230,6 +231,7 @@ async def demo(settings: "Settings", *, remove: FlagOption = False, json: JsonOp
     created = await demo.create(settings)
     output.write(created, as_json=json)
     say("Open the sign-in link within 15 minutes, while the service runs. Remove the account: waypost demo --remove")
+    say_if_url_is_assumed(settings)
 
 
 @app.command

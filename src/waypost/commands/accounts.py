@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from waypost.commands.runner import EXIT_USAGE, JsonOption, say, with_settings
+from waypost.commands.runner import EXIT_USAGE, JsonOption, say, say_if_url_is_assumed, with_settings
 
 if TYPE_CHECKING:
     from waypost.resources.operator.suspension import SuspensionDeps
@@ -156,6 +156,7 @@ async def sign_in_link(settings: "Settings", email: EmailArgument, /, *, json: J
         person = await get_person(db, email)
         link = await sign_in.create_sign_in_link(new_deps(settings, db, clock.now), person.id)
     output.write({"email": person.email, "url": link}, as_json=json)
+    say_if_url_is_assumed(settings)
 
 
 @account.command(name="remove-second-factor")
@@ -191,6 +192,7 @@ async def invite(settings: "Settings", email: EmailArgument, /, *, json: JsonOpt
         deps = new_deps(settings, db, clock.now)
         invitation = await signup.invite(deps, email)
     output.write({"email": normalize_email(email), "url": invitation.url}, as_json=json)
+    say_if_url_is_assumed(settings)
     if invitation.is_sent:
         say("The link was also sent by email.")
     elif deps.sends_mail:

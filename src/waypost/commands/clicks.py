@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from waypost.commands.runner import EXIT_FAILED, EXIT_OK, say, with_settings
+from waypost.commands.runner import EXIT_FAILED, EXIT_OK, say, say_if_url_is_assumed, with_settings
 
 if TYPE_CHECKING:
     from waypost.settings import Settings
@@ -137,6 +137,7 @@ async def export_clicks(
         count = await click_export.write(store, db, query, form, output, shared_domain=settings.shared_domain)
     if count is not None:
         say(f"{count:,} clicks exported.")
+    say_if_url_is_assumed(settings)
 
 
 @export.command(name="all")
@@ -154,3 +155,4 @@ async def export_all(
     async with open_database(settings) as db, open_click_store(settings) as store:
         await account_export.write(settings, db, store, await get_account(db, account), output)
     say(f"Exported to {output}.")
+    say_if_url_is_assumed(settings)

@@ -8,7 +8,7 @@ from pathlib import Path
 from waypost.commands.runner import EXIT_FAILED, EXIT_OK, say
 from waypost.kit.errors import Invalid
 from waypost.kit.urls import BadUrl, origin
-from waypost.settings import load
+from waypost.settings import read_for_command, refuse
 
 _KEY_VARIABLE = "WAYPOST_API_KEY"
 
@@ -18,11 +18,17 @@ def serve(url: str | None, key_file: Path | None) -> int:
     if find_spec("mcp") is None:
         say("This needs the SDK of the Model Context Protocol. Install it: pip install 'waypost[mcp]'")
         return EXIT_FAILED
-    service, key = load().base_url if url is None else _origin(url), _read_key(key_file)
+    service, key = _configured() if url is None else _origin(url), _read_key(key_file)
     from waypost.mcp import stdio
 
     asyncio.run(stdio.run(service, key))
     return EXIT_OK
+
+
+def _configured() -> str:
+    settings, problems = read_for_command()
+    refuse(problems)
+    return settings.base_url
 
 
 def _origin(url: str) -> str:

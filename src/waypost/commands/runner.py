@@ -46,6 +46,12 @@ def say(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
+def say_if_url_is_assumed(settings: "Settings") -> None:
+    """Warn about printed URLs if neither a setting nor a running service says what they begin with."""
+    if "base_url" not in settings.model_fields_set:
+        say(f"No service runs in {settings.data_dir}: URLs are those of port 8000. Start it first if it uses another.")
+
+
 def report_error(error: Exception) -> int:
     """Print what is wrong and return the exit code. A traceback is logged, never printed."""
     from waypost.kit.errors import Conflict, Invalid, SettingsError, WaypostError

@@ -16,8 +16,9 @@ from waypost.commands.clock_check import NEWEST_IDS, check_clock, find_lead
 from waypost.commands.settings_check import load_settings
 from waypost.kit.clock import now
 from waypost.kit.errors import Invalid, Problems
+from waypost.private_files import make_directory
 from waypost.secret_key import fingerprints, make_data_dir, with_existing_key
-from waypost.settings import PREFIX, Settings, read
+from waypost.settings import PREFIX, Settings, read, running_file, running_text
 from waypost.worker.parent import all_addresses, log, parent_command
 
 APP = "waypost.app"
@@ -44,7 +45,7 @@ def start(
     if os.getpid() == 1:  # in a container: the kernel would drop the signal. It waits for the parent's handler
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     _check_options(host, port, workers, role, tls_port)
-    settings = _settings(port, data_dir, tls=tls, tls_port=tls_port)
+    settings = _settings(port, data_dir, role, tls=tls, tls_port=tls_port)
     http_port = port or _default_port(settings, role)
     https_port = settings.tls_port if settings.tls and role != "worker" else 0
     if tls_port and not settings.tls:
@@ -56,6 +57,8 @@ def start(
     if not (_is_known_current(settings) and _has_known_key(settings)):  # imports are late: usually all is prepared
         asyncio.run(_prepare(settings, role))
     _warn_if_clock_is_behind(settings)
+    file = running_file(settings.data_dir)
+    make_directory(file.parent)
     metrics.reset_counters(settings.data_dir)
     _forget_click_counts(settings)
     command = parent_command(
@@ -66,6 +69,7 @@ def start(
         role=role,
         app=APP,
         welcome=role == "all",
+        running=(str(file), running_text(settings)) if role in {"all", "web"} else (),
     )
     return os.execv(command[0], command)  # noqa: S606  # our own interpreter; frees what was imported here
 
@@ -94,16 +98,20 @@ def _check_options(host: str | None, port: int | None, workers: int | None, role
     problems.raise_if_any()
 
 
-def _settings(port: int | None, data_dir: Path | None, *, tls: bool, tls_port: int | None) -> Settings:
+def _settings(port: int | None, data_dir: Path | None, role: str, *, tls: bool, tls_port: int | None) -> Settings:
     """Put options into the environment of the processes to start. Raise SettingsError."""
     options = {"DATA_DIR": data_dir, "TLS": tls or None, "TLS_PORT": tls_port}
     for name, value in options.items():
         if value is not None:
             _put(name, str(value))
     settings, problems = read()
-    if port and "base_url" not in {*settings.model_fields_set, *(problem.setting for problem in problems)}:
-        _put("BASE_URL", f"http://localhost:{port}")
-    return load_settings()
+    if "base_url" not in {*settings.model_fields_set, *(problem.setting for problem in problems)} and role != "worker":
+        _put("BASE_URL", f"http://localhost:{port or _default_port(settings, role)}")
+    settings = load_settings()
+    if role == "worker":  # the URLs of the web processes in this data directory, if they run
+        _put("BASE_URL", settings.base_url)
+        _put("SHARED_DOMAIN", settings.shared_domain)
+    return settings
 
 
 def _put(name: str, value: str) -> None:

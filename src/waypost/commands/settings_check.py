@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from waypost import secret_key
-from waypost.settings import SettingProblem, Settings, SettingsError, read, refuse
+from waypost.settings import SettingProblem, Settings, SettingsError, read_for_command, refuse
 
 
 def load_settings(**overrides: Any) -> Settings:
@@ -21,7 +21,7 @@ def load_settings(**overrides: Any) -> Settings:
 
 def read_settings(**overrides: Any) -> tuple[Settings, list[SettingProblem]]:
     """Return the settings, with the default for each invalid value, and every problem."""
-    settings, problems = read(**overrides)
+    settings, problems = read_for_command(**overrides)
     invalid = {problem.setting for problem in problems}
     for name, check in _checks(settings):
         if name in invalid:

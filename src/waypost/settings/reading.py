@@ -18,6 +18,7 @@ from pydantic import (
 
 from waypost.kit.errors import SettingsError
 from waypost.settings.model import PREFIX, SECRETS, Settings
+from waypost.settings.running import find_running
 
 CONFIG_FILE = Path("waypost.toml")
 _NAMES = {*Settings.model_fields, *(f"{name}_file" for name in SECRETS)}
@@ -67,6 +68,16 @@ def read(**overrides: Any) -> tuple[Settings, list[SettingProblem]]:
         problems += new_problems
     found = [*problems, *_contradictions(settings, {problem.setting for problem in problems})]
     return settings.with_secret_files(files), found
+
+
+def read_for_command(**overrides: Any) -> tuple[Settings, list[SettingProblem]]:
+    """As `read`, but without WAYPOST_BASE_URL, use the URLs of the service that runs in the data directory."""
+    settings, problems = read(**overrides)
+    if "base_url" in {*settings.model_fields_set, *(problem.setting for problem in problems)}:
+        return settings, problems
+    running = find_running(settings.data_dir)
+    unset = running.keys() - settings.model_fields_set
+    return read(**overrides, **{name: running[name] for name in unset}) if running else (settings, problems)
 
 
 def _is_ours(name: str, value: str) -> bool:

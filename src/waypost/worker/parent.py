@@ -7,6 +7,7 @@ It uses the standard library only: it stays in memory beside the others, and no 
 
 import contextlib
 import errno
+import fcntl
 import os
 import select
 import signal
@@ -198,8 +199,13 @@ def _explain(error: OSError, host: str, port: int, option: str) -> str:
     return f"Cannot listen on {host} port {port}: {error.strerror}. Correct --host: 0.0.0.0 means all addresses."
 
 
-def serve(host: str, port: int, *, tls_port: int, workers: int, role: str, app: str, welcome: bool) -> int:
-    """Run the processes of `role` until SIGTERM and return the exit code. `tls_port`: 0 for none."""
+def serve(
+    host: str, port: int, *, tls_port: int, workers: int, role: str, app: str, welcome: bool, running: Sequence[str]
+) -> int:
+    """Run the processes of `role` until SIGTERM and return the exit code. `tls_port`: 0 for none.
+
+    `running`: a file and its content, for commands. It is locked while this process lives. Empty for none.
+    """
     parent_pipe, _keep = os.pipe()  # never written to: its end of file shows the children that this process has exited
     common = ["--parent-pipe", str(parent_pipe), "--app", app, "--role", role]
     try:
@@ -207,6 +213,8 @@ def serve(host: str, port: int, *, tls_port: int, workers: int, role: str, app: 
     except CannotListen as error:
         write_stderr(str(error))
         return 1
+    if running:
+        _hold(*running)
     fds = tuple(listener.fileno() for listener in bound)
     socket_options = [text for pair in zip(("--socket", "--tls-socket"), map(str, fds), strict=False) for text in pair]
     children = []
@@ -223,6 +231,18 @@ def serve(host: str, port: int, *, tls_port: int, workers: int, role: str, app: 
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # otherwise threads of the children keep freed memory of their own
     log("info", "processes started", host=host, port=port, role=role, processes=len(children), pid=os.getpid())
     return Parent(children).run()
+
+
+def _hold(path: str, text: str) -> None:
+    """Replace the file by one that stays open and locked. Failing, it is logged: nothing that runs needs the file."""
+    draft = f"{path}.{os.getpid()}"  # without `private_files`, which would stay in memory
+    try:
+        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.write(fd, text.encode())
+        os.replace(draft, path)  # noqa: PTH105  # as above
+    except OSError as error:
+        log("warning", "commands cannot find the running service", error=f'"{error}"')
 
 
 def notify_systemd(state: str) -> None:
@@ -247,11 +267,19 @@ def child_command(kind: str, *arguments: str) -> list[str]:
 
 
 def parent_command(
-    host: str, port: int, *, workers: int, role: str, app: str, welcome: bool, tls_port: int = 0
+    host: str,
+    port: int,
+    *,
+    workers: int,
+    role: str,
+    app: str,
+    welcome: bool,
+    tls_port: int = 0,
+    running: Sequence[str] = (),
 ) -> list[str]:
     """Return the command by which `waypost serve` replaces itself, so that its imports do not stay in memory."""
     options = [host, str(port), str(tls_port), str(workers), role, app, "welcome" if welcome else "quiet"]
-    return [sys.executable, "-P", "-m", "waypost.worker.parent", *options]
+    return [sys.executable, "-P", "-m", "waypost.worker.parent", *options, *running]
 
 
 def log(level: str, event: str, **fields: object) -> None:
@@ -270,6 +298,7 @@ def write_stderr(line: str) -> None:
 
 
 if __name__ == "__main__":
-    _host, _port, _tls, _workers, _role, _app, _welcome = sys.argv[1:]
+    _host, _port, _tls, _workers, _role, _app, _welcome, *_running = sys.argv[1:]
     _ports = {"port": int(_port), "tls_port": int(_tls)}
-    sys.exit(serve(_host, **_ports, workers=int(_workers), role=_role, app=_app, welcome=_welcome == "welcome"))
+    _greets = _welcome == "welcome"
+    sys.exit(serve(_host, **_ports, workers=int(_workers), role=_role, app=_app, welcome=_greets, running=_running))
