@@ -112,6 +112,7 @@ def _domain_web_deps(
     settings: Settings, deps: domains.Deps, publish: InvalidateRoutes, check_url: domains.CheckUrl
 ) -> domains.WebDeps:
     own = {urlsplit(f"//{netloc}").hostname or "" for netloc in settings.own_hosts}
+    records = DnsRecords(settings.dns_servers)
     return domains.WebDeps(
         db=deps.db,
         invalidate_host=deps.invalidate_host,
@@ -122,7 +123,8 @@ def _domain_web_deps(
         invalidate_host_pages=partial(links.invalidate_host_pages, publish, deps.clock),
         own_hosts=tuple(sorted(own | {settings.cname_host})),
         check_url=check_url,
-        points_here=partial(DnsRecords(settings.dns_servers).points_to, target=settings.cname_host),
+        points_here=partial(records.points_to, target=settings.cname_host),
+        find_addresses=domains.TargetAddresses(records, settings.cname_host, deps.clock).find,
     )
 
 

@@ -92,6 +92,10 @@ async def points_nowhere(_hostname: str) -> bool:
     return False
 
 
+async def no_addresses() -> list[str]:
+    return []
+
+
 @contextlib.asynccontextmanager
 async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
     async with open_links_env(db, directory) as beside:
@@ -105,6 +109,7 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
             base_url=BASE_URL,
             clock=beside.clock,
             points_here=points_nowhere,
+            find_addresses=no_addresses,
             check_url=beside.deps.destination_checker.check_url,
         )
         async with new_client(db, directory, _endpoints, deps, clock=beside.clock) as client:

@@ -29,7 +29,10 @@ async def add(browser: Browser, hostname: str = NAME) -> str:
     """Its path."""
     answer = await browser.post("/domains", {"hostname": hostname})
     assert answer.status_code == 303, answer.text
-    return answer.headers["location"]
+    path, _, done = answer.headers["location"].partition("?")
+    assert done == "done=added"
+    assert "Domain added." in (await browser.get(answer.headers["location"])).text
+    return path
 
 
 async def set_(place: WebApp, path: str, **values: Any) -> None:
@@ -72,7 +75,7 @@ async def test_adds_a_domain_and_shows_its_records_and_status(place: WebApp) -> 
 
 async def test_the_list_reloads_while_a_check_is_in_flight(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
-    path, other = await add(ada), await add(ada, "bücher.example")
+    path, other = await add(ada), await add(ada, "go.bücher.example")
     assert "hx-trigger" not in (await ada.get("/domains")).text
     await ada.post(f"{path}/verify")
     shown = (await ada.get("/domains")).text
@@ -85,12 +88,15 @@ async def test_the_list_reloads_while_a_check_is_in_flight(place: WebApp) -> Non
     part = await ada.get("/domains?page=1", headers={"HX-Request": "true", "HX-Target": "found"})
     assert ("Not verified" in part.text, "hx-trigger" in part.text) == (True, False)
 
-    letters, machine = "<bdi>bücher</bdi>.<bdi>example</bdi>", '<span class="muted small wrap">xn--bcher-kva.example<'
+    letters, machine = (
+        "<bdi>bücher</bdi>.<bdi>example</bdi>",
+        '<span class="muted small wrap">go.xn--bcher-kva.example<',
+    )
     one = (await ada.get(other)).text
     assert all(text in page for text in (letters, machine) for page in (part.text, one))
     assert f'{path}">{NAME}</a>' in part.text
     copied = re.findall(r'data-copy="([^"]+)"', one)
-    assert "xn--bcher-kva.example" in copied
+    assert "go.xn--bcher-kva.example" in copied
     assert all(text.isascii() for text in copied)
 
 
@@ -102,7 +108,7 @@ async def test_changes_and_clears_the_target_urls(place: WebApp) -> None:
     assert (refused.status_code, "redirect loop" in refused.text) == (422, True)
     assert all(f'value="{text}"' in refused.text for text in typed.values())
     saved = await ada.post(path, typed | {"not_found_url": "", "hostname": "other.brand.test"})
-    assert saved.headers["location"] == f"{path}?saved=1"
+    assert saved.headers["location"] == f"{path}?done=saved"
     found = await row(place, path)
     assert (found.hostname, found.root_url, found.not_found_url) == (NAME, "https://brand.example", None)
     await ada.post(path, {"root_url": "", "not_found_url": ""})
@@ -198,13 +204,70 @@ async def test_warns_of_dns_that_still_points_here_after_deletion(
         assert (await ada.get("/domains?deleted=apex.test")).status_code == 200
 
 
+@pytest.mark.parametrize(
+    "pasted",
+    ["https://go.brand.test", " HTTP://GO.Brand.test/path/?q=https://x#y ", "//go.brand.test/", "go.brand.test/"],
+)
+async def test_strips_a_pasted_url_to_its_hostname(place: WebApp, pasted: str) -> None:
+    ada = await place.browser("ada@example.com")
+    assert (await row(place, await add(ada, pasted))).hostname == NAME
+    refused = await ada.post("/domains", {"hostname": "https://user@go.brand.test:8080/"})
+    assert "without a user name" in refused.text
+
+
+async def test_names_the_settings_to_set_while_the_service_is_local(database_url: str, tmp_path: Path) -> None:
+    async with open_place(database_url, tmp_path, shared_domain="localhost:8000") as place:
+        ada = await place.browser("ada@example.com")
+        for path in (await add(ada), await add(ada, "brand.test")):
+            page = (await ada.get(path)).text
+            settings = re.findall(r"<code>(WAYPOST_\w+)", page)
+            assert settings == ["WAYPOST_BASE_URL", "WAYPOST_SHARED_DOMAIN", "WAYPOST_CNAME_TARGET"]
+            assert ("localhost" in page, "<code>CNAME" in page, f"{path}/addresses" in page) == (False, False, False)
+
+
+async def test_shows_an_apex_domain_the_addresses_to_set(database_url: str, tmp_path: Path) -> None:
+    async with (
+        name_server() as names,
+        open_place(database_url, tmp_path, shared_domain="go.test", dns_servers=[names.address]) as place,
+    ):
+        ada = await place.browser("ada@example.com")
+        path = await add(ada, "brand.co.uk")
+        page = (await ada.get(path)).text
+        assert ("<code>TXT" in page, "<code>CNAME" in page) == (True, False)
+        assert ('data-copy="_waypost.brand.co.uk"' in page, f'hx-get="{path}/addresses"' in page) == (True, True)
+        assert names.questions == [], "the page waits for no name server"
+
+        unknown = (await ada.get(f"{path}/addresses")).text
+        assert "could not be found" in unknown
+        names.has("go.test", ["192.0.2.1"])
+        names.has("go.test", ["2001:db8::1"], kind="AAAA")
+        assert (await ada.get(f"{path}/addresses")).text == unknown, "not asked again at once"
+        place.clock.move(timedelta(minutes=1))
+        records = (await ada.get(f"{path}/addresses")).text
+        shown = re.findall(r"<code[^>]*>([^<]+)", records)
+        assert shown == ["A", "brand.co.uk", "192.0.2.1", "AAAA", "brand.co.uk", "2001:db8::1"]
+        names.questions.clear()
+        assert (await ada.get(f"{path}/addresses")).text == records
+        assert names.questions == []
+        below = (await ada.get(await add(ada, "go.brand.co.uk"))).text
+        assert ("<code>CNAME" in below, "/addresses" in below) == (True, False)
+
+
+async def test_shows_the_address_if_the_service_has_no_name(database_url: str, tmp_path: Path) -> None:
+    async with open_place(database_url, tmp_path, shared_domain="192.0.2.7") as place:
+        ada = await place.browser("ada@example.com")
+        path = await add(ada)
+        assert "<code>CNAME" not in (await ada.get(path)).text
+        assert 'data-copy="192.0.2.7"' in (await ada.get(f"{path}/addresses")).text
+
+
 async def test_others_cannot_see_it_and_other_sites_cannot_change_it(place: WebApp) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     path = await add(ada)
     for each in (path, f"/domains/{uuid4()}", "/domains/1"):
-        answers = [await bob.get(f"{each}{rest}") for rest in ("", "/state", "/delete")]
+        answers = [await bob.get(f"{each}{rest}") for rest in ("", "/state", "/addresses", "/delete")]
         answers += [await bob.post(f"{each}{rest}") for rest in ("", "/verify", "/delete")]
-        assert [answer.status_code for answer in answers] == [404] * 6
+        assert [answer.status_code for answer in answers] == [404] * 7
     assert NAME not in (await bob.get("/domains")).text
     for each in ("/domains", path, f"{path}/verify", f"{path}/delete"):
         answer = await ada.client.post(each, data={"hostname": "x.brand.test"}, headers={"Sec-Fetch-Site": "same-site"})

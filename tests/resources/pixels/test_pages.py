@@ -11,6 +11,7 @@ from browsing import Browser, WebApp, open_place
 from resources.clicks.visited import new_link
 from sqlalchemy import insert, select
 
+from waypost.database import KeyRing
 from waypost.resources.links import store
 from waypost.resources.pixels.events.model import EventResults, add_results
 from waypost.resources.pixels.model import link_pixels, pixels
@@ -28,6 +29,7 @@ async def add(browser: Browser, **fields: str) -> str:
     """Its path."""
     answer = await browser.post("/pixels/new", NEW | fields)
     assert answer.status_code == 303, answer.text
+    assert "Pixel created." in (await browser.get(answer.headers["location"])).text
     return answer.headers["location"].partition("?")[0]
 
 
@@ -82,6 +84,25 @@ async def test_what_became_of_its_events_is_told(place: WebApp) -> None:
     assert "<script>alert" not in page
 
 
+async def test_says_whether_there_is_a_usable_access_token(place: WebApp) -> None:
+    ada = await place.browser("ada@example.com")
+    path = await add(ada)
+
+    async def state() -> str:
+        page = words((await ada.get(path)).text)
+        assert NEW["access_token"] not in page
+        return page.partition("<dt>Access token</dt><dd>")[2].partition("</dd>")[0]
+
+    assert await state() == "Saved"
+    token = KeyRing(["another key"]).encrypt(pixels.c.access_token, _id(path), NEW["access_token"])
+    for value, shown in ((token, "Cannot be decrypted, because"), (None, "None, so no server-side events are sent")):
+        async with place.db.write() as tx:
+            await tx.execute(pixels.update().values(access_token=value))
+        assert (await state()).startswith(shown)
+    path = await add(ada, platform="google_ads", pixel_id="AW-123456789", access_token="")
+    assert await state() == ""
+
+
 async def test_a_doubtful_id_is_asked_about_once(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     typed = NEW | {"platform": "google_ads", "pixel_id": "GTM-123456"}
@@ -101,7 +122,7 @@ async def test_secrets_left_blank_stay(place: WebApp) -> None:
     path = await add(ada)
     before = await row(place, path)
     blank = {"platform": "facebook", "name": "Summer", "pixel_id": "", "access_token": ""}
-    assert (await ada.post(path, blank)).headers["location"] == f"{path}?saved=1"
+    assert (await ada.post(path, blank)).headers["location"] == f"{path}?done=saved"
     after = await row(place, path)
     assert (after.name, after.pixel_id, after.access_token) == ("Summer", before.pixel_id, before.access_token)
     await ada.post(path, blank | {"pixel_id": "6543210987654321", "forget_token": "yes"})

@@ -1,6 +1,6 @@
 """Dependencies of domains."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
@@ -27,6 +27,9 @@ CheckUrl = Callable[[Url], Awaitable[None]]
 PointsHere = Callable[[str], Awaitable[bool]]
 """Whether the DNS of a hostname points to this service."""
 
+FindAddresses = Callable[[], Awaitable[Sequence[str]]]
+"""The IP addresses of `cname_target`; none if they cannot be found."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deps:
@@ -50,3 +53,4 @@ class WebDeps(Deps):
     """Hosts of the service itself, without ports. Accounts cannot register these or their subdomains."""
     check_url: CheckUrl
     points_here: PointsHere
+    find_addresses: FindAddresses

@@ -58,6 +58,7 @@ _RULES = (
     (re.compile(r"\*"), WILDCARD),
     (re.compile(r"_"), UNDERSCORE),
 )
+_PASTED = re.compile(r"(?:(?:https?:)?//)?([^/?#]*).*", re.IGNORECASE | re.DOTALL)
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*")  # https://url.spec.whatwg.org/#ends-in-a-number-checker
 _ASCII_LABEL = re.compile(r"[a-z0-9-]+")
 _SIMILAR_SCRIPTS = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})
@@ -116,18 +117,33 @@ def is_registrable(name: str) -> bool:
     return _suffixes().privatesuffix(name) is not None
 
 
-def _check_rules(text: str) -> None:
-    for pattern, message in _RULES:
-        if pattern.search(text):
-            raise BadName(ADDRESS if message == PORT and _is_address(text) else message)
+def is_apex(name: str) -> bool:
+    """Whether the canonical `name` is a registrable domain itself, where DNS allows no CNAME record."""
+    return _suffixes().privatesuffix(name) == name
 
 
-def _is_address(text: str) -> bool:
+def is_local(target: str) -> bool:
+    """Whether the host only leads to the machine that looks it up, so that no domain can point to it."""
+    return target.rpartition(".")[2] == "localhost" or (is_address(target) and ip_address(target).is_loopback)
+
+
+def is_address(target: str) -> bool:
     try:
-        ip_address(text.partition(":")[0])
+        ip_address(target)
     except ValueError:
         return False
     return True
+
+
+def from_pasted(text: str) -> str:
+    """Return the hostname of a URL as people paste it. What else is wrong with it is left for `canonical` to say."""
+    return _PASTED.sub(r"\1", text.strip(), count=1)
+
+
+def _check_rules(text: str) -> None:
+    for pattern, message in _RULES:
+        if pattern.search(text):
+            raise BadName(ADDRESS if message == PORT and is_address(text.partition(":")[0]) else message)
 
 
 def _a_label(label: str) -> str:

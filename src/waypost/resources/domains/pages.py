@@ -1,5 +1,6 @@
 """Dashboard pages of domains."""
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from waypost.web.dashboard import Form, Pages, get, is_fragment_request, post
 _ALL = "/domains"
 _ONE = "/domains/{id}"
 _PER_PAGE = 25
+_NOTICES = {"added": "Domain added.", "saved": "Changes saved."}
 _TARGET_URLS = ("root_url", "not_found_url")
 
 
@@ -32,6 +34,7 @@ class DomainPages(Pages[WebDeps]):
             post(_ONE, self.change, "domains.write"),
             get(f"{_ONE}/state", self.show_status, "view"),
             post(f"{_ONE}/verify", self.verify, "domains.write"),
+            get(f"{_ONE}/addresses", self.show_addresses, "view"),
             get(f"{_ONE}/delete", self.show_deletion, "domains.write"),
             post(f"{_ONE}/delete", self.delete, "domains.write"),
         ]
@@ -42,6 +45,7 @@ class DomainPages(Pages[WebDeps]):
 
     async def create(self, request: Request) -> Response:
         session, form = await self._read(request)
+        form = replace(form, fields={"hostname": names.from_pasted(form.text("hostname")) or None})
         new, problems = parse(NewDomain, form.fields)
         try:
             self._auth.require_active_plan(session)
@@ -50,12 +54,12 @@ class DomainPages(Pages[WebDeps]):
             return await self._render_list(request, form, Invalid({"hostname": [error.message]}))
         except (Invalid, PaymentRequired) as error:
             return await self._render_list(request, form, error)
-        return RedirectResponse(f"/domains/{domain.id}", 303)
+        return RedirectResponse(f"/domains/{domain.id}?done=added", 303)
 
     async def show(self, request: Request) -> Response:
         domain = await self._get_domain(request)
-        notice = "Changes saved." if "saved" in request.query_params else ""
-        return self._render_domain(
+        notice = _NOTICES.get(request.query_params.get("done", ""), "")
+        return await self._render_domain(
             request, domain, Form({name: getattr(domain, name) for name in _TARGET_URLS}), notice=notice
         )
 
@@ -67,24 +71,30 @@ class DomainPages(Pages[WebDeps]):
             self._auth.require_active_plan(session)
             await service.change(self._deps, session, domain.id, change, problems)
         except (Invalid, PaymentRequired) as error:
-            return self._render_domain(request, domain, form, error)
-        return RedirectResponse(f"/domains/{domain.id}?saved=1", 303)
+            return await self._render_domain(request, domain, form, error)
+        return RedirectResponse(f"/domains/{domain.id}?done=saved", 303)
 
     async def show_status(self, request: Request) -> Response:
         """Render the status, which the page polls while a check is in flight."""
-        return self._render_status(request, await self._get_domain(request))
+        return await self._render_status(request, await self._get_domain(request))
+
+    async def show_addresses(self, request: Request) -> Response:
+        """Render the records of a domain without a CNAME record, which the page loads later: name servers are slow."""
+        domain, addresses = await self._get_domain(request), await self._deps.find_addresses()
+        context: dict[str, Any] = {"domain": domain, "addresses": addresses, "cname_target": self._deps.cname_target}
+        return self._views.render_page(request, "domains/_addresses.html", **context)
 
     async def verify(self, request: Request) -> Response:
         session = await self._auth.require_session(request)
         self._auth.require_active_plan(session)
         domain = await service.request_verification(self._deps, session, self._path_id(request))
         if is_fragment_request(request):
-            return self._render_status(request, domain)
+            return await self._render_status(request, domain)
         return RedirectResponse(f"/domains/{domain.id}", 303)
 
     async def show_deletion(self, request: Request) -> Response:
         domain = await self._get_domain(request)
-        return self._views.render_page(request, "domains/delete.html", **self._context(domain))
+        return self._views.render_page(request, "domains/delete.html", **await self._context(domain))
 
     async def delete(self, request: Request) -> Response:
         session = await self._auth.require_session(request)
@@ -108,19 +118,21 @@ class DomainPages(Pages[WebDeps]):
         context["dangling"] = await service.find_dangling_dns(self._deps, session, deleted) if deleted else None
         return self._views.form(request, "domains/list.html", form, error, notice=notice, **context)
 
-    def _render_domain(
+    async def _render_domain(
         self, request: Request, domain: Domain, form: Form, error: WaypostError | None = None, *, notice: str = ""
     ) -> Response:
-        return self._views.form(request, "domains/one.html", form, error, notice=notice, **self._context(domain))
+        return self._views.form(request, "domains/one.html", form, error, notice=notice, **await self._context(domain))
 
-    def _render_status(self, request: Request, domain: Domain) -> Response:
-        return self._views.render_page(request, "domains/_state.html", **self._context(domain))
+    async def _render_status(self, request: Request, domain: Domain) -> Response:
+        return self._views.render_page(request, "domains/_state.html", **await self._context(domain))
 
-    def _context(self, domain: Domain) -> dict[str, Any]:
-        records = to_json(domain, self._deps.cname_target)["dns_records"]
-        limits = {
-            "max_unverified_days": history.MAX_UNVERIFIED.days,
-            "max_failures": MAX_FAILURES,
-            "cname_target": self._deps.cname_target,
-        }
-        return {"domain": domain, "records": records, "readable": names.readable, **limits}
+    async def _context(self, domain: Domain) -> dict[str, Any]:
+        target = self._deps.cname_target
+        takes_cname = not (names.is_local(target) or names.is_address(target)) and not await asyncio.to_thread(
+            names.is_apex,
+            domain.hostname,  # reads a list at the first call
+        )
+        records = [each for each in to_json(domain, target)["dns_records"] if takes_cname or each["type"] == "TXT"]
+        shown = {"records": records, "takes_cname": takes_cname, "cname_target": target}
+        limits = {"max_unverified_days": history.MAX_UNVERIFIED.days, "max_failures": MAX_FAILURES}
+        return {"domain": domain, "readable": names.readable, "is_local": names.is_local(target), **shown, **limits}

@@ -22,6 +22,7 @@ _LIST_PATH = "/pixels"
 _PATH = "/pixels/{id}"
 _PER_PAGE = 25
 _SECRETS = ("pixel_id", "access_token")
+_NOTICES = {"created": "Pixel created.", "saved": "Changes saved."}
 _UNUSUAL = "This does not look like a {name} pixel ID. {name} may ignore it. {id_format}."
 
 
@@ -61,12 +62,12 @@ class PixelPages(Pages[Deps]):
             pixel = await service.create(self._deps, session, new, problems)
         except (Invalid, PaymentRequired) as error:
             return self._render(request, "new", status_of(error), form=form.with_error(error))
-        return RedirectResponse(f"/pixels/{pixel.id}?saved=1", 303)
+        return RedirectResponse(f"/pixels/{pixel.id}?done=created", 303)
 
     async def show(self, request: Request) -> Response:
         session, pixel = await self._get(request)
         form = Form({"platform": pixel.platform, "name": pixel.name})
-        notice = "Changes saved." if "saved" in request.query_params else ""
+        notice = _NOTICES.get(request.query_params.get("done", ""), "")
         return await self._render_pixel(request, session, pixel, form, notice=notice)
 
     async def change(self, request: Request) -> Response:
@@ -82,7 +83,7 @@ class PixelPages(Pages[Deps]):
         except (Invalid, PaymentRequired) as error:
             refused, status = form.with_error(error), status_of(error)
             return await self._render_pixel(request, session, pixel, refused, status=status)
-        return RedirectResponse(f"/pixels/{pixel.id}?saved=1", 303)
+        return RedirectResponse(f"/pixels/{pixel.id}?done=saved", 303)
 
     async def confirm_delete(self, request: Request) -> Response:
         _, pixel = await self._get(request)
@@ -104,9 +105,10 @@ class PixelPages(Pages[Deps]):
     async def _render_pixel(
         self, request: Request, session: Session, pixel: Pixel, form: Form, *, status: int = 200, **context: Any
     ) -> Response:
-        results = await service.get_results(self._deps, session, pixel.id)
-        count = await self._count_links(pixel)
-        return self._render(request, "one", status, form=form, pixel=pixel, results=results, count=count, **context)
+        context["results"] = await service.get_results(self._deps, session, pixel.id)
+        context["token"] = await service.check_token(self._deps, session, pixel.id)
+        context["count"] = await self._count_links(pixel)
+        return self._render(request, "one", status, form=form, pixel=pixel, **context)
 
     def _render(self, request: Request, name: str, status: int = 200, **context: Any) -> Response:
         defaults = {"hints": PLATFORM_HINTS, "max_counted": service.MAX_COUNTED_LINKS, "warning": ""}

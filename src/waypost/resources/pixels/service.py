@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 from uuid import UUID
 
 from waypost import audit
 from waypost.audit import Item
 from waypost.auth import Caller, lock_account
-from waypost.database import Ciphertext
+from waypost.database import Ciphertext, DecryptionFailed
 from waypost.kit.errors import Invalid, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
@@ -21,6 +22,9 @@ MAX_PIXELS = 200
 """Per account."""
 MAX_COUNTED_LINKS = 1_000
 TOO_MANY = f"An account may have at most {MAX_PIXELS} pixels. Delete one that is no longer needed."
+
+TokenState = Literal["set", "not set", "unreadable"]
+"""unreadable: it was encrypted with a secret key that the service no longer has."""
 
 _DETACH_BATCH = 2_000
 _SECRETS = ("pixel_id", "access_token")
@@ -104,6 +108,15 @@ async def get_results(deps: Deps, caller: Caller, pixel_id: UUID) -> EventResult
     async with deps.db.read() as tx:
         await store.get(tx, caller.account.id, pixel_id)
         return await find_results(tx, pixel_id)
+
+
+async def check_token(deps: Deps, caller: Caller, pixel_id: UUID) -> TokenState:
+    async with deps.db.read() as tx:
+        token = await store.find_token(tx, caller.account.id, pixel_id)
+    try:
+        return "set" if token and deps.key_ring.decrypt(pixels.c.access_token, pixel_id, token) else "not set"
+    except DecryptionFailed:
+        return "unreadable"
 
 
 async def list_pixels(deps: Deps, caller: Caller, request: PageRequest) -> Page[Pixel]:

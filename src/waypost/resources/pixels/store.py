@@ -37,6 +37,10 @@ async def get(tx: Tx, account_id: UUID, pixel_id: UUID) -> Pixel:
     return _pixel(await tx.execute(_PIXELS.where(*_match(account_id, pixel_id))))
 
 
+async def find_token(tx: Tx, account_id: UUID, pixel_id: UUID) -> Ciphertext | None:
+    return await tx.scalar(select(pixels.c.access_token).where(*_match(account_id, pixel_id)))
+
+
 async def lock(tx: Tx, account_id: UUID, pixel_id: UUID) -> Pixel:
     """Lock and return the pixel: until the transaction ends, it is not attached to links. Raises NotFound."""
     return _pixel(await tx.execute(_PIXELS.where(*_match(account_id, pixel_id)).with_for_update()))

@@ -209,3 +209,14 @@ async def test_a_cname_does_not_verify_when_txt_is_required(names: NameServer, r
     names.forgets(TXT)
     names.has(TXT, [f'"{TOKEN}"'], kind="TXT")
     assert await verification.verify(records, expected) == DnsVerdict("verified")
+
+
+@pytest.mark.parametrize("script", [has_nothing, has_an_address, has_other_records])
+async def test_asks_nobody_to_point_a_domain_to_localhost(names: NameServer, records: DnsRecords, script) -> None:
+    script(names)
+    error = (await verification.verify(records, ExpectedRecords(NAME, TOKEN, "localhost"))).error or ""
+    assert f"CNAME record {NAME}: {messages.CNAME_IMPOSSIBLE}" in error
+    assert ("Create a TXT record named" in error or "Change the TXT record's value" in error, "localhost" in error) == (
+        True,
+        False,
+    )

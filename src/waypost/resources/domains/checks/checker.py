@@ -18,6 +18,7 @@ from waypost.resources.domains import history, service, store
 from waypost.resources.domains.checks import messages, outcome, queue, verification
 from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
+from waypost.resources.domains.names import is_local
 from waypost.worker import mail
 from waypost.worker.loop import QueueWorker
 
@@ -123,7 +124,8 @@ class Checker(QueueWorker[queue.DomainCheckClaim, ProbedDomain]):
         to, now = await auth.find_email(tx, domain.account_id), self._deps.clock()
         if to is None or not await queue.mark_notified(tx, domain.id, now):
             return
-        records = messages.MAIL_TXT if domain.needs_txt else messages.MAIL_EITHER
+        is_txt_only = domain.needs_txt or is_local(self._deps.cname_target)
+        records = messages.MAIL_TXT if is_txt_only else messages.MAIL_EITHER
         text = messages.MAIL.format(
             looked=records.format(hostname=domain.hostname, target=self._deps.cname_target),
             hostname=domain.hostname,

@@ -19,6 +19,7 @@ TXT_OTHERS = "none of its {count} values is “{token}”; the first one is “{
 CNAME_OTHER = "it points to {found} instead of {target}."
 CNAME_ADDRESS = "there is no CNAME record, only the IP address {address}."
 CNAME_NOT_ACCEPTED = "it is not accepted, because another account has verified this hostname before."
+CNAME_IMPOSSIBLE = "it is not accepted, because this service has no public host name yet."
 LOOP = "the CNAME records form a loop, or the chain is too long."
 SERVER_FAILED = "the domain's name servers returned no usable answer{code}."
 TIMED_OUT = "no name server answered in time."

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from waypost.outbound import DnsLookup, DnsRecords, printable
+from waypost.resources.domains import names
 from waypost.resources.domains.checks import messages
 
 DEADLINE = 10.0  # seconds in total
@@ -165,6 +166,8 @@ def _txt(expected: ExpectedRecords, lookup: DnsLookup) -> str:
 def _cname(expected: ExpectedRecords, evidence: DnsEvidence) -> str:
     if expected.needs_txt:
         return messages.CNAME_NOT_ACCEPTED
+    if names.is_local(expected.target):
+        return messages.CNAME_IMPOSSIBLE
     *hops, last = evidence.chain
     if not last.is_conclusive or last.problem == "loop":
         return _missing(last)
@@ -195,7 +198,7 @@ def _advice(expected: ExpectedRecords, evidence: DnsEvidence) -> str:
 def _advice_on_records(expected: ExpectedRecords, evidence: DnsEvidence) -> str:
     if evidence.txt.values:
         return messages.CHANGE_TXT
-    if expected.needs_txt:
+    if expected.needs_txt or names.is_local(expected.target):
         return messages.SET_TXT
     if len(evidence.chain) > 1:
         return messages.CHANGE_CNAME
