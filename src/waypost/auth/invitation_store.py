@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Column, ForeignKey, Select, String, Table, Text, and_, delete, func, insert, select, update
+from sqlalchemy import Column, ForeignKey, Select, String, Table, Text, and_, delete, func, insert, or_, select, update
 
 from waypost.auth import key_format
 from waypost.auth import model as tables
@@ -136,6 +136,18 @@ async def end(tx: Tx, invitation_id: UUID, now: datetime) -> bool:
     return (await tx.execute(statement.values(ended_at=now))).rowcount > 0
 
 
+async def expire_sent_by(tx: Tx, account_id: UUID, person_id: UUID, now: datetime, *, kept: Sequence[Role]) -> None:
+    """Let the person's invitations expire, except those to roles of `kept`. Other members can resend them."""
+    statement = update(invitations).where(_invitations.account_id == account_id, _invitations.created_by == person_id)
+    is_ended = _invitations.expires_at > now, _invitations.role.not_in(kept)
+    await tx.execute(statement.where(*is_ended).values(expires_at=now))
+
+
+async def end_sent_to(tx: Tx, account_id: UUID, email: str, now: datetime) -> None:
+    statement = update(invitations).where(_invitations.account_id == account_id, _invitations.email == email)
+    await tx.execute(statement.where(_invitations.ended_at.is_(None)).values(ended_at=now))
+
+
 # offers of ownership
 
 
@@ -155,6 +167,12 @@ async def find_offer(tx: Tx, account_id: UUID, *, after: datetime) -> OwnershipO
 
 async def delete_offer(tx: Tx, account_id: UUID) -> None:
     await tx.execute(delete(ownership_offers).where(_offers.account_id == account_id))
+
+
+async def delete_offers_of(tx: Tx, account_id: UUID, person_id: UUID) -> None:
+    """Delete the account's offer if the person made it or got it."""
+    is_of_person = or_(_offers.person_id == person_id, _offers.offered_by == person_id)
+    await tx.execute(delete(ownership_offers).where(_offers.account_id == account_id, is_of_person))
 
 
 async def _one(tx: Tx, query: "Select[Any]") -> Invitation | None:

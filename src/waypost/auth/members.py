@@ -18,6 +18,7 @@ from waypost.audit import Actor, AuditAction, Item
 from waypost.auth import (
     account_settings,
     emails,
+    invitation_store,
     key_store,
     memberships,
     past_emails,
@@ -26,10 +27,11 @@ from waypost.auth import (
     rules,
     sessions,
     store,
+    tokens,
 )
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
-from waypost.auth.model import Member, Person, Role
+from waypost.auth.model import ROLES, Member, Person, Role
 from waypost.database import Tx
 from waypost.kit.errors import Conflict, Invalid, or_not_found
 from waypost.kit.ids import new_id
@@ -104,6 +106,8 @@ async def follow_groups(deps: Deps, account_id: UUID, person: Person, role: Role
             before = await memberships.find(tx, account_id, person.id)
             if before == "owner" != role and len(await memberships.list_owners(tx, account_id)) == 1:
                 return
+            if before != role:
+                await _end_pending(tx, account_id, person, role, deps.clock())
             if role is not None:
                 await memberships.set_by_groups(tx, account_id, person.id, role, deps.clock())
             elif await memberships.find_by_groups(tx, account_id, person.id):
@@ -140,6 +144,7 @@ async def set_role(deps: Deps, tx: Tx, actor: Actor, member: Member, role: Role)
     """Set the role under the account's lock, and notify who is concerned. Raises Conflict for the last owner."""
     now = deps.clock()
     await _keep_owner(deps, tx, actor.account_id, member, role)
+    await _end_pending(tx, actor.account_id, member.person, role, now)
     await memberships.change_role(tx, actor.account_id, member.person.id, role)
     await record(tx, actor, member.person, member.role, role, now)
     account = or_not_found(await store.find_account(tx, actor.account_id))
@@ -176,6 +181,7 @@ async def _remove(deps: Deps, tx: Tx, actor: Actor, person_id: UUID, keys_to: UU
     else:
         await _hand_over_keys(deps, tx, actor, member.person, keys_to)
     await _keep_owner(deps, tx, account_id, member, None)
+    await _end_pending(tx, account_id, member.person, None, now)
     await memberships.remove(tx, account_id, person_id)
     await sessions.leave_account(tx, person_id, account_id)
     details = {"keys": "handed over" if keys_to else "revoked"}
@@ -186,6 +192,19 @@ async def _remove(deps: Deps, tx: Tx, actor: Actor, person_id: UUID, keys_to: UU
     if member.role == "owner":
         await _notify_owners(deps, tx, actor, member.person, None)
     return member.person
+
+
+async def _end_pending(tx: Tx, account_id: UUID, person: Person, role: Role | None, now: datetime) -> None:
+    """End what a person began or was offered with the role so far. `role`: the one after the change.
+
+    Otherwise an offer or an invitation of an earlier membership would be valid again in a later one.
+    """
+    given = [each for each in ROLES if role and roles.may(role, roles.action_to_change(None, each))]
+    await invitation_store.delete_offers_of(tx, account_id, person.id)
+    await invitation_store.expire_sent_by(tx, account_id, person.id, now, kept=given)
+    await invitation_store.end_sent_to(tx, account_id, person.email, now)
+    await tokens.delete_all(tx, person.id, "change_email")
+    await sessions.end_reauthentication(tx, person.id)
 
 
 async def _keep_owner(deps: Deps, tx: Tx, account_id: UUID, member: Member, role: Role | None) -> None:

@@ -37,6 +37,7 @@ from waypost.auth.people import PERSON, person_from
 from waypost.auth.second_factor import store as second_factors
 from waypost.auth.store import ACCOUNT, account_from
 from waypost.database import Database, Id, Instant, RowQuery, Tx, metadata
+from waypost.kit.clock import EPOCH
 from waypost.kit.errors import NotFound
 from waypost.kit.ids import new_id
 
@@ -216,6 +217,11 @@ async def reauthenticate(tx: Tx, session: S, *, now: datetime, passkey: UUID | N
     if (await tx.execute(statement.values(authenticated_at=now, passkey_id=passkey))).rowcount == 0:
         raise NotFound
     return replace(session, authenticated_at=now)
+
+
+async def end_reauthentication(tx: Tx, person_id: UUID) -> None:
+    """Let no session of the person count as recently authenticated."""
+    await tx.execute(update(sessions).where(_sessions.person_id == person_id).values(authenticated_at=EPOCH))
 
 
 async def meets(tx: Tx, session: PersonSession, factor: RequiredFactor) -> bool:

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Literal, get_args
 from uuid import UUID
 
 from sqlalchemy import Column, ColumnElement, ForeignKey, String, Table, Text, delete, func, insert, select
@@ -112,8 +112,10 @@ async def count_unused(tx: Tx, purpose: Purpose, person_id: UUID, *, now: dateti
     return (await tx.execute(select(func.count()).select_from(one_time_tokens).where(*conditions))).scalar_one()
 
 
-async def delete_all(tx: Tx, person_id: UUID) -> None:
-    await tx.execute(delete(one_time_tokens).where(_tokens.person_id == person_id))
+async def delete_all(tx: Tx, person_id: UUID, *purposes: Purpose) -> None:
+    """Delete the person's tokens for these purposes, by default for all."""
+    found = _tokens.purpose.in_(purposes or get_args(Purpose))
+    await tx.execute(delete(one_time_tokens).where(_tokens.person_id == person_id, found))
 
 
 def _where_valid(purpose: Purpose, text: str, now: datetime) -> Sequence[ColumnElement[bool]]:
