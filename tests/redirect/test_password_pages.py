@@ -40,9 +40,10 @@ def get(path: str, cookie: str = "", *, method: str = "GET", agent: str = "Mozil
     return f"{head}Cookie: {cookie}\r\n\r\n".encode()
 
 
-def post(path: str, password: str | None = PASSWORD, *, body: str | None = None) -> bytes:
+def post(path: str, password: str | None = PASSWORD, *, body: str | None = None, headers: str = "") -> bytes:
+    """`headers`: further lines."""
     body = f"password={quote_plus(password or '')}" if body is None else body
-    head = f"POST /{path} HTTP/1.1\r\nHost: {HOST.decode()}\r\nContent-Length: {len(body)}\r\n"
+    head = f"POST /{path} HTTP/1.1\r\nHost: {HOST.decode()}\r\nContent-Length: {len(body)}\r\n{headers}"
     return f"{head}Content-Type: application/x-www-form-urlencoded\r\n\r\n{body}".encode()
 
 
@@ -64,7 +65,7 @@ async def test_the_right_password_redirects_and_is_remembered(fast: Wire, plain:
         assert answer.startswith(b"HTTP/1.1 303 ")
         assert f"\r\nlocation: {OWN}\r\n".encode() in answer
         cookie, *attributes = _cookie(answer).split("; ")
-        assert attributes == [f"Max-Age={LIFETIME}", "Path=/", "HttpOnly", "SameSite=Lax"]
+        assert attributes == [f"Max-Age={LIFETIME}", "Path=/closed", "HttpOnly", "SameSite=Lax"]
         assert b'"to":"%s"' % OWN.encode() in await wire.say(get("closed", f"other=1, {cookie}; last=2"))
         assert b'"to":"%s"' % RULE.encode() in await wire.say(get("closed?a=1", cookie))
     assert [visit.target for visit in visits()] == [b"default", b"default", b"R"] * 2
@@ -105,8 +106,7 @@ async def test_a_cookie_is_for_one_password_and_one_hour(fast: Wire) -> None:
     cookie = _cookie(await fast.say(post("closed"))).partition(";")[0]
     assert b'<form method="post">' in await fast.say(get("changed", cookie))
     ours, name = Cookies([b"key"]), LINK
-    made = ours.new(name, 3, 1_000.9, is_https=True)
-    assert made is not None
+    [made] = ours.new(name, 3, 1_000.9, path=b"/a", header=b"", is_https=True)
     value, secure = made.partition(b";")[0], made.endswith(b"; Secure")
     assert secure
     assert ours.is_valid(value, name, 3, 1_000 + LIFETIME - 1)
@@ -115,7 +115,75 @@ async def test_a_cookie_is_for_one_password_and_one_hour(fast: Wire) -> None:
     assert not ours.is_valid(value.replace(name, b"1" * 32), b"1" * 32, 3, 1_001)
     assert Cookies([b"new", b"key"]).is_valid(value, name, 3, 1_001)
     assert not Cookies([b"new"]).is_valid(value, name, 3, 1_001)
-    assert Cookies([]).new(name, 3, 1_000.0, is_https=True) is None
+    assert Cookies([]).new(name, 3, 1_000.0, path=b"/a", header=b"", is_https=True) == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        "Sec-Fetch-Site: cross-site\r\n",
+        "Sec-Fetch-Site: same-site\r\n",
+        "Sec-Fetch-Site: none\r\n",
+        f"Sec-Fetch-Site: cross-site\r\nOrigin: http://{HOST.decode()}\r\n",
+        "Origin: https://evil.example\r\n",
+        "Origin: null\r\n",
+        f"Origin: http://{HOST.decode()}.evil.example\r\n",
+        f"Origin: http://{HOST.decode()}:8080\r\n",
+        "Origin: http://[\r\n",
+    ],
+)
+async def test_a_form_of_another_site_is_refused_and_sets_no_cookie(
+    headers: str, fast: Wire, plain: Wire, visits
+) -> None:
+    for wire in (fast, plain):
+        answer = await wire.say(post("closed", headers=headers))
+        assert answer.startswith(b"HTTP/1.1 403 ")
+        assert password_pages.OTHER_SITE.encode() in answer
+        assert b"set-cookie" not in answer
+        assert OWN.encode() not in answer
+    assert visits() == []
+
+
+@pytest.mark.parametrize("headers", ["Sec-Fetch-Site: same-origin\r\nOrigin: null\r\n", "Origin: http://{}\r\n", ""])
+async def test_the_own_form_is_accepted_with_and_without_headers_about_its_site(
+    headers: str, fast: Wire, visits
+) -> None:
+    referrer = f"Referer: http://{HOST.decode()}/closed\r\n"
+    answer = await fast.say(post("closed", headers=headers.format(HOST.decode()) + referrer))
+    assert answer.startswith(b"HTTP/1.1 303 ")
+    assert [visit.referrer for visit in visits()] == [b""], "the form is not where the visitor comes from"
+
+
+@pytest.mark.parametrize(
+    ("path", "bound"),
+    [
+        (b"/sale", True),
+        (b"/docs/a%20b,c%3b%e2%82%ac/", True),
+        (b"/" + b"a" * 1_023, True),
+        (b"/a;b", False),
+        (b"/a\xe2\x82\xac", False),
+        (b"/" + b"a" * 1_024, False),
+        (b"", False),
+    ],
+)
+def test_a_cookie_is_bound_to_the_path_of_its_link_where_browsers_keep_that(path: bytes, bound: bool) -> None:
+    [made] = Cookies([b"key"]).new(LINK, 3, 1_000, path=path, header=b"", is_https=True)
+    assert (b"; Path=%b; " % (path if bound else b"/")) in made
+    assert Cookies([b"key"]).is_valid(made.partition(b";")[0], LINK, 3, 1_001)
+
+
+def test_a_browser_keeps_eight_cookies_that_no_path_binds() -> None:
+    ours, jar, made = Cookies([b"key"]), {}, [b"%032x" % number for number in range(20)]
+    for now, link in enumerate([*made, made[13]]):
+        header = b"; ".join(b"%b=%b" % cookie for cookie in jar.items())
+        for cookie in ours.new(link, 3, now, path=b"/a;b", header=header + b"; waypost_shared_1=x", is_https=False):
+            name, _, value = cookie.partition(b";")[0].partition(b"=")
+            jar[name] = value
+            if b"Max-Age=0;" in cookie:
+                del jar[name]
+        assert len(jar) == min(now + 1, 8)
+    header = b"; ".join(b"%b=%b" % cookie for cookie in jar.items())
+    assert [link for link in made if ours.is_valid(header, link, 3, 20)] == made[12:], "the latest eight"
 
 
 def test_only_a_few_cookies_of_a_link_are_verified(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +230,7 @@ async def test_head_and_prefetches_get_the_form(fast: Wire, visits) -> None:
     prefetch = get("closed").replace(b"\r\n\r\n", b"\r\nSec-Purpose: prefetch;prerender\r\n\r\n")
     answer = await fast.say(prefetch)
     assert b'<form method="post">' in answer
-    for header in (b"cache-control: private, no-store", b"referrer-policy: no-referrer", b"frame-ancestors 'none'"):
+    for header in (b"cache-control: private, no-store", b"referrer-policy: same-origin", b"frame-ancestors 'none'"):
         assert header in answer, "neither kept by a proxy, nor sent on, nor framed"
     assert visits() == []
 

@@ -23,6 +23,7 @@ from waypost.redirect.asgi_messages import (
     without_port,
 )
 from waypost.redirect.finders import Finders
+from waypost.redirect.forms import is_from_other_site
 from waypost.redirect.missing import MissingResponder, fallback_of
 from waypost.redirect.password_pages import Cookies
 from waypost.redirect.pixel_pages import FIRED, PixelPage
@@ -159,6 +160,11 @@ class RedirectApp:
         if routed is None or routed.password_version is None:
             await send_response(send, 405, [(b"allow", b"GET, HEAD")])
             return
+        if is_from_other_site(headers):  # its visitors would send guesses, each from another address, and keep cookies
+            metrics.PASSWORD_PAGE[0] += 1
+            body = password_pages.page(password_pages.OTHER_SITE)
+            await send_response(send, 403, password_pages.HEADERS, body)
+            return
         if self._is_over(route):  # since the form was opened
             await self._missing.respond(send, host, slug, headers, fallback_of(route), with_body=True)
             return
@@ -173,14 +179,21 @@ class RedirectApp:
         if route[TARGET][LINK_ID] != link or self._is_over(route):  # it changed while the form was sent
             await self._missing.respond(send, host, slug, headers, fallback_of(route), with_body=True)
             return
-        visit_headers = read_visit_headers(headers)
+        visit_headers = read_visit_headers({**headers, b"referer": b""})  # it names the form
         target, location, _ = await self._choose(scope, route, visit_headers)
         if await self._record(scope, route, visit_headers, b"", None, target) is None:
             await self._missing.respond(send, host, slug, headers, fallback_of(route), with_body=True)
             return
-        cookie = self._cookies.new(link, version, self.state.now, is_https=self._is_https(scope))
-        set_cookie = [(b"set-cookie", cookie)] if cookie else []
-        await send_response(send, 303, [*REDIRECT_HEADERS, (b"location", location), *set_cookie])
+        cookies = self._cookies.new(
+            link,
+            version,
+            self.state.now,
+            path=scope["raw_path"],
+            header=headers.get(b"cookie", b""),
+            is_https=self._is_https(scope),
+        )
+        set_cookies = [(b"set-cookie", cookie) for cookie in cookies]
+        await send_response(send, 303, [*REDIRECT_HEADERS, (b"location", location), *set_cookies])
 
     def _may_enter(self, route: Route, headers: dict[bytes, bytes]) -> bool:
         """Return whether the link has no password, or the browser has sent it within the last hour."""
