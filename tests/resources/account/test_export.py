@@ -73,6 +73,7 @@ async def test_exports_every_own_click_once(place: WebApp) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     made, visits = await furnish(place, ada, 333)
     await furnish(place, bob, 40)
+    await place.authenticate_all()
     answer = await ada.post("/account/data/export")
     assert "content-length" not in answer.headers
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:

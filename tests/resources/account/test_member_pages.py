@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 from browsing import Browser, WebApp, open_place
-from sqlalchemy import update
 
 from waypost import auth
 from waypost.audit import Actor
-from waypost.auth import members, memberships, sessions, sign_in
+from waypost.auth import members, memberships, sign_in
 from waypost.auth.deps import new_deps
 from waypost.auth.model import Role
 
@@ -75,8 +74,7 @@ async def test_lists_members_and_changes_them(place: WebApp) -> None:
     assert await role_of(place, ada, bob) == "admin"
     assert (await ada.post(f"{one(bob)}/role", {"role": "chief"})).status_code == 422
     assert (await bob.post(f"{one(ada)}/remove")).status_code == 422  # a new role ends the reauthentication
-    async with place.db.write() as tx:
-        await tx.execute(update(sessions.sessions).values(authenticated_at=place.clock()))
+    await place.authenticate_all()
     answer = await bob.post(f"{one(ada)}/remove")
     assert answer.status_code == 403
     assert "Select" not in (await bob.get(one(ada))).text

@@ -78,7 +78,7 @@ async def test_a_session_ends_when_unused_for_30_days_and_after_90_in_any_case(p
     assert (await busy.get("/account")).headers["location"].startswith("/login")
 
 
-@pytest.mark.parametrize("what", ["key", "email", "delete"])
+@pytest.mark.parametrize("what", ["key", "email", "delete", "export"])
 async def test_sensitive_changes_require_the_password(place: WebApp, what: str) -> None:
     ada = await signed_up(place)
     assert ada.account
@@ -88,9 +88,10 @@ async def test_sensitive_changes_require_the_password(place: WebApp, what: str) 
         "key": (KEYS, KEY, 201),
         "email": ("/account/email", {"email": "lovelace@example.com"}, 303),
         "delete": ("/account/delete", {}, 303),
+        "export": ("/account/data/export", {}, 200),
     }[what]
     place.clock.move(STALE)
-    page = {"key": f"{KEYS}/new", "email": "/account"}.get(what, path)
+    page = {"key": f"{KEYS}/new", "email": "/account", "export": "/account/data"}.get(what, path)
     assert 'name="current_password"' in (await ada.get(page)).text
     for password, fault in (("", sign_in.NO_PASSWORD), (OTHER, sign_in.WRONG_PASSWORD)):
         refused = await ada.post(path, fields | {"current_password": password})

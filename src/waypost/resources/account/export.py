@@ -8,11 +8,13 @@ from uuid import UUID
 from starlette.responses import Response
 
 from waypost.auth import Account
+from waypost.kit.errors import Invalid
 from waypost.kit.fair_queue import FairQueue
 from waypost.resources.account.archive.contents import write_archive
 from waypost.resources.account.deps import ExportDeps
 from waypost.web.streaming import StreamedResponse
 
+RUNNING = "An export is already running. Wait until it has finished."
 _STALL_TIMEOUT = 60.0
 """Seconds after which a download that is not read is aborted."""
 _MAX_CONCURRENT = 2
@@ -26,8 +28,10 @@ class Downloads:
         self._accounts: set[UUID] = set()
         self._queue = FairQueue(_MAX_CONCURRENT, per_key=1, max_waiting=1_024, timeout=None)
 
-    def is_running(self, account_id: UUID) -> bool:
-        return account_id in self._accounts
+    def refuse_second(self, account: Account) -> None:
+        """Raise Invalid while the account has an export that has not finished."""
+        if account.id in self._accounts:
+            raise Invalid({"body": [RUNNING]})
 
     def start(self, deps: ExportDeps, account: Account) -> Response:
         self._accounts.add(account.id)

@@ -218,15 +218,17 @@ class ProfilePages(Pages[Deps]):
 
     # ── data ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def show_data(self, request: Request) -> Response:
+    async def show_data(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         await self._auth.require_session(request)
-        return self._views.render_page(request, "account/data.html", error="")
+        return await self._render(request, "account/data.html", form, error)
 
     async def export(self, request: Request) -> Response:
-        session, _ = await self._read(request)
-        if self._downloads.is_running(session.account.id):
-            error = "An export is already running. Wait until it has finished."
-            return self._views.render_page(request, "account/data.html", status=429, error=error)
+        session, form = await self._read(request)
+        try:
+            await require_recent(self._deps, session, form)
+            self._downloads.refuse_second(session.account)
+        except (Invalid, RateLimited) as error:
+            return await self.show_data(request, form, error)
         await self._auth.limit_expensive(session, "export")
         async with self._deps.auth.db.write() as tx:
             await audit.record(tx, session.actor, "account.exported", self._deps.auth.clock())

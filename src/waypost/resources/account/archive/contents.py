@@ -1,7 +1,7 @@
 """What an archive contains: each file is read in batches, in short transactions.
 
 No snapshot stays open while a client reads slowly. Links and clicks of after the start are left out; what is changed or
-deleted meanwhile may be either way. Keys, secrets and tokens are not in it.
+deleted meanwhile may be either way. Keys, secrets and tokens are not in it, nor how its members sign in and where from.
 """
 
 import asyncio
@@ -12,8 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from waypost.auth import Account, list_keys, memberships, passkeys, people, sessions
-from waypost.auth.second_factor import store as second_factors
+from waypost.auth import Account, list_keys, memberships
 from waypost.kit.clock import EPOCH, timestamp
 from waypost.kit.csv_cells import csv_text
 from waypost.resources.account import schemas
@@ -38,7 +37,7 @@ from waypost.version import VERSION
 
 README = """An export of a Waypost account. Files that end with .ndjson have one JSON object per line.
 
-account.json           the account, its API keys (without the keys themselves), passkeys, second factor and sessions
+account.json           the account, its API keys (without the keys themselves) and its members
 domains.ndjson         custom domains
 app_links.ndjson       documents of domains that say which apps open their links
 pixels.ndjson          pixels (without their ids and tokens)
@@ -173,9 +172,6 @@ async def _images(deps: ExportDeps, account: Account) -> AsyncIterator[Part]:
 async def _account(deps: ExportDeps, account: Account, now: datetime) -> AsyncIterator[Part]:
     db = deps.auth.db
     async with db.read() as tx:
-        owner = await people.find_by_email(tx, account.email)
-        active_sessions = await sessions.list_active(tx, owner, now=now) if owner else []
-        factor = await second_factors.find(tx, owner.id) if owner else None
         members = await memberships.list_of_account(tx, account.id)
     shown = {
         "id": str(account.id),
@@ -186,15 +182,6 @@ async def _account(deps: ExportDeps, account: Account, now: datetime) -> AsyncIt
         "api_keys": [schemas.key_to_json(key) for key in await list_keys(db, account.id)],
         "members": [
             {"name": member.person.name, "email": member.person.email, "role": member.role} for member in members
-        ],
-        "passkeys": [
-            {"name": passkey.name, "created_at": timestamp(passkey.created_at)}
-            for passkey in (await passkeys.list_all(deps.auth, owner) if owner else ())
-        ],
-        "second_factor_since": timestamp(factor.created_at) if factor else None,
-        "sessions": [
-            {"ip": session.ip, "user_agent": session.user_agent, "created_at": timestamp(session.created_at)}
-            for session in active_sessions
         ],
     }
     yield Part((json.dumps(shown, ensure_ascii=False, indent=2) + "\n").encode())
