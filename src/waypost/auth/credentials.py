@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, bindparam, exists, false, select
 
-from waypost.auth import provider_sessions
 from waypost.auth.deps import Deps
 from waypost.auth.identities import identities
 from waypost.auth.model import Person, people
@@ -33,7 +32,7 @@ async def find(deps: Deps, person: Person) -> Credentials:
 
 
 async def is_proven(deps: Deps, session: PersonSession, issuer: str | None) -> bool | None:
-    """Return whether a passkey or the provider proved the session; None if the password is all that its person has.
+    """Return whether a passkey or the provider proved the session last; None if its person has only the password.
 
     With a second factor the password is not enough for any session, so None, too. `issuer`: of the provider, if there
     is one: credentials that cannot be used here do not count.
@@ -45,7 +44,7 @@ async def is_proven(deps: Deps, session: PersonSession, issuer: str | None) -> b
         has_passkey if deps.has_passwords else false(),
         exists().where(at_issuer),
         sessions.c.passkey_id.is_not(None),
-        provider_sessions.exists_for(sessions.c.id),
+        sessions.c.by_provider,
     )
     async with deps.db.point_read() as point_read:
         row: Any = (await point_read.execute(query.where(sessions.c.id == session.id))).one_or_none()

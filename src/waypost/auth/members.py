@@ -106,7 +106,7 @@ async def follow_groups(deps: Deps, account_id: UUID, person: Person, role: Role
             before = await memberships.find(tx, account_id, person.id)
             if before == "owner" != role and len(await memberships.list_owners(tx, account_id)) == 1:
                 return
-            if before != role:
+            if before not in (None, role):
                 await _end_pending(tx, account_id, person, role, deps.clock())
             if role is not None:
                 await memberships.set_by_groups(tx, account_id, person.id, role, deps.clock())

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from sqlalchemy import (
+    Boolean,
     Column,
     ForeignKey,
     String,
@@ -23,6 +24,7 @@ from sqlalchemy import (
     case,
     delete,
     exists,
+    false,
     insert,
     null,
     select,
@@ -60,6 +62,7 @@ sessions = Table(
     Column("expires_at", Instant, nullable=False, index=True),
     Column("authenticated_at", Instant, nullable=False),  # the last (re)authentication
     Column("passkey_id", Id, ForeignKey("passkeys.id", ondelete="CASCADE"), index=True),  # if it was by a passkey
+    Column("by_provider", Boolean, nullable=False, server_default=false()),  # whether it was at an identity provider
 )
 _sessions, _members = sessions.c, tables.memberships.c
 
@@ -137,13 +140,16 @@ async def create(
     passkey: UUID | None = None,
     provider: ProviderSession | None = None,
     has_second_factor: bool = False,
+    replaced: PersonSession | None = None,
 ) -> str:
     """Return the token, which cannot be read again.
 
-    `account_id`: the account to show, by default one that the person is a member of. Raises NotFound if the person is
-    deleted, or no longer has this `password` hash, `passkey` or identity: an authentication before a change that ended
-    all sessions must not start a session after it. `has_second_factor`: see `AuthenticationResult`; NotFound without it
-    if the person has a second factor.
+    `account_id`: the account to show, by default one that the person is a member of. `replaced`: the session of the
+    same browser, which ends. If it would end with one at a provider, so does the new one of its person.
+
+    Raises NotFound if the person is deleted, or no longer has this `password` hash, `passkey` or identity: an
+    authentication before a change that ended all sessions must not start a session after it. `has_second_factor`: see
+    `AuthenticationResult`; NotFound without it if the person has a second factor.
     """
     await people.lock(tx, person_id)
     if password is not None and await people.find_password_hash(tx, person_id) != password:
@@ -154,6 +160,11 @@ async def create(
         raise NotFound
     if not (has_second_factor or passkey or provider) and await second_factors.is_on(tx, person_id):
         raise NotFound
+    bound_to = provider
+    if replaced:
+        is_same_person = replaced.person.id == person_id
+        bound_to = provider or (await provider_sessions.find(tx, replaced.id) if is_same_person else None)
+        await end(tx, replaced.person.id, replaced.id)
     token, session_id = secrets.token_urlsafe(32), new_id()
     row = {
         "id": session_id,
@@ -167,11 +178,12 @@ async def create(
         "expires_at": now + MAX_IDLE,
         "authenticated_at": now,
         "passkey_id": passkey,
+        "by_provider": provider is not None,
     }
     await tx.execute(delete(sessions).where(_sessions.expires_at <= now))
     await tx.execute(insert(sessions), row)
-    if provider:
-        await provider_sessions.connect(tx, session_id, provider)
+    if bound_to:
+        await provider_sessions.connect(tx, session_id, bound_to)
     return token
 
 
@@ -214,9 +226,16 @@ async def reauthenticate(tx: Tx, session: S, *, now: datetime, passkey: UUID | N
     if passkey is not None and not await passkeys.exists(tx, session.person.id, passkey):
         raise NotFound
     statement = update(sessions).where(_sessions.id == session.id)
-    if (await tx.execute(statement.values(authenticated_at=now, passkey_id=passkey))).rowcount == 0:
+    statement = statement.values(authenticated_at=now, passkey_id=passkey, by_provider=False)
+    if (await tx.execute(statement)).rowcount == 0:
         raise NotFound
     return replace(session, authenticated_at=now)
+
+
+async def connect(tx: Tx, session_id: UUID, provider: ProviderSession) -> None:
+    """Let the session end with one at the provider, which has just authenticated the person."""
+    await provider_sessions.connect(tx, session_id, provider)
+    await tx.execute(update(sessions).where(_sessions.id == session_id).values(by_provider=True))
 
 
 async def end_reauthentication(tx: Tx, person_id: UUID) -> None:

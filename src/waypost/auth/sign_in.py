@@ -120,6 +120,7 @@ async def reset_password(
     async def reset(tx: Tx) -> AuthenticationResult:
         or_not_found(await tokens.consume(tx, "reset", text, now=deps.clock()))
         await _set_password(deps, tx, person, hashed)
+        await sessions.end_all(tx, person.id)
         # an unconfirmed person may not be the owner of the email
         is_removing = remove_credentials or person.confirmed_at is None
         details = {"removed": "passkeys, API keys and single sign-on"} if is_removing else None
@@ -142,7 +143,7 @@ async def reset_password(
 async def change_password(
     deps: Deps, session: sessions.PersonSession, current: str, password: str, *, revoke_keys: bool = False
 ) -> AuthenticationResult:
-    """Set a password and end every session: the caller starts a new one. Raises Invalid."""
+    """Set a password and end every other session: the caller replaces this one. Raises Invalid."""
     person = session.person
     if not is_recent(deps, session):
         await _refuse_password_alone(deps, person)
@@ -155,6 +156,7 @@ async def change_password(
             if not await sessions.is_active(tx, session):  # ended by a concurrent change
                 raise Invalid({"current_password": [WRONG_PASSWORD]})
             await _set_password(deps, tx, person, hashed)
+            await sessions.end_others(tx, session)
             if revoke_keys:
                 await key_store.revoke_keys_of_person(tx, person.id, deps.clock())
             details = {"revoked": "API keys"} if revoke_keys else None
@@ -299,7 +301,6 @@ async def _hash_new(person: Person, password: str) -> str:
 async def _set_password(deps: Deps, tx: Tx, person: Person, hashed: str) -> None:
     now = deps.clock()
     or_not_found(await people.change(tx, person.id, now, password_hash=hashed))
-    await sessions.end_all(tx, person.id)
     await tokens.delete_all(tx, person.id)
     await emails.notify(tx, emails.password_changed(deps.base_url), person, now=now)
 

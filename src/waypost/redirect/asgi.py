@@ -160,19 +160,16 @@ class RedirectApp:
         if routed is None or routed.password_version is None:
             await send_response(send, 405, [(b"allow", b"GET, HEAD")])
             return
-        if is_from_other_site(headers):  # its visitors would send guesses, each from another address, and keep cookies
-            metrics.PASSWORD_PAGE[0] += 1
-            body = password_pages.page(password_pages.OTHER_SITE)
-            await send_response(send, 403, password_pages.HEADERS, body)
-            return
         if self._is_over(route):  # since the form was opened
             await self._missing.respond(send, host, slug, headers, fallback_of(route), with_body=True)
             return
         link = route[TARGET][LINK_ID]
-        version = await self._finders.check_password(scope, receive, link)
+        is_foreign = is_from_other_site(headers)  # visitors of a hostile page would guess, and collect cookies
+        version = password_pages.OTHER_SITE if is_foreign else await self._finders.check_password(scope, receive, link)
         if isinstance(version, str):
             metrics.PASSWORD_PAGE[0] += 1
-            await send_response(send, 200, password_pages.HEADERS, password_pages.page(version))
+            status = 403 if is_foreign else 200
+            await send_response(send, status, password_pages.HEADERS, password_pages.page(version))
             return
         route = await self._load_route(host, slug)
         self._begin_batch()

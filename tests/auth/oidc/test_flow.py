@@ -160,6 +160,10 @@ WRONG_CLAIMS: dict[str, dict[str, Any]] = {
     "unverified email": {"email_verified": False},
     "email that nobody verified": {"email_verified": REMOVED},
     "email verified as text": {"email_verified": "false"},
+    "email verified as the number 1": {"email_verified": 1},
+    "email verified as the number 1.0": {"email_verified": 1.0},
+    "email verified as the text 1": {"email_verified": "1"},
+    "email verified as a list": {"email_verified": [True]},
     "too many groups": {"_claim_names": {"groups": "src1"}},
 }
 

@@ -22,6 +22,7 @@ from waypost.auth.deps import new_deps
 from waypost.auth.model import memberships
 from waypost.auth.oidc import provider as provider_module
 from waypost.auth.oidc import service
+from waypost.resources.account.reauthentication import PROVE_FIRST
 
 PASSWORD = "four plain words suffice"
 START, FINISH, CONNECT = "/login/oidc", "/login/oidc/callback", "/account/single-sign-on"
@@ -276,6 +277,16 @@ async def test_a_reauthentication_may_begin_another_session_at_the_provider(offi
         assert (await browser.get("/links")).status_code == status
 
 
+async def test_a_reauthentication_applies_the_groups_of_now(office: Office) -> None:
+    ann, _ = await office.sign_in()
+    office.provider.user["groups"] = ["it"]
+    await office.sign_in(ann, f"{START}?for=verify")
+    assert (await ann.get("/pixels/new")).status_code == 200  # an admin
+    office.provider.user["groups"] = []
+    _, refused = await office.sign_in(ann, f"{START}?for=verify")
+    assert (refused.status_code, (await ann.get("/links")).status_code) == (403, 303)
+
+
 async def test_another_identity_does_not_reauthenticate(office: Office) -> None:
     browser, _ = await office.sign_in()
     office.place.clock.move(timedelta(minutes=11))
@@ -316,6 +327,44 @@ async def test_the_provider_signs_out(office: Office) -> None:
     for wrong in (token, "a.b.c", ""):
         answer = await stranger.client.post(path, data={"logout_token": wrong})
         assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
+
+
+async def set_password(ann: Browser) -> None:
+    answer = await ann.post("/account/password", {"password": PASSWORD})
+    assert answer.headers["location"] == "/account/security?done=password"
+
+
+async def change_password(ann: Browser) -> None:
+    await set_password(ann)
+    answer = await ann.post("/account/password", {"password": f"{PASSWORD}!", "current_password": PASSWORD})
+    assert answer.headers["location"] == "/account/security?done=password"
+
+
+async def sign_in_with_it(ann: Browser) -> None:
+    await set_password(ann)
+    answer = await ann.post("/login", {"email": "ann@example.com", "password": PASSWORD})
+    assert answer.headers["location"] == "/"
+
+
+@pytest.mark.parametrize("change", [set_password, change_password, sign_in_with_it])
+async def test_what_replaces_a_session_of_the_provider_ends_with_it_too(office: Office, change: Any) -> None:
+    ann, _ = await office.sign_in()
+    await change(ann)
+    assert (await ann.get("/links")).status_code == 200
+    token = office.provider.logout_token(sub="ann-1", sid="session-1")
+    await ann.client.post("/login/oidc/logout", data={"logout_token": token})
+    assert (await ann.get("/links")).status_code == 303
+
+
+async def test_in_a_session_of_the_provider_the_password_does_not_stand_for_it(office: Office) -> None:
+    ann, _ = await office.sign_in()
+    await set_password(ann)
+    office.place.clock.move(timedelta(minutes=11))
+    assert (await ann.post("/account/verify", {"current_password": PASSWORD})).status_code == 303
+    refused = await ann.post("/account/passkeys/options")
+    assert (refused.status_code, refused.json()) == (422, {"error": PROVE_FIRST})
+    await office.sign_in(ann, f"{START}?for=verify")
+    assert (await ann.post("/account/passkeys/options")).status_code == 200
 
 
 # ── only single sign-on ───────────────────────────────────────────────────────────────────────────────────────────────

@@ -11,7 +11,6 @@ from waypost.auth.rules import check_email_and_name, normalize_email
 from waypost.kit.errors import Invalid
 
 _MAX_NAME = 255
-_TRUE = True, "true"
 _TRUE_IN_ENTRA = True, 1, "1", "true"
 NO_EMAIL = "The single sign-on provider sent no email address. Ask your administrator."
 UNVERIFIED = "The single sign-on provider has not verified your email address. Ask your administrator."
@@ -56,7 +55,7 @@ def read_identity(claims: Claims, groups_claim: str, id_token: str) -> Identity:
 def is_email_verified(claims: Claims) -> bool:
     """Microsoft Entra ID has no `email_verified`; its `xms_edov` says that the owner of the domain is verified."""
     if "email_verified" in claims:
-        return claims["email_verified"] in _TRUE
+        return _is_true(claims["email_verified"])
     return claims.get("xms_edov") in _TRUE_IN_ENTRA
 
 
@@ -69,7 +68,7 @@ def role_of(groups: tuple[str, ...], role_by_group: Mapping[str, Role]) -> Role 
 def has_too_many_groups(claims: Claims, groups_claim: str) -> bool:
     """Whether Microsoft Entra ID left out the groups, because there are more than 200."""
     left_out = claims.get("_claim_names")
-    return claims.get("hasgroups") in _TRUE or (isinstance(left_out, dict) and groups_claim in left_out)
+    return _is_true(claims.get("hasgroups")) or (isinstance(left_out, dict) and groups_claim in left_out)
 
 
 def check_authentication_time(claims: Claims, started_at: datetime) -> None:
@@ -81,6 +80,11 @@ def check_authentication_time(claims: Claims, started_at: datetime) -> None:
     at = claims.get("auth_time")
     if isinstance(at, int | float) and at < started_at.timestamp() - SKEW:
         raise SignInRefused("auth_time", "The single sign-on provider did not ask you to sign in again.")
+
+
+def _is_true(value: object) -> bool:
+    """Some providers send the text. The number 1 would equal True."""
+    return value is True or value == "true"
 
 
 def _groups(claims: Claims, name: str) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from waypost.auth import (
     passkeys,
     people,
     person_audit,
-    provider_sessions,
     sessions,
     store,
 )
@@ -72,7 +71,7 @@ async def connect(deps: Deps, session: sessions.PersonSession, identity: Identit
             await people.lock(tx, session.person.id)
             now = deps.auth.clock()
             await identities.connect(tx, session.person.id, identity.issuer, identity.subject, identity.email, now)
-            await provider_sessions.connect(tx, session.id, provider_session(identity))
+            await sessions.connect(tx, session.id, provider_session(identity))
             ip, details = session.request_ip, {"email": identity.email, "issuer": identity.issuer}
             await person_audit.record(tx, session.person, ip, "identity.connected", now, details=details)
             await emails.notify(
@@ -116,12 +115,16 @@ async def _refuse_role_by_groups(deps: Deps, person: Person) -> None:
 
 async def verify(deps: Deps, session: sessions.PersonSession, identity: Identity) -> None:
     """Record a reauthentication at the provider. Raises SignInRefused, or NotFound if the session has ended."""
+    async with deps.auth.db.read() as tx:
+        is_connected = await identities.is_connected(tx, session.person.id, identity.issuer, identity.subject)
+    if not is_connected:
+        raise SignInRefused("another identity", "You signed in as another person. Try again.")
+    if deps.role_by_group:
+        await _follow_groups(deps, session.person, role_of(identity.groups, deps.role_by_group))
     async with deps.auth.db.write() as tx:
-        if not await identities.is_connected(tx, session.person.id, identity.issuer, identity.subject):
-            raise SignInRefused("another identity", "You signed in as another person. Try again.")
         await sessions.reauthenticate(tx, session, now=deps.auth.clock())
         # the provider may have begun another session
-        await provider_sessions.connect(tx, session.id, provider_session(identity))
+        await sessions.connect(tx, session.id, provider_session(identity))
 
 
 async def sign_out_url(deps: Deps, session: ProviderSession) -> str | None:

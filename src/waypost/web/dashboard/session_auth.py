@@ -212,14 +212,13 @@ class SessionAuth:
                     passkey=authenticated.passkey,
                     provider=authenticated.provider,
                     has_second_factor=authenticated.has_second_factor,
+                    replaced=before,
                 )
                 if not is_recorded:
                     means = "passkey" if authenticated.passkey else authenticated.provider and "single sign-on"
                     details = {"with": means} if means else None
                     person, ip = authenticated.person, self.storable_address(request)
                     await person_audit.record(tx, person, ip, "person.signed_in", self._clock(), details=details)
-                if before:
-                    await sessions.end(tx, before.person.id, before.id)
         except NotFound:
             raise NotSignedIn from None
         response.set_cookie(
