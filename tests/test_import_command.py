@@ -35,6 +35,15 @@ def test_imports_a_csv_file_and_reports_it(waypost: Waypost, file: str) -> None:
     assert "Refused: old.example/b: The URL must start with http:// or https://.\n" in shown
 
 
+def test_reports_imported_totals_to_people_only(waypost: Waypost, file: str) -> None:
+    Path(file).write_text("Destination URL,Short link,Clicks\nhttps://example.com/1,old.example/a,618\n")
+    arguments = "import", "csv", "--account", "alice@example.com", "--file", file
+    assert "\nAliases: 0. Clicks: 0, and 618 imported as totals.\n" in waypost(*arguments, "--dry-run").stdout
+    fields = ["source", "links", "aliases", "clicks", "warnings", "refused"]
+    assert list(waypost.json(*arguments)) == fields
+    assert "\nAliases: 0. Clicks: 0.\n" in waypost(*arguments).stdout
+
+
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [

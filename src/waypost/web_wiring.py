@@ -28,6 +28,7 @@ from waypost.resources.clicks.click_stores import new_click_store
 from waypost.resources.clicks.deps import Deps as ClicksDeps
 from waypost.resources.clicks.stats.read import find_sparklines
 from waypost.resources.domains import wiring as domains_wiring
+from waypost.resources.domains.target_addresses import TargetAddresses
 from waypost.resources.imports import wiring as imports_wiring
 from waypost.resources.imports.requests.deps import Deps as ImportsDeps
 from waypost.resources.links import wiring as links_wiring
@@ -124,7 +125,7 @@ def _domain_web_deps(
         own_hosts=tuple(sorted(own | {settings.cname_host})),
         check_url=check_url,
         points_here=partial(records.points_to, target=settings.cname_host),
-        find_addresses=domains.TargetAddresses(records, settings.cname_host, deps.clock).find,
+        find_addresses=TargetAddresses(records, settings.cname_host, deps.clock).find,
     )
 
 

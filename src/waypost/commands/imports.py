@@ -174,7 +174,8 @@ def show(report: Report, *, is_dry_run: bool, as_json: bool) -> None:
         return
     counts = ", ".join(f"{count:,} {name}" for name, count in json["links"].items())
     sys.stdout.write(f"{'Dry run: nothing was changed. ' if is_dry_run else ''}Links: {counts}.\n")
-    sys.stdout.write(f"Aliases: {report.counts.aliases:,}. Clicks: {report.counts.clicks:,}.\n")
+    imported = f", and {report.counts.imported_clicks:,} imported as totals" if report.counts.imported_clicks else ""
+    sys.stdout.write(f"Aliases: {report.counts.aliases:,}. Clicks: {report.counts.clicks:,}{imported}.\n")
     for warning in json["warnings"]:
         sys.stdout.write(f"Warning: {warning}.\n")
     for row in report.refused:

@@ -108,6 +108,27 @@ async def test_imports_a_file_after_its_plan_was_confirmed(place: WebApp, ada: B
     assert not await new_uploads(place.db, place.settings.data_dir).list_ids()
 
 
+async def test_shows_imported_totals_apart_from_clicks(place: WebApp, ada: Browser) -> None:
+    rows_ = b"Destination URL,Short link,Clicks\nhttps://example.com/1,go.acme.test/one,618\nhttps://example.com/2,go.acme.test/two,1000\n"
+    path = await start_csv(ada, rows_)
+    await work_off(place)
+    assert "Plan Links found 2 To create 2 Clicks to import as totals 1,618" in await text_of(ada, path)
+    await ada.post(f"{path}/start", {})
+    await work_off(place)
+    assert "Report Links found 2 Created 2 Clicks imported as totals 1,618" in await text_of(ada, path)
+    listed = await text_of(ada, "/links")
+    assert ("0 clicks 618 imported" in listed, "0 clicks 1k imported" in listed) == (True, True)
+    overview = await text_of(ada, "/")
+    assert "1,618 imported : clicks that another service counted before links were imported." in overview
+    assert "Clicks 0 " in overview
+    async with place.db.read() as tx:
+        [id_] = await tx.scalars(select(links.c.id).where(links.c.slug == "one"))
+    assert "618 imported : clicks that another service counted" in await text_of(ada, f"/links/{id_}")
+    again = await start_csv(ada, rows_.replace(b"618", b"620"))
+    await work_off(place)
+    assert "To update 1 Unchanged 1 Clicks to import as totals 620" in await text_of(ada, again)
+
+
 async def test_registers_a_domain_of_the_source_with_its_records(place: WebApp, ada: Browser) -> None:
     path = await start_csv(ada)
     await work_off(place)

@@ -24,13 +24,11 @@ from waypost.resources.domains.lookups import (
     served_id_subquery,
 )
 from waypost.resources.domains.names import readable
-from waypost.resources.domains.target_addresses import TargetAddresses
 
 __all__ = [
     "CheckUrl",
     "Deps",
     "HostSource",
-    "TargetAddresses",
     "WebDeps",
     "change_links_count",
     "change_links_counts",

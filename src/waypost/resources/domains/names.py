@@ -117,9 +117,12 @@ def is_registrable(name: str) -> bool:
     return _suffixes().privatesuffix(name) is not None
 
 
-def is_apex(name: str) -> bool:
-    """Whether the canonical `name` is a registrable domain itself, where DNS allows no CNAME record."""
-    return _suffixes().privatesuffix(name) == name
+def takes_cname(name: str, target: str) -> bool:
+    """Whether a CNAME record can point the canonical `name` to the host. The first call takes 0.2 s.
+
+    DNS allows none for an apex domain, that is, a registrable domain itself.
+    """
+    return not (is_local(target) or is_address(target)) and _suffixes().privatesuffix(name) != name
 
 
 def is_local(target: str) -> bool:

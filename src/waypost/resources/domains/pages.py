@@ -128,10 +128,7 @@ class DomainPages(Pages[WebDeps]):
 
     async def _context(self, domain: Domain) -> dict[str, Any]:
         target = self._deps.cname_target
-        takes_cname = not (names.is_local(target) or names.is_address(target)) and not await asyncio.to_thread(
-            names.is_apex,
-            domain.hostname,  # reads a list at the first call
-        )
+        takes_cname = await asyncio.to_thread(names.takes_cname, domain.hostname, target)  # reads a list, once
         records = [each for each in to_json(domain, target)["dns_records"] if takes_cname or each["type"] == "TXT"]
         shown = {"records": records, "takes_cname": takes_cname, "cname_target": target}
         limits = {"max_unverified_days": history.MAX_UNVERIFIED.days, "max_failures": MAX_FAILURES}

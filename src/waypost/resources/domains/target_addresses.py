@@ -14,7 +14,7 @@ _RETRY_AFTER = timedelta(seconds=10)
 
 
 class TargetAddresses:
-    """Looked up once in some minutes, whoever asks."""
+    """Looked up once in some minutes, for all requests."""
 
     def __init__(self, records: DnsRecords, target: str, clock: Clock) -> None:
         self._records = records

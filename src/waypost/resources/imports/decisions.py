@@ -149,6 +149,8 @@ class Decider:
         placed = await self._place(tx, new, done)
         free = await self._find_free_aliases(tx, placed, changed, done)
         done.counts.created, done.counts.updated, done.counts.aliases = len(placed), len(changed), len(free)
+        counted = [*placed, *(change.draft for change in changed if "clicks" in change.names)]
+        done.counts.imported_clicks = sum(draft.source.clicks or 0 for draft in counted)
         for draft in (*placed, *(change.draft for change in changed)):
             for text in rules.warnings_about(draft):
                 done.warn(text, draft.source.source_id)

@@ -1,5 +1,6 @@
 """Dashboard pages of imports: choose a source, enter its token or upload a file, plan, import, report."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,7 +16,9 @@ from waypost.kit.errors import Invalid, PaymentRequired, UnregistrableName, Wayp
 from waypost.kit.fields import Upload, parse
 from waypost.kit.pagination import MAX_PER_PAGE, PageRequest
 from waypost.resources.domains import service as domain_service
-from waypost.resources.domains.schemas import NewDomain
+from waypost.resources.domains.model import Domain
+from waypost.resources.domains.names import takes_cname
+from waypost.resources.domains.schemas import DnsRecordJson, NewDomain
 from waypost.resources.domains.schemas import to_json as domain_to_json
 from waypost.resources.imports import choices
 from waypost.resources.imports import store as import_store
@@ -194,15 +197,14 @@ class ImportPages(Pages[Deps]):
         domains = {domain.hostname: domain for domain in registered.items}
         hosts = hosts_of(current)
         targets = {current.domains.get(host, "") for host in hosts}
+        moving = [
+            domain for name, domain in domains.items() if name in targets and (name in hosts or not domain.is_served)
+        ]
         context: dict[str, Any] = {
             **_names(current),
             "hosts": [(host, count, _target(current, host, domains)) for host, count in hosts.items()],
             "hostnames": list(domains),
-            "moving": [
-                (domain, domain_to_json(domain, self._deps.domains.cname_target)["dns_records"])
-                for name, domain in domains.items()
-                if name in targets and (name in hosts or not domain.is_served)
-            ],
+            "moving": await asyncio.to_thread(lambda: [*map(self._with_record, moving)]),  # reads a list, once
             "cname_target": self._deps.domains.cname_target,
             "shared_domain": self._deps.shared_domain,
             "is_vendors": choices.is_of_vendor,
@@ -213,6 +215,11 @@ class ImportPages(Pages[Deps]):
         if is_fragment_request(request, "import"):
             return self._views.render_fragment(request, "imports/one.html", "state", form=BLANK, **context)
         return self._views.form(request, "imports/one.html", BLANK, error, **context)
+
+    def _with_record(self, domain: Domain) -> tuple[Domain, DnsRecordJson, bool]:
+        """Return the domain, its TXT record, and whether a CNAME record can point it here."""
+        target = self._deps.domains.cname_target
+        return domain, domain_to_json(domain, target)["dns_records"][0], takes_cname(domain.hostname, target)
 
 
 def hosts_of(current: ImportRequest) -> Mapping[str, int]:

@@ -18,6 +18,8 @@ class Counts:
     refused: int = 0
     aliases: int = 0
     clicks: int = 0
+    imported_clicks: int = 0
+    """Totals of the source, kept apart. Not in the JSON of a report, whose fields are fixed."""
 
     def add(self, other: "Counts") -> None:
         for count in fields(self):

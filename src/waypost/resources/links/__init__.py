@@ -6,6 +6,7 @@ A destination must be reachable and safe; a slug never passes from one account t
 from waypost.resources.links.click_counters import (
     add_clicks,
     count_clicks,
+    count_imported_clicks,
     find_busy,
     find_clicks,
     find_imported_clicks,
@@ -35,6 +36,7 @@ __all__ = [
     "Link",
     "add_clicks",
     "count_clicks",
+    "count_imported_clicks",
     "detach_domain",
     "find_accounts",
     "find_any",

@@ -54,6 +54,12 @@ async def set_clicks(tx: Tx, clicks: Mapping[UUID, int]) -> None:
     await bulk.insert(tx, link_clicks, rows, on_conflict=_SET_CLICKS)
 
 
+async def count_imported_clicks(tx: Tx, account_id: UUID) -> int:
+    """Sum up what other services counted for links of the account, deleted ones included."""
+    query = select(func.sum(imported_clicks.c.clicks)).where(imported_clicks.c.account_id == account_id)
+    return int(await tx.scalar(query) or 0)
+
+
 async def find_imported_clicks(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, int]:
     """Return what another service counted for links that were imported without their clicks."""
     query = select(imported_clicks.c.link_id, imported_clicks.c.clicks).where(imported_clicks.c.link_id.in_(ids))

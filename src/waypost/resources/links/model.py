@@ -154,6 +154,7 @@ imported_clicks = Table(  # totals that another service counted, for links that 
     Column("clicks", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
+Index("ix_imported_clicks_account", imported_clicks.c.account_id, imported_clicks.c.clicks)
 
 link_tags = Table(
     "link_tags",

@@ -18,6 +18,7 @@ from waypost.kit.pagination import Page, PageRequest
 from waypost.resources import domains, routing
 from waypost.resources.links import alias_pages, bulk_changes, form_pages, listing, service
 from waypost.resources.links.bulk_change_store import Selection
+from waypost.resources.links.click_counters import find_imported_clicks
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.form_choices import find_choices
 from waypost.resources.links.list_query import FILTERS, LinkFilter, Order, read_filter
@@ -49,6 +50,8 @@ class LinkRow:
     destination_host: str
     is_domain_served: bool
     is_routed: bool
+    imported_clicks: int
+    """Counted by another service before the link was imported."""
     clicks_14_days: int | None
     """None while they are unavailable."""
     sparkline_points: str
@@ -133,7 +136,12 @@ class LinkPages(Pages[Deps]):
         return _redirect_to_list(request, "deleted", change=str(change.id))
 
     async def _rows(
-        self, session: Session, links: Page[Link], unserved: Collection[UUID], routed: Collection[UUID]
+        self,
+        session: Session,
+        links: Page[Link],
+        unserved: Collection[UUID],
+        routed: Collection[UUID],
+        imported: Mapping[UUID, int],
     ) -> Page[LinkRow]:
         """Call it without a transaction: clicks can be on another server."""
         ids = [link.id for link in links.items]
@@ -145,6 +153,7 @@ class LinkPages(Pages[Deps]):
                 destination_host=urlsplit(link.destination_url).netloc,
                 is_domain_served=link.domain_id not in unserved,
                 is_routed=link.id in routed,
+                imported_clicks=imported.get(link.id, 0),
                 clicks_14_days=sum(clicks[link.id]) if clicks else None,
                 sparkline_points=sparkline_points(clicks.get(link.id, ())),
             )
@@ -154,10 +163,11 @@ class LinkPages(Pages[Deps]):
         return f"{link.hostname or self._deps.shared_domain}/{link.slug}"
 
 
-async def _find_shown(tx: Tx, links: Page[Link]) -> tuple[Collection[UUID], Collection[UUID]]:
-    """Return the domains that are not served, and the links with routing."""
+async def _find_shown(tx: Tx, links: Page[Link]) -> tuple[Collection[UUID], Collection[UUID], Mapping[UUID, int]]:
+    """Return the domains that are not served, the links with routing, and the imported clicks."""
+    ids = [link.id for link in links.items]
     unserved = await domains.find_unserved(tx, [link.domain_id for link in links.items])
-    return unserved, await routing.find_routed(tx, [link.id for link in links.items])
+    return unserved, await routing.find_routed(tx, ids), await find_imported_clicks(tx, ids)
 
 
 def sparkline_points(counts: Sequence[int]) -> str:

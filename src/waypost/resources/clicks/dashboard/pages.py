@@ -51,7 +51,11 @@ class StatsPages(Pages[Deps]):
         now = deps.clock()
         choice = _choose(request, since=session.account.created_at, now=now)
         context = await self._read_context(request, choice, Subject(session.account.id), now)
-        return self._respond(request, "clicks/overview.html", choice, context | {"live_url": "/stats/live"})
+        context["live_url"] = "/stats/live"
+        if not is_fragment_request(request):
+            async with deps.db.read_for(session.account.id) as tx:
+                context["imported_clicks"] = await links.count_imported_clicks(tx, session.account.id)
+        return self._respond(request, "clicks/overview.html", choice, context)
 
     async def _link(self, request: Request) -> Response:
         session, deps = await self._auth.require_session(request), self._deps
@@ -60,12 +64,14 @@ class StatsPages(Pages[Deps]):
             link = await links.get(tx, session.account.id, request.path_params["id"])
             unserved = await domains.find_unserved(tx, [link.domain_id])
             routed = await routing.find(tx, link.id)
+            imported = await links.find_imported_clicks(tx, [link.id])
         choice = _choose(request, since=link.created_at, now=now)
         context = await self._read_context(request, choice, Subject(session.account.id, link.id), now, routed)
         context |= {
             "link": link,
             "is_domain_served": not unserved,
             "is_routed": routed is not None,
+            "imported_clicks": imported.get(link.id, 0),
             "url": f"{deps.base_url.partition(':')[0]}://{link.hostname or deps.shared_domain}/{link.slug}",
             "live_url": f"/links/{link.id}/live",
         }

@@ -109,6 +109,7 @@ async def plan(context: Context, tx: Tx, drafts: Sequence[Draft], done: Page) ->
     done.counts.created, done.counts.updated = len(new), len(changed)
     here = await routing.find_of_links(tx, [change.link_id for change in changed])
     with_here = [(draft, None) for draft in new] + [(draft, here.get(link_id)) for link_id, draft, _ in changed]
+    done.counts.imported_clicks = sum(draft.row.imported_clicks for draft, _ in with_here)
     for draft, own in with_here:
         if reason := draft.routing.find_reason_to_disable(own):
             done.warn(reason, draft.row.slug)

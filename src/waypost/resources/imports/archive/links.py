@@ -40,6 +40,7 @@ async def save(context: Context, tx: Tx, drafts: Sequence[Draft], done: Page) ->
     await store.save_links(tx, context.account_id, keys)
     counts = {link_id: draft.row.imported_clicks for link_id, draft in saved.items() if draft.row.imported_clicks}
     await batch.set_imported_clicks(tx, context.account_id, counts)
+    done.counts.imported_clicks = sum(counts.values())
     await link_store.record_route_changes(tx, done.changes, context.deps.clock())
 
 
