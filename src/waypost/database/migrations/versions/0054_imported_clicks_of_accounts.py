@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0053"
-down_revision = "0052"
+revision = "0054"
+down_revision = "0053"
 
 
 def upgrade() -> None:
