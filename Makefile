@@ -43,7 +43,7 @@ SLOW = tests/journeys/test_pixels.py tests/browser/test_quickness.py tests/conta
 REDIRECTS = redirect architecture/test_redirect.py web/test_security_headers.py test_roles.py test_serve_tls.py \
 	test_caddy.py resources/domains/test_tls_api.py resources/domains/certificates browser/test_firing.py \
 	browser/test_previews.py $(JOURNEYS:%=journeys/test_%.py)
-JOURNEYS = kills full_disk outage memory_limit click_limit attacks first_click day domains previews privacy qrcodes \
+JOURNEYS = kills full_disk outage memory_limit click_limit attacks day domains previews privacy qrcodes \
 	reports routing_guides suspension two_instances
 
 test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.tools-compiler .venv/.provider-test .venv/.clickhouse-test .venv/.installed-docs .venv/.installed-deployments .venv/.openapi-test .venv/.npm-tools
