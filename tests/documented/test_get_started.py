@@ -31,7 +31,6 @@ NOT_RUN = {
 }
 """By page: the beginnings of blocks that do not run, with the reason."""
 BEGIN = """
-mkdir there; cd there
 started() {
     until [ ! -e ~/service.log ] || grep -q 'is ready at' ~/service.log; do sleep 0.1; done
 }
@@ -43,8 +42,6 @@ grep -o 'wp_live_[A-Za-z0-9_-]*' ~/terminal.log | head -1 > ~/key
 exec < ~/key
 """
 """A block that starts the service; then whoever reads the page copies the key."""
-
-
 UNTIL_COUNTED = """
 until {{ {command}}} > ~/clicks && grep '"browser":"curl"' ~/clicks; do sleep 0.5; done
 """
