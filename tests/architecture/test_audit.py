@@ -18,7 +18,7 @@ from waypost.audit.store import AuditFilter
 
 SECRETS = ("987654321012345", "a-pixel-token", "a-link-password", "hook-path-secret")
 """Values that requests of these tests contain. Keys, secrets of webhooks and sessions are looked for as well."""
-WRITES = [endpoint for endpoint in ENDPOINTS if endpoint.method != "GET"]
+WRITES = [endpoint for endpoint in ENDPOINTS.values() if endpoint.method != "GET"]
 _APP = {"applinks": {"details": [{"appIDs": ["ABCDE12345.com.example.app"], "components": [{"/": "/sale"}]}]}}
 APP_LINKS = json.dumps(_APP)
 _issued: list[str] = []

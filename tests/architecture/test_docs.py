@@ -79,7 +79,7 @@ def test_api_page_lists_endpoints_with_scopes() -> None:
         for endpoints, scope in re.findall(r"^\| (`[A-Z]+ /.*?) \| (.*?) \|$", API_PAGE.read_text(), re.MULTILINE)
         for method, path in re.findall(r"`([A-Z]+) (/[^`]*)`", endpoints)
     }
-    keyed = {(each.method, each.path, f"`{each.scope}`" if each.scope else "any key") for each in ENDPOINTS}
+    keyed = {(each.method, each.path, f"`{each.scope}`" if each.scope else "any key") for each in ENDPOINTS.values()}
     assert reported == keyed | {(SIGNED.method, SIGNED.path, "none: the URL is signed")}
 
 

@@ -26,7 +26,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "RateLimited": (7,),
     "TooLarge": (1 << 20,),
 }
-ME = ENDPOINTS[0]
+ME = ENDPOINTS["account_get"]
 
 
 def code_of(status: int) -> str:

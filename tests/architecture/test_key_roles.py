@@ -6,14 +6,14 @@ import pytest
 from architecture.dashboard import new_team
 from architecture.facts import CODES, ENDPOINTS, SCOPES, Endpoint
 from architecture.running import RunningApp
-from architecture.test_scopes import body, named
+from architecture.test_scopes import body
 from forked import WAYPOST
 
 from waypost.auth import roles
 from waypost.auth.model import ROLES
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-DOMAINS = next(each for each in ENDPOINTS if (each.method, each.path) == ("POST", "/v1/domains"))
+DOMAINS = ENDPOINTS["domains_create"]
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def running(shared_app: RunningApp) -> RunningApp:
     return shared_app
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=named)
+@pytest.mark.parametrize("endpoint", ENDPOINTS.values(), ids=ENDPOINTS)
 async def test_keys_of_all_roles(running: RunningApp, endpoint: Endpoint) -> None:
     team = await new_team(running.db)
     for role in ROLES:

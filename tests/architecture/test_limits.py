@@ -23,11 +23,9 @@ from architecture.facts import (
 from architecture.running import PIXEL, RECEIVER, RunningApp
 from PIL import Image
 
-ME, _, BROWSE, CREATE, FIND, CHANGE, *_ = ENDPOINTS
-MAKE_PIXEL, CHANGE_PIXEL = (
-    next(each for each in ENDPOINTS if (each.method, each.path) == expected)
-    for expected in (("POST", "/v1/pixels"), ("PATCH", "/v1/pixels/{id}"))
-)
+ME = ENDPOINTS["account_get"]
+BROWSE, CREATE, FIND, CHANGE = (ENDPOINTS[f"links_{verb}"] for verb in ("list", "create", "get", "update"))
+MAKE_PIXEL, CHANGE_PIXEL = ENDPOINTS["pixels_create"], ENDPOINTS["pixels_update"]
 ASCII = tuple(map(chr, range(128)))
 BEYOND = ("é", "ß", "Ω", "\N{FULLWIDTH DIGIT ONE}", "\N{ARABIC-INDIC DIGIT THREE}", "😀", "")
 
@@ -138,7 +136,7 @@ async def test_the_length_of_a_pixel_s(running: RunningApp, key: str, name: str,
 
 
 async def test_the_length_of_a_webhook_s_url(running: RunningApp, key: str) -> None:
-    subscribe = next(each for each in ENDPOINTS if (each.method, each.path) == ("POST", "/v1/webhooks"))
+    subscribe = ENDPOINTS["webhooks_create"]
     for length, status in ((WEBHOOK_URL, 201), (WEBHOOK_URL + 1, 422)):
         sent = {"url": f"{RECEIVER}/".ljust(length, "a"), "event_types": ["link.created"]}
         assert (await running.ask(key, subscribe, json=sent)).status_code == status

@@ -8,7 +8,7 @@ import pytest
 from architecture.facts import ENDPOINTS, LINK, LINK_STATUSES, PAGE, PAGE_LINKS, PAGE_META, SCOPES, UNTITLED
 from architecture.running import BASE_URL, RunningApp
 
-BROWSE, FIND, CHANGE = ENDPOINTS[2], ENDPOINTS[4], ENDPOINTS[5]
+LIST, GET, UPDATE = (ENDPOINTS[f"links_{verb}"] for verb in ("list", "get", "update"))
 FULL = {
     "title": "A title",
     "og_title": "Shown",
@@ -59,9 +59,9 @@ async def test_has_exactly_the_fields_of_the_specification(running: RunningApp, 
 @pytest.mark.parametrize("fields", [{}, FULL], ids=["bare", "full"])
 async def test_it_looks_the_same_wherever_it_is_shown(running: RunningApp, key: str, fields: dict[str, Any]) -> None:
     made = await running.link(key, **fields)
-    found = (await running.ask(key, FIND, made["id"])).json()
-    listed = (await running.ask(key, BROWSE)).json()
-    changed = (await running.ask(key, CHANGE, made["id"], json={})).json()
+    found = (await running.ask(key, GET, made["id"])).json()
+    listed = (await running.ask(key, LIST)).json()
+    changed = (await running.ask(key, UPDATE, made["id"], json={})).json()
     for shown in (made, found["data"], listed["data"][0], changed["data"]):
         assert_link(shown)
         assert shown == made
@@ -75,7 +75,7 @@ async def test_answers_with_every_field_that_was_sent(running: RunningApp, key: 
 
 
 async def test_what_a_page_is(running: RunningApp, key: str) -> None:
-    page = (await running.ask(key, BROWSE)).json()
+    page = (await running.ask(key, LIST)).json()
     assert (tuple(page), tuple(page["links"]), tuple(page["meta"])) == (PAGE, PAGE_LINKS, PAGE_META)
 
 

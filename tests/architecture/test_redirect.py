@@ -8,7 +8,7 @@ from architecture.running import RunningApp, routes_of
 
 from waypost.kit.reserved import RESERVED
 
-CREATE = ENDPOINTS[3]
+CREATE = ENDPOINTS["links_create"]
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])

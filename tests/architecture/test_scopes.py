@@ -11,7 +11,7 @@ from architecture.running import PIXEL, RECEIVER, RunningApp
 from waypost.auth import SCOPES as SCOPES_OF_THE_APPLICATION
 
 SCOPE_SETS: tuple[Sequence[str], ...] = ((), *((scope,) for scope in SCOPES), SCOPES)
-WITH_ID = [endpoint for endpoint in ENDPOINTS if "{id}" in endpoint.path]
+WITH_ID = [endpoint for endpoint in ENDPOINTS.values() if "{id}" in endpoint.path]
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_scopes_are_those_of_the_specification() -> None:
 
 
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=named)
+@pytest.mark.parametrize("endpoint", ENDPOINTS.values(), ids=ENDPOINTS)
 async def test_keys_with_all_sets_of_scopes(running: RunningApp, endpoint: Endpoint) -> None:
     account = await running.account()
     owner = await running.key(account, SCOPES)
@@ -102,7 +102,7 @@ async def refuse_foreign_ids(running: RunningApp, endpoint: Endpoint, scopes: Se
 
 
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=named)
+@pytest.mark.parametrize("endpoint", ENDPOINTS.values(), ids=ENDPOINTS)
 async def test_the_order_of_checks(running: RunningApp, endpoint: Endpoint) -> None:
     """The key before the plan, the plan before the scope, the scope before the id and the body."""
     unpaid = await running.account("past_due")
