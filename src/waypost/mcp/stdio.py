@@ -56,11 +56,14 @@ async def _faults(url: str) -> AsyncIterator[None]:
     """Raise MCPError, which assistants show, for every failure to reach the service."""
     try:
         yield
-    except* MCPError as group:
-        raise _explained(_first(group), url) from None
-    except* httpx2.HTTPError as group:
-        reason = str(_first(group)) or type(_first(group)).__name__
-        raise MCPError(types.INTERNAL_ERROR, f"Cannot reach {url}: {reason}") from None
+    except (MCPError, httpx2.HTTPError, BaseExceptionGroup) as raised:  # `except*` would make groups of what it raises
+        error = _first(raised)
+        if isinstance(error, MCPError):
+            raise _explained(error, url) from None
+        if isinstance(error, httpx2.HTTPError):
+            reason = str(error) or type(error).__name__
+            raise MCPError(types.INTERNAL_ERROR, f"Cannot reach {url}: {reason}") from None
+        raise
 
 
 def _explained(error: MCPError, url: str) -> MCPError:
@@ -72,9 +75,8 @@ def _explained(error: MCPError, url: str) -> MCPError:
     return error
 
 
-def _first(group: BaseExceptionGroup[Any]) -> Any:
+def _first(error: BaseException) -> BaseException:
     """Return the first error within groups of groups."""
-    error: BaseException = group
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
