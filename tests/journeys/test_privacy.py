@@ -1,6 +1,6 @@
 """R32: where no whole addresses are to be kept, none is left on the disk or in a backup once its visit is drained."""
 
-import tarfile
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -31,8 +31,8 @@ def test_no_trace_of_a_drained_visit(
         eventually(lambda: len(service.client.get(clicks).json()["data"]) == 3, every=1.5)  # 60 requests a minute
         eventually(lambda: not traces_in(tmp_path / "data"))
         service.command("backup", str(tmp_path / "backup.tar"))
-    with tarfile.open(tmp_path / "backup.tar") as archive:
-        archive.extractall(tmp_path / "backup", filter="data")
+    (tmp_path / "backup").mkdir()
+    subprocess.run(["tar", "-xf", tmp_path / "backup.tar", "-C", tmp_path / "backup"], check=True)
     assert not traces_in(tmp_path / "data")
     assert not traces_in(tmp_path / "backup")
 
