@@ -105,7 +105,7 @@ def main() -> int:
         measured = {name: _measured(name, run, results) for name in names}
     rows = [row for each in measured.values() for row in each.rows]
     print(report.table(rows))
-    print(report.listed(report.machine()))
+    print(report.listed(report.machine() | report.nginx()))
     if given.out:
         given.out.write_text(report.table(rows) + "\n")
     return int(any(row.value == report.FAILED for row in rows))
@@ -113,7 +113,7 @@ def main() -> int:
 
 def _results() -> Results | None:
     try:
-        return of_this_commit(report.machine())
+        return of_this_commit(report.machine() | report.nginx())
     except NotWritten as error:
         say(f"the results are printed only: {error}")
         return None

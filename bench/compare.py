@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
     else:
         with new_run(short=given.short) as run:
             print(report.table(_redirects(run, checkouts)))
-    print(report.listed(report.machine()))
+    print(report.listed(report.machine() | report.nginx()))
     return 0
 
 

@@ -57,8 +57,13 @@ def machine() -> dict[str, str]:
         "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
         "kernel": platform.release(),
         "Python": platform.python_version(),
-        "servers": ", ".join([*(f"{name} {version(name)}" for name in ("uvicorn", "uvloop", "fastapi")), _nginx()]),
+        "servers": ", ".join(f"{name} {version(name)}" for name in ("uvicorn", "uvloop", "fastapi")),
     }
+
+
+def nginx() -> dict[str, str]:
+    output = subprocess.run(["nginx", "-v"], capture_output=True, text=True, check=True).stderr
+    return {"nginx": output.strip().rpartition("/")[2]}
 
 
 def now() -> str:
@@ -72,11 +77,6 @@ def listed(parts: Mapping[str, str]) -> str:
 def _processor() -> str:
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
-
-
-def _nginx() -> str:
-    output = subprocess.run(["nginx", "-v"], capture_output=True, text=True, check=True).stderr
-    return output.strip().rpartition(" ")[2]
 
 
 def _short(value: float) -> str:
