@@ -2,6 +2,7 @@
 // selection, properties, answers} and prints what is left of them.
 const { readFileSync } = require("node:fs");
 const { spawnSync } = require("node:child_process");
+const { randomUUID } = require("node:crypto");
 const vm = require("node:vm");
 
 const given = JSON.parse(readFileSync(0));
@@ -51,7 +52,7 @@ const context = vm.createContext({
   PropertiesService: {
     getUserProperties: () => ({ getProperties: () => ({ ...properties }), setProperty: (name, value) => void (properties[name] = value) }),
   },
-  Utilities: { getUuid: () => crypto.randomUUID(), sleep: (milliseconds) => shown.slept.push(milliseconds) },
+  Utilities: { getUuid: () => randomUUID(), sleep: (milliseconds) => shown.slept.push(milliseconds) },
   UrlFetchApp: {
     fetch: (url, request) => {
       const unknown = Object.keys(request).filter((name) => !KNOWN.includes(name));
