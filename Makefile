@@ -1,5 +1,6 @@
 # make run         a running service, from nothing: `make run ARGS="--port 9000"`
 # make test        lint and all tests, on SQLite and PostgreSQL; one directory or file: `make test FILE=tests/web`
+# make test-fresh  the quick start of the README and `make test`, in a new Debian 12 without what this machine has; as root
 # make test-slow   kill loops, drains, journeys, property tests, pages and scans of QR codes in full, a million visits
 # make test-nodes  three nodes, PostgreSQL and ClickHouse in network namespaces, with faults: `make test-nodes MINUTES=30`
 # make image       the container image localhost/waypost:latest; `make image BASE_IMAGE=… PLATFORMS=…`
@@ -25,7 +26,7 @@ SOURCES := src tests bench clients docs_site compile_redirects.py hatch_build.py
 # Otherwise every process compiles all modules again, which is half of the time that it takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-slow compiled test-compiled test-nodes image test-image lint dist bench attack attack-compiled docs client diagrams pictures geo bots clean
+.PHONY: run test test-fresh test-slow compiled test-compiled test-nodes image test-image lint dist bench attack attack-compiled docs client diagrams pictures geo bots clean
 
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
@@ -49,6 +50,9 @@ JOURNEYS = kills full_disk outage memory_limit click_limit attacks day domains p
 test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.tools-compiler .venv/.provider-test .venv/.clickhouse-test .venv/.installed-docs .venv/.installed-deployments .venv/.openapi-test .venv/.npm-tools
 	.venv/bin/pytest -q -n 3 --dist loadfile --no-loadscope-reorder \
 		$(or $(FILE),$(addprefix --ignore ,$(SLOW))) $(ARGS)
+
+test-fresh:
+	@scripts/test-fresh $(ARGS)
 
 test-slow: .venv/.installed-test .venv/.tools-test .venv/.clickhouse-test
 	KILL_ROUNDS=20 WEBHOOK_KILL_ROUNDS=25 .venv/bin/pytest -q -n 2 --dist loadfile tests/journeys $(ARGS)
@@ -192,6 +196,10 @@ clean:
 	@scripts/ensure 'PATH=$$PATH:/usr/sbin command -v haproxy' haproxy
 	@scripts/ensure 'command -v faketime' faketime
 	@scripts/ensure 'PATH=$$PATH:/usr/sbin command -v ip' iproute2
+	@scripts/ensure 'command -v mount' mount
+	@scripts/ensure 'command -v jq' jq
+	@scripts/ensure 'test -x /lib/systemd/systemd' systemd
+	@scripts/ensure 'compgen -G "/lib/*/libnss_systemd.so.2"' libnss-systemd
 	@touch $@
 
 .venv/.tools-compiler: Makefile | .venv/bin/uv

@@ -5,11 +5,13 @@ import fcntl
 import functools
 import gc
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 import time
 import uuid
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -41,6 +43,17 @@ gc.disable()  # until all tests are collected: looking for garbage among them to
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says which programs a run went without."""
+    reasons = [str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", [])]
+    missing = Counter(
+        found[1] for reason in reasons if (found := re.match(r"Skipped: (.+?) (?:is|are) missing", reason))
+    )
+    if missing:
+        text = ", ".join(f"{program} ({count})" for program, count in missing.items())
+        terminalreporter.write_line(f"Tests skipped for want of a program: {text}")
 
 
 _CLOSE_OTHERS = """

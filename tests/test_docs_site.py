@@ -10,8 +10,8 @@ from architecture.code import ROOT
 from browser.watching import launched
 from playwright.async_api import Route
 
-yaml = pytest.importorskip("yaml", reason="`make test` installs what builds the documentation")
-pytest.importorskip("zensical", reason="`make test` installs what builds the documentation")
+yaml = pytest.importorskip("yaml", reason="yaml is missing: make test installs it")
+pytest.importorskip("zensical", reason="zensical is missing: make test installs it")
 
 from docs_site import api_pages, check, tree  # noqa: E402
 from docs_site.__main__ import build  # noqa: E402

@@ -81,7 +81,7 @@ def in_node(cases: Sequence[Case], directory: Path) -> list[bool]:
 def in_php(cases: Sequence[Case], directory: Path) -> list[bool]:
     php = shutil.which("php")
     if not php:
-        pytest.skip("PHP is not on this machine")
+        pytest.skip("PHP is missing: apt-get install php-cli (make test does it as root)")
     code = block("php").replace("<?php\n", "<?php\nnamespace Receiver;\n", 1)  # where the clock is ours
     return outside([php, "-n", "-d", "display_errors=stderr"], directory / "verify.php", code + PHP % NOW, cases)
 

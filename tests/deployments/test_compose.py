@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("podman_compose", reason="make .venv/.installed-deployments")
+pytest.importorskip("podman_compose", reason="podman_compose is missing: make test installs it")
 
 from deployments.compose import PROFILES, project, services
 

@@ -12,7 +12,7 @@ import pytest
 from waypost.settings import PREFIX, Settings
 from waypost.worker import parent
 
-kubernetes_validate = pytest.importorskip("kubernetes_validate", reason="make .venv/.installed-deployments")
+kubernetes_validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is missing")
 yaml = pytest.importorskip("yaml")
 
 KUBERNETES = Path(__file__).parents[2] / "deploy" / "kubernetes"
@@ -53,9 +53,11 @@ def test_every_manifest_is_part_of_a_kustomization() -> None:
 
 
 @pytest.mark.parametrize("path", KUSTOMIZATIONS, ids=lambda path: path.parent.name)
-@pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is missing")
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl 1.21 is missing")
 def test_kustomize_builds_it(path: Path) -> None:
     done = subprocess.run(["kubectl", "kustomize", str(path.parent)], check=False, capture_output=True, text=True)
+    if "must be a file" in done.stderr:  # as that of Debian 12 says of directories
+        pytest.skip("kubectl 1.21 is missing")
     assert done.returncode == 0, done.stderr
     built = list(yaml.safe_load_all(done.stdout))
     [settings] = [each["metadata"]["name"] for each in built if each["kind"] == "ConfigMap"]

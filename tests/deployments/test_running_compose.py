@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("podman_compose", reason="make .venv/.installed-deployments")
+pytest.importorskip("podman_compose", reason="podman_compose is missing: make test installs it")
 
 from deployments.compose import SERVE, Compose
 from deployments.containers import needs_containers, running

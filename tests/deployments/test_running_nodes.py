@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-pytest.importorskip("podman_compose", reason="make .venv/.installed-deployments")
-pytest.importorskip("chdb", reason="make .venv/.clickhouse-test")
+pytest.importorskip("podman_compose", reason="podman_compose is missing: make test-nodes installs it")
+pytest.importorskip("chdb", reason="chdb is missing: make test-nodes installs it")
 
 import yaml
 from deployments.compose import SERVE, Compose

@@ -7,7 +7,7 @@ import pytest
 from architecture.code import ROOT
 from integrations.programs import INTEGRATIONS
 
-yaml = pytest.importorskip("yaml", reason="`make test` installs what builds the documentation")
+yaml = pytest.importorskip("yaml", reason="yaml is missing: make test installs it")
 PAGES = {path.stem: path.read_text() for path in (ROOT / "docs" / "guides" / "integrations").glob("*.md")}
 GUIDES = {name: text for name, text in PAGES.items() if name != "index"}
 SCOPE = re.compile(r"`(links:(?:read|write))`")

@@ -11,7 +11,7 @@ from integrations.programs import INTEGRATIONS, run_node
 from journeys.service import OWNER, Service, Website, free_port
 from python_client.fault_proxy import FaultProxy
 
-yaml = pytest.importorskip("yaml", reason="`make test` installs what builds the documentation")
+yaml = pytest.importorskip("yaml", reason="yaml is missing: make test installs it")
 ACTION = INTEGRATIONS / "github-action"
 
 

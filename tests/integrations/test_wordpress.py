@@ -37,7 +37,7 @@ class WordPress:
         """What is left, and the log."""
         php = shutil.which("php")
         if not php:
-            pytest.skip("PHP is not on this machine: apt-get install php-cli (make test does it as root)")
+            pytest.skip("PHP is missing: apt-get install php-cli (make test does it as root)")
         plugin = INTEGRATIONS / "wordpress" / "waypost-short-links.php"
         given |= {"constants": self.constants, "posts": self.posts, "steps": steps, "plugin": str(plugin)}
         command = [php, "-n", "-d", "display_errors=stderr", "-d", "error_reporting=-1"]

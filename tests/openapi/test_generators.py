@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("openapi_python_client", reason="`make test` installs what reads the OpenAPI document")
+pytest.importorskip("openapi_python_client", reason="openapi_python_client is missing: make test installs it")
 
 from docs_site import api_pages
 

@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file that `npm publish` would upload."""
     if not (NODE_MODULES / "typescript-7").exists():
-        pytest.skip("`make test` installs what builds the TypeScript client (make .venv/.npm-tools)")
+        pytest.skip("typescript is missing: make test installs it")
     directory = tmp_path_factory.mktemp("package")
     environment = {**os.environ, "PATH": f"{NODE_MODULES.parents[1] / 'bin'}:{os.environ['PATH']}"}
     subprocess.run([ROOT / "scripts" / "build-typescript-client", directory], check=True, env=environment)

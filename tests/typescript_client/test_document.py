@@ -18,9 +18,7 @@ from waypost.version import VERSION
 
 BASE_URL = "https://go.example.com"
 
-pytestmark = pytest.mark.skipif(
-    not NODE_MODULES.exists(), reason="`make test` installs what builds the TypeScript client (make .venv/.npm-tools)"
-)
+pytestmark = pytest.mark.skipif(not NODE_MODULES.exists(), reason="typescript is missing: make test installs it")
 
 
 @pytest.fixture(scope="module")
