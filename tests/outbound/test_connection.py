@@ -31,6 +31,7 @@ from waypost.outbound.connection import CHUNK, MAX_FRAMING, MAX_HEADS, MAX_INTER
 
 LATE = 30.0  # a deadline that is not meant to pass
 LIMIT = 65_536
+NOT_HTTP = "the response is not valid HTTP"
 TOO_LARGE = "the response headers are too large"
 ENDLESS = "the response is larger than 64 KiB"
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -140,8 +141,23 @@ class TestBounds:
             (b"", b"HTTP/1.1 103 Early Hints\r\nX: %b\r\n\r\n" % (b"y" * 10_000), TOO_LARGE, MAX_HEADS),
             (b"HTTP/1.1 200 OK\r\n", b"X: y\r\n" * 1000, TOO_LARGE, MAX_HEADS),
             (b"", b"\r\n" * 1000, TOO_LARGE, MAX_HEADS),
+            (b"", b"HTTP/1.1 102 A\r\n\r\nHTTP/1.1 103 B\r\n\r\nHTTP/1.1 199 C\r\n\r\n" * 300, TOO_MANY_INTERIM, CHUNK),
+            (b"", b"HTTP/1.1 103 A\r\nLink: %b\r\n\r\n" % (b"</a>," * 500), TOO_MANY_INTERIM, MAX_HEADS),
+            (b"", INTERIM + b"\r\n" * 1000, TOO_MANY_INTERIM, MAX_HEADS),
+            (b"HTTP/1.1 200 OK\r\nX: y", b"\r\n y" * 1000, TOO_LARGE, MAX_HEADS),
+            (b"HTTP/1.1 ", b"2" * 4000, NOT_HTTP, CHUNK),
         ],
-        ids=["interim", "large-interim", "headers", "blank-lines"],
+        ids=[
+            "interim",
+            "large-interim",
+            "headers",
+            "blank-lines",
+            "kinds-of-interim",
+            "hints",
+            "interim-and-blank-lines",
+            "folded-header",
+            "status-line",
+        ],
     )
     async def test_before_the_final_status(
         self, get: Get, parsed: Watched, start: bytes, more: bytes, expected: str, at_most: int
@@ -153,8 +169,14 @@ class TestBounds:
 
     @pytest.mark.parametrize(
         "more",
-        [b"1\r\nx\r\n" * 1000, b"1;%b\r\nx\r\n" % (b"y" * 10_000), b"0\r\n" + b"X: %b\r\n" % (b"y" * 1000)],
-        ids=["tiny-chunks", "extensions", "trailers"],
+        [
+            b"1\r\nx\r\n" * 1000,
+            b"1;%b\r\nx\r\n" % (b"y" * 10_000),
+            b"0\r\n" + b"X: %b\r\n" % (b"y" * 1000),
+            b"0" * 4000,
+            b"1" + b";a=b" * 1000,
+        ],
+        ids=["tiny-chunks", "extensions", "trailers", "zeros", "one-extension"],
     )
     async def test_around_a_body(self, outbound: Outbound, parsed: Watched, more: bytes) -> None:
         poster = Poster(outbound)
@@ -178,6 +200,14 @@ class TestBounds:
     async def test_one_interim_response_more(self, get: Get) -> None:
         async with Receiver(always(INTERIM * (MAX_INTERIM + 1) + response(200, b"ok"))) as receiver:
             assert await reason(get, receiver.url()) == TOO_MANY_INTERIM
+
+    async def test_nothing_is_parsed_after_switching_protocols(self, get: Get, parsed: Watched) -> None:
+        switch = b"HTTP/1.1 101 A\r\nConnection: upgrade\r\nUpgrade: a\r\n\r\n"
+        async with Receiver(Flood(switch, INTERIM * 1000)) as receiver:
+            answer = await get(canonical(receiver.url()))
+            await receiver.gone.wait()
+        assert (answer.status, answer.body) == (101, b"")
+        assert parsed.received <= LIMIT + MAX_FRAMING + CHUNK
 
     async def test_answers_after_the_answer_are_not_parsed(self, get: Get, parsed: Watched) -> None:
         async with Receiver(Flood(b"", response(200, b"ok") * 1000)) as receiver:
