@@ -51,6 +51,23 @@ async def incomplete_requests(scenario: Scenario) -> list[Row]:
     ]
 
 
+async def trailers(scenario: Scenario) -> list[Row]:
+    """Requests that are answered at once, with a trailer that never ends and that the parser keeps."""
+    host = f"Host: 127.0.0.1:{scenario.port}\r\n"
+    sent = f"POST /nothing HTTP/1.1\r\n{host}Transfer-Encoding: chunked\r\n\r\n0\r\nX: ".encode() + b"y" * 60_000
+    memory, latencies, grown, count = scenario.web_memory(), list[Latencies](), 0, scenario.connections * 4
+    async with scenario.observed(latencies), _connections() as opened:
+        for number in range(count):
+            opened.append(asyncio.create_task(_hold(scenario.port, sent)))
+            await asyncio.sleep(0.001)
+            grown = max(grown, scenario.web_memory() - memory) if number % 50 == 0 else grown
+    name = f"{count:,} answered requests with an endless trailer"
+    return [
+        *latencies[0].rows(name, scenario.before),
+        at_most(f"{name}: growth of the web process", grown / 1e6, _GROWTH, "resident memory, at its highest", " MB"),
+    ]
+
+
 async def descriptors(scenario: Scenario) -> list[Row]:
     """Silent connections, more than the service has descriptors for."""
     latencies, count = list[Latencies](), scenario.connections * 12
@@ -118,6 +135,7 @@ async def _hold(port: int, sent: bytes) -> float:
 
 ATTACKS = {
     "incomplete-requests": incomplete_requests,
+    "trailers": trailers,
     "descriptors": descriptors,
     "malformed": malformed,
     "answered-bodies": answered_bodies,

@@ -187,6 +187,23 @@ async def test_releases_memory_of_answered_and_lost_requests(small) -> None:
     assert connections._memory == 0
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("chunk", [b"", b"1\r\nx\r\n"])
+async def test_closes_the_oldest_of_too_many_unfinished_trailers_of_answered_requests(
+    small, chunk: bytes, at_once: bool
+) -> None:
+    """A body that nobody wants is discarded as it comes, but the parser keeps a trailer until it is complete."""
+    clients, connections = small
+    refused, trailer = head(b"POST /hello", b"Transfer-Encoding: chunked"), b"0\r\nX-Trailer: " + b"y" * 60_000
+    for _ in range(30):
+        reader, writer, _ = await clients.connect(refused + (chunk + trailer if at_once else b""))
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 405 ")
+        writer.write(b"" if at_once else chunk + trailer)
+        await writer.drain()
+    await until(lambda: len(connections) < 20)
+    assert 500_000 < connections._memory <= 1_000_000
+
+
 @pytest.fixture
 async def slow(state, previews):
     """A service that reads a body, takes its time until `go`, and answers in pieces. 16 connections, 1 MB."""

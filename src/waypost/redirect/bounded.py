@@ -69,6 +69,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.head_size = 0
         self.counted_headers = 0
         self.trailers_size = 0  # bytes since the head or the last chunk of the body
+        self.framing_size = 0  # bytes of the last data that are no body
         self.active_at = time.monotonic()
         self.peer = b""
         self.memory = 0
@@ -103,6 +104,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self.active_at = time.monotonic()
         self._unset_keepalive_if_required()
         self.trailers_size += len(data)
+        self.framing_size = len(data)
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -115,8 +117,10 @@ class BoundedProtocol(HttpToolsProtocol):
             self._add_head_memory(data[data.rfind(b"\r\n\r\n") + 4 :] if is_new else data)
         elif self.is_in_message and self.trailers_size > _MAX_HEAD_SIZE:  # the parser would buffer an endless field
             self._fail(_HEAD_TOO_LARGE)
-        elif self.pipeline or (self.is_in_message and not self.cycle.response_complete):  # or uvicorn discards it
+        elif self.pipeline or (self.is_in_message and not self.cycle.response_complete):
             self.client_connections.add_memory(self, len(data))
+        elif self.is_in_message:
+            self._count_trailer()
 
     # What the parser reports
 
@@ -145,6 +149,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         self.trailers_size = 0
+        self.framing_size -= len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
@@ -160,7 +165,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.has_responded:
             self.cycle.body.clear()  # unused; uvicorn would keep it as long as the connection
         if not (self.pipeline or self.is_in_head):
-            self.client_connections.release_memory(self)
+            self._count_trailer() if self.is_in_message else self.client_connections.release_memory(self)
         if self.pipeline or self.flow.write_paused:  # uvicorn has just resumed reading
             self.flow.pause_reading()
 
@@ -219,6 +224,11 @@ class BoundedProtocol(HttpToolsProtocol):
         self.client_connections.add_memory(self, len(data) + _HEADER_COST * new_headers)
         if self.head_size > _MAX_HEAD_SIZE:
             self._fail(_HEAD_TOO_LARGE)
+
+    def _count_trailer(self) -> None:
+        """Count the rest of an answered request: its body is discarded, but the parser keeps an unfinished trailer."""
+        self.client_connections.release_memory(self)
+        self.client_connections.add_memory(self, self.trailers_size or self.framing_size)
 
     def _read_authority(self) -> None:
         """Replace `Host` by the authority of a URL in absolute form (RFC 9112, section 3.2.2)."""
