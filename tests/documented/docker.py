@@ -119,6 +119,7 @@ def stop(name: str) -> None:
     process = os.pidfd_open(int(PID.read_text()))
     signal.pidfd_send_signal(process, signal.SIGTERM)
     select.select([process], [], [])
+    PID.unlink()
 
 
 def remove_volume(command: str, name: str) -> None:

@@ -19,7 +19,7 @@ import trustme
 from architecture.code import ROOT
 from outbound.servers import Receiver, name_server, response
 
-_NAMESPACES = ("--map-root-user", "--net")
+_NAMESPACES = ("--net",) if os.getuid() == 0 else ("--map-root-user", "--net")
 _SUBREAPER = 36
 _FILES = b"/waypost/waypost/main/"
 _BIN = Path(sys.executable).parent

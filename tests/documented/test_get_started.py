@@ -32,7 +32,8 @@ NOT_RUN = {
 """By page: the beginnings of blocks that do not run, with the reason."""
 BEGIN = """
 started() {
-    until [ ! -e ~/service.log ] || grep -q 'is ready at' ~/service.log; do sleep 0.1; done
+    [ -e ~/service.pid ] || return 0
+    until grep -q 'is ready at' ~/service.log; do kill -0 "$(cat ~/service.pid)"; sleep 0.1; done
 }
 """
 START = """
@@ -43,7 +44,8 @@ exec < ~/key
 """
 """A block that starts the service; then whoever reads the page copies the key."""
 UNTIL_COUNTED = """
-until {{ {command}}} > ~/clicks && grep '"browser":"curl"' ~/clicks; do sleep 0.5; done
+for _ in {{1..60}}; do {{ {command}}} > ~/clicks; ! grep '"browser":"curl"' ~/clicks || break; sleep 0.5; done
+grep -q '"browser":"curl"' ~/clicks
 """
 
 
