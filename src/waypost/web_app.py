@@ -32,8 +32,12 @@ async def open_full_app(
     clock: Clock = now,
     time_ns: Callable[[], int] = time.time_ns,
     is_shutting_down: Callable[[], bool] = lambda: False,
+    listens_locally: bool = False,
 ) -> AsyncIterator[WebProcess]:
-    """Open redirects, API and dashboard. `is_shutting_down` makes the readiness probe fail before the process ends."""
+    """Open redirects, API and dashboard. `is_shutting_down` makes the readiness probe fail before the process ends.
+
+    `listens_locally`: whether all sockets are on the loopback interface.
+    """
     async with open_redirect_parts(settings, time_ns) as redirects, contextlib.AsyncExitStack() as stack:
         db, feed = redirects.db, redirects.feed
         limiters = open_limiters(db, settings.data_dir)
@@ -54,7 +58,7 @@ async def open_full_app(
         assets = Assets()
         views = Views(web_wiring.TEMPLATES, assets, base_url=settings.base_url, docs_url=settings.docs_url, clock=clock)
         auth = _session_auth(settings, db, limiters, clock)
-        deps = web_wiring.resource_deps(settings, db, limiters, feed, clock)
+        deps = web_wiring.resource_deps(settings, db, limiters, feed, clock, listens_locally=listens_locally)
         endpoints = web_wiring.endpoints(
             settings, deps, redirects.hosts, guard, auth, views, is_shutting_down=is_shutting_down, stack=stack
         )

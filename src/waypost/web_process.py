@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
@@ -13,6 +14,7 @@ import structlog
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
 from waypost.kit.memory import release_free_memory
+from waypost.kit.proxies import is_loopback
 from waypost.redirect import Connections
 from waypost.redirect.protocol import protocol_for
 from waypost.redirect.state import maintain
@@ -47,7 +49,9 @@ async def run(
     `welcome`: file descriptor of the token for the message of the first start.
     """
     async with (
-        _open_app(role)(settings, clock=clock, time_ns=time_ns, is_shutting_down=stop.is_set) as web,
+        _open_app(role, [*sockets, *tls_sockets])(
+            settings, clock=clock, time_ns=time_ns, is_shutting_down=stop.is_set
+        ) as web,
         shared_metrics(settings.data_dir, "redirect" if role == "redirect" else "web", web.read_gauges),
     ):
         tls = await _tls_context(settings, web) if tls_sockets else None
@@ -76,14 +80,17 @@ async def run(
             await cancel(short_lived)
 
 
-def _open_app(role: str) -> "Callable[..., AbstractAsyncContextManager[WebProcess]]":
+def _open_app(
+    role: str, listeners: Sequence[socket.socket]
+) -> "Callable[..., AbstractAsyncContextManager[WebProcess]]":
     if role == "redirect":
         from waypost.redirect_app import open_redirect_app
 
         return open_redirect_app
     from waypost.web_app import open_full_app
 
-    return open_full_app
+    listens_locally = all(is_loopback(listener.getsockname()[0]) for listener in listeners)
+    return partial(open_full_app, listens_locally=listens_locally)
 
 
 async def _show_welcome(settings: Settings, db: Database, token: int, server: WebServer) -> None:

@@ -87,7 +87,13 @@ class ResourceDeps:
 
 
 def resource_deps(
-    settings: Settings, db: Database, limiters: RateLimiters, feed: ChangeFeed, clock: Clock
+    settings: Settings,
+    db: Database,
+    limiters: RateLimiters,
+    feed: ChangeFeed,
+    clock: Clock,
+    *,
+    listens_locally: bool = False,
 ) -> ResourceDeps:
     client, key_ring = outbound_client(settings), KeyRing.from_setting(secret_text(settings))
     base_url, click_store, publish = settings.base_url, new_click_store(settings), publisher(db, feed)
@@ -96,7 +102,16 @@ def resource_deps(
     urls = Urls(base_url, derived_keys(settings, "qrcodes"))
     domains_web_deps = _domain_web_deps(settings, domains_deps, publish, links_deps.destination_checker.check_url)
     return ResourceDeps(
-        account=account_wiring.new_deps(settings, db, limiters, publish, click_store, links_deps.image_store, clock),
+        account=account_wiring.new_deps(
+            settings,
+            db,
+            limiters,
+            publish,
+            click_store,
+            links_deps.image_store,
+            clock,
+            listens_locally=listens_locally,
+        ),
         audit=AuditDeps(db, clock),
         links=links_deps,
         clicks=ClicksDeps(db, click_store, settings.shared_domain, base_url, clock),

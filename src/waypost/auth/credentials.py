@@ -1,6 +1,7 @@
 """Which credentials a person has, for the pages that ask for one of them."""
 
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from sqlalchemy import ColumnElement, and_, bindparam, exists, false, select
 
@@ -10,25 +11,38 @@ from waypost.auth.model import Person, people
 from waypost.auth.passkeys import passkeys
 from waypost.auth.second_factor import store as second_factors
 from waypost.auth.sessions import PersonSession, sessions
+from waypost.database import PointRead, Tx
 
 
 class Credentials(NamedTuple):
     has_password: bool
     has_passkey: bool
     has_second_factor: bool
+    has_identity: bool
+    """Also at a provider that is no longer configured."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the person only signs in by links of the operator, so that every session began by one."""
+        return not any(self)
 
 
 _FIND = select(
     people.c.password_hash.is_not(None),
     exists().where(passkeys.c.person_id == people.c.id),
     second_factors.is_on_for(people.c.id),
+    exists().where(identities.c.person_id == people.c.id),
 ).where(people.c.id == bindparam("person_id"))
 
 
 async def find(deps: Deps, person: Person) -> Credentials:
     async with deps.db.point_read() as point_read:
-        row = (await point_read.execute(_FIND, {"person_id": person.id})).one_or_none()
-    return Credentials(*row) if row else Credentials(False, False, False)
+        return await find_in(point_read, person.id)
+
+
+async def find_in(tx: Tx | PointRead, person_id: UUID) -> Credentials:
+    row = (await tx.execute(_FIND, {"person_id": person_id})).one_or_none()
+    return Credentials(*row) if row else Credentials(False, False, False, False)
 
 
 async def is_proven(deps: Deps, session: PersonSession, issuer: str | None) -> bool | None:

@@ -113,11 +113,8 @@ async def create_key(
     removal of all keys would have missed this one. Raises Forbidden if the person's role no longer allows it.
     """
     rules.check_key(name, scopes, expires_at, now)
-    text = key_format.generate()
     granted = tuple(scope for scope in SCOPES if not scopes or scope in scopes)
     maker = session.person.id if session else created_by
-    prefix = text[: key_format.PREFIX_LENGTH]
-    key = ApiKey(new_id(), account_id, name, prefix, granted, maker, None, expires_at, None, now)
     async with db.write() as tx:
         await store.lock_account(tx, account_id)
         if session is not None:
@@ -129,10 +126,27 @@ async def create_key(
                 raise Forbidden(roles.NOT_ALLOWED_NOW)
         if max_usable is not None and await key_store.count_usable_keys(tx, account_id, now) >= max_usable:
             raise Invalid({"name": [TOO_MANY_KEYS.format(max_usable)]})
-        await key_store.add_key(tx, key, key_format.digest(text))
         actor = session.actor if session else Actor.command(account_id, "waypost key create")
-        details = {"scopes": list(granted), "expires_at": audit.plain(expires_at)}
-        await audit.record(tx, actor, "key.created", now, Item(key.id, key.name), details=details)
+        return await add_key(tx, actor, name, granted, now, expires_at=expires_at, created_by=maker)
+
+
+async def add_key(
+    tx: Tx,
+    actor: Actor,
+    name: str,
+    scopes: tuple[str, ...],
+    now: datetime,
+    *,
+    expires_at: datetime | None = None,
+    created_by: UUID | None,
+) -> tuple[ApiKey, str]:
+    """Add a key to the actor's account. Return it with its text."""
+    text = key_format.generate()
+    prefix = text[: key_format.PREFIX_LENGTH]
+    key = ApiKey(new_id(), actor.account_id, name, prefix, scopes, created_by, None, expires_at, None, now)
+    await key_store.add_key(tx, key, key_format.digest(text))
+    details = {"scopes": list(scopes), "expires_at": audit.plain(expires_at)}
+    await audit.record(tx, actor, "key.created", now, Item(key.id, key.name), details=details)
     return key, text
 
 

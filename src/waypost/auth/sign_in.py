@@ -8,6 +8,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from waypost.auth import (
+    credentials,
     emails,
     identities,
     key_store,
@@ -143,11 +144,15 @@ async def reset_password(
 async def change_password(
     deps: Deps, session: sessions.PersonSession, current: str, password: str, *, revoke_keys: bool = False
 ) -> AuthenticationResult:
-    """Set a password and end every other session: the caller replaces this one. Raises Invalid."""
+    """Set a password and end every other session: the caller replaces this one. Raises Invalid.
+
+    The first credential needs no reauthentication: nothing could give it.
+    """
     person = session.person
-    if not is_recent(deps, session):
-        await _refuse_password_alone(deps, person)
-    if not is_recent(deps, session) or await has_password(deps, person):
+    known = await credentials.find(deps, person)
+    if known.has_second_factor and not is_recent(deps, session):
+        raise Invalid({"body": [CONFIRM_FIRST]})
+    if known.has_password or not (known.is_empty or is_recent(deps, session)):
         await _check_own_password(deps, session, current)
     hashed = await _hash_new(person, password)
     with invalidating_callers(deps.db):
@@ -155,6 +160,8 @@ async def change_password(
             await people.lock(tx, person.id)
             if not await sessions.is_active(tx, session):  # ended by a concurrent change
                 raise Invalid({"current_password": [WRONG_PASSWORD]})
+            if await credentials.find_in(tx, person.id) != known:  # a passkey was added concurrently
+                raise Invalid({"body": [CONFIRM_FIRST]})
             await _set_password(deps, tx, person, hashed)
             await sessions.end_others(tx, session)
             if revoke_keys:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy.exc import IntegrityError
 
-from waypost.auth import emails, passwords, people, profile, rules, service, tokens
+from waypost.auth import emails, first_start, passwords, people, profile, rules, service, tokens
 from waypost.auth.deps import Deps
 from waypost.auth.model import Account, AuthenticationResult, Person, SignInClient
 from waypost.auth.tokens import OneTimeToken
@@ -15,6 +15,7 @@ from waypost.kit.errors import Conflict, Forbidden, Invalid, NotFound, Problems,
 from waypost.kit.ids import new_id
 
 CLOSED = "Sign-up is closed. Ask the administrator for an account."
+NO_OWNER = "This service is not set up yet. If you run it, set it up first."
 INVITED_ONLY = "Sign-up is by invitation only. Ask the administrator for an invitation."
 
 
@@ -51,6 +52,8 @@ async def sign_up(
     hashed = await passwords.hash_password(password, client)
     try:
         async with deps.db.write() as tx:
+            if invitation is None and await first_start.find_pending_in(tx):
+                raise Forbidden(NO_OWNER)
             if invitation is not None and await tokens.consume(tx, "invite", invitation, now=deps.clock()) is None:
                 raise NotFound
             plan = profile.NO_PLAN if needs_confirmation else await profile.build_first_plan(deps, tx, person.email)

@@ -16,12 +16,12 @@ from waypost.commands.findings import Finding
 from waypost.kit import clock
 from waypost.kit.clock import Clock
 from waypost.kit.errors import SettingsError
+from waypost.kit.proxies import is_loopback
 from waypost.outbound import Unreachable
 from waypost.outbound.own_url import status_of
 from waypost.settings import SettingProblem, Settings
 from waypost.visitors import countries
 
-_LOCAL = {"localhost", "127.0.0.1", "::1"}
 _MAX_SKEW = 5.0  # seconds
 _MAX_DATA_AGE = timedelta(days=366)
 
@@ -75,7 +75,7 @@ def _base_url(settings: Settings) -> Finding:
     if base.scheme == "http" and settings.tls:
         advice = "Set WAYPOST_BASE_URL to an https:// URL, unless only custom domains need HTTPS."
         return Finding("base URL", "warning", f"WAYPOST_TLS obtains no certificate for {settings.base_url}", advice)
-    if base.scheme == "http" and base.hostname not in _LOCAL:
+    if base.scheme == "http" and not is_loopback(base.hostname or ""):
         advice = "Use a TLS proxy or WAYPOST_TLS, and set WAYPOST_BASE_URL to an https:// URL."
         return Finding("base URL", "warning", f"{settings.base_url} sends API keys unencrypted", advice)
     if base.scheme == "https" and not (settings.tls or settings.trusted_proxies):

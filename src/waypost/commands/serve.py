@@ -16,6 +16,7 @@ from waypost.commands.clock_check import NEWEST_IDS, check_clock, find_lead
 from waypost.commands.settings_check import load_settings
 from waypost.kit.clock import now
 from waypost.kit.errors import Invalid, Problems
+from waypost.kit.proxies import is_loopback
 from waypost.private_files import make_directory
 from waypost.secret_key import fingerprints, make_data_dir, with_existing_key
 from waypost.settings import PREFIX, Settings, read, running_file, running_text
@@ -28,7 +29,7 @@ _PLAIN_PORT = 80
 """With TLS: certificate authorities validate host names on this port."""
 _WORKER_PORT = 8001
 """Differs from the web port: a worker often runs on the same machine."""
-_LOCAL = {"localhost", "127.0.0.1", "::1"}
+_WITH_DASHBOARD = {"all", "web"}
 
 
 def start(
@@ -54,8 +55,12 @@ def start(
         raise Invalid({"--tls-port": [f"HTTP uses port {http_port}: choose another port for one of the two."]})
     check_clock(now())
     make_data_dir(settings.data_dir)
-    if not (_is_known_current(settings) and _has_known_key(settings)):  # imports are late: usually all is prepared
+    if not (
+        _is_known_current(settings) and _has_known_key(settings) and _has_owner(settings)
+    ):  # imports are late: usually all is prepared
         asyncio.run(_prepare(settings, role))
+    for name in ("OWNER_EMAIL", "OWNER_PASSWORD", "OWNER_PASSWORD_FILE"):  # the owner exists: no process needs them
+        _put(name, "")
     _warn_if_clock_is_behind(settings)
     file = running_file(settings.data_dir)
     make_directory(file.parent)
@@ -68,8 +73,8 @@ def start(
         workers=workers or 1,
         role=role,
         app=APP,
-        welcome=role == "all",
-        running=(str(file), running_text(settings)) if role in {"all", "web"} else (),
+        welcome=role in _WITH_DASHBOARD,
+        running=(str(file), running_text(settings)) if role in _WITH_DASHBOARD else (),
     )
     return os.execv(command[0], command)  # noqa: S606  # our own interpreter; frees what was imported here
 
@@ -134,11 +139,13 @@ def _default_port(settings: Settings, role: str) -> int:
 
 def _port_of(base_url: str) -> int:
     parts = urlsplit(base_url)
-    return parts.port or _DEFAULT_PORT if parts.hostname in _LOCAL else _DEFAULT_PORT
+    return parts.port or _DEFAULT_PORT if is_loopback(parts.hostname or "") else _DEFAULT_PORT
 
 
 async def _prepare(settings: Settings, role: str) -> None:
-    """Migrate or check the schema, and create or check the secret key."""
+    """Migrate or check the schema, create or check the secret key, and create the owner or the placeholder for it."""
+    from waypost.auth import setup
+    from waypost.auth.deps import new_deps
     from waypost.commands.database import check_click_store, migrate_database, open_database
     from waypost.commands.key_check import prepare_key
 
@@ -151,6 +158,10 @@ async def _prepare(settings: Settings, role: str) -> None:
             log("info", "schema migrated", before=before, after=after)
     async with open_database(settings) as db:
         await prepare_key(db, settings, role)
+        if role in _WITH_DASHBOARD:
+            password = settings.owner_password.get_secret_value() if settings.owner_password else ""
+            deps = new_deps(with_existing_key(settings), db, now)
+            await setup.start(deps, email=settings.owner_email, password=password)
 
 
 def _warn_if_clock_is_behind(settings: Settings) -> None:
@@ -164,6 +175,12 @@ def _is_known_current(settings: Settings) -> bool:
     """Whether SQLite's revision is that of the newest migration; False also if that is unknown."""
     newest = max(path.name.partition("_")[0] for path in _MIGRATIONS.glob("[0-9]*.py"))
     return _select(settings, "SELECT version_num FROM alembic_version") == [newest]
+
+
+def _has_owner(settings: Settings) -> bool:
+    """Whether nothing of a first start is left to do on SQLite; False also if that is unknown."""
+    signs_in = "WHERE password_hash IS NOT NULL" if settings.owner_email else ""
+    return bool(_select(settings, f"SELECT id FROM people {signs_in} LIMIT 1"))  # noqa: S608
 
 
 def _has_known_key(settings: Settings) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from pydantic import SecretStr
+
 from waypost import secret_key
 from waypost.settings import SettingProblem, Settings, SettingsError, read_for_command, refuse
 
@@ -37,6 +39,8 @@ def _checks(settings: Settings) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "data_dir", partial(secret_key.check_data_dir, settings.data_dir)
     if settings.secret_key or os.access(settings.data_dir / secret_key.FILE, os.R_OK):  # the line above says why not
         yield "secret_key", partial(secret_key.check, settings)
+    if settings.owner_password:
+        yield "owner_password", partial(_check_owner_password, settings.owner_email, settings.owner_password)
     if settings.database_url.startswith("postgres"):
         from waypost.database.url import check_postgresql_url
 
@@ -61,3 +65,10 @@ def _checks(settings: Settings) -> Iterator[tuple[str, Callable[[], object]]]:
         from waypost.visitors import countries
 
         yield "geoip_database", partial(countries.data_date, settings.geoip_database)
+
+
+def _check_owner_password(email: str, password: SecretStr) -> None:
+    from waypost.auth import passwords
+
+    if problem := passwords.find_problem(password.get_secret_value(), email):
+        raise SettingsError(f"WAYPOST_OWNER_PASSWORD: {problem}")

@@ -7,12 +7,14 @@ import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
 from typing import NamedTuple
 
 Network = IPv4Network | IPv6Network
 Address = IPv4Address | IPv6Address
+
+LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 
 _MAX_HOPS = 32
 """Entries read from the right: more hops than any real chain of proxies has."""
@@ -89,6 +91,11 @@ def storable_address(address: str, privacy: str) -> str:
 def is_trusted(peer: str, trusted: Sequence[Network]) -> bool:
     address = _address(peer)
     return address is not None and _is_within(address, trusted)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether an address, or the name `localhost`, is of this machine only."""
+    return host == "localhost" or is_trusted(host, LOOPBACK)
 
 
 def _visitor_proto(peer: str, hops: str, protos: str, trusted: Sequence[Network]) -> str:

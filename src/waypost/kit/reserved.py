@@ -17,7 +17,7 @@ RESERVED = frozenset({
     # files
     "static", "assets", "media", "qr",
     # signing in and out
-    "login", "logout", "signup", "register", "invite", "enter", "forgot", "reset", "confirm", "verify",
+    "login", "logout", "setup", "signup", "register", "invite", "enter", "forgot", "reset", "confirm", "verify",
     "password", "auth", "oauth", "sso",
     # the dashboard
     "dashboard", "links", "domains", "pixels", "webhooks", "clicks", "stats", "analytics", "tags", "qrcodes",

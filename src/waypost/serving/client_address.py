@@ -9,6 +9,7 @@ from starlette.requests import Request
 from waypost.kit.proxies import (
     ForwardingHeaders,
     Network,
+    is_loopback,
     is_trusted,
     read_forwarded,
     visitor_address,
@@ -32,6 +33,14 @@ def is_https(request: Request, trusted: Sequence[Network]) -> bool:
 def is_proxied(request: Request) -> bool:
     """Return whether a header shows that the request came through a proxy."""
     return any(name in request.headers for name in PROXY_HEADERS)
+
+
+def is_from_this_machine(request: Request) -> bool:
+    """Return whether the connection is from this machine, and nothing shows that it is a proxy's.
+
+    A proxy that sends no headers is not recognized, except that nginx then uses HTTP/1.0.
+    """
+    return is_loopback(_peer(request)) and not is_proxied(request) and request.scope["http_version"] != "1.0"
 
 
 class Transport(Enum):

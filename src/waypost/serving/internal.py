@@ -7,7 +7,7 @@ requests from inside the network under a public name.
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 from pathlib import Path
 
 from starlette.requests import Request
@@ -16,7 +16,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from waypost.kit.errors import MethodNotAllowed, NotFound
-from waypost.kit.proxies import Network, is_trusted, read_forwarded
+from waypost.kit.proxies import LOOPBACK, Network, is_trusted, read_forwarded
 from waypost.kit.urls import is_public_name
 from waypost.metrics import CONTENT_TYPE, Gauge, render
 from waypost.serving.client_address import PROXY_HEADERS
@@ -24,8 +24,6 @@ from waypost.serving.client_address import PROXY_HEADERS
 Endpoint = Callable[[Request], Awaitable[Response]]
 Gauges = Callable[[], Awaitable[Sequence[Gauge]]]
 
-
-_LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]*)(?::[0-9]*)?")
 
 
@@ -43,7 +41,7 @@ class _InternalRoute:
 
     def __init__(self, endpoint: Endpoint, trusted: Sequence[Network], own_hosts: Collection[str]) -> None:
         self._endpoint = endpoint
-        self._trusted = (*_LOOPBACK, *trusted)
+        self._trusted = (*LOOPBACK, *trusted)
         self._own_names = {_read_name(host) for host in own_hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

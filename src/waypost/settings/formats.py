@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import AfterValidator, AnyUrl, BeforeValidator, Field, SecretStr
 
 from waypost.kit.errors import SettingsError
-from waypost.kit.proxies import Network
+from waypost.kit.proxies import Network, is_loopback
 from waypost.kit.smtp import parse_sender, parse_smtp_url
 from waypost.kit.urls import BadUrl, canonical, origin
 
@@ -153,15 +153,11 @@ def _check_waits(value: list[float]) -> list[float]:
 def _check_issuer(value: str) -> str:
     """Keep the text as it is: tokens contain the same."""
     url = canonical(value, is_public=False) if value else None
-    if url and url.scheme != "https" and not _is_loopback(url.host):
+    if url and url.scheme != "https" and not is_loopback(url.host):
         raise ValueError("must be an https:// URL")
     if url and (value.endswith("/.well-known/openid-configuration") or "?" in value or "#" in value):
         raise ValueError("must be the issuer alone, such as https://id.example.com/realms/main")
     return value
-
-
-def _is_loopback(host: str) -> bool:
-    return host in {"localhost", "::1"} or host.startswith("127.")
 
 
 def _check_group_roles(value: list[str]) -> list[str]:

@@ -64,6 +64,8 @@ class Settings(BaseModel):
     smtp_url: MailServer = None
     mail_from: Sender = ""
     contact_email: EmailAddress = ""
+    owner_email: EmailAddress = ""
+    owner_password: Secret = None
     signup: Literal["open", "invite", "closed"] = "open"
     trial_days: int = Field(14, ge=0, le=36_500)
     default_plan: Literal["trial", "lifetime", "none"] = "trial"

@@ -188,6 +188,9 @@ def _problems_of(error: ValidationError) -> Iterator[SettingProblem]:
 
 
 _TOGETHER = {
+    ("owner_email", "owner_password"): (
+        "set WAYPOST_OWNER_EMAIL and WAYPOST_OWNER_PASSWORD or _PASSWORD_FILE, or none of them"
+    ),
     ("stripe_secret_key", "stripe_webhook_secret", "stripe_prices"): (
         "set WAYPOST_STRIPE_SECRET_KEY, _WEBHOOK_SECRET and _PRICES, or none of them"
     ),

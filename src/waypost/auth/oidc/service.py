@@ -90,8 +90,8 @@ async def disconnect(deps: Deps, session: sessions.PersonSession) -> None:
     they have no identity.
     """
     person, issuer = session.person, deps.provider.client.issuer
-    has_password, has_passkey, _ = await credentials.find(deps.auth, person)
-    if not (deps.auth.has_passwords and (has_password or has_passkey)):
+    known = await credentials.find(deps.auth, person)
+    if not (deps.auth.has_passwords and (known.has_password or known.has_passkey)):
         raise Invalid({"body": [NO_OTHER_WAY]})
     if deps.role_by_group:
         await _refuse_role_by_groups(deps, person)

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.auth import passkeys, provider_sessions, sign_in, signup
+from waypost.auth import first_start, passkeys, provider_sessions, sign_in, signup
 from waypost.kit.errors import Forbidden, Invalid, RateLimited, WaypostError
 from waypost.resources.account.deps import Deps
 from waypost.resources.account.email_link_pages import valid_link
@@ -22,6 +22,7 @@ _NOTICES = {
     "one. Sign in again.",
     "expired": "You took longer than five minutes. Sign in again.",
     "person": "Your sign-in was deleted.",
+    "setup": "This service is set up. Sign in.",
     "deleted": "Your account was deleted. Its links are disabled, and its data is being deleted.",
 }
 
@@ -53,6 +54,8 @@ class AuthPages(Pages[Deps]):
         path = safe_next_path(request.query_params.get("next", ""))
         if await self._auth.peek_session(request):
             return RedirectResponse(path, 303)
+        if await self._has_no_owner():
+            return RedirectResponse("/setup", 303)
         return self._render_login(request, Form({"next": path}))
 
     async def login(self, request: Request) -> Response:
@@ -101,6 +104,8 @@ class AuthPages(Pages[Deps]):
             raise SignupClosed(signup.CLOSED, title="Sign-up is closed")
         if token is None and policy == "invite":
             raise SignupClosed(signup.INVITED_ONLY, title="Sign-up is closed")
+        if token is None and error is None and await self._has_no_owner():
+            return RedirectResponse("/setup", 303)
         email = (await valid_link(request, signup.get_invitation(self._deps.auth, token))).email if token else None
         needs_confirmation = self._deps.auth.sends_mail and token is None
         return self._views.form(
@@ -128,6 +133,9 @@ class AuthPages(Pages[Deps]):
         if authenticated is None:
             return self._views.render_page(request, "account/signed_up.html", email=form.text("email").strip())
         return await start_session(self._deps, self._auth, request, authenticated, "/")
+
+    async def _has_no_owner(self) -> bool:
+        return self._deps.auth.has_passwords and await first_start.find_pending(self._deps.auth.db) is not None
 
     async def _provider_sign_out_url(self, request: Request) -> str | None:
         """Return the page at which the provider ends the session that this one came from."""

@@ -29,5 +29,7 @@ class Deps:
     invalidate_routes: InvalidateRoutes
     """Called after the commit and before the response."""
     export: ExportDeps
+    is_local: bool = False
+    """Whether only this machine can reach the service: its sockets and its base URL are on the loopback interface."""
     oidc: "OidcDeps | None" = None
     """None without single sign-on."""

@@ -12,10 +12,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from waypost.auth import Person, identities, profile, sign_in
+from waypost.auth.first_start import PLACEHOLDER
 from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
 from waypost.resources.account.deps import Deps
 from waypost.resources.account.password_routes import password_routes
 from waypost.resources.account.session_start import start_session
+from waypost.resources.account.setup_pages import PATH as SETUP_PATH
 from waypost.web.dashboard import BLANK, Form, NotSignedIn, PageError, Pages, get, post
 
 T = TypeVar("T")
@@ -137,7 +139,8 @@ class EmailLinkPages(Pages[Deps]):
     async def sign_in_by_link(self, request: Request) -> Response:
         self._auth.require_same_origin(request)
         authenticated = await valid_link(request, sign_in.sign_in_by_link(self._deps.auth, _token(request)))
-        return await start_session(self._deps, self._auth, request, authenticated, "/")
+        path = SETUP_PATH if authenticated.person.email == PLACEHOLDER else "/"
+        return await start_session(self._deps, self._auth, request, authenticated, path)
 
     async def _is_signed_in(self, request: Request, person: Person) -> bool:
         session = await self._auth.peek_session(request)

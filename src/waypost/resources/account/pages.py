@@ -14,12 +14,21 @@ from waypost.resources.account.profile_pages import ProfilePages
 from waypost.resources.account.reauthentication import ReauthenticationPages
 from waypost.resources.account.required_factor_pages import RequiredFactorPages
 from waypost.resources.account.second_factor_pages import SecondFactorPages
+from waypost.resources.account.setup_pages import SetupPages
 from waypost.web.dashboard import Pages, SessionAuth, Views
 
 
 def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
-    pages: list[type[Pages[Deps]]] = [AuthPages, EmailLinkPages, ProfilePages, ReauthenticationPages, MembershipPages]
-    pages += [KeyPages, CodePages, SecondFactorPages, RequiredFactorPages, InvitationPages, MemberPages]
+    pages: list[type[Pages[Deps]]] = [AuthPages, SetupPages, EmailLinkPages, ProfilePages, ReauthenticationPages]
+    pages += [
+        MembershipPages,
+        KeyPages,
+        CodePages,
+        SecondFactorPages,
+        RequiredFactorPages,
+        InvitationPages,
+        MemberPages,
+    ]
     if deps.oidc:
         from waypost.resources.account.oidc_pages import OidcPages  # noqa: PLC0415  # only where it is configured
 

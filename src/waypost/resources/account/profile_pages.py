@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from waypost import audit
-from waypost.auth import passkeys, profile, sessions, sign_in
+from waypost.auth import credentials, passkeys, profile, sessions, sign_in
 from waypost.auth.second_factor import service as second_factor
 from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
 from waypost.resources.account import account_deletion
@@ -154,10 +154,14 @@ class ProfilePages(Pages[Deps]):
         return response
 
     async def passkey_options(self, request: Request) -> Response:
-        """Require reauthentication: a passkey stays valid after the session that registered it."""
+        """Require reauthentication: a passkey stays valid after the session that registered it.
+
+        The first credential needs none: nothing could give it.
+        """
         session, form = await self._read_as_person(request)
         try:
-            await require_proven(self._deps, session, form)
+            if not (await credentials.find(self._deps.auth, session.person)).is_empty:
+                await require_proven(self._deps, session, form)
             options = await passkeys.registration_options(self._deps.auth, session.person)
         except (Invalid, RateLimited) as error:
             message = next(iter(error.errors.values()))[0] if isinstance(error, Invalid) else error.message

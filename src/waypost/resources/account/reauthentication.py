@@ -71,13 +71,14 @@ async def reauthentication_context(deps: Deps, session: PersonSession) -> dict[s
     `has_password`: whether a form can ask for the password alone. Otherwise it leads to the separate page.
     """
     has_passwords = deps.auth.has_passwords
-    has_password, has_passkey, has_second_factor = await credentials.find(deps.auth, session.person)
+    known = await credentials.find(deps.auth, session.person)
     return {
-        "has_password": has_passwords and has_password and not has_second_factor,
-        "is_password_set": has_passwords and has_password,
-        "has_second_factor": has_second_factor,
-        "has_passkey": has_passwords and has_passkey,
+        "has_password": has_passwords and known.has_password and not known.has_second_factor,
+        "is_password_set": has_passwords and known.has_password,
+        "has_second_factor": known.has_second_factor,
+        "has_passkey": has_passwords and known.has_passkey,
         "has_passwords": has_passwords,
+        "is_first": known.is_empty,
         "sso_email": await _find_sso_email(deps, session),
         "is_recent": sign_in.is_recent(deps.auth, session),
     }

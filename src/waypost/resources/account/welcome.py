@@ -1,7 +1,8 @@
-"""Prints a message once the service is ready. The first start also creates the owner's account and API key.
+"""Prints a message once the service is ready. After the first start it has an API key and a sign-in link.
 
-The key is created only when it can be shown, so that a failed start leaves no unseen key. It is shown on a terminal
-only: other outputs are logs, which many people can read for a long time.
+These are created only when they can be shown, so that a failed start leaves no unseen key. They are shown on a terminal
+only: other outputs are logs, which many people can read for a long time. The code for set-up is shown at each start
+until there is an owner.
 """
 
 import asyncio
@@ -13,22 +14,22 @@ from urllib.parse import urlsplit
 import structlog
 
 from waypost import auth, private_files
-from waypost.auth import sign_in
-from waypost.auth.deps import new_deps
+from waypost.auth import first_start, setup
+from waypost.auth.deps import Deps, new_deps
 from waypost.database import Database
 from waypost.kit import clock
-from waypost.kit.errors import Conflict
+from waypost.kit.errors import Unavailable
 from waypost.serving.probes import find_problems
 from waypost.settings import Settings
 
 log = structlog.get_logger()
 
 _RETRY_INTERVAL = 0.2  # seconds
-OWNER = "owner@waypost.localhost"
 FILE = "first-start.txt"
-_FIRST_START = """
+_READY = """
 Waypost is ready at {base_url}
-
+"""
+_FIRST_START = """
 Sign in to the dashboard (works once, for 15 minutes): {sign_in_link}
 
 API key of {owner} (shown only once): {key}
@@ -38,15 +39,15 @@ Create a short link:
 Follow it:
   curl -i {short_url}
 """
-_IN_FILE = """
-Waypost is ready at {base_url}
-The sign-in link and the API key of {owner} are in this file. Save the key, then delete the file:
+_IN_FILE = """The sign-in link and the API key of {owner} are in this file. Save the key, then delete the file:
   {path}
 """
-_LATER_START = """
-Waypost is ready at {base_url}
-Create a sign-in link: waypost account sign-in-link {owner}
+_LATER_START = """Create a sign-in link: waypost account sign-in-link {owner}
 Create another API key: waypost key create --account {owner} --name NAME
+"""
+_SETUP = """
+Set up the dashboard in a browser: {base_url}/setup
+If the page asks for a code: {code}
 """
 
 
@@ -63,41 +64,43 @@ async def show_welcome(settings: Settings, db: Database, token: int) -> None:
             sys.stdout.flush()
     except BlockingIOError:  # another process has shown it, or this one before it was restarted
         return
+    except (OSError, Unavailable) as error:
+        reason = error.strerror if isinstance(error, OSError) else error.message
+        log.error("first start not completed, restart to repeat it", reason=reason, data_dir=str(settings.data_dir))
     except Exception:  # redirects do not depend on it
         log.exception("the welcome message could not be shown")
 
 
 async def _text(settings: Settings, db: Database) -> str:
-    accounts = await auth.list_accounts(db)
-    if accounts:
-        return _LATER_START.format(base_url=settings.base_url, owner=accounts[-1].email)
-    try:
-        return await _first_start(settings, db)
-    except Conflict:  # another node was first
-        return _LATER_START.format(base_url=settings.base_url, owner=OWNER)
+    deps = new_deps(settings, db, clock.now)
+    pending = await first_start.find_pending(db) if deps.has_passwords else None
+    text = await _first_start(deps, settings) or await _later_start(db)
+    if pending:
+        text += _SETUP.format(base_url=settings.base_url, code=setup.code(deps, pending))
+    return _READY.format(base_url=settings.base_url) + text
 
 
-async def _first_start(settings: Settings, db: Database) -> str:
-    if sys.stdout.isatty():
-        return await _create_owner(settings, db)
+async def _first_start(deps: Deps, settings: Settings) -> str | None:
+    """Create the key, and return the message with it or with its file. None if it has been created."""
     path = settings.data_dir.absolute() / FILE
-    private_files.make_directory(path.parent)
-    with private_files.replacing(path) as file:  # fails before the key is created, not after
-        file.write((await _create_owner(settings, db)).encode())
-    return _IN_FILE.format(base_url=settings.base_url, owner=OWNER, path=path)
+    async with deps.db.write() as tx:
+        access = await first_start.create_access(deps, tx)
+        if access is None:
+            return None
+        text = _FIRST_START.format(
+            base_url=settings.base_url,
+            owner=first_start.PLACEHOLDER,
+            key=access.key,
+            sign_in_link=access.sign_in_link,
+            body=json.dumps({"slug": "hello", "destination_url": "https://example.com/"}),
+            short_url=f"{urlsplit(settings.base_url).scheme}://{settings.shared_domain}/hello",
+        )
+        if not sys.stdout.isatty():
+            private_files.write(path, _READY.format(base_url=settings.base_url) + text)  # before the commit
+            text = _IN_FILE.format(owner=first_start.PLACEHOLDER, path=path)
+    return text
 
 
-async def _create_owner(settings: Settings, db: Database) -> str:
-    """Create the owner's account and key, and return the message with them."""
-    now, days = clock.now(), settings.trial_days
-    account = await auth.create_account(db, email=OWNER, name="Owner", plan="lifetime", now=now, trial_days=days)
-    owner = await auth.get_person(db, OWNER)
-    _, key = await auth.create_key(
-        db, account_id=account.id, name="First key", scopes=auth.SCOPES, now=now, created_by=owner.id
-    )
-    body = json.dumps({"slug": "hello", "destination_url": "https://example.com/"})
-    short_url = f"{urlsplit(settings.base_url).scheme}://{settings.shared_domain}/hello"
-    link = await sign_in.create_sign_in_link(new_deps(settings, db, clock.now), owner.id)
-    return _FIRST_START.format(
-        base_url=settings.base_url, owner=OWNER, key=key, body=body, short_url=short_url, sign_in_link=link
-    )
+async def _later_start(db: Database) -> str:
+    accounts = await auth.list_accounts(db)
+    return _LATER_START.format(owner=accounts[-1].email) if accounts else ""

@@ -1,9 +1,12 @@
 """What web processes run of the account."""
 
+from urllib.parse import urlsplit
+
 from waypost.auth import RateLimiters
 from waypost.auth.deps import new_deps as new_auth_deps
 from waypost.database import Database
 from waypost.kit.clock import Clock
+from waypost.kit.proxies import is_loopback
 from waypost.redirect import InvalidateRoutes
 from waypost.resources.account import api, pages
 from waypost.resources.account.deps import Deps, ExportDeps
@@ -24,6 +27,8 @@ def new_deps(
     click_store: ClickStore,
     image_store: ImageStore,
     clock: Clock,
+    *,
+    listens_locally: bool,
 ) -> Deps:
     limiter = SignInLimiter(
         limiters,
@@ -39,7 +44,8 @@ def new_deps(
         from waypost.auth.oidc.deps import new_deps as new_oidc_deps  # noqa: PLC0415  # only where it is configured
 
         oidc = new_oidc_deps(settings, auth)
-    return Deps(auth, limiter, invalidate_routes, export, oidc)
+    is_local = listens_locally and is_loopback(urlsplit(settings.base_url).hostname or "")
+    return Deps(auth, limiter, invalidate_routes, export, is_local, oidc)
 
 
 def endpoints(deps: Deps, guard: Guard, auth: SessionAuth, views: Views) -> Endpoints:
