@@ -209,6 +209,30 @@ def test_half_of_stripe_is_refused(monkeypatch: pytest.MonkeyPatch, given: list[
     assert missing == {f"WAYPOST_STRIPE_{name}" for name in values.keys() - set(given)}
 
 
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"EMAIL": "ada@example.com"}, "WAYPOST_OWNER_PASSWORD: is missing"),
+        ({"PASSWORD": "four plain words suffice"}, "WAYPOST_OWNER_EMAIL: is missing"),
+        ({"EMAIL": "ada", "PASSWORD": "four plain words suffice"}, "WAYPOST_OWNER_EMAIL: must be"),
+        ({"EMAIL": "ada@example.com", "PASSWORD": "short-one"}, "WAYPOST_OWNER_PASSWORD: The password must have at"),
+        ({"EMAIL": "ada@example.com", "PASSWORD": "Password123"}, "WAYPOST_OWNER_PASSWORD: This password is too"),
+        ({"EMAIL": "ada@example.com", "PASSWORD": "Ada@example.com"}, "WAYPOST_OWNER_PASSWORD: The password must not"),
+        ({"EMAIL": "ada@example.com", "PASSWORD_FILE": "x"}, "WAYPOST_OWNER_PASSWORD_FILE: x cannot be read"),
+    ],
+)
+def test_an_owner_who_could_not_sign_in_is_refused(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], problem: str
+) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(f"WAYPOST_OWNER_{name}", value)
+    with pytest.raises(SettingsError) as error:
+        load_settings()
+    [line] = str(error.value).splitlines()
+    assert line.startswith(problem)
+    assert given.get("PASSWORD", "nothing") not in line
+
+
 def test_an_empty_value_unsets_a_secret_and_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("BLOCKLIST", "SECRET_KEY", "STRIPE_SECRET_KEY", "GEOIP_DATABASE"):
         monkeypatch.setenv(f"WAYPOST_{name}", "")

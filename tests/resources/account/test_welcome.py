@@ -1,58 +1,91 @@
 """The message of a start: shown once by one of the web processes, and on the first start with a key."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from waypost import auth
-from waypost.auth import Account, list_accounts
+from waypost.auth import setup
+from waypost.auth.deps import new_deps
+from waypost.auth.first_start import PLACEHOLDER
 from waypost.database import Database
+from waypost.kit import clock
 from waypost.resources.account.welcome import FILE, show_welcome
 from waypost.settings import Settings
 
+OWNER = ("ada@example.com", "four plain words suffice")
+CODE = r"If the page asks for a code: (\w{5}-\w{5}-\w{5}-\w{5})\n"
 
-async def test_is_shown_once_per_start(tmp_path: Path, db: Database, capsys: pytest.CaptureFixture[str]) -> None:
-    settings = Settings(data_dir=tmp_path, secret_key="a key")
+
+async def begin(settings: Settings, db: Database, email: str = "", password: str = "") -> None:
+    await setup.start(new_deps(settings, db, clock.now), email=email, password=password)
+
+
+async def show(settings: Settings, db: Database) -> None:
+    """Once more: a token is read once."""
     token, writer = os.pipe()
     os.write(writer, b"1")
     os.set_blocking(token, False)
     await show_welcome(settings, db, token)
+    await show_welcome(settings, db, token)  # another process, or this one after a restart
+    os.close(token)
+    os.close(writer)
+
+
+async def count_keys(db: Database) -> list[int]:
+    return [len(await auth.list_keys(db, account.id)) for account in await auth.list_accounts(db)]
+
+
+async def test_is_shown_once_per_start(tmp_path: Path, db: Database, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = Settings(data_dir=tmp_path, secret_key="a key")
+    await begin(settings, db)
+    await show(settings, db)
     shown = capsys.readouterr().out
-    assert ("Waypost is ready" in shown, FILE in shown, "wp_live_" in shown) == (True, True, False)
+    assert ("Waypost is ready" in shown, shown.count(FILE), "wp_live_" in shown) == (True, 1, False)
     file = tmp_path / FILE
     assert ("wp_live_" in file.read_text(), file.stat().st_mode & 0o777) == (True, 0o600)
-    await show_welcome(settings, db, token)  # another process, or this one after a restart
-    assert capsys.readouterr().out == ""
-    os.close(token)
-    os.close(writer)
+    await show(settings, db)
+    again = capsys.readouterr().out
+    assert (f"waypost account sign-in-link {PLACEHOLDER}" in again, FILE in again) == (True, False)
+    assert [len(re.findall(CODE, text)) for text in (shown, again, file.read_text())] == [1, 1, 0]
+    assert re.findall(CODE, shown) == re.findall(CODE, again)
 
 
-async def test_creates_no_key_that_cannot_be_shown(tmp_path: Path, db: Database) -> None:
+async def test_creates_no_key_that_cannot_be_shown_and_the_next_start_shows_one(
+    tmp_path: Path, db: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "file").touch()
     settings = Settings(data_dir=tmp_path / "file", secret_key="a key")  # nothing can be written there
-    token, writer = os.pipe()
-    os.write(writer, b"1")
-    await show_welcome(settings, db, token)
-    assert await list_accounts(db) == []
-    os.close(token)
-    os.close(writer)
+    await begin(settings, db)
+    await show(settings, db)
+    shown = capsys.readouterr().out
+    assert ("first start not completed" in shown, "Traceback" in shown) == (True, False)
+    assert await count_keys(db) == [0]
+    await show(settings.model_copy(update={"data_dir": tmp_path}), db)
+    assert FILE in capsys.readouterr().out
+    assert await count_keys(db) == [1]
 
 
-async def test_only_the_first_of_two_nodes_creates_the_owner(
-    tmp_path: Path, db: Database, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+async def test_only_the_first_of_two_nodes_creates_the_key(
+    tmp_path: Path, db: Database, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def nobody_yet(_: Database) -> list[Account]:
-        return []
-
-    monkeypatch.setattr(auth, "list_accounts", nobody_yet)  # what both read before either created it
     for node in ("first", "second"):
-        token, writer = os.pipe()
-        os.write(writer, b"1")
-        await show_welcome(Settings(data_dir=tmp_path / node, secret_key="a key"), db, token)
-        os.close(token)
-        os.close(writer)
+        settings = Settings(data_dir=tmp_path / node, secret_key="a key")
+        await begin(settings, db)
+        await show(settings, db)
     assert "Create another API key" in capsys.readouterr().out
     assert [(tmp_path / node / FILE).exists() for node in ("first", "second")] == [True, False]
-    monkeypatch.undo()
-    assert len(await list_accounts(db)) == 1
+    assert await count_keys(db) == [1]
+
+
+async def test_an_owner_by_the_settings_needs_no_link_and_no_code(
+    tmp_path: Path, db: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = Settings(data_dir=tmp_path, secret_key="a key")
+    await begin(settings, db, *OWNER)
+    await show(settings, db)
+    shown = capsys.readouterr().out
+    assert (f"--account {OWNER[0]}" in shown, "/setup" in shown, OWNER[1] in shown) == (True, False, False)
+    assert not (tmp_path / FILE).exists()
