@@ -303,6 +303,7 @@ NOT_RECORDED = {
     "/account/sessions/{id}/end": "ends sessions, which members of accounts do not see",
     "/logout": "ends a session, which members of accounts do not see",
     "/account/delete": "the log is deleted with the account",
+    "/setup": "recorded, and only open before there is an owner: tests/resources/account/test_setup.py",
     "/signup": "the log begins with the account",
     "/invite/{token}": "the log begins with the account",
     "/forgot": "may be sent by anybody, and changes nothing",

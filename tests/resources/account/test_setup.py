@@ -15,6 +15,7 @@ from resources.account.test_reauthentication import passkey_of
 from sqlalchemy import select
 
 from waypost import auth
+from waypost.audit.model import audit_entries
 from waypost.auth import first_start, setup, sign_in, signup
 from waypost.auth.deps import Deps, new_deps
 from waypost.auth.first_start import PLACEHOLDER
@@ -84,6 +85,8 @@ async def test_the_first_visit_is_set_up_and_the_code_makes_the_owner(place: Web
     assert (await visitor.get("/links")).status_code == 200
     assert await names(place) == [("ada@example.com", "Ada")] * 2
     assert (await signed_in(place)).headers["location"] == "/"
+    [changes] = await rows(place, select(audit_entries.c.changes).where(audit_entries.c.action == "person.updated"))
+    assert changes.changes == {"email": [PLACEHOLDER, "ada@example.com"], "name": ["app.test", "Ada"]}
 
 
 async def test_set_up_is_closed_once_there_is_an_owner(place: WebApp) -> None:
