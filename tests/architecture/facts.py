@@ -78,8 +78,8 @@ NO_SUCH_VERB = (("PATCH", "/v1/webhooks/{id}"), ("PUT", "/v1/links/{id}"), ("DEL
 # ── pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 PUBLIC_PAGES = {
-    "/login", "/login/code", "/login/passkey/options", "/login/passkey", "/logout", "/setup", "/signup", "/invite/{token}",
-    "/invite/account/{token}", "/invite/account/{token}/signup",
+    "/login", "/login/code", "/login/passkey/options", "/login/passkey", "/logout", "/setup", "/signup",
+    "/invite/{token}", "/invite/account/{token}", "/invite/account/{token}/signup",
     "/forgot", "/reset/{token}", "/confirm/{token}", "/enter/{token}", "/docs", "/help/{name:path}",
 }  # fmt: skip
 """For everybody."""

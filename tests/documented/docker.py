@@ -23,7 +23,7 @@ SERVE = ["serve", "--host", "0.0.0.0", "--port", "8000"]
 
 
 def main(name: str, *arguments: str) -> None:
-    commands = {"run": run, "exec": execute, "cp": copy, "pull": pull, "stop": stop, "rm": check_name}
+    commands = {"run": run, "exec": execute, "cp": copy, "pull": pull, "stop": stop, "rm": check_name, "logs": show_log}
     {**commands, "volume": remove_volume, "compose": compose}[name](*arguments)
 
 
@@ -36,6 +36,8 @@ def compose(name: str, *arguments: str) -> None:
             _ = stop("waypost") if name == "down" else None
         case "run", ("--rm", "--no-deps", "-T", "--entrypoint", "tar", "waypost", *rest):
             inside("waypost_data", ["tar", *rest])
+        case "logs", ("waypost",):
+            show_log("waypost")
         case "exec", ("waypost", *rest):
             inside("waypost_data", list(rest))
         case "cp", (source, target):
@@ -112,6 +114,11 @@ def copy(source: str, target: str, volume: str = "waypost") -> None:
 
 def pull(image: str) -> None:
     assert image == IMAGE, image
+
+
+def show_log(name: str) -> None:
+    check_name(name)
+    print(LOG.read_text() if LOG.exists() else "")  # not while something else answers at port 8000
 
 
 def stop(name: str) -> None:
