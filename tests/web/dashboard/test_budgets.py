@@ -91,7 +91,7 @@ async def test_a_lapsed_account_can_view_disable_and_delete(place: WebApp) -> No
     hook = await webhook(ada)
     delivery = (await ada.post(f"{hook}/test")).headers["location"]
     pixel = (await ada.post("/pixels/new", PIXEL)).headers["location"].partition("?")[0]
-    domain = (await ada.post("/domains", {"hostname": "go.brand.test"})).headers["location"]
+    domain = (await ada.post("/domains", {"hostname": "go.brand.test"})).headers["location"].partition("?")[0]
     await auth.set_plan(place.db, ada.account.id, "none", now=place.clock(), trial_days=14)
 
     own = f"/links/{link.id}"
