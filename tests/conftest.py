@@ -21,7 +21,8 @@ import pytest
 import trustme
 from hypothesis import settings
 
-from waypost.database import Database
+from waypost import redirect_app
+from waypost.database import Database, connections, direct
 from waypost.database.migrations import migrate
 
 POSTGRES_BIN = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)), None)
@@ -153,6 +154,15 @@ def _trusted(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ |= {"SSL_CERT_FILE": str(file), "SSL_CERT_DIR": os.devnull}
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _patient() -> Iterator[None]:
+    """The two seconds that a request has for a database are for users: a loaded machine fails no test by them."""
+    with pytest.MonkeyPatch.context() as patched:
+        for module, name in ((connections, "POOL_TIMEOUT"), (direct, "_TIMEOUT"), (redirect_app, "_READ_TIMEOUT")):
+            patched.setattr(module, name, 60.0)
+        yield
+
+
 @pytest.fixture(scope="session")
 def run_directory(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """One directory for all processes of this run."""
@@ -183,6 +193,7 @@ def postgres(run_directory: Path) -> Iterator[PostgresServer]:
             server.stop()
             shutil.rmtree(server.directory, ignore_errors=True)
             note.unlink()
+            (run_directory / "postgres.template").unlink(missing_ok=True)  # a process may come when all have left
 
 
 class _locked:

@@ -91,7 +91,7 @@ def test_every_click_is_in_exactly_one_place(settings: Settings, tmp_path: Path)
     stop, spooled = threading.Event(), []
 
     def visit_and_drain() -> None:
-        with closing(sqlite3.connect(database, isolation_level=None, timeout=30)) as connection:
+        with closing(sqlite3.connect(database, isolation_level=None, timeout=60)) as connection:
             while not stop.is_set():
                 click = len(spooled) + 1
                 (spool / f"{click}.new").write_text(str(click))

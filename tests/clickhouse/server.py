@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ACCOUNT = "waypost:secret"
-_PATIENCE = 30  # seconds
+_PATIENCE = 60  # seconds
 
 
 @dataclass

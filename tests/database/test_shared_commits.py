@@ -158,11 +158,11 @@ async def test_an_old_transaction_takes_no_more_writers(notes: Notes) -> None:
 
 
 async def test_waiting_too_long_raises_unavailable(notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("waypost.database.write_lock.TIMEOUT", 0.05)
     notes.disk.may_commit.clear()
     first = asyncio.create_task(notes.write("a"))
     await asyncio.sleep(0.02)
-    with pytest.raises(Unavailable):
+    with monkeypatch.context() as impatient, pytest.raises(Unavailable):
+        impatient.setattr("waypost.database.write_lock.TIMEOUT", 0.05)
         await notes.write("b")
     notes.disk.may_commit.set()
     await first

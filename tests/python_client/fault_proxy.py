@@ -72,7 +72,7 @@ class FaultProxy:
         elif fault == "redirect":
             self._send(to, 301, b"", {"Location": f"https://go.example.com{request.path}"})
         elif fault == "slow":
-            self.is_over.wait(30)
+            self.is_over.wait(60)
             to.close_connection = True
         elif fault == "drop before":
             to.close_connection = True

@@ -100,7 +100,7 @@ async def test_a_few_bots_wait_for_their_preview(fast, previews) -> None:
 
 
 async def _until_asked(previews, count: int) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while previews.waiting < count:
             await asyncio.sleep(0)
 

@@ -269,7 +269,7 @@ async def _read(reader: asyncio.StreamReader, answers: int, *, bodies: bool) -> 
     seen = b""
     while answers:
         try:
-            async with asyncio.timeout(2):
+            async with asyncio.timeout(60):
                 head = await reader.readuntil(b"\r\n\r\n")
         except asyncio.IncompleteReadError as error:
             return seen + error.partial

@@ -109,7 +109,7 @@ def test_sends_hsts_only_over_https_on_own_hosts(service: Service, host: str, pa
 
 @pytest.mark.parametrize("sent", [b"BREW / HTTP/1.1\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\r\n\r\n"])
 def test_malformed_requests_get_security_headers(service: Service, sent: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=60) as connection:
         connection.sendall(sent)
         head = connection.makefile("rb").read().lower().partition(b"\r\n\r\n")[0]
     assert head.count(b"\r\nx-content-type-options: nosniff") == 1

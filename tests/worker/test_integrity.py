@@ -59,5 +59,5 @@ async def test_what_is_no_database_at_all(path: Path, stop: asyncio.Event, monke
 async def test_it_ends_with_the_service(path: Path, stop: asyncio.Event, monkeypatch: pytest.MonkeyPatch) -> None:
     damage(path)
     stop.set()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         assert await logged_events(path, stop, monkeypatch) == []

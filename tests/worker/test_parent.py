@@ -40,7 +40,7 @@ class Service:
         """The pid of the web process. Once the parent listens, a connection waits until there is one."""
         if not self.is_serving:
             self.is_serving = any('event="processes started"' in line for line in self.lines())
-        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connection:
             connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
             return int(connection.makefile().read().rpartition("\n")[2].split()[0])
 
@@ -55,11 +55,11 @@ class Service:
 
     def end(self) -> int:
         self.process.terminate()
-        return self.process.wait(20)
+        return self.process.wait(60)
 
 
 def until(condition) -> None:
-    give_up = time.monotonic() + 20
+    give_up = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < give_up
         time.sleep(0.01)
@@ -114,7 +114,7 @@ def test_other_signals_end_it_too(hang_up, start, number: int) -> None:
     service = start()
     service.web()
     service.process.send_signal(number)
-    assert service.process.wait(20) == 0
+    assert service.process.wait(60) == 0
 
 
 def test_under_nohup_it_outlives_the_terminal(hang_up, start) -> None:
@@ -127,7 +127,7 @@ def test_under_nohup_it_outlives_the_terminal(hang_up, start) -> None:
 
 def test_reports_its_state_to_systemd(start, tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
-        systemd.settimeout(20)
+        systemd.settimeout(60)
         systemd.bind(str(tmp_path / "notify"))
         service = start(NOTIFY_SOCKET=str(tmp_path / "notify"))
         assert systemd.recv(100) == b"READY=1"
@@ -165,7 +165,7 @@ def test_orphans_are_reaped_and_children_are_still_watched() -> None:
             assert b"code=7" in process.stderr.readline()
             until(lambda pid=orphan: not Path("/proc", pid).exists())  # a zombie would stay
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
     assert process.returncode == 0
 
 
@@ -201,7 +201,7 @@ def test_who_cannot_even_begin_is_started_again(start) -> None:
 
 def test_wrong_settings_end_it(start) -> None:
     service = start(WAYPOST_BASE_ULR="http://localhost")
-    assert service.process.wait(20) == 2
+    assert service.process.wait(60) == 2
     assert any("Did you mean WAYPOST_BASE_URL?" in line for line in service.lines())
 
 
@@ -225,7 +225,7 @@ def test_a_stubborn_child_is_killed() -> None:
         assert process.stdout
         process.stdout.readline()
         process.terminate()
-        assert b"killing it" in process.communicate(timeout=20)[1]
+        assert b"killing it" in process.communicate(timeout=60)[1]
     assert process.returncode == 1
 
 
@@ -236,7 +236,7 @@ def test_a_child_that_ends_itself_at_last_is_told(tmp_path: Path) -> None:
     with parent_of(sys.executable, "-c", hanging) as process:
         process.stdout.readline()
         process.terminate()
-        assert b"ended itself" in process.communicate(timeout=20)[1]
+        assert b"ended itself" in process.communicate(timeout=60)[1]
     assert process.returncode == 1
 
 
@@ -252,7 +252,7 @@ def test_what_cannot_be_started_is_tried_again(tmp_path: Path) -> None:
         draft.rename(program)
         assert process.stdout.readline() == b"started\n"
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
     assert process.returncode == 0
 
 
@@ -261,7 +261,7 @@ def test_a_log_that_cannot_be_written_stops_nothing() -> None:
         for _ in range(3):
             assert process.stdout.readline() == b"\n"
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
     assert process.returncode == 0
 
 

@@ -33,6 +33,7 @@ _PLAN_SETTINGS = "SET jit = off; SET plan_cache_mode = force_custom_plan"
 where the right one takes 5 ms. JIT compilation takes longer than any statement here.
 """
 
+POOL_TIMEOUT = 2.0  # seconds that a request waits for a connection
 TCP_OPTIONS: dict[str, Any] = {
     "connect_timeout": 2,  # seconds
     "tcp_user_timeout": 2_000,  # milliseconds
@@ -107,7 +108,7 @@ def postgres_engine(url: URL, *, size: int, limit: float | None = None) -> Async
         url.set(drivername="postgresql+psycopg"),
         pool_size=size,
         max_overflow=0,
-        pool_timeout=2,
+        pool_timeout=POOL_TIMEOUT,
         pool_pre_ping=True,
         hide_parameters=True,
         connect_args={"application_name": "waypost", **TCP_OPTIONS},

@@ -363,7 +363,7 @@ async def test_the_export_has_only_own_data_and_no_secrets(place: WebApp) -> Non
     assert not [name for name, text in files.items() if key in text or "bobs" in text]
 
 
-async def test_the_export_has_no_passkeys_and_sessions_of_anybody(place: WebApp) -> None:
+async def test_the_export_says_nothing_about_how_members_sign_in(place: WebApp) -> None:
     ada = await signed_up(place)
     bob = await place.member("bob@example.com", await owned(place), "owner")
     assert bob.person

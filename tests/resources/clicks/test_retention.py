@@ -179,7 +179,7 @@ async def test_waits_for_other_writers_of_statistics(db: Database, monkeypatch: 
     await add(db, [click(0), click(20), click(40), click(40, 1)])
     poller = await looked(retention(db, 30))
     assert await poller.step()  # the boundary is raised
-    async with db.write() as tx, asyncio.timeout(10):
+    async with db.write() as tx, asyncio.timeout(60):
         await stats_store.lock(tx)
         step = asyncio.create_task(poller.step())
         while not await tx.scalar(text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")):

@@ -112,11 +112,11 @@ def _killed_at(number: int, service: ScriptedService, command: list[str], waypos
     def hold(_: Request) -> None:
         if len(service.requests) == number:
             asked.set()
-            answered.wait(30)
+            answered.wait(60)
 
     service.before = hold
     process = subprocess.Popen([WAYPOST, *command], cwd=waypost.directory, env=environment, stderr=subprocess.DEVNULL)
-    assert asked.wait(30)
+    assert asked.wait(60)
     process.kill()
     process.wait()
     answered.set()

@@ -311,7 +311,7 @@ async def until_waiting(db: Database, number: int) -> None:
     waiting = text(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     )
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             async with db.read() as tx:
                 if (await tx.execute(waiting)).scalar_one() >= number:

@@ -224,7 +224,7 @@ async def test_other_nodes_follow(
     async with open_node(database_url, tmp_path / "other") as other:
 
         async def until(expected: list[int]) -> None:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while [(await other.visit("/own"))[0], (await other.visit("/", CUSTOM))[0]] != expected:
                     await asyncio.sleep(0.01)
 

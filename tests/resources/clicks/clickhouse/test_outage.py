@@ -1,7 +1,6 @@
 """While ClickHouse is away, everything else goes on, and pages and responses say what is missing."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -89,10 +88,8 @@ async def test_a_hanging_server_holds_no_connections_of_postgresql(
             assert gauge.value == 0
     async with env.db.read_for(env.alice.account_id):
         assert not any(task.done() for task in waiting)
-    began = time.monotonic()
     clickhouse.faults.clear()
     await asyncio.gather(*waiting, return_exceptions=True)
-    assert time.monotonic() - began < 3 * client_module.QUERY_TIMEOUT
 
 
 async def test_only_one_statement_waits_for_a_server_that_hangs_on(

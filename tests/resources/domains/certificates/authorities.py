@@ -53,7 +53,7 @@ class EveryNameIsHere(threading.Thread):
     def close(self) -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as last:
             last.sendto(b"", self._socket.getsockname())
-        self.join(5)
+        self.join(60)
         self._socket.close()
 
 
@@ -109,14 +109,14 @@ class RunningPebble:
             self._process = subprocess.Popen(command, env=os.environ | settings, stdout=log, stderr=log)
         trusting = ssl.create_default_context(cafile=files / "ca.pem")
         _until_open(port)
-        with urllib.request.urlopen(f"https://{HERE}:{manage}/roots/0", context=trusting, timeout=20) as answer:
+        with urllib.request.urlopen(f"https://{HERE}:{manage}/roots/0", context=trusting, timeout=60) as answer:
             roots = answer.read().decode()
         url = f"https://{NAME}:{port}/dir"
         return Pebble(url, files / "ca.pem", self._names.address, proofs, roots, files / "log")
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
-        self._process.wait(10)
+        self._process.wait(60)
         self._names.close()
 
 
@@ -124,7 +124,7 @@ def _until_open(port: int) -> None:
     waited = threading.Event()
     for _ in range(1_000):
         try:
-            socket.create_connection((HERE, port), timeout=5).close()
+            socket.create_connection((HERE, port), timeout=60).close()
         except OSError:
             waited.wait(0.02)
         else:

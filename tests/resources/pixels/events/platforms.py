@@ -17,7 +17,7 @@ HANGS = "hangs"
 """A turn that does not answer until the server ends."""
 TOKENS = {"facebook": "EAAB-the-token-of-meta", "tiktok": "tiktok|token/0123456789", "pinterest": "pina_THE_TOKEN_9"}
 IDS = {"facebook": "1234567890123456", "tiktok": "C4A1B2C3D4E5F6G7", "pinterest": "549755885175/2613174167631"}
-PATIENCE = 30.0  # seconds
+PATIENCE = 60.0  # seconds
 
 Answer = tuple[int, Mapping[str, str], Any]
 

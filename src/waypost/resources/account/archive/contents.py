@@ -1,7 +1,7 @@
 """What an archive contains: each file is read in batches, in short transactions.
 
 No snapshot stays open while a client reads slowly. Links and clicks of after the start are left out; what is changed or
-deleted meanwhile may be either way. Keys, secrets and tokens are not in it, nor passkeys and sessions of members.
+deleted meanwhile may be either way. Keys, secrets and tokens are not in it, nor how its members sign in and where from.
 """
 
 import asyncio
