@@ -55,9 +55,8 @@ def start(
         raise Invalid({"--tls-port": [f"HTTP uses port {http_port}: choose another port for one of the two."]})
     check_clock(now())
     make_data_dir(settings.data_dir)
-    if not (
-        _is_known_current(settings) and _has_known_key(settings) and _has_owner(settings)
-    ):  # imports are late: usually all is prepared
+    is_prepared = _is_known_current(settings) and _has_known_key(settings) and _has_owner(settings)
+    if not is_prepared:  # imports are late: usually nothing is left to do
         asyncio.run(_prepare(settings, role))
     for name in ("OWNER_EMAIL", "OWNER_PASSWORD", "OWNER_PASSWORD_FILE"):  # the owner exists: no process needs them
         _put(name, "")
