@@ -67,7 +67,7 @@ async def test_the_dashboard_links_to_pages_that_exist(client: httpx.AsyncClient
 
 async def test_links_lead_to_pages_here_and_to_the_repository_for_other_files(client: httpx.AsyncClient) -> None:
     page = (await client.get(f"{PATH}get-started/installation/")).text
-    assert f'href="{PATH}guides/dashboard/#sign-in"' in page
+    assert f'href="{PATH}operate/accounts/#the-owner"' in page
     assert 'href="https://github.com/waypost/waypost/blob/main/CONTRIBUTING.md"' in page
 
 
