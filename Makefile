@@ -211,6 +211,7 @@ clean:
 	@scripts/ensure 'command -v buildah' buildah
 	@scripts/ensure 'command -v mmdebstrap' mmdebstrap
 	@scripts/ensure 'PATH=$$PATH:/usr/sbin command -v ip' iproute2
+	@scripts/ensure 'command -v mount' mount
 	@touch $@
 
 .venv/.tools-bench: | .venv/bin/uv
