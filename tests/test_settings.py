@@ -383,6 +383,7 @@ VALUES = {
     "database_url": "postgresql://waypost:hunter2@db/waypost",
     "clickhouse_url": "http://waypost:hunter2@click/waypost",
     "smtp_url": "smtp://waypost:hunter2@mail.example.com",
+    "outbound_proxy": "http://waypost:hunter2@proxy.example.com:3128",
 }
 
 

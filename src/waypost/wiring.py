@@ -27,4 +27,10 @@ def publisher(db: Database, feed: ChangeFeed) -> InvalidateRoutes:
 
 
 def outbound_client(settings: Settings) -> Outbound:
-    return Outbound(allow=settings.outbound_allow, dns_servers=settings.dns_servers, ca_file=settings.outbound_ca_file)
+    return Outbound(
+        allow=settings.allowed_networks,
+        names=settings.allowed_names,
+        dns_servers=settings.dns_servers,
+        ca_file=settings.outbound_ca_file,
+        proxy=settings.proxy,
+    )

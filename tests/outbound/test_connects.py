@@ -16,7 +16,7 @@ from servers import OPEN, Receiver, canary, name_server, page
 
 from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Outbound, OutboundError
-from waypost.outbound.addresses import Address, AllowedAddresses, PinnedAddresses, is_public
+from waypost.outbound.addresses import Address, AllowedAddresses, HostResolver, PinnedAddresses, is_public
 
 
 class Watch:
@@ -74,22 +74,22 @@ class TestRoute:
     """The last line: what the client library is led to, checked when a socket opens and when it is connected."""
 
     def test_it_opens_no_socket_to_what_was_not_resolved(self) -> None:
-        route = PinnedAddresses(AllowedAddresses(), [ip_address("8.8.8.8")])
+        route = PinnedAddresses(AllowedAddresses(), [ip_address("8.8.8.8")], 80)
         with pytest.raises(OSError, match=r"8\.8\.4\.4"):
             route.open_socket((2, 1, 6, "", ("8.8.4.4", 80)))
         assert isinstance(route.refused, NotPublic)
 
     def test_it_opens_no_socket_to_what_is_not_public(self) -> None:
-        route = PinnedAddresses(AllowedAddresses(), [ip_address("127.0.0.1")])
+        route = PinnedAddresses(AllowedAddresses(), [ip_address("127.0.0.1")], 80)
         with pytest.raises(OSError, match=r"127\.0\.0\.1"):
             route.open_socket((2, 1, 6, "", ("127.0.0.1", 80)))
 
     async def test_it_stops_a_request_whose_name_was_resolved_wrongly(self, outbound: Outbound) -> None:
-        class Liar:
+        class Liar(HostResolver):
             async def resolve(self, _url: Url) -> list[Address]:
                 return [ip_address("127.0.0.1")]
 
-        outbound._resolver = Liar()
+        outbound._pin = Liar(AllowedAddresses()).pin
         async with canary() as forbidden:
             with pytest.raises(NotPublic):
                 await outbound.request("GET", canonical(forbidden.url(host="any.test")), deadline=30, max_body=1)
@@ -109,7 +109,7 @@ class TestRoute:
         assert forbidden.heads == []  # not a byte of the request arrived
 
     async def test_it_checks_the_peer(self) -> None:
-        route = PinnedAddresses(AllowedAddresses(allow=[]), [ip_address("8.8.8.8")])
+        route = PinnedAddresses(AllowedAddresses(allow=[]), [ip_address("8.8.8.8")], 80)
         opened = route.open_socket((2, 1, 6, "", ("8.8.8.8", 80)))
         async with Receiver(page("")) as receiver:
             opened.connect((OPEN, receiver.port))  # as if the library had taken another way

@@ -38,7 +38,7 @@ async def examine(
     findings = [*_settings(problems)]
     if is_valid("base_url", "tls", "trusted_proxies"):
         findings.append(_base_url(settings))
-    if is_valid("outbound_allow"):
+    if is_valid("outbound_allow", "outbound_proxy"):
         findings.append(_outbound(settings))
     if is_valid("data_dir", "secret_key", "spool_limit_mb"):
         findings += check_files(settings)
@@ -86,11 +86,12 @@ def _base_url(settings: Settings) -> Finding:
 
 
 def _outbound(settings: Settings) -> Finding:
+    through = f", through the proxy {settings.proxy.address}" if settings.proxy else ""
     if settings.outbound_allow:
-        networks = ", ".join(map(str, settings.outbound_allow))
-        advice = "Remove WAYPOST_OUTBOUND_ALLOW unless users need links into these networks."
-        return Finding("outbound", "warning", f"every user can reach destinations in {networks}", advice)
-    return Finding("outbound", "ok", "public addresses only")
+        allowed = ", ".join(map(str, settings.outbound_allow))
+        advice = "Remove WAYPOST_OUTBOUND_ALLOW unless users need links to these networks and hosts."
+        return Finding("outbound", "warning", f"every user can reach destinations in {allowed}{through}", advice)
+    return Finding("outbound", "ok", f"public addresses only{through}")
 
 
 def _countries(settings: Settings, now: Clock) -> Finding:

@@ -14,7 +14,7 @@ from typing import Any
 from waypost.commands.runner import EXIT_OK, say
 from waypost.kit.errors import SettingsError, WaypostError
 from waypost.kit.fields import parse
-from waypost.kit.urls import BadUrl, canonical
+from waypost.kit.urls import ANY_NAME, BadUrl, canonical
 from waypost.private_files import replace
 from waypost.resources.qrcodes.drawing import TooLong, make_matrix, png, svg
 from waypost.resources.qrcodes.drawing.matrix import MAX_BYTES
@@ -53,7 +53,7 @@ def draw(url: str, output: Path | None, **options: Any) -> int:
 def _canonical_url(text: str) -> str:
     """Return the canonical URL. Localhost is allowed, for services under development."""
     try:
-        return canonical(text, is_public=False).text
+        return canonical(text, private=ANY_NAME).text
     except BadUrl as error:
         raise SettingsError(str(error)) from None
 

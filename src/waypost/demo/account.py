@@ -20,6 +20,7 @@ from waypost.demo.links import add_domains, add_links, add_pixels, new_link_deps
 from waypost.demo.traffic import country_of_address, visits
 from waypost.kit.clock import Clock
 from waypost.kit.errors import WaypostError
+from waypost.outbound import Outbound
 from waypost.redirect import ChangeFeed, Spool
 from waypost.redirect.spool import Visit, encode
 from waypost.resources.account.account_deletion import AccountDeletion
@@ -78,7 +79,7 @@ async def create(
     intake = replace(intake_settings(settings), trusted_proxies=(), country_of_address=country_of_address)
     all_visits = visits([visited for _, visited in added], now, seed, volume)
     count = await _store(settings, db, all_visits, intake)
-    webhooks_deps = WebhooksDeps(db, AnyEndpoint(), key_ring, settings.base_url, lambda: now)
+    webhooks_deps = WebhooksDeps(db, AnyEndpoint(Outbound()), key_ring, settings.base_url, lambda: now)
     links = [link for link, _ in added]
     await add_webhooks(webhooks_deps, caller, links, all_visits, intake=intake, shared_domain=settings.shared_domain)
     owner = await auth.get_person(db, EMAIL)

@@ -20,7 +20,7 @@ from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.fields import Upload
 from waypost.kit.reserved import RESERVED
 from waypost.kit.urls import Url, UtmKey
-from waypost.outbound import DestinationChecker, PageMetadata
+from waypost.outbound import DestinationChecker, Outbound, PageMetadata, UrlSafety
 from waypost.redirect import InvalidateRoutes
 from waypost.redirect.pixel_pages import PLATFORM_LETTERS
 from waypost.resources.domains import store as domain_store
@@ -48,12 +48,6 @@ _IMAGE_SIZE = (1200, 630)
 class _KnownDestinations(DestinationChecker):
     """Accepts every destination without a request."""
 
-    def __init__(self) -> None:
-        """It has no client."""
-
-    async def check_ip(self, url: Url) -> None:
-        pass
-
     async def fetch_metadata(
         self,
         url: Url,  # noqa: ARG002  # as the base class
@@ -68,7 +62,7 @@ def new_link_deps(settings: Settings, db: Database, invalidate_routes: Invalidat
     """Close its `images` afterwards."""
     return Deps(
         db=db,
-        destination_checker=_KnownDestinations(),
+        destination_checker=_KnownDestinations(Outbound(), UrlSafety()),
         image_store=new_image_store(settings, db, lambda: now),
         invalidate_routes=invalidate_routes,
         shared_domain=settings.shared_domain,

@@ -40,6 +40,27 @@ class BadUrl(ValueError):
     """The URL cannot be used. The message says what is wrong and what to do."""
 
 
+class PrivateHost(BadUrl):
+    """The name of the host never leads to the internet."""
+
+    def __init__(self) -> None:
+        super().__init__("The URL's host is not on the public internet. Use a URL that is reachable from the internet.")
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateNames:
+    """Host names that may be used although they never lead to the internet."""
+
+    patterns: tuple[str, ...] = ()
+    """`wiki`, or `*.corp.internal` for all names below `corp.internal`."""
+
+    def __contains__(self, host: str) -> bool:
+        return any(host == name or (name[0] == "*" and host.endswith(name[1:])) for name in self.patterns)
+
+
+NO_NAME, ANY_NAME = PrivateNames(), PrivateNames(("*",))
+
+
 @dataclass(frozen=True, slots=True)
 class Url:
     text: str
@@ -54,15 +75,15 @@ class Url:
         return self.text
 
 
-def canonical(text: str, *, schemes: Collection[str] = ("http", "https"), is_public: bool = True) -> Url:
-    """Parse `text`. With `is_public`, names that never lead to the internet are refused. Raise BadUrl."""
+def canonical(text: str, *, schemes: Collection[str] = ("http", "https"), private: PrivateNames = NO_NAME) -> Url:
+    """Parse `text`. Other names than `private` ones must be of the internet. Raise BadUrl."""
     _refuse_invisible(text)
     raw_host = _raw_host(text, schemes)
     parsed = _parsed(text)
     scheme = parsed.protocol.removesuffix(":")
     host, is_ip = _checked_host(parsed, raw_host)
-    if is_public and not is_ip:
-        _refuse_special(host)
+    if not (is_ip or is_public_name(host) or host in private):
+        raise PrivateHost
     port = _checked_port(parsed, scheme)
     is_clean = _CLEAN.fullmatch(text) and raw_host.lower().strip("[]") == host
     url = Url(text if is_clean else parsed.href, scheme, host, port, is_ip)
@@ -140,11 +161,6 @@ def _checked_name(name: str) -> str:
 def is_public_name(name: str) -> bool:
     """Return whether a host name in lower case could lead to the internet."""
     return "." in name and not any(name == special or name.endswith(f".{special}") for special in SPECIAL_NAMES)
-
-
-def _refuse_special(name: str) -> None:
-    if not is_public_name(name):
-        raise BadUrl("The URL's host is not on the public internet. Use a URL that is reachable from the internet.")
 
 
 def _checked_port(parsed: ada_url.URL, scheme: str) -> int:

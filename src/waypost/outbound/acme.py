@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
-from waypost.kit.urls import BadUrl, canonical
+from waypost.kit.urls import BadUrl
 from waypost.outbound.acme_problems import (
     AcmeError,
     AuthorityRefused,
@@ -233,7 +233,7 @@ class Acme:
         try:
             response = await self._outbound.request(
                 method,
-                canonical(url, schemes=("https",)),
+                self._outbound.canonical(url, schemes=("https",)),
                 headers={"Content-Type": "application/jose+json"} if body else None,
                 body=body,
                 deadline=DEADLINE,

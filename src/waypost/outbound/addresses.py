@@ -8,19 +8,21 @@ import asyncio
 import re
 import socket
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from waypost.kit.proxies import Address, Network
-from waypost.kit.urls import Url
+from waypost.kit.urls import NO_NAME, PrivateNames, Url
 from waypost.outbound.dns_records import DnsRecords
 from waypost.outbound.errors import NotPublic, Unreachable
 
 if TYPE_CHECKING:
     from aiohttp import AddrInfoType
+
+ConnectOn = Callable[[socket.socket], Awaitable[None]]
 
 MAX_ADDRESSES = 8  # tried in turn; a long list must not become a scan
 
@@ -55,6 +57,14 @@ NOT_PUBLIC_6 = tuple(
         "2002::/16",  # 6to4: embeds any IPv4 address
         "3fff::/20",  # documentation
     )
+)
+# of hosts that the settings name; without the addresses at which clouds hand out credentials
+PRIVATE: tuple[Network, ...] = (
+    IPv4Network("10.0.0.0/8"),
+    *IPv4Network("100.64.0.0/10").address_exclude(IPv4Network("100.100.100.200/32")),
+    IPv4Network("172.16.0.0/12"),
+    IPv4Network("192.168.0.0/16"),
+    *IPv6Network("fc00::/7").address_exclude(IPv6Network("fd00:ec2::254/128")),
 )
 # why a host has no address; the first match applies, since the failure of one family hides the other's
 _NO_ADDRESS = {
@@ -103,12 +113,21 @@ class AllowedAddresses:
 
     allow: Sequence[Network] = ()
     own: frozenset[Address] = field(default_factory=own_addresses)
+    names: PrivateNames = NO_NAME
+
+    def of_host(self, host: str) -> "AllowedAddresses":
+        """A host that the settings name may also have private addresses: no loopback, no link-local ones."""
+        return replace(self, allow=(*self.allow, *PRIVATE)) if host in self.names else self
 
     def __contains__(self, address: Address) -> bool:
         address = unwrap(address)
         if any(address in network for network in self.allow):
             return True
         return address not in self.own and is_public(address)
+
+
+ANY_ADDRESS = AllowedAddresses((IPv4Network("0.0.0.0/0"), IPv6Network("::/0")), own=frozenset())
+"""For servers that the operator's settings name."""
 
 
 class HostResolver:
@@ -118,13 +137,18 @@ class HostResolver:
         self._records = DnsRecords(servers)
         self._hosts: Mapping[str, Sequence[Address]] = {} if servers else _hosts_file()
 
+    async def pin(self, url: Url) -> "PinnedAddresses":
+        """Return the addresses for one connection. Raises NotPublic, Unreachable."""
+        return PinnedAddresses(self._allowed.of_host(url.host), await self.resolve(url), url.port)
+
     async def resolve(self, url: Url) -> list[Address]:
         """Return the addresses of a host, at least one. Raises NotPublic, Unreachable.
 
         A host is refused if one of its addresses is: a connection may use any of them.
         """
         addresses = [ip_address(url.host)] if url.is_ip else await self._look_up(url.host)
-        refused = [address for address in addresses if address not in self._allowed]
+        allowed = self._allowed.of_host(url.host)
+        refused = [address for address in addresses if address not in allowed]
         if refused:
             raise NotPublic(f"{url.host} has the address {refused[0]}")
         return addresses[:MAX_ADDRESSES]
@@ -152,14 +176,30 @@ def _hosts_file(path: Path = Path("/etc/hosts")) -> Mapping[str, Sequence[Addres
     return hosts
 
 
+class UnresolvedHosts(HostResolver):
+    """Leaves names to a proxy, which looks them up. Only literal addresses are checked."""
+
+    async def _look_up(self, host: str) -> list[Address]:  # noqa: ARG002  # as the base class
+        return []
+
+
 class PinnedAddresses:
     """The addresses of one connection, resolved and checked once. Every socket is checked when opened and connected.
 
     Checking at resolution is not enough: a client that gets an IP literal never asks its resolver.
     """
 
-    def __init__(self, allowed: AllowedAddresses, addresses: Sequence[Address]) -> None:
+    def __init__(
+        self,
+        allowed: AllowedAddresses,
+        addresses: Sequence[Address],
+        port: int,
+        connect_on: Sequence[ConnectOn] = (),
+    ) -> None:
+        """`connect_on`: the ways to have the peer, a proxy, connect to the host; tried in turn."""
         self.addresses = addresses
+        self.port = port
+        self.connect_on = connect_on
         self._allowed = allowed
         self._sockets: list[socket.socket] = []
         self.refused: NotPublic | None = None

@@ -9,16 +9,17 @@ import json
 import ssl
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
 
 from waypost.kit.errors import SettingsError
+from waypost.kit.outbound_proxy import ProxyServer
 from waypost.kit.proxies import Address, Network
-from waypost.kit.urls import Url
-from waypost.outbound.addresses import AllowedAddresses, HostResolver
+from waypost.kit.urls import NO_NAME, PrivateNames, Url, canonical
+from waypost.outbound.addresses import ANY_ADDRESS, AllowedAddresses, HostResolver, UnresolvedHosts
+from waypost.outbound.proxy import Proxy
 
 if TYPE_CHECKING:
     from waypost.outbound.http_client import HttpClient, KeepAliveClient
@@ -45,15 +46,32 @@ class OutboundResponse:
 
 class Outbound:
     def __init__(
-        self, *, allow: Sequence[Network] = (), dns_servers: Sequence[str] = (), ca_file: Path | None = None
+        self,
+        *,
+        allow: Sequence[Network] = (),
+        names: PrivateNames = NO_NAME,
+        dns_servers: Sequence[str] = (),
+        ca_file: Path | None = None,
+        proxy: ProxyServer | None = None,
     ) -> None:
-        """Raises SettingsError for servers and a file that cannot be used."""
+        """`allow`, `names`: private networks and hosts. Raises SettingsError for what cannot be used."""
         for network in allow:
             log.warning("outbound requests may reach a network that is not public", network=str(network))
-        self._allowed = AllowedAddresses(tuple(allow))
-        self._resolver = HostResolver(self._allowed, dns_servers)
+        for name in names.patterns:
+            log.warning("outbound requests may reach a host that is not public", host=name)
+        self.names = names
+        self._route_through(AllowedAddresses(tuple(allow), names=names), dns_servers, proxy)
         self._tls = tls_context(ca_file) if ca_file else None
         self._client: HttpClient | None = None
+
+    def _route_through(self, allowed: AllowedAddresses, dns_servers: Sequence[str], proxy: ProxyServer | None) -> None:
+        new_resolver = UnresolvedHosts if proxy and proxy.resolves_names else HostResolver
+        self._resolver = new_resolver(allowed, dns_servers)
+        self._pin = Proxy(proxy, self._resolver, dns_servers).pin if proxy else self._resolver.pin
+
+    def canonical(self, text: str, *, schemes: Collection[str] = ("http", "https")) -> Url:
+        """Parse a URL of a user. Raise BadUrl, also for a private name that the settings do not allow."""
+        return canonical(text, schemes=schemes, private=self.names)
 
     async def resolve(self, url: Url) -> list[Address]:
         """Return the addresses that a request would go to. Raises NotPublic, Unreachable."""
@@ -97,16 +115,17 @@ class Outbound:
     def _new_client(self) -> "HttpClient":
         from waypost.outbound.http_client import HttpClient  # noqa: PLC0415  # see above
 
-        return HttpClient(self._allowed, self._resolver, self._tls or tls_context(None))
+        return HttpClient(self._pin, self._tls or tls_context(None))
 
 
 class OperatorOutbound(Outbound):
     """Reaches private addresses, too: for servers that the operator's settings name, never for URLs of users."""
 
-    def __init__(self, *, dns_servers: Sequence[str] = (), ca_file: Path | None = None) -> None:
-        super().__init__(dns_servers=dns_servers, ca_file=ca_file)
-        self._allowed = AllowedAddresses((ip_network("0.0.0.0/0"), ip_network("::/0")))
-        self._resolver = HostResolver(self._allowed, dns_servers)
+    def __init__(
+        self, *, dns_servers: Sequence[str] = (), ca_file: Path | None = None, proxy: ProxyServer | None = None
+    ) -> None:
+        super().__init__(ca_file=ca_file)
+        self._route_through(ANY_ADDRESS, dns_servers, proxy)
 
 
 class Post(Protocol):

@@ -15,19 +15,21 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from socket import AF_INET, AF_INET6, AI_NUMERICHOST, AddressFamily, socket
+from socket import AF_INET, AF_INET6, AI_NUMERICHOST, socket
 from typing import Any, cast
 
+import aiohappyeyeballs
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.abc import ResolveResult
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.client_reqrep import ClientRequest
 from aiohttp.connector import Connection
 from aiohttp.http_exceptions import HttpProcessingError
 
 from waypost.kit.urls import Url
-from waypost.outbound.addresses import PinnedAddresses
+from waypost.outbound.addresses import ConnectOn, PinnedAddresses
 from waypost.outbound.errors import HEADERS_TOO_LARGE, Unreachable, reason_of
+from waypost.outbound.proxy import LATE, CannotConnect
 
 MAX_INTERIM = 20
 MAX_HEADS = 131_072
@@ -37,10 +39,17 @@ CHUNK = 4_096
 MAX_AGE = 60.0  # seconds until a host is resolved again
 MAX_KEPT = 512  # idle connections in total
 
+TIMED_OUT = "timed out"
+TRY_TIMEOUT = 1.5
+"Seconds until a proxy is asked for the next address of a host."
+
 TOO_MANY_INTERIM = "too many interim responses (1xx)"
 
 
-@dataclass(frozen=True, slots=True)
+Pin = Callable[[Url], Awaitable[PinnedAddresses]]
+
+
+@dataclass(slots=True)
 class SentRequest:
     """What a connector has to know about the request that the current task sends."""
 
@@ -48,6 +57,8 @@ class SentRequest:
     max_body: int
     connect_timeout: float | None = None
     """Seconds of TCP and TLS, without DNS."""
+    when_late: str = TIMED_OUT
+    """The reason if time is up now."""
 
 
 _FAMILIES = {4: AF_INET, 6: AF_INET6}
@@ -58,13 +69,11 @@ _pinned: ContextVar[PinnedAddresses] = ContextVar("pinned")  # a connector has o
 class Connector(aiohttp.TCPConnector):
     """Connects to pinned addresses only, and checks every new socket before a byte of the request is sent."""
 
-    def __init__(
-        self, pin: Callable[[Url], Awaitable[PinnedAddresses]], tls: ssl.SSLContext, *, keepalive: float | None
-    ) -> None:
+    def __init__(self, pin: Pin, tls: ssl.SSLContext, *, keepalive: float | None) -> None:
         """`keepalive`: seconds that idle connections are kept; None: each is closed after one request."""
         reuse: dict[str, Any] = {"force_close": True} if keepalive is None else {"keepalive_timeout": keepalive}
         options = {"ssl": tls, "use_dns_cache": False, "limit": 0, **reuse}
-        super().__init__(resolver=_PinnedResolver(), socket_factory=_open_socket, **options)
+        super().__init__(socket_factory=_open_socket, **options)
         self._factory = cast("partial[ResponseHandler]", partial(BoundedConnection, {}, self._loop))
         self._pin = pin
 
@@ -78,41 +87,81 @@ class Connector(aiohttp.TCPConnector):
         return connection
 
     async def _create_connection(self, req: ClientRequest, *args: Any, **options: Any) -> ResponseHandler:
-        pinned = await self._pin(sent_request.get().url)
+        sent = sent_request.get()
+        pinned = await self._pin(sent.url)
         _pinned.set(pinned)
         opened = None
         try:
-            async with asyncio.timeout(sent_request.get().connect_timeout):
+            async with asyncio.timeout(sent.connect_timeout):
                 opened = await super()._create_connection(req, *args, **options)
             pinned.check_connected()
         except (aiohttp.ClientError, OSError) as error:
             if opened is not None:  # an empty queue of responses is false
                 opened.abort()
-            raise pinned.refused or Unreachable(reason_of(error)) from error
+            is_late = isinstance(error, TimeoutError)
+            raise pinned.refused or Unreachable(sent.when_late if is_late else reason_of(error)) from error
         return opened
 
-
-class _PinnedResolver(AbstractResolver):
-    async def resolve(
-        self,
-        host: str,
-        port: int = 0,
-        family: AddressFamily = AF_INET,  # noqa: ARG002  # aiohttp's
-    ) -> list[ResolveResult]:
+    async def _resolve_host(self, host: str, *_: Any, **__: Any) -> list[ResolveResult]:
+        """Return the pinned addresses, for a literal address, too: a proxy has another."""
+        pinned = _pinned.get()
         return [
             ResolveResult(
                 hostname=host,
                 host=str(address),
-                port=port,
+                port=pinned.port,
                 family=_FAMILIES[address.version],
                 proto=0,
                 flags=AI_NUMERICHOST,
             )
-            for address in _pinned.get().addresses
+            for address in pinned.addresses
         ]
 
-    async def close(self) -> None:
-        """Do nothing: there is nothing to close."""
+    async def _wrap_create_connection(
+        self, *args: Any, addr_infos: list[aiohttp.AddrInfoType], req: ClientRequest, **options: Any
+    ) -> tuple[asyncio.Transport, ResponseHandler]:
+        if not _pinned.get().connect_on:
+            return await super()._wrap_create_connection(*args, addr_infos=addr_infos, req=req, **options)
+        opened = await self._connect_on(addr_infos)
+        tls = {name: options[name] for name in ("ssl", "server_hostname")}
+        try:
+            return await self._loop.create_connection(*args, sock=opened, **tls)
+        except ssl.CertificateError as error:
+            raise aiohttp.ClientConnectorCertificateError(req.connection_key, error) from error
+        except ssl.SSLError as error:
+            raise aiohttp.ClientConnectorSSLError(req.connection_key, error) from error
+        except OSError as error:
+            raise aiohttp.ClientConnectorError(req.connection_key, error) from error
+
+    async def _connect_on(self, addr_infos: list[aiohttp.AddrInfoType]) -> socket:
+        """Return a socket on which a proxy has connected to the host, by the first way that succeeds."""
+        pinned = _pinned.get()
+        for connect_on in pinned.connect_on:
+            is_last = connect_on is pinned.connect_on[-1]
+            try:
+                async with asyncio.timeout(None if is_last else TRY_TIMEOUT):
+                    return await _connect_on(connect_on, addr_infos)
+            except (TimeoutError, CannotConnect):
+                if is_last:
+                    raise
+        raise AssertionError("there is no way")
+
+
+async def _connect_on(connect_on: ConnectOn, addr_infos: list[aiohttp.AddrInfoType]) -> socket:
+    pinned, sent = _pinned.get(), sent_request.get()
+    sent.when_late = LATE
+    try:
+        opened = await aiohappyeyeballs.start_connection(addr_infos, socket_factory=_open_socket)
+    except OSError as error:
+        raise pinned.refused or Unreachable(f"the proxy cannot be reached: {reason_of(error)}") from error
+    try:
+        pinned.check_connected()
+        await connect_on(opened)
+    except BaseException:
+        opened.close()
+        raise
+    sent.when_late = TIMED_OUT
+    return opened
 
 
 def _open_socket(target: aiohttp.AddrInfoType) -> socket:

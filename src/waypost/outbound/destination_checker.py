@@ -11,9 +11,9 @@ from weakref import WeakValueDictionary
 import ada_url
 
 from waypost.kit.fair_queue import FairQueue, TimeBudget
-from waypost.kit.urls import BadUrl, Url, canonical
+from waypost.kit.urls import BadUrl, PrivateHost, Url
 from waypost.outbound.client import Outbound, OutboundResponse
-from waypost.outbound.errors import Unreachable, Unsafe
+from waypost.outbound.errors import NotPublic, Unreachable, Unsafe
 from waypost.outbound.page import PageMetadata, read_metadata
 from waypost.outbound.url_safety import UrlSafety
 
@@ -79,6 +79,10 @@ class DestinationChecker:
             raise Unreachable("there is no image")
         return response.body
 
+    def canonical(self, text: str) -> Url:
+        """Parse the URL of a user. Raises BadUrl."""
+        return self._outbound.canonical(text)
+
     async def check_url(self, url: Url) -> None:
         """Check a URL by the rules of `fetch_metadata`, without request and DNS lookup. Raises NotPublic, Unsafe."""
         await self.check_ip(url)
@@ -103,7 +107,7 @@ class DestinationChecker:
                     raise Unreachable("timed out") from None
             if response.status not in _REDIRECTS or "Location" not in response.headers:
                 return response
-            url = _redirect_target(url, response.headers["Location"])
+            url = self._redirect_target(url, response.headers["Location"])
         raise Unreachable("too many redirects")
 
     async def _fetch(self, url: Url, expected: _Expected) -> OutboundResponse:
@@ -122,21 +126,22 @@ class DestinationChecker:
             raise Unreachable(f"the server responded {response.status}")
         return response
 
+    def _redirect_target(self, url: Url, location: str) -> Url:
+        """Parse the location like browsers do, and apply the rules for URLs of users."""
+        if len(location) > MAX_LOCATION:
+            raise Unreachable("it redirects to a URL that is too long")
+        try:
+            return self.canonical(ada_url.join_url(url.text, location))
+        except PrivateHost:
+            raise NotPublic(f"{url.host} redirects to a private host") from None
+        except BadUrl as error:
+            raise Unreachable(f"it redirects to a URL that cannot be used: {str(error).rstrip('.')}") from None
+        except ValueError:
+            raise Unreachable("it redirects to an invalid URL") from None
+
     async def _check_safety(self, url: Url) -> None:
         if await self._safety.is_unsafe(url):
             raise Unsafe(f"{url.host} is listed as unsafe")
-
-
-def _redirect_target(url: Url, location: str) -> Url:
-    """Parse the location like browsers do, and apply the rules for URLs of users."""
-    if len(location) > MAX_LOCATION:
-        raise Unreachable("it redirects to a URL that is too long")
-    try:
-        return canonical(ada_url.join_url(url.text, location))
-    except BadUrl as error:
-        raise Unreachable(f"it redirects to a URL that cannot be used: {error}") from None
-    except ValueError:
-        raise Unreachable("it redirects to an invalid URL") from None
 
 
 async def _read_metadata(response: OutboundResponse) -> PageMetadata:

@@ -28,7 +28,9 @@ class Resolver:
     async def find(self, name: str, kind: RecordType) -> DnsLookup:
         """See `DnsRecords.find`."""
         try:
-            answer = await self._resolver.resolve(dns.name.from_text(name), kind, search=False)
+            is_full = "." in name
+            origin = dns.name.root if is_full else None
+            answer = await self._resolver.resolve(dns.name.from_text(name, origin), kind, search=not is_full)
         except (dns.exception.DNSException, OSError) as error:
             problem, code = _find_problem(error)
             return DnsLookup(name, problem=problem, code=code)

@@ -15,9 +15,8 @@ import aiohttp
 import yarl
 
 from waypost.kit.urls import Url
-from waypost.outbound.addresses import AllowedAddresses, HostResolver, PinnedAddresses
 from waypost.outbound.client import OutboundResponse
-from waypost.outbound.connection import Connector, SentRequest, sent_request, too_long
+from waypost.outbound.connection import Connector, Pin, SentRequest, sent_request, too_long
 from waypost.outbound.errors import Unreachable, reason_of
 
 HEADERS = {"User-Agent": "Waypost", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
@@ -31,9 +30,8 @@ _ReadBody = Callable[[aiohttp.ClientResponse], Awaitable[bytes]]
 
 
 class HttpClient:
-    def __init__(self, allowed: AllowedAddresses, resolver: HostResolver, tls: ssl.SSLContext) -> None:
-        self._allowed = allowed
-        self._resolver = resolver
+    def __init__(self, pin: Pin, tls: ssl.SSLContext) -> None:
+        self._pin = pin
         self._tls = tls
         self._tls.set_alpn_protocols(["http/1.1"])
 
@@ -77,9 +75,6 @@ class HttpClient:
             max_headers=MAX_HEADERS,
         )
 
-    async def _pin(self, url: Url) -> PinnedAddresses:
-        return PinnedAddresses(self._allowed, await self._resolver.resolve(url))
-
 
 class KeepAliveClient:
     """Sends the requests of a `Poster`."""
@@ -120,7 +115,7 @@ async def _send(
                 if not response.closed:
                     response.close()
     except TimeoutError:
-        raise Unreachable("timed out") from None
+        raise Unreachable(sent.when_late) from None
     except (aiohttp.ClientError, OSError, ValueError) as error:
         raise Unreachable(reason_of(error)) from error
 

@@ -17,7 +17,7 @@ import ada_url
 import structlog
 
 from waypost.kit.errors import SettingsError
-from waypost.kit.urls import BadUrl, Url, canonical
+from waypost.kit.urls import ANY_NAME, BadUrl, Url, canonical
 from waypost.outbound.client import Outbound
 from waypost.outbound.errors import OutboundError
 
@@ -76,7 +76,7 @@ def read_blocklist(path: Path) -> frozenset[str]:
         entry = f" {line}".partition(" #")[0].strip()
         try:
             if "://" in entry:
-                entries.add(_key(canonical(entry)))
+                entries.add(_key(canonical(entry, private=ANY_NAME)))
             elif entry.startswith((".", "*.")):
                 entries.add(f".{_host(entry.lstrip('*').removeprefix('.'))}")
             elif entry:
@@ -89,7 +89,7 @@ def read_blocklist(path: Path) -> frozenset[str]:
 def _host(text: str) -> str:
     if "/" in text:
         raise BadUrl("start a URL with http:// or https://")
-    return canonical(f"http://{text}/").host
+    return canonical(f"http://{text}/", private=ANY_NAME).host
 
 
 def _key(url: Url) -> str:

@@ -12,9 +12,10 @@ from typing import Annotated
 from pydantic import AfterValidator, AnyUrl, BeforeValidator, Field, SecretStr
 
 from waypost.kit.errors import SettingsError
+from waypost.kit.outbound_proxy import parse_proxy_url
 from waypost.kit.proxies import Network, is_loopback
 from waypost.kit.smtp import parse_sender, parse_smtp_url
-from waypost.kit.urls import BadUrl, canonical, origin
+from waypost.kit.urls import ANY_NAME, BadUrl, canonical, origin
 
 ROLE_NAMES = "viewer", "editor", "admin", "owner"
 
@@ -31,7 +32,33 @@ def _parse_networks(value: object) -> object:
     return [ip_network(part, strict=False) if isinstance(part, str) else _require_network(part) for part in parts]
 
 
-def _require_network(value: object) -> object:
+def _parse_allowed(value: object) -> object:
+    parts = _split_commas(value)
+    return [_parse_network_or_name(part) for part in parts] if isinstance(parts, list) else parts
+
+
+def _parse_network_or_name(part: object) -> Network | str:
+    if not isinstance(part, str):
+        return _require_network(part)
+    try:
+        return ip_network(part, strict=False)
+    except ValueError:
+        wildcard, name = ("*.", part[2:]) if part.startswith("*.") else ("", part)
+    try:
+        host = canonical(f"http://{name}", private=ANY_NAME).host
+    except BadUrl:
+        host = ""
+    if not host or "/" in name or ":" in name:
+        raise ValueError("must be networks and host names, such as 10.0.0.0/8, wiki, *.corp.internal")
+    return wildcard + host
+
+
+def _check_proxy(value: SecretStr | None) -> SecretStr | None:
+    _as_value_error(parse_proxy_url, value.get_secret_value() if value else "")
+    return value
+
+
+def _require_network(value: object) -> Network:
     """Return a parsed network. Raise ValueError for a number, which `ip_network` would take for an address."""
     if isinstance(value, IPv4Network | IPv6Network):
         return value
@@ -80,7 +107,7 @@ def _check_api_url(value: AnyUrl) -> AnyUrl:
 
 
 def _check_https_url(value: AnyUrl) -> AnyUrl:
-    canonical(str(value), schemes=("https",))
+    canonical(str(value), schemes=("https",), private=ANY_NAME)
     return value
 
 
@@ -152,7 +179,7 @@ def _check_waits(value: list[float]) -> list[float]:
 
 def _check_issuer(value: str) -> str:
     """Keep the text as it is: tokens contain the same."""
-    url = canonical(value, is_public=False) if value else None
+    url = canonical(value, private=ANY_NAME) if value else None
     if url and url.scheme != "https" and not is_loopback(url.host):
         raise ValueError("must be an https:// URL")
     if url and (value.endswith("/.well-known/openid-configuration") or "?" in value or "#" in value):
@@ -179,6 +206,7 @@ Strings = Annotated[list[str], BeforeValidator(_split_commas)]
 GroupRoles = Annotated[Strings, AfterValidator(_check_group_roles)]
 Prices = Annotated[Strings, AfterValidator(_check_prices)]
 Networks = Annotated[list[Network], BeforeValidator(_parse_networks)]
+Allowed = Annotated[list[Network | str], BeforeValidator(_parse_allowed)]
 _Wait = Annotated[float, Field(ge=0, le=86_400)]
 Waits = Annotated[list[_Wait], BeforeValidator(_split_commas), AfterValidator(_check_waits)]
 
@@ -187,6 +215,7 @@ File = Annotated[Path | None, BeforeValidator(_none_if_empty)]
 
 Secret = Annotated[SecretStr | None, BeforeValidator(_none_if_empty), Field(repr=False)]
 SecretKeys = Annotated[Secret, AfterValidator(_check_no_empty_key)]
+ProxyUrl = Annotated[Secret, AfterValidator(_check_proxy)]
 MailServer = Annotated[Secret, AfterValidator(_check_mail_server)]
 Sender = Annotated[str, AfterValidator(_check_sender)]
 EmailAddress = Annotated[str, AfterValidator(_check_email)]

@@ -7,9 +7,11 @@ from urllib.parse import urlsplit
 
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
+from waypost.kit.outbound_proxy import ProxyServer, parse_proxy_url
 from waypost.kit.proxies import Network
-from waypost.kit.urls import BadUrl, canonical
+from waypost.kit.urls import BadUrl, PrivateNames, canonical
 from waypost.settings.formats import (
+    Allowed,
     ApiUrl,
     ClickHouseUrl,
     ClusterName,
@@ -26,6 +28,7 @@ from waypost.settings.formats import (
     Networks,
     Origin,
     Prices,
+    ProxyUrl,
     Secret,
     SecretKeys,
     Sender,
@@ -51,8 +54,9 @@ class Settings(BaseModel):
     secret_key: SecretKeys = None
     trusted_proxies: Networks = []
     destination_check: Literal["required", "lenient"] = "required"
-    outbound_allow: Networks = []
+    outbound_allow: Allowed = []
     outbound_ca_file: File = None
+    outbound_proxy: ProxyUrl = None
     dns_servers: Strings = []
     cname_target: HostName = ""
     tls: bool = False
@@ -108,6 +112,21 @@ class Settings(BaseModel):
         """The role of each group of the identity provider. The name of a group may contain `=`."""
         pairs = (entry.rpartition("=") for entry in self.oidc_roles)
         return {group.strip(): role.strip() for group, _, role in pairs}
+
+    @property
+    def allowed_networks(self) -> list[Network]:
+        """The private networks that outbound requests may reach."""
+        return [entry for entry in self.outbound_allow if not isinstance(entry, str)]
+
+    @property
+    def allowed_names(self) -> PrivateNames:
+        """The hosts that may have private names and addresses."""
+        return PrivateNames(tuple(entry for entry in self.outbound_allow if isinstance(entry, str)))
+
+    @property
+    def proxy(self) -> ProxyServer | None:
+        """The proxy for outbound requests."""
+        return parse_proxy_url(self.outbound_proxy.get_secret_value() if self.outbound_proxy else "")
 
     @property
     def secret_files(self) -> dict[str, Path]:

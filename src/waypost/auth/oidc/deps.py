@@ -45,6 +45,8 @@ def new_deps(settings: Settings, auth: AuthDeps) -> Deps:
 
 
 def new_provider(settings: Settings, clock: Clock) -> Provider:
-    outbound = OperatorOutbound(dns_servers=settings.dns_servers, ca_file=settings.outbound_ca_file)
+    outbound = OperatorOutbound(
+        dns_servers=settings.dns_servers, ca_file=settings.outbound_ca_file, proxy=settings.proxy
+    )
     secret = settings.oidc_client_secret.get_secret_value() if settings.oidc_client_secret else ""
     return Provider(outbound, Client(settings.oidc_issuer, settings.oidc_client_id, secret), clock)

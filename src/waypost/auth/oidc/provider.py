@@ -12,7 +12,7 @@ from waypost.auth.oidc.cached import Cached
 from waypost.auth.oidc.errors import ProviderUnavailable, SignInRefused
 from waypost.auth.oidc.tokens import Claims, Client, Keys, UnknownKey, usable_keys
 from waypost.kit.clock import Clock
-from waypost.kit.urls import BadUrl, Url, canonical
+from waypost.kit.urls import ANY_NAME, BadUrl, Url, canonical
 from waypost.outbound import Outbound, OutboundError, OutboundResponse
 
 DEADLINE = 8.0  # seconds of one request; a sign-in waits for up to four
@@ -174,7 +174,7 @@ class Provider:
 
 def _url(text: object, what: str) -> Url:
     try:
-        return canonical(text if isinstance(text, str) else "", is_public=False)
+        return canonical(text if isinstance(text, str) else "", private=ANY_NAME)
     except BadUrl as error:
         raise ProviderUnavailable(f"{what}: {error}") from None
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def worker_parts(settings: Settings, deps: Deps, client: Outbound, key_ring: KeyRing) -> WorkerParts:
     db, servers = deps.db, settings.dns_servers
-    probe = TlsProbe(allow=settings.outbound_allow, dns_servers=servers, ca_file=settings.outbound_ca_file)
+    probe = TlsProbe(allow=settings.allowed_networks, dns_servers=servers, ca_file=settings.outbound_ca_file)
     set_served = partial(certificates.set_served, clock=deps.clock) if settings.tls else None
     checker = checks.Checker(deps, DnsRecords(servers), probe, set_served=set_served)
     expiry: Periodic = (60, partial(checks.delete_expired, deps))

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-from waypost.kit.urls import BadUrl, canonical
+from waypost.kit.urls import ANY_NAME, BadUrl, canonical
 from waypost.outbound import NotPublic, Outbound, OutboundResponse, Unreachable
 from waypost.resources.imports.source import (
     NotThere,
@@ -48,7 +48,7 @@ class SourceClient:
         Raises SourceError for an origin that is not a URL of a host, and for a token that cannot be sent.
         """
         try:
-            self._origin = canonical(origin, is_public=False).text.rstrip("/")
+            self._origin = canonical(origin, private=ANY_NAME).text.rstrip("/")
         except BadUrl as error:
             raise SourceError(f"The URL of the source cannot be used: {error}") from None
         if not all(value.isascii() and value.isprintable() for value in headers.values()):
@@ -64,7 +64,7 @@ class SourceClient:
         Waits and repeats for 429, 5xx and failed connections. Raises NotThere for 404, WrongToken, QuotaUsedUp,
         UnexpectedAnswer, SourceError.
         """
-        url = canonical(f"{self._origin}{path}{'?' + urlencode(query) if query else ''}", is_public=False)
+        url = canonical(f"{self._origin}{path}{'?' + urlencode(query) if query else ''}", private=ANY_NAME)
         failures = 0
         while True:
             try:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
 from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
-from waypost.kit.urls import Url
+from waypost.kit.urls import PrivateNames, Url
 from waypost.outbound import DestinationChecker, Outbound, UrlSafety
 from waypost.redirect import InvalidateRoutes
 from waypost.resources.clicks.click_stores import new_clickhouse_store
@@ -36,6 +36,7 @@ class Deps:
     """How clicks are built. Called when the first are imported, because the countries of addresses take memory."""
     click_writer: ClickWriter
     image_store: ImageStore
+    private_names: PrivateNames
     own_hosts: Sequence[str]
     """Hosts of the service itself, without ports."""
 
@@ -56,6 +57,7 @@ def new_deps(
         intake=partial(intake_settings, settings),
         click_writer=_new_click_writer(settings),
         image_store=new_image_store(settings, db, now),
+        private_names=outbound.names,
         own_hosts=sorted({urlsplit(f"//{host}").hostname or "" for host in settings.own_hosts} | {settings.cname_host}),
     )
 

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
-from waypost.kit.urls import BadUrl, canonical
+from waypost.kit.urls import BadUrl
 from waypost.outbound import DestinationChecker, NotPublic, Unreachable, Unsafe
 from waypost.resources import routing
 from waypost.resources.imports import store
@@ -89,7 +89,7 @@ class DestinationChecks:
     async def _find_problem(self, account_id: UUID, destination: str) -> str | None:
         """Raises Unavailable: the job is then retried."""
         try:
-            await self.checker.fetch_metadata(canonical(destination), account=account_id)
+            await self.checker.fetch_metadata(self.checker.canonical(destination), account=account_id)
         except NotPublic:
             return NOT_PUBLIC
         except Unsafe:

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any
 from uuid import UUID
 
-from waypost.kit.urls import BadUrl, Url, canonical
+from waypost.kit.urls import NO_NAME, BadUrl, PrivateNames, Url, canonical
 from waypost.resources import aliases
 from waypost.resources.aliases.rules import CONTROL_CHARACTERS, PATH_TOO_LONG
 from waypost.resources.imports.routing.fitting import PLAIN, Fitted
@@ -73,10 +73,10 @@ def key_of(account_id: UUID, source: str, source_id: str) -> UUID:
     return UUID(bytes=blake2b(text, digest_size=16, key=account_id.bytes).digest())
 
 
-def destination(text: str, *, own_hosts: Collection[str]) -> Url:
+def destination(text: str, *, own_hosts: Collection[str], private: PrivateNames = NO_NAME) -> Url:
     """Return the canonical URL. Raises Refused. Does not find out whether the host is public, or reachable."""
     try:
-        url = canonical(text.strip())
+        url = canonical(text.strip(), private=private)
     except BadUrl as error:
         raise Refused(str(error)) from None
     if len(url.text) > MAX_URL:

@@ -11,7 +11,7 @@ from waypost import auth
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, Problems, Unavailable, or_not_found
 from waypost.kit.fair_queue import TimeBudget
-from waypost.kit.urls import BadUrl, canonical
+from waypost.kit.urls import BadUrl
 from waypost.resources import aliases, domains
 from waypost.resources.links import audit_entries, bulk, rules, service, store
 from waypost.resources.links import bulk_change_store as changes
@@ -41,11 +41,11 @@ async def run(deps: Deps, account: UUID, id_: UUID) -> bool:
         return False
 
 
-def replaced(link: Link, find: str, replacement: str, base_url: str) -> str:
+def replaced(deps: Deps, link: Link, find: str, replacement: str) -> str:
     """Return the destination with the text replaced. UTM parameters stay. Raises BadUrl."""
-    url = canonical(link.destination_url.replace(find, replacement))
+    url = deps.destination_checker.canonical(link.destination_url.replace(find, replacement))
     change = LinkChange(destination_url=url.text)
-    return rules.apply_change(link, change, url, domain=None, image=None, base_url=base_url).destination_url
+    return rules.apply_change(link, change, url, domain=None, image=None, base_url=deps.base_url).destination_url
 
 
 async def _set_next(deps: Deps, change: BulkChange) -> bool:
@@ -158,7 +158,7 @@ async def _plan_replacements(deps: Deps, change: BulkChange) -> bool:
     planned, refused, unchanged = [], [], 0
     for link in found:
         try:
-            destination = replaced(link, find, replacement, deps.base_url)
+            destination = replaced(deps, link, find, replacement)
         except BadUrl as error:
             refused.append((_address(deps, link), str(error)))
             continue

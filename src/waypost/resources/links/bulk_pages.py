@@ -184,7 +184,7 @@ class BulkPages(Pages[Deps]):
         short_url = f"{link.hostname or self._deps.shared_domain}/{link.slug}"
         if asked.kind == "replace":
             try:
-                new = replaced(link, **asked.values, base_url=self._deps.base_url)
+                new = replaced(self._deps, link, **asked.values)
             except BadUrl as error:
                 return PreviewRow(link, short_url, [], str(error))
             changes = [(link.destination_url, new)] if new != link.destination_url else []

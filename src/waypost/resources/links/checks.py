@@ -13,7 +13,7 @@ import structlog
 from waypost import auth
 from waypost.kit.errors import NotFound, Problems, Unavailable
 from waypost.kit.fair_queue import TimeBudget
-from waypost.kit.urls import BadUrl, Url, canonical
+from waypost.kit.urls import BadUrl, Url
 from waypost.outbound import NotPublic, OutboundError, PageMetadata, Unreachable, Unsafe
 from waypost.resources import domains, pixels
 from waypost.resources.links import media, rules, slug_store
@@ -111,7 +111,8 @@ async def fetch_image(deps: Deps, account: UUID, url: str) -> ReencodedImage:
     if len(url) > MAX_URL:
         raise NotFound
     try:
-        content = await deps.destination_checker.fetch_image(canonical(url), account=account, max_body=MAX_BYTES)
+        checker = deps.destination_checker
+        content = await checker.fetch_image(checker.canonical(url), account=account, max_body=MAX_BYTES)
         return await deps.images.reencode(content, account=account)
     except (BadUrl, OutboundError, BadImage, Unavailable):
         raise NotFound from None
@@ -124,7 +125,7 @@ def _check_values(deps: Deps, fields: LinkFields, problems: Problems) -> None:
         problems.add("expires_at", rules.NOT_FUTURE)
     if fields.og_image is not None and not media.is_url(deps.base_url, fields.og_image):  # ours may be on localhost
         try:
-            canonical(fields.og_image)
+            deps.destination_checker.canonical(fields.og_image)
         except BadUrl as error:
             problems.add("og_image", str(error))
     if fields.og_image_file is not None:
@@ -141,7 +142,7 @@ async def check_destination(
     if text is None:
         return None
     try:
-        url = canonical(text)
+        url = deps.destination_checker.canonical(text)
         if not await _is_loop(deps, account, url):
             await deps.destination_checker.check_ip(url)
             return url

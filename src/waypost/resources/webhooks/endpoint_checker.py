@@ -18,6 +18,10 @@ class EndpointChecker:
         self._outbound = outbound
         self._lookups = FairQueue(MAX_CONCURRENT, per_key=PER_ACCOUNT)
 
+    def canonical(self, text: str) -> Url:
+        """Raises BadUrl."""
+        return self._outbound.canonical(text, schemes=("https",))
+
     async def check(self, url: Url, *, account: UUID) -> None:
         """Raises NotPublic and Unreachable, and Unavailable if too many checks of the account are queued."""
         async with self._lookups.slot(account):

@@ -11,7 +11,7 @@ from waypost.auth import Caller, lock_account
 from waypost.kit.errors import Invalid, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
-from waypost.kit.urls import BadUrl, Url, canonical
+from waypost.kit.urls import BadUrl, Url
 from waypost.outbound import NotPublic, Unreachable
 from waypost.resources.webhooks import outbox, queue, schemas, store
 from waypost.resources.webhooks.deps import Deps
@@ -33,7 +33,7 @@ async def create(deps: Deps, caller: Caller, new: schemas.NewWebhook, problems: 
     """
     account = caller.account.id
     new.check_required(problems)
-    url = _parse(new.url, problems)
+    url = _parse(deps, new.url, problems)
     async with deps.db.read() as tx:  # avoids the expensive check; the transaction below counts again
         if await store.count(tx, account) >= MAX_WEBHOOKS:
             problems.add("url", TOO_MANY)
@@ -136,12 +136,12 @@ def _item_of(webhook: Webhook) -> Item:
     return Item(webhook.id, urlsplit(webhook.url).netloc)
 
 
-def _parse(text: str | None, problems: Problems) -> Url | None:
+def _parse(deps: Deps, text: str | None, problems: Problems) -> Url | None:
     """Return None if it is missing or invalid."""
     if text is None:
         return None
     try:
-        url = canonical(text, schemes=("https",))
+        url = deps.endpoint_checker.canonical(text)
     except BadUrl as error:
         problems.add("url", str(error))
         return None

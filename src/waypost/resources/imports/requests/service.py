@@ -11,7 +11,7 @@ from waypost.auth.sessions import Session
 from waypost.database import Tx
 from waypost.kit.errors import Conflict, Invalid, Problems
 from waypost.kit.ids import new_id
-from waypost.kit.urls import BadUrl, canonical
+from waypost.kit.urls import ANY_NAME, BadUrl, canonical
 from waypost.resources.imports.choices import SourceChoice
 from waypost.resources.imports.requests import store
 from waypost.resources.imports.requests.deps import Deps
@@ -85,7 +85,7 @@ def _check_size(size: int, problems: Problems) -> None:
 
 def _origin(text: str, problems: Problems) -> str:
     try:
-        return canonical(text, is_public=False).text.rstrip("/")
+        return canonical(text, private=ANY_NAME).text.rstrip("/")
     except BadUrl as error:
         problems.add("url", str(error))
         return ""

@@ -13,7 +13,7 @@ from waypost.kit.clock import parse_timestamp
 from waypost.kit.errors import Invalid, PaymentRequired, Problems, Unavailable, WaypostError
 from waypost.kit.fields import parse
 from waypost.kit.timezones import zone_names
-from waypost.kit.urls import BadUrl, canonical
+from waypost.kit.urls import BadUrl
 from waypost.redirect.routing.compiled import compile_routing
 from waypost.redirect.routing.explain import explain
 from waypost.redirect.routing.rules import KnownVisitor, decide
@@ -93,7 +93,7 @@ class RoutingPages(Pages[Deps]):
         urls: dict[str, str] = {}
         for path, url in parsed.urls:
             try:
-                urls[url] = canonical(url).text
+                urls[url] = self._deps.destination_checker.canonical(url).text
             except BadUrl:
                 problems.add(path, NO_URL)
         at, now = read_timestamp(form.text("test.time"), ""), self._deps.clock()

@@ -11,7 +11,7 @@ import structlog
 
 from waypost.database import Database
 from waypost.kit.clock import Clock
-from waypost.kit.urls import BadUrl, canonical
+from waypost.kit.urls import BadUrl
 from waypost.outbound import DestinationChecker, NotPublic, Unsafe
 from waypost.redirect import InvalidateRoutes
 from waypost.resources import routing
@@ -46,7 +46,7 @@ async def recheck(
 
 async def _is_unsafe(checker: DestinationChecker, url: str) -> bool:
     try:
-        await checker.check_url(canonical(url))
+        await checker.check_url(checker.canonical(url))
     except (Unsafe, NotPublic, BadUrl):
         return True
     return False
