@@ -2,8 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from connect_proxy import ConnectProxy
 from identity_provider import CLIENT_ID, IdentityProvider, identity_provider
 from people import new_person
 from pydantic import SecretStr
@@ -28,7 +30,7 @@ from waypost.worker.jobs import jobs as table
 
 @pytest.fixture
 def settings(tmp_path: Path, database_url: str) -> Settings:
-    settings = Settings(data_dir=tmp_path / "data", database_url=database_url)
+    settings = Settings(data_dir=tmp_path / "data", database_url=database_url, destination_check="lenient")
     with_secret_key(settings)
     return settings
 
@@ -40,10 +42,26 @@ async def found(settings: Settings, check: str):
 
 async def test_a_healthy_service_has_no_warnings(settings: Settings) -> None:
     findings = await examine(settings, now=lambda: datetime(2026, 12, 1, tzinfo=UTC))
-    checks = "settings, base URL, outbound, data directory, secret key, file modes, disk, spool, countries, clock, DNS"
+    checks = "settings, base URL, sign-up, email, backup, internet, outbound, data directory, secret key, file modes"
+    of_machine = "disk, spool, countries, clock, DNS"
     of_database = "schema, key of secrets, database, queue, imports, clicks"
-    expected = dict.fromkeys(f"{checks}, {of_database}".split(", "), "ok")
+    expected = dict.fromkeys(f"{checks}, {of_machine}, {of_database}".split(", "), "ok")
     assert {finding.check: finding.state for finding in findings} == expected
+
+
+async def test_asks_the_proxy_for_a_host_outside(settings: Settings) -> None:
+    async with ConnectProxy(credentials="waypost:hunter2", refuses={"example.com": 403}) as proxy:
+        outside: dict[str, Any] = {"destination_check": "required"}
+        for user, reason in (("", "requires a user name and password (407)"), ("waypost:hunter2", "(403)")):
+            outside["outbound_proxy"] = SecretStr(proxy.url(user, "?resolve=proxy"))
+            findings = await examine(settings.model_copy(update=outside))
+            [internet] = [finding for finding in findings if finding.check == "internet"]
+            assert internet.state == "warning"
+            assert internet.message.startswith("example.com cannot be reached: the proxy re")
+            assert internet.message.endswith(reason)
+            assert f"through the proxy 127.0.0.3:{proxy.port}" in str(findings)
+            assert "hunter2" not in str(findings)
+    assert proxy.asked == ["example.com:443"] * 2
 
 
 async def test_reports_a_readable_secret_key(settings: Settings) -> None:

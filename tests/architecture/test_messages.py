@@ -88,7 +88,8 @@ def test_has_every_warning_and_error_of_the_log() -> None:
 
 
 def test_has_every_check_of_the_diagnostics() -> None:
-    doctor = "".join(path.read_text() for path in (PACKAGE / "commands").glob("doctor*.py"))
+    modules = [*(PACKAGE / "commands").glob("doctor*.py"), PACKAGE / "installation.py"]
+    doctor = "".join(path.read_text() for path in modules)
     checks = set(re.findall(r'Finding\(\s*"([^"]+)"', doctor))
     assert {"base URL", "disk", "queue"} <= checks
     assert {check for check in checks if f"`{check}`" not in PAGE} == set()

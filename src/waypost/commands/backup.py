@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from waypost import secret_key
+from waypost import installation, secret_key
 from waypost.database import Database
 from waypost.kit.errors import Invalid, WaypostError
 from waypost.private_files import new_file
@@ -42,6 +42,8 @@ def write_backup(settings: Settings, target: Path) -> list[str]:
     except (OSError, sqlite3.Error) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise BackupFailed(f"The backup to {target} failed: {reason}") from error
+    with contextlib.suppress(OSError):  # the backup is complete, if unknown to `waypost doctor`
+        installation.last_backup(settings.data_dir).touch(0o600)
     size = target.stat().st_size / 1_000_000
     return [f"Backup written to {target} ({size:,.1f} MB).", *_notes(settings, target)]
 

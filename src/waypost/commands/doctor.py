@@ -9,19 +9,22 @@ from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from waypost import installation
 from waypost.commands.clock_check import ClockWrong, check_clock
 from waypost.commands.doctor_databases import check_clickhouse, check_database
 from waypost.commands.doctor_files import check_files, check_secret_files
-from waypost.commands.findings import Finding
 from waypost.kit import clock
 from waypost.kit.clock import Clock
 from waypost.kit.errors import SettingsError
-from waypost.kit.proxies import is_loopback
-from waypost.outbound import Unreachable
+from waypost.kit.findings import Finding
+from waypost.kit.urls import canonical
+from waypost.outbound import Outbound, OutboundError, Unreachable
 from waypost.outbound.own_url import status_of
 from waypost.settings import SettingProblem, Settings
 from waypost.visitors import countries
 
+_OF_OUTBOUND = "dns_servers", "outbound_ca_file", "outbound_proxy"
+_HOST, _DEADLINE = "example.com", 3.0
 _MAX_SKEW = 5.0  # seconds
 _MAX_DATA_AGE = timedelta(days=366)
 
@@ -36,8 +39,9 @@ async def examine(
         return not invalid & {"", *names}
 
     findings = [*_settings(problems)]
-    if is_valid("base_url", "tls", "trusted_proxies"):
-        findings.append(_base_url(settings))
+    findings += [check(settings, now) for names, check in installation.CHECKS if is_valid(*names)]
+    if settings.destination_check == "required" and is_valid("destination_check", *_OF_OUTBOUND):
+        findings = [*(each for each in findings if each.check != "internet"), await _internet(settings)]
     if is_valid("outbound_allow", "outbound_proxy"):
         findings.append(_outbound(settings))
     if is_valid("data_dir", "secret_key", "spool_limit_mb"):
@@ -70,19 +74,16 @@ def _settings(problems: Sequence[SettingProblem]) -> list[Finding]:
     return failed or [Finding("settings", "ok", "all valid")]
 
 
-def _base_url(settings: Settings) -> Finding:
-    base = urlsplit(settings.base_url)
-    if base.scheme == "http" and settings.tls:
-        advice = "Set WAYPOST_BASE_URL to an https:// URL, unless only custom domains need HTTPS."
-        return Finding("base URL", "warning", f"WAYPOST_TLS obtains no certificate for {settings.base_url}", advice)
-    if base.scheme == "http" and not is_loopback(base.hostname or ""):
-        advice = "Use a TLS proxy or WAYPOST_TLS, and set WAYPOST_BASE_URL to an https:// URL."
-        return Finding("base URL", "warning", f"{settings.base_url} sends API keys unencrypted", advice)
-    if base.scheme == "https" and not (settings.tls or settings.trusted_proxies):
-        advice = "Add the proxy that serves HTTPS to WAYPOST_TRUSTED_PROXIES, and let it send X-Forwarded-Proto."
-        message = f"no trusted proxy reports that requests to {settings.base_url} use HTTPS"
-        return Finding("base URL", "warning", message, advice)
-    return Finding("base URL", "ok", settings.base_url)
+async def _internet(settings: Settings) -> Finding:
+    """Ask for a page as a check of a destination does."""
+    outbound = Outbound(dns_servers=settings.dns_servers, ca_file=settings.outbound_ca_file, proxy=settings.proxy)
+    try:
+        await outbound.request("GET", canonical(f"https://{_HOST}/"), deadline=_DEADLINE, max_body=0)
+    except OutboundError as error:
+        reason = error.in_words if isinstance(error, Unreachable) else error
+        advice = "Set WAYPOST_OUTBOUND_PROXY, or WAYPOST_DESTINATION_CHECK=lenient to create links without internet."
+        return Finding("internet", "warning", f"{_HOST} cannot be reached: {reason}", advice)
+    return Finding("internet", "ok", f"{_HOST} responds")
 
 
 def _outbound(settings: Settings) -> Finding:

@@ -4,10 +4,10 @@ from waypost.auth import store
 from waypost.auth.oidc.deps import new_provider
 from waypost.auth.oidc.errors import ProviderUnavailable
 from waypost.auth.rules import normalize_email
-from waypost.commands.findings import Finding
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Unavailable
+from waypost.kit.findings import Finding
 from waypost.settings import Settings
 
 _CHECK = "single sign-on"

@@ -114,7 +114,7 @@ def _check_https_url(value: AnyUrl) -> AnyUrl:
 def _check_docs_url(value: str) -> str:
     """Return the URL or path with a slash at its end. Empty stays empty."""
     if value and not value.startswith("/"):
-        canonical(value, is_public=False)
+        canonical(value, private=ANY_NAME)
     return f"{value.rstrip('/')}/" if value else ""
 
 

@@ -11,7 +11,7 @@ from people import BASE_URL, FakeClock, Person
 from waypost.audit import Actor
 from waypost.database import Database, KeyRing
 from waypost.kit.reserved import RESERVED
-from waypost.kit.urls import Url
+from waypost.kit.urls import NO_NAME, Url
 from waypost.outbound import DestinationChecker, Outbound, UrlSafety
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.imports import lease, service
@@ -75,6 +75,7 @@ def new_deps(
         intake=lambda: INTAKE,
         click_writer=click_writer or SqlClickWriter(),
         image_store=ImageFiles(media or Path("media")),
+        private_names=NO_NAME,
         own_hosts=[SHARED],
     )
 

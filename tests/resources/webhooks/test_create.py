@@ -19,7 +19,7 @@ from waypost.database import Database
 from waypost.kit.errors import Problems
 from waypost.kit.ids import new_id
 from waypost.kit.urls import Url
-from waypost.outbound import NotPublic
+from waypost.outbound import NotPublic, Outbound
 from waypost.resources.webhooks import service
 from waypost.resources.webhooks.endpoint_checker import EndpointChecker
 from waypost.resources.webhooks.model import webhooks
@@ -163,10 +163,11 @@ async def test_what_nobody_listens_at_is_taken(env: Env) -> None:
             silent.accept()
 
 
-class Crowd:
+class Crowd(Outbound):
     """In the place of the way out: notes how many look at once; nobody goes on before `at_once` do."""
 
     def __init__(self, at_once: int) -> None:
+        super().__init__()
         self._gate = asyncio.Barrier(at_once)
         self.inside = self.most = 0
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from waypost import auth, private_files
+from waypost import auth, installation, private_files
 from waypost.auth import first_start, setup
 from waypost.auth.deps import Deps, new_deps
 from waypost.database import Database
@@ -49,6 +49,7 @@ _SETUP = """
 Set up the dashboard in a browser: {base_url}/setup
 If the page asks for a code: {code}
 """
+_BEFORE_OTHERS = "\nBefore others use it:\n"
 
 
 async def show_welcome(settings: Settings, db: Database, token: int) -> None:
@@ -62,6 +63,7 @@ async def show_welcome(settings: Settings, db: Database, token: int) -> None:
         if os.read(token, 1):
             sys.stdout.write(await _text(settings, db))
             sys.stdout.flush()
+            _report_findings(settings)
     except BlockingIOError:  # another process has shown it, or this one before it was restarted
         return
     except (OSError, Unavailable) as error:
@@ -69,6 +71,19 @@ async def show_welcome(settings: Settings, db: Database, token: int) -> None:
         log.error("first start not completed, restart to repeat it", reason=reason, data_dir=str(settings.data_dir))
     except Exception:  # redirects do not depend on it
         log.exception("the welcome message could not be shown")
+
+
+def _report_findings(settings: Settings) -> None:
+    """Log what the installation lacks, and add it to the file of the first start."""
+    findings = [finding for _, check in installation.CHECKS if (finding := check(settings, clock.now)).advice]
+    for finding in findings:
+        note = log.info if finding.state == "ok" else log.warning
+        note("diagnostic finding", check=finding.check, finding=finding.message, advice=finding.advice)
+    path = settings.data_dir / FILE
+    if findings and path.exists() and _BEFORE_OTHERS not in path.read_text():
+        with path.open("a") as file:
+            lines = (f"- {finding.check}: {finding.message}\n  {finding.advice}\n" for finding in findings)
+            file.writelines([_BEFORE_OTHERS, *lines])
 
 
 async def _text(settings: Settings, db: Database) -> str:

@@ -1,4 +1,4 @@
-"""What `waypost doctor` finds."""
+"""What is found about an installation, by `waypost doctor` or at a start."""
 
 from dataclasses import dataclass
 from typing import Literal
