@@ -78,7 +78,11 @@ def internet(settings: Settings, _now: Clock) -> Finding:
         return Finding("internet", "ok", f"through the proxy {settings.proxy.address}")
     if any(_has_route(family, address) for family, address in _ELSEWHERE.items()):
         return Finding("internet", "ok", "this machine has a route to it")
-    advice = "" if settings.destination_check == "lenient" else "Set WAYPOST_DESTINATION_CHECK=lenient to create links."
+    advice = (
+        ""
+        if settings.destination_check == "lenient"
+        else "Set WAYPOST_DESTINATION_CHECK=lenient to create links nevertheless."
+    )
     return Finding("internet", "warning" if advice else "ok", "this machine has no route to it", advice)
 
 

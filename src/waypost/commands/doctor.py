@@ -81,7 +81,8 @@ async def _internet(settings: Settings) -> Finding:
         await outbound.request("GET", canonical(f"https://{_HOST}/"), deadline=_DEADLINE, max_body=0)
     except OutboundError as error:
         reason = error.in_words if isinstance(error, Unreachable) else error
-        advice = "Set WAYPOST_OUTBOUND_PROXY, or WAYPOST_DESTINATION_CHECK=lenient to create links without internet."
+        verb = "Check" if settings.proxy else "Set"
+        advice = f"{verb} WAYPOST_OUTBOUND_PROXY, or set WAYPOST_DESTINATION_CHECK=lenient to create links without it."
         return Finding("internet", "warning", f"{_HOST} cannot be reached: {reason}", advice)
     return Finding("internet", "ok", f"{_HOST} responds")
 

@@ -10,6 +10,7 @@ without returning to the event loop. A response has at most
 """
 
 import asyncio
+import contextlib
 import ssl
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
@@ -135,16 +136,12 @@ class Connector(aiohttp.TCPConnector):
 
     async def _connect_on(self, addr_infos: list[aiohttp.AddrInfoType]) -> socket:
         """Return a socket on which a proxy has connected to the host, by the first way that succeeds."""
-        pinned = _pinned.get()
-        for connect_on in pinned.connect_on:
-            is_last = connect_on is pinned.connect_on[-1]
-            try:
-                async with asyncio.timeout(None if is_last else TRY_TIMEOUT):
+        *others, last = _pinned.get().connect_on
+        for connect_on in others:
+            with contextlib.suppress(TimeoutError, CannotConnect):
+                async with asyncio.timeout(TRY_TIMEOUT):
                     return await _connect_on(connect_on, addr_infos)
-            except (TimeoutError, CannotConnect):
-                if is_last:
-                    raise
-        raise AssertionError("there is no way")
+        return await _connect_on(last, addr_infos)
 
 
 async def _connect_on(connect_on: ConnectOn, addr_infos: list[aiohttp.AddrInfoType]) -> socket:
