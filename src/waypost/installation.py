@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from waypost.kit.clock import Clock
 from waypost.kit.findings import Finding
+from waypost.kit.proxies import is_loopback
 from waypost.kit.urls import is_public_name
 from waypost.settings import Settings
 
@@ -98,7 +99,7 @@ CHECKS: tuple[tuple[tuple[str, ...], Callable[[Settings, Clock], Finding]], ...]
 
 def _is_local(settings: Settings) -> bool:
     host = _host(settings)
-    return host == "localhost" or host.endswith(".localhost") or host == "::1" or host.startswith("127.")
+    return is_loopback(host) or host.endswith(".localhost")
 
 
 def _is_public(host: str) -> bool:
