@@ -47,10 +47,10 @@ async def is_incomplete(tx: Tx, person: Person) -> bool:
 
 
 async def create(deps: Deps, tx: Tx) -> None:
-    """Create the person and the account, with the name of the host, unless there are people."""
+    """Create the person, an operator, and the account, with the name of the host, unless there are people."""
     if not await people.list_some(tx, 1):
         now = deps.clock()
-        person = Person(new_id(), PLACEHOLDER, urlsplit(deps.base_url).hostname or "", now, False, now, now)
+        person = Person(new_id(), PLACEHOLDER, urlsplit(deps.base_url).hostname or "", now, True, now, now)
         await people.add(tx, person, None)
         await service.add_account(tx, person, Plan("lifetime", None, None, None))
 

@@ -82,7 +82,7 @@ async def test_the_first_visit_is_set_up_and_the_code_makes_the_owner(place: Web
     assert (unfit.status_code, "email address" in unfit.text, "too common" in unfit.text) == (422, True, True)
     done = await visitor.post("/setup", ADA | {"code": typed})
     assert (done.status_code, done.headers["location"]) == (303, "/")
-    assert (await visitor.get("/links")).status_code == 200
+    assert [(await visitor.get(path)).status_code for path in ("/links", "/operator")] == [200, 200]
     assert await names(place) == [("ada@example.com", "Ada")] * 2
     assert (await signed_in(place)).headers["location"] == "/"
     [changes] = await rows(place, select(audit_entries.c.changes).where(audit_entries.c.action == "person.updated"))
