@@ -3,7 +3,7 @@
 One client sends one request after the other, after a few that open connections and fill caches: the server's time for
 the HTML of a page is measured. The p95 has a target. Lists of the overview and of a link with more than 20,000 clicks
 in the period are requested after the page, so they have rows of their own. What is rarely asked for has a larger
-target: middle pages, short searches, and time ranges that begin within an aggregated day (ADRs 20 and 57). The size of
+target: middle pages, short searches, and time ranges that begin within an aggregated day (ADRs 20 and 21). The size of
 the first page load is compressed, as browsers get it, and includes every file that the page references.
 """
 
