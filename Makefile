@@ -5,7 +5,7 @@
 # make test-nodes  three nodes, PostgreSQL and ClickHouse in network namespaces, with faults: `make test-nodes MINUTES=30`
 # make image       the container image localhost/waypost:latest; `make image BASE_IMAGE=… PLATFORMS=…`
 # make test-image  builds the image on Debian 12 and tests containers of it; as root
-# make test-compiled  the tests that send requests to redirects, with redirects compiled by mypyc (ADR 54)
+# make test-compiled  the tests that send requests to redirects, with redirects compiled by mypyc (ADR 1)
 # make lint        ruff, mypy and the import contracts
 # make dist        distributions of Waypost and its clients, bill of materials, checksums: same commit, same bytes
 # make bench       benchmarks; prints one table and writes docs/design/benchmarks.md

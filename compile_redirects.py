@@ -1,4 +1,4 @@
-"""Compiles the code of each redirect with mypyc (ADR 54): `python compile_redirects.py DIRECTORY`.
+"""Compiles the code of each redirect with mypyc (ADR 1): `python compile_redirects.py DIRECTORY`.
 
 Copies the package into the directory and compiles the copy, so that a checkout never has machine code beside source
 that changes. Needs mypy, setuptools, a C compiler and the headers of this Python. `hatch_build.py` does it for wheels.

@@ -1,7 +1,7 @@
 """Writes the commit into wheels, as `waypost/commit.txt`. Source distributions have it as `commit.txt`.
 Wheels also have `docs/`, which the service shows.
 
-With COMPILE_REDIRECTS=1, wheels also have the redirects as machine code, and are for one Python and platform (ADR 54).
+With COMPILE_REDIRECTS=1, wheels also have the redirects as machine code, and are for one Python and platform (ADR 1).
 """
 
 import os

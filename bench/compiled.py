@@ -1,4 +1,4 @@
-"""The two forms of the package: compiled, as in image and wheels (ADR 54), and the source, which runs in Python.
+"""The two forms of the package: compiled, as in image and wheels (ADR 1), and the source, which runs in Python.
 
 Benchmarks run with the compiled one. `SOURCE` is passed to what is measured in Python as well.
 """

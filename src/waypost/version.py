@@ -20,7 +20,7 @@ def built_commit() -> str:
 
 
 def redirect_form() -> str:
-    """Return "compiled" if redirects run as machine code (ADR 54), else "python"."""
+    """Return "compiled" if redirects run as machine code (ADR 1), else "python"."""
     files = (_PACKAGE / "redirect" / f"responder{suffix}" for suffix in EXTENSION_SUFFIXES)
     return "compiled" if any(path.exists() for path in files) else "python"
 

@@ -1,6 +1,6 @@
 """Responds to the visits of one connection: reads a request, finds its route, and queues line and response.
 
-All code that each visit needs is here and in the modules it imports, so that mypyc can compile it (ADR 54).
+All code that each visit needs is here and in the modules it imports, so that mypyc can compile it (ADR 1).
 """
 
 from collections.abc import Callable
