@@ -15,7 +15,7 @@ from bench.client import Client
 
 _REDIRECT_EVERY = 0.02  # seconds
 _CALL_EVERY = 0.2
-_TIMEOUT = 20.0
+_TIMEOUT = 60.0
 TIMED_OUT = _TIMEOUT * 1000
 
 

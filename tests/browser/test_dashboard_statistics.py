@@ -58,7 +58,7 @@ async def test_statistics_page_shows_and_updates_clicks(chromium: Browser, servi
     await expect(page.locator("#no-clicks")).to_be_visible()
 
     came = {"User-Agent": VISITOR, "Referer": "https://news.example/a?b"}
-    assert httpx.get(f"http://{link['short_url']}", headers=came, trust_env=False).status_code == 302
+    assert httpx.get(f"http://{link['short_url']}", headers=came, trust_env=False, timeout=60).status_code == 302
     row = page.locator("#clicks tr")
     await expect(row).to_contain_text("Desktop, Chrome, Linux")
     await expect(row).to_contain_text("news.example")

@@ -21,7 +21,7 @@ async def test_browsers_can_install_the_dashboard(chromium: Browser, service: Se
     parsed = manifest["manifest"]
     assert (parsed["display"], parsed["scope"]) == ("kStandalone", f"{service.base_url}/")
     for icon in parsed["icons"]:
-        image = Image.open(io.BytesIO(httpx.get(icon["url"]).content))
+        image = Image.open(io.BytesIO(httpx.get(icon["url"], timeout=60).content))
         assert (image.format, f"{image.width}x{image.height}") == ("PNG", icon["sizes"])
     not_found = [each for each in parsed["shortcuts"] if not (await ada.page.request.get(each["url"])).ok]
     assert not_found == []

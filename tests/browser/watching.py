@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page, async_playwright, expect
 
 GOOGLEBOT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
 _LISTEN = """
@@ -28,6 +28,7 @@ LOOP = pytest.mark.asyncio(loop_scope="session")
 async def launched(*arguments: str, env: Mapping[str, str] | None = None) -> AsyncIterator[Browser]:
     path = shutil.which("chromium-headless-shell")
     assert path, "Chromium is missing: apt-get install chromium-headless-shell (make test does it as root)"
+    expect.set_options(timeout=60_000)  # milliseconds; only a broken page makes anybody wait that long
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=path, args=arguments, env=env)
         yield browser

@@ -64,7 +64,7 @@ def test_shortens_the_url_of_the_release_once(runner: Runner, service: Service) 
     [link] = links(service, runner.release["html_url"])
     assert outputs == {"short-url": f"http://{link['short_url']}", "id": link["id"]}
     assert (link["title"], link["tags"]) == ("Version 1.2", ["release", "v1"])
-    assert httpx.get(outputs["short-url"]).headers["location"] == runner.release["html_url"]
+    assert httpx.get(outputs["short-url"], timeout=60).headers["location"] == runner.release["html_url"]
     runner.release["name"] = "Renamed"
     code, log, again = runner.run()
     assert (code, again, "Found" in log) == (0, outputs, True)

@@ -15,7 +15,7 @@ def test_exactly_as_many_visitors_as_the_limit_are_redirected(database_url: str,
         path = f"/api/v1/links/{made['id']}"
 
         def visit(count: int) -> int:
-            with httpx.Client(base_url=service.base_url, trust_env=False) as client:
+            with httpx.Client(base_url=service.base_url, trust_env=False, timeout=60) as client:
                 answers = [client.get("/sale").status_code for _ in range(count)]
             assert set(answers) <= {302, 404}
             return answers.count(302)

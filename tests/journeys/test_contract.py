@@ -41,13 +41,13 @@ def keys(service: Service) -> Iterator[str]:
 @pytest.fixture
 def api(service: Service, keys: Iterator[str]) -> Iterator[httpx.Client]:
     headers = {"Authorization": f"Bearer {next(keys)}", "Accept": JSON}
-    with httpx.Client(base_url=f"{service.base_url}/api/v1", headers=headers, trust_env=False) as client:
+    with httpx.Client(base_url=f"{service.base_url}/api/v1", headers=headers, trust_env=False, timeout=60) as client:
         yield client
 
 
 def follow(service: Service, path: str, method: str = "GET", **headers: str) -> httpx.Response:
     """Over a connection of its own, so that any process may be the one to answer."""
-    with httpx.Client(trust_env=False) as visitor:
+    with httpx.Client(trust_env=False, timeout=60) as visitor:
         return visitor.request(method, service.base_url + path, headers=headers)
 
 
@@ -91,7 +91,7 @@ def test_creates_follows_changes_and_deletes_a_link(on_each_database: Service, w
     service = on_each_database
     somebody = service.new_account("journey@example.com")
     headers, counting = ({"Authorization": f"Bearer {service.new_key(somebody)}"} for _ in range(2))
-    with httpx.Client(base_url=f"{service.base_url}/api/v1", headers=headers, trust_env=False) as api:
+    with httpx.Client(base_url=f"{service.base_url}/api/v1", headers=headers, trust_env=False, timeout=60) as api:
         link = made(api, website, title="First", tags=["spring"])
         other = made(api, website)
         path = f"/links/{link['id']}"
@@ -121,7 +121,9 @@ def clicked(service: Service, headers: dict[str, str], link: dict[str, Any]) -> 
         assert follow(service, f"{path}?secret=1").headers["location"] == link["destination_url"]
 
     def count() -> int:
-        answer = httpx.get(f"{service.base_url}/api/v1/links/{link['id']}", headers=headers, trust_env=False)
+        answer = httpx.get(
+            f"{service.base_url}/api/v1/links/{link['id']}", headers=headers, trust_env=False, timeout=60
+        )
         return answer.json()["data"]["clicks"]
 
     eventually(lambda: count() >= MANY, every=1)  # of 60 a minute
@@ -146,7 +148,7 @@ def test_an_image_is_taken_and_shown(api: httpx.Client, service: Service, websit
     answer = api.post("/links", data=form, files={"og_image_file": ("x.gif", GIF)})
     link = answer.json()["data"]
     assert (answer.status_code, link["tags"], link["utm_params"]) == (201, ["a", "b"], {"utm_source": "mail"})
-    image = httpx.get(link["og_image"], trust_env=False)
+    image = httpx.get(link["og_image"], trust_env=False, timeout=60)
     assert (image.status_code, image.headers["content-type"]) == (200, "image/gif")
     assert image.headers["x-content-type-options"] == "nosniff"
     assert image.content.startswith(b"GIF8")

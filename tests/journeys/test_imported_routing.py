@@ -26,7 +26,7 @@ def test_visitors_follow_imported_rules_and_need_imported_passwords(tmp_path: Pa
             arguments = ("import", "dub", "--account", OWNER, "--url", url, "--token-file", "token")
             done = run(arguments, cwd=tmp_path, env=service.environment)
         assert done.returncode == 0, done.stderr
-        with httpx.Client(base_url=service.base_url, headers=PC, trust_env=False) as visitor:
+        with httpx.Client(base_url=service.base_url, headers=PC, trust_env=False, timeout=60) as visitor:
             answer = visitor.get("/phone", headers={"User-Agent": IPHONE})
             assert (answer.status_code, answer.headers["location"]) == (302, f"{page.url}/ios")
             assert visitor.get("/phone").headers["location"] == page.url

@@ -25,7 +25,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 def fetch(url: str, **headers: str) -> httpx.Response:
     """Over a connection of its own, without a key."""
-    return httpx.get(url, headers={"User-Agent": PERSON} | headers, trust_env=False)
+    return httpx.get(url, headers={"User-Agent": PERSON} | headers, trust_env=False, timeout=60)
 
 
 def read(picture: httpx.Response) -> str:

@@ -18,7 +18,7 @@ def test_a_report_reaches_operators_and_the_link_is_disabled(tmp_path: Path) -> 
         link = service.client.post("/api/v1/links", json={"slug": "sale", "destination_url": page.url}).json()["data"]
         service.command("operator", "add", OWNER)
         origin = {"Origin": service.base_url}
-        with httpx.Client(base_url=service.base_url, trust_env=False) as visitor:
+        with httpx.Client(base_url=service.base_url, trust_env=False, timeout=60) as visitor:
             assert "Report this link" in visitor.get("/sale+").text
             answers = {visitor.post("/sale+", data=REPORT, headers=origin).text for _ in range(5)}
             assert len(answers) == 1, "the same, also for those that were dropped"

@@ -15,7 +15,7 @@ def visit(service: Service, path: str) -> set[int]:
     """The answers of as many connections as reach every process."""
     found = set()
     for _ in range(8):
-        with httpx.Client(base_url=service.base_url, trust_env=False) as client:
+        with httpx.Client(base_url=service.base_url, trust_env=False, timeout=60) as client:
             found |= {client.get(path).status_code for _ in range(2)}
     return found
 
@@ -37,7 +37,7 @@ def test_takes_effect_at_once_in_every_process_and_survives_restarts(database_ur
                 assert refused.status_code == 403
                 message = f"This account is suspended: {REASON}. Contact abuse@example.com."
                 assert refused.json()["error"] == {"code": "forbidden", "message": message}
-        assert httpx.get(code, trust_env=False).status_code == 200, "images of QR codes stay"
+        assert httpx.get(code, trust_env=False, timeout=60).status_code == 200, "images of QR codes stay"
 
         service.kill("parent")
         service.ended()

@@ -38,7 +38,7 @@ async def test_manages_links(service: Service, website: Website, key: str, conne
         [found] = (await ask(assistant, "find_links", search=slug))["links"]
         assert found["short_url"] == short_url
         assert await ask(assistant, "delete_link", link=short_url) == {"deleted": short_url}
-        assert httpx.get(short_url).status_code == 404
+        assert httpx.get(short_url, timeout=60).status_code == 404
         gone = await refusal(assistant, "get_link", link=slug)
         assert gone == f"There is no link '{slug}'. Search with find_links."
 
@@ -58,9 +58,13 @@ async def test_reports_statistics_and_clicks_without_addresses(service: Service,
     async with over_http(service.base_url, key) as assistant:
         link = (await ask(assistant, "create_link", destination_url=website.url))["short_url"]
         for _ in range(3):
-            httpx.get(link, headers={"User-Agent": BROWSER, "Referer": "https://news.example/a"})
+            httpx.get(link, headers={"User-Agent": BROWSER, "Referer": "https://news.example/a"}, timeout=60)
         headers = {"Authorization": f"Bearer {key}"}
-        eventually(lambda: httpx.get(f"{service.base_url}/api/v1/clicks", headers=headers).json()["meta"]["total"] == 3)
+        eventually(
+            lambda: (
+                httpx.get(f"{service.base_url}/api/v1/clicks", headers=headers, timeout=60).json()["meta"]["total"] == 3
+            )
+        )
         for stats in (await ask(assistant, "link_stats", link=link), await ask(assistant, "link_stats")):
             assert (stats["clicks"], stats["visitors"]) == (3, 1)
             assert sum(stats["clicks_by_day"].values()) == 3
@@ -79,7 +83,7 @@ async def test_returns_qr_codes_and_domains(service: Service, website: Website, 
         answer = await assistant.call_tool("qr_code", {"link": link, "include_image": True})
         assert [each.type for each in answer.content] == ["text", "image"]
         assert answer.content[1].mime_type == "image/png"
-        assert httpx.get(answer.structured_content["svg_url"]).headers["Content-Type"] == "image/svg+xml"
+        assert httpx.get(answer.structured_content["svg_url"], timeout=60).headers["Content-Type"] == "image/svg+xml"
         assert len((await assistant.call_tool("qr_code", {"link": link})).content) == 1
         service.client.post("/api/v1/domains", json={"hostname": "go.brand.test"})
         domains = await ask(assistant, "list_domains")

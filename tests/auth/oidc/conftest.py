@@ -69,5 +69,5 @@ def deps_of(provider: IdentityProvider, db: Database, clock: FakeClock, director
 
 @pytest.fixture
 async def sign_in(deps: Deps) -> AsyncIterator[SignIn]:
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
         yield SignIn(deps, http, secrets.token_bytes(32))

@@ -36,7 +36,7 @@ class Office:
 
     place: WebApp
     provider: IdentityProvider
-    http: httpx.AsyncClient = field(default_factory=lambda: httpx.AsyncClient(trust_env=False))
+    http: httpx.AsyncClient = field(default_factory=lambda: httpx.AsyncClient(trust_env=False, timeout=60))
 
     async def callback(self, browser: Browser, start: str = START) -> str:
         """Go to the provider. Return the address that it sends the browser back to."""

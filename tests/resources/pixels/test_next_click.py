@@ -14,7 +14,9 @@ VISITS = 24  # each by a connection of its own, so that either process gets some
 
 def visited(service: Service, slug: str) -> list[str]:
     browser = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"}
-    with httpx.Client(base_url=service.base_url, headers=browser | {"Connection": "close"}, trust_env=False) as client:
+    with httpx.Client(
+        base_url=service.base_url, headers=browser | {"Connection": "close"}, trust_env=False, timeout=60
+    ) as client:
         answers = [client.get(f"/{slug}") for _ in range(VISITS)]
     return [f"{answer.status_code} {answer.text}" for answer in answers]
 
