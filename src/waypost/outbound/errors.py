@@ -40,14 +40,18 @@ class Unreachable(OutboundError):
 
     @property
     def in_words(self) -> str:
-        """The reason for people, without the prefixes that logs have."""
-        if self.reason == "dns: timed out":
-            return "the DNS lookup timed out"
-        return self.reason.removeprefix("dns: ").replace("tls: ", "HTTPS failed: ", 1)
+        return in_words(self.reason)
 
 
 class Unsafe(OutboundError):
     kind = "unsafe"
+
+
+def in_words(reason: str) -> str:
+    """Return the reason of Unreachable for people, without the prefixes that logs have."""
+    if reason == "dns: timed out":
+        return "the DNS lookup timed out"
+    return reason.removeprefix("dns: ").replace("tls: ", "HTTPS failed: ", 1)
 
 
 def reason_of(error: Exception) -> str:

@@ -102,6 +102,30 @@ async def test_creates_tests_and_shows_a_webhook(place: WebApp) -> None:
     assert "Pending" in (await ada.get("/webhooks")).text
 
 
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        ({"error": "dns: there is no such host"}, "There is no such host"),
+        ({"error": "dns: timed out"}, "The DNS lookup timed out"),
+        ({"error": "timed out"}, "Timed out"),
+        ({"error": "connection refused"}, "Connection refused"),
+        ({"error": "tls: certificate has expired"}, "HTTPS failed: certificate has expired"),
+        ({"error": "the host has an address that is not public"}, "The host has an address that is not public"),
+        ({"error": "answered 503", "response_status": 503}, "503 Service Unavailable"),
+        ({"error": "answered 599", "response_status": 599}, "599"),
+        ({"error": "redirects are not followed (301)", "response_status": 301}, "301 Moved Permanently"),
+    ],
+)
+async def test_says_in_words_what_came_of_an_attempt(place: WebApp, result: dict[str, Any], words: str) -> None:
+    ada = await place.browser("ada@example.com")
+    path = await add(ada)
+    sent = (await ada.post(f"{path}/test")).headers["location"]
+    await settle(place, status="failed", attempts=5, next_attempt_at=None, **result)
+    for page in (await ada.get(path), await ada.get(sent)):
+        assert re.search(rf">(The latest attempt got no response\. )?{re.escape(words)}\.?<", page.text)
+    assert ("Redirects are not followed." in page.text) == (words[0] == "3")
+
+
 async def test_the_log_is_narrowed_and_leafed_through(place: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:
     ada = await place.browser("ada@example.com")
     path = await add(ada)

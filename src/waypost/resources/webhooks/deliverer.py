@@ -78,9 +78,9 @@ class Deliverer(QueueWorker[ClaimedDelivery, DeliveryOutcome]):
         self._limiter.record_result(claimed.endpoint, succeeded=outcome.status == "delivered")
         return outcome
 
-    async def on_crash(self, claimed: ClaimedDelivery, error: Exception) -> DeliveryOutcome:
+    async def on_crash(self, claimed: ClaimedDelivery, error: Exception) -> DeliveryOutcome:  # noqa: ARG002  # logged
         self._limiter.record_result(claimed.endpoint, succeeded=False)
-        return self._failed(claimed, f"internal error: {type(error).__name__}")
+        return self._failed(claimed, "internal error")
 
     async def _attempt(self, claimed: ClaimedDelivery) -> DeliveryOutcome:
         try:

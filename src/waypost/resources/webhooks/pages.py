@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from http import HTTPStatus
 from importlib.resources import files
 from typing import Any, cast, get_args
 from urllib.parse import urlencode
@@ -17,9 +18,18 @@ from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, PaymentRequired
 from waypost.kit.fields import parse
 from waypost.kit.ids import parse_id
+from waypost.outbound import in_words
 from waypost.resources.webhooks import service
 from waypost.resources.webhooks.deps import Deps
-from waypost.resources.webhooks.model import MAX_ATTEMPTS, TEST, DeliveryFilter, DeliveryStatus, EventType, Webhook
+from waypost.resources.webhooks.model import (
+    MAX_ATTEMPTS,
+    TEST,
+    Delivery,
+    DeliveryFilter,
+    DeliveryStatus,
+    EventType,
+    Webhook,
+)
 from waypost.resources.webhooks.schemas import NewWebhook
 from waypost.web import read_query, require_pagination, status_of
 from waypost.web.dashboard import Form, Pages, get, is_fragment_request, post
@@ -126,8 +136,24 @@ class WebhookPages(Pages[Deps]):
         return await service.get(self._deps, session, self._path_id(request))
 
     def _page(self, request: Request, name: str, status: int = 200, **context: Any) -> Response:
-        shared = {"events": _EVENTS, "test_event": TEST, "statuses": _STATUSES, "max_attempts": MAX_ATTEMPTS}
+        shared = {
+            "outcome": describe_outcome,
+            "events": _EVENTS,
+            "test_event": TEST,
+            "statuses": _STATUSES,
+            "max_attempts": MAX_ATTEMPTS,
+        }
         return self._views.render_page(request, f"webhooks/{name}.html", status=status, **shared | context)
+
+
+def describe_outcome(delivery: Delivery) -> str:
+    """Return what the latest attempt led to, in words; nothing before the first one."""
+    status = delivery.response_status
+    if status:
+        phrase = HTTPStatus(status).phrase if status in set(HTTPStatus) else ""
+        return f"{status} {phrase}".rstrip()
+    words = in_words(delivery.error or "")
+    return words[:1].upper() + words[1:]
 
 
 @cache

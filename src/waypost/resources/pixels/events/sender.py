@@ -15,7 +15,7 @@ from sqlalchemy import select
 from waypost.database import Ciphertext, Database, DecryptionFailed, KeyRing, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.urls import canonical
-from waypost.outbound import NotPublic, OutboundError, Post
+from waypost.outbound import NotPublic, OutboundError, Post, in_words
 from waypost.resources.pixels.events import queue
 from waypost.resources.pixels.events.model import EventResults, PageView
 from waypost.resources.pixels.events.platform_apis import PLATFORM_APIS, InvalidPixelId, Verdict, read_response
@@ -80,10 +80,10 @@ class EventSender(QueueWorker[queue.ClaimedBatch, queue.BatchOutcome]):
         verdict = await self._send(pixel, usable) if pixel and usable else Verdict()
         return self._outcome(batch, events, dropped, verdict)
 
-    async def on_crash(self, batch: queue.ClaimedBatch, error: Exception) -> queue.BatchOutcome:
+    async def on_crash(self, batch: queue.ClaimedBatch, error: Exception) -> queue.BatchOutcome:  # noqa: ARG002  # logged
         pixel, events = await self._load(batch)
         _, dropped = self._sort_out(pixel, events)
-        return self._outcome(batch, events, dropped, Verdict.temporary(f"internal error: {type(error).__name__}"))
+        return self._outcome(batch, events, dropped, Verdict.temporary("internal error"))
 
     async def _load(self, batch: queue.ClaimedBatch) -> tuple[_Pixel | None, Sequence[queue.PixelEvent]]:
         """Return the pixel if it still has a token, and the events of the batch."""
@@ -140,7 +140,7 @@ class EventSender(QueueWorker[queue.ClaimedBatch, queue.BatchOutcome]):
         except NotPublic:  # the IP address is for the operator only
             return Verdict.temporary(f"{pixel.platform}: the host has an address that is not public")
         except OutboundError as error:
-            return Verdict.temporary(f"{pixel.platform}: {error}")
+            return Verdict.temporary(f"{pixel.platform}: {in_words(str(error))}")
         secrets = (token, pixel_id, *pixel_id.split("/"))
         return read_response(pixel.platform, response, len(views), secrets, self._clock())
 
