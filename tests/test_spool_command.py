@@ -14,8 +14,9 @@ from resources.clicks.intake.test_drain import SETTINGS, counted, drain, new_lin
 from test_cli import Waypost
 
 from waypost.commands import spool_drain
-from waypost.commands.spool_drain import SpoolFailed, find_spool
+from waypost.commands.spool_drain import find_spool
 from waypost.database import Database
+from waypost.kit.errors import Invalid
 from waypost.redirect import Spool
 from waypost.redirect.segment import HEADER
 from waypost.redirect.spool import segments
@@ -111,13 +112,15 @@ def test_refuses_what_is_not_a_spool(tmp_path: Path, monkeypatch: pytest.MonkeyP
     other.mkdir()
     (other / "notes.txt").touch()
     for directory, message in ((tmp_path / "none", "is not a directory"), (other, "is not a spool")):
-        with pytest.raises(SpoolFailed, match=message):
+        with pytest.raises(Invalid) as caught:
             find_spool(directory)
+        assert message in str(caught.value.errors)
     segment = other / "a.visits"
     segment.write_bytes(HEADER)
     monkeypatch.setattr(os, "access", lambda path, _mode: path != segment)
-    with pytest.raises(SpoolFailed, match=r"a\.visits cannot be read and written"):
+    with pytest.raises(Invalid) as caught:
         find_spool(other)
+    assert "a.visits cannot be read and written" in str(caught.value.errors)
 
 
 def test_says_what_is_wrong_and_what_was_done(tmp_path: Path, sqlite_template: Path) -> None:
@@ -129,4 +132,4 @@ def test_says_what_is_wrong_and_what_was_done(tmp_path: Path, sqlite_template: P
     assert waypost("spool", "drain", "data").stderr == "0 visits drained, 0 segments removed.\n"
     (tmp_path / "data" / "spool" / "a.visits").write_bytes(b"waypost-spool 9\n")
     assert "a.visits has an unknown format" in waypost("spool", "drain", "data", code=1).stderr
-    assert "nowhere is not a directory" in waypost("spool", "drain", "nowhere", code=1).stderr
+    assert "nowhere is not a directory" in waypost("spool", "drain", "nowhere", code=2).stderr

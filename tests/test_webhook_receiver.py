@@ -325,11 +325,11 @@ def test_escapes_control_characters(body: bytes) -> None:
         (["--status", "600"], 2, "--status"),
         (["--secret", ""], 2, "--secret: "),
         (["--secret", "a", "--secret-file", "certificate.pem"], 2, "--secret-file: "),
-        (["--secret-file", "nowhere"], 1, "nowhere cannot be read"),
+        (["--secret-file", "nowhere"], 2, "nowhere cannot be read"),
         (["--key", "certificate.pem"], 2, "--key: "),
-        (["--certificate", "nowhere"], 1, "nowhere and its key cannot be used"),
-        (["--certificate", "certificate.pem"], 1, "certificate.pem and its key cannot be used"),
-        (["--certificate", "certificate.pem", "--key", "locked.pem"], 1, "cannot be used"),
+        (["--certificate", "nowhere"], 2, "nowhere and its key cannot be used"),
+        (["--certificate", "certificate.pem"], 2, "certificate.pem and its key cannot be used"),
+        (["--certificate", "certificate.pem", "--key", "locked.pem"], 2, "cannot be used"),
     ],
 )
 def test_reports_wrong_options(tmp_path: Path, options: list[str], code: int, message: str) -> None:

@@ -274,6 +274,9 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> None:
 
 
 def _run() -> Any:
+    if any("\ud800" <= char <= "\udfff" for each in sys.argv for char in each):  # bytes that are not UTF-8
+        say("Arguments must be UTF-8 text.")
+        return EXIT_USAGE
     if any(each.partition("=")[0] == "--remote" for each in sys.argv):
         from waypost.commands import remote
 

@@ -157,7 +157,7 @@ class MetricsFile:
             _replace(self._file, _merge([*self._before, *_counted.values(), *map(_family_of, gauges)]))
         except OSError as error:
             if not self._has_failed:
-                log.warning("metrics not written, retrying", directory=str(self._directory), error=str(error))
+                log.warning("metrics not written, retrying", directory=str(self._directory), error=error.strerror)
             self._has_failed = True
         else:
             self._has_failed = False

@@ -24,6 +24,7 @@ UNREACHED = {
     "/account/required": "for members who lack a factor that the account requires",
     "/account/two-factor/recovery-codes": "the members have no second factor",
     "/account/two-factor/remove": "the members have no second factor",
+    "/domains/{id}/addresses": "for domains without a CNAME record",
     "/links/bulk/{id}": "the result of a change of many links",
     "/links/card-image": "requested by a script",
     "/plan/paid": "Stripe leads there",

@@ -17,7 +17,11 @@ from waypost.commands import mcp
         (["--url", "go.example.com"], {"WAYPOST_API_KEY": "wp_live_a"}, "--url: The URL must start with http"),
         (["--url", "https://go.example.com"], {}, "--key-file: Name a file with an API key"),
         (["--url", "https://go.example.com"], {"WAYPOST_API_KEY": "wp live"}, "--key-file: Name a file"),
-        (["--url", "https://go.example.com", "--key-file", "missing"], {}, "--key-file: [Errno 2]"),
+        (
+            ["--url", "https://go.example.com", "--key-file", "missing"],
+            {},
+            "--key-file: missing cannot be read: No such file",
+        ),
         ([], {"WAYPOST_API_KEY": "wp_live_a", "WAYPOST_BASE_URL": "ftp://a"}, "WAYPOST_BASE_URL"),
     ],
 )

@@ -11,6 +11,7 @@ ACTIVE_STATUSES = frozenset({"active", "trialing"})
 
 _EMAIL = re.compile(r"[^\s@\"(),:;<>\[\]\\\x00-\x1f\x7f]+@[^\s@.]+(\.[^\s@.]+)+")
 MAX_EMAIL_LENGTH = 254
+NOT_EMAIL = "This must be an email address, such as ann@example.com."
 _MAX_NAME_LENGTH = 255
 
 
@@ -41,11 +42,16 @@ def build_plan(choice: PlanChoice, *, now: datetime, trial_ends_at: datetime | N
     return Plan(choice, None, None, None)
 
 
+def is_email(email: str) -> bool:
+    """`email`: normalized."""
+    return len(email) <= MAX_EMAIL_LENGTH and email.isprintable() and bool(_EMAIL.fullmatch(email))
+
+
 def check_email_and_name(email: str, name: str) -> None:
     """Check a normalized email and a name. Raises Invalid."""
     problems = Problems()
-    if len(email) > MAX_EMAIL_LENGTH or not email.isprintable() or not _EMAIL.fullmatch(email):
-        problems.add("email", "This must be an email address, such as ann@example.com.")
+    if not is_email(email):
+        problems.add("email", NOT_EMAIL)
     if not _is_label(name):
         problems.add("name", "This must have at most 255 printable characters.")
     problems.raise_if_any()

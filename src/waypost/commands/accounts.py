@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from waypost.commands.runner import EXIT_USAGE, JsonOption, say, say_if_url_is_assumed, with_settings
+from waypost.commands.runner import (
+    EXIT_USAGE,
+    AccountArgument,
+    AccountOption,
+    JsonOption,
+    say,
+    say_if_url_is_assumed,
+    with_settings,
+)
 
 if TYPE_CHECKING:
     from waypost.resources.operator.suspension import SuspensionDeps
     from waypost.settings import Settings
 
 PlanOption = Literal["trial", "subscription", "past_due", "lifetime", "none"]
-AccountOption = Annotated[str, Parameter(name="--account", help="Email of the account.")]
-EmailArgument = Annotated[str, Parameter(help="Email of the account.")]
 _SCOPES = "links:read, links:write, domains:read, domains:write, pixels:read, pixels:write, webhooks:manage"
 
 account = App(name="account", help="Accounts and their plans.")
@@ -26,7 +32,7 @@ key = App(name="key", help="API keys.")
 @with_settings
 async def create_account(
     settings: "Settings",
-    email: EmailArgument,
+    email: AccountArgument,
     /,
     *,
     name: Annotated[str, Parameter(show_default=False, help="Name of the person. Default: from the email.")] = "",
@@ -68,7 +74,7 @@ async def create_account(
 @with_settings
 async def set_plan(
     settings: "Settings",
-    email: EmailArgument,
+    email: AccountArgument,
     plan: Annotated[PlanOption, Parameter(help="New plan.")],
     /,
     *,
@@ -96,7 +102,7 @@ async def set_plan(
 @with_settings
 async def suspend_account(
     settings: "Settings",
-    email: EmailArgument,
+    email: AccountArgument,
     /,
     *,
     reason: Annotated[str, Parameter(help="Shown to the members of the account and to users of its keys.")],
@@ -117,7 +123,7 @@ async def suspend_account(
 
 @account.command(name="resume")
 @with_settings
-async def resume_account(settings: "Settings", email: EmailArgument, /, *, json: JsonOption = False) -> None:
+async def resume_account(settings: "Settings", email: AccountArgument, /, *, json: JsonOption = False) -> None:
     """Resume a suspended account: its links and keys work again."""
     from waypost.audit import Actor
     from waypost.commands import output
@@ -144,7 +150,7 @@ async def list_accounts(settings: "Settings", *, json: JsonOption = False) -> No
 
 @account.command(name="sign-in-link")
 @with_settings
-async def sign_in_link(settings: "Settings", email: EmailArgument, /, *, json: JsonOption = False) -> None:
+async def sign_in_link(settings: "Settings", email: AccountArgument, /, *, json: JsonOption = False) -> None:
     """Print a link that signs in the first person who opens it, within 15 minutes."""
     from waypost.auth import sign_in
     from waypost.auth.deps import new_deps
@@ -161,7 +167,7 @@ async def sign_in_link(settings: "Settings", email: EmailArgument, /, *, json: J
 
 @account.command(name="remove-second-factor")
 @with_settings
-async def remove_second_factor(settings: "Settings", email: EmailArgument, /, *, json: JsonOption = False) -> None:
+async def remove_second_factor(settings: "Settings", email: AccountArgument, /, *, json: JsonOption = False) -> None:
     """Remove second factor, passkeys and single sign-on of a person who has lost them, and sign them out everywhere."""
     from waypost import logs
     from waypost.auth.deps import new_deps
@@ -179,7 +185,7 @@ async def remove_second_factor(settings: "Settings", email: EmailArgument, /, *,
 
 @account.command(name="invite")
 @with_settings
-async def invite(settings: "Settings", email: EmailArgument, /, *, json: JsonOption = False) -> None:
+async def invite(settings: "Settings", email: AccountArgument, /, *, json: JsonOption = False) -> None:
     """Invite a person to create an account. Print a link that is valid for 7 days, and email it if email is set up."""
     from waypost.auth import signup
     from waypost.auth.deps import new_deps
@@ -219,6 +225,7 @@ async def create_key(
 ) -> None:
     """Create an API key and print it; it cannot be shown again."""
     from waypost import auth
+    from waypost.auth.rules import check_key
     from waypost.commands import output
     from waypost.commands.database import get_account, open_database, parse_time
     from waypost.kit import clock
@@ -227,6 +234,7 @@ async def create_key(
     if repeated := sorted({name for name in scope if scope.count(name) > 1}):
         raise Invalid({"--scope": [f"{', '.join(repeated)}: Name each scope once."]})
     ends_at = parse_time("--expires-at", expires_at)
+    check_key(name, scope, ends_at, clock.now())
     async with open_database(settings) as db:
         owner = await get_account(db, account)
         created, text = await auth.create_key(

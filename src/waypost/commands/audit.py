@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from waypost.commands.accounts import AccountOption
-from waypost.commands.runner import JsonOption, with_settings
+from waypost.commands.runner import AccountOption, JsonOption, LimitOption, with_settings
 
 if TYPE_CHECKING:
     from waypost.settings import Settings
@@ -20,18 +19,15 @@ async def list_entries(
     *,
     account: AccountOption,
     since: Annotated[str | None, Parameter(show_default=False, help="Only entries from this time on.")] = None,
-    limit: Annotated[int, Parameter(help="Maximum number of entries.")] = 100,
+    limit: LimitOption = 100,
     json: JsonOption = False,
 ) -> None:
     """List who changed what in an account, newest first."""
     from waypost.audit import store
     from waypost.commands import output
     from waypost.commands.database import get_account, open_database, parse_time
-    from waypost.kit.errors import Invalid
     from waypost.resources.audit.schemas import to_json
 
-    if limit < 1:
-        raise Invalid({"--limit": ["This must be at least 1."]})
     filter_ = store.AuditFilter(since=parse_time("--since", since))
     async with open_database(settings) as db:
         owner = await get_account(db, account)

@@ -1,12 +1,21 @@
 """`waypost stats` and `waypost export`."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from waypost.commands.runner import EXIT_FAILED, EXIT_OK, say, say_if_url_is_assumed, with_settings
+from waypost.commands.runner import (
+    EXIT_FAILED,
+    EXIT_OK,
+    AccountOption,
+    check_email,
+    say,
+    say_if_url_is_assumed,
+    with_settings,
+)
 
 if TYPE_CHECKING:
     from waypost.settings import Settings
@@ -100,7 +109,7 @@ async def check_stats(settings: "Settings", *, start: FromOption = None) -> int:
 async def export_clicks(
     settings: "Settings",
     *,
-    account: str | None = None,
+    account: Annotated[str | None, Parameter(validator=partial(check_email, "--account"))] = None,
     link: str | None = None,
     start: FromOption = None,
     end: Annotated[str | None, Parameter(name="--to")] = None,
@@ -145,7 +154,7 @@ async def export_clicks(
 async def export_all(
     settings: "Settings",
     *,
-    account: Annotated[str, Parameter(help="Email of the account.")],
+    account: AccountOption,
     output: Annotated[Path, Parameter(help="New file, such as waypost.zip.")],
 ) -> None:
     """Write all data of an account to one ZIP file, while the service runs. `waypost import waypost` reads it."""

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from waypost.commands.accounts import AccountOption
-from waypost.commands.runner import FlagOption, JsonOption, with_settings
+from waypost.commands.runner import AccountOption, FlagOption, JsonOption, with_settings
 
 if TYPE_CHECKING:
     from waypost.settings import Settings

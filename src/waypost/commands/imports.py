@@ -16,7 +16,7 @@ from waypost.audit import Actor
 from waypost.commands import output
 from waypost.commands.database import get_account, open_database
 from waypost.commands.key_check import prepare_key
-from waypost.commands.runner import EXIT_FAILED, EXIT_OK, say
+from waypost.commands.runner import EXIT_FAILED, EXIT_OK, read_text, say
 from waypost.database import Database, KeyRing
 from waypost.kit.errors import Invalid
 from waypost.redirect import ChangeFeed
@@ -70,7 +70,10 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
     outbound = outbound_client(settings)
     async with open_database(settings) as db:
         owner = await get_account(db, options.account)
-        source = open_source(options.source, source_options, outbound, _wait)
+        try:
+            source = open_source(options.source, source_options, outbound, _wait)
+        except SourceError as error:  # an option is missing, or names what cannot be read
+            raise Invalid({"body": [error.message]}) from None
         if not isinstance(source, Archive):
             source = cast(Source, _ReadOnce(source))
         await source.check()  # before anything is written
@@ -207,12 +210,7 @@ def _read_mapping(texts: Sequence[str]) -> dict[str, str]:
 
 def _read_token(file: str) -> str:
     """Read the first line. Raises Invalid."""
-    try:
-        line = sys.stdin.readline() if file == "-" else Path(file).read_text(encoding="utf-8").partition("\n")[0]
-    except (OSError, UnicodeDecodeError) as error:
-        raise Invalid(
-            {"--token-file": [f"{file} cannot be read: {getattr(error, 'strerror', 'it is not text')}."]}
-        ) from None
+    line = sys.stdin.readline() if file == "-" else read_text("--token-file", Path(file)).partition("\n")[0]
     if not line.strip():
         raise Invalid({"--token-file": ["The token is empty."]})
     return line.strip()

@@ -5,7 +5,7 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 
-from waypost.commands.runner import EXIT_FAILED, EXIT_OK, say
+from waypost.commands.runner import EXIT_FAILED, EXIT_OK, read_text, say
 from waypost.kit.errors import Invalid
 from waypost.kit.urls import BadUrl, origin
 from waypost.settings import read_for_command, refuse
@@ -39,10 +39,7 @@ def _origin(url: str) -> str:
 
 
 def _read_key(file: Path | None) -> str:
-    try:
-        key = (os.environ.get(_KEY_VARIABLE, "") if file is None else file.read_text()).strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Invalid({"key_file": [str(error)]}) from None
+    key = (os.environ.get(_KEY_VARIABLE, "") if file is None else read_text("--key-file", file)).strip()
     if not key.isascii() or not key.isprintable() or not key or " " in key:
         raise Invalid({"key_file": [f"Name a file with an API key, such as wp_live_…, or set {_KEY_VARIABLE}."]})
     return key

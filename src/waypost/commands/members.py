@@ -1,10 +1,11 @@
 """`waypost member`."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from waypost.commands.runner import JsonOption, say, with_settings
+from waypost.commands.runner import AccountOption, JsonOption, PersonArgument, check_email, say, with_settings
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from waypost.settings import Settings
 
 RoleOption = Literal["viewer", "editor", "admin", "owner"]
-AccountOption = Annotated[str, Parameter(name="--account", help="Email of the account.")]
-EmailArgument = Annotated[str, Parameter(help="Email of the person.")]
 
 member = App(name="member", help="Members of accounts and their roles.")
 
@@ -38,7 +37,7 @@ async def list_members(settings: "Settings", *, account: AccountOption, json: Js
 @with_settings
 async def add_member(
     settings: "Settings",
-    email: EmailArgument,
+    email: PersonArgument,
     /,
     *,
     account: AccountOption,
@@ -66,7 +65,7 @@ async def add_member(
 @with_settings
 async def change_role(
     settings: "Settings",
-    email: EmailArgument,
+    email: PersonArgument,
     role: Annotated[RoleOption, Parameter(help="New role.")],
     /,
     *,
@@ -93,13 +92,16 @@ async def change_role(
 @with_settings
 async def remove_member(
     settings: "Settings",
-    email: EmailArgument,
+    email: PersonArgument,
     /,
     *,
     account: AccountOption,
     keys_to: Annotated[
         str | None,
-        Parameter(help="Email of the member who takes over the API keys that the person made. Default: revoke them."),
+        Parameter(
+            help="Email of the member who takes over the API keys that the person made. Default: revoke them.",
+            validator=partial(check_email, "--keys-to"),
+        ),
     ] = None,
     json: JsonOption = False,
 ) -> None:

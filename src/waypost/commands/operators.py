@@ -1,15 +1,14 @@
 """`waypost operator`."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import App, Parameter
+from cyclopts import App
 
-from waypost.commands.runner import JsonOption, with_settings
+from waypost.commands.runner import JsonOption, PersonArgument, with_settings
 
 if TYPE_CHECKING:
     from waypost.settings import Settings
 
-PersonArgument = Annotated[str, Parameter(help="Email of the person.")]
 
 operator = App(name="operator", help="People who may see all accounts, and suspend them.")
 

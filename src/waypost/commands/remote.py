@@ -12,7 +12,7 @@ from cyclopts import App, Parameter
 
 from waypost.commands.remote_domains import domain
 from waypost.commands.remote_links import link
-from waypost.commands.runner import EXIT_FAILED, EXIT_USAGE, refuse_without_command, say
+from waypost.commands.runner import EXIT_FAILED, EXIT_USAGE, read_text, refuse_without_command, say
 
 _KEY_VARIABLE = "WAYPOST_API_KEY"
 _ARGUMENTS = {"destination_url": "URL", "tags": "--tag"}
@@ -55,9 +55,6 @@ def _call(command: Callable[..., Any], remote: str, key_file: Path | None) -> An
 
     try:
         client = Waypost(remote, _read_key(key_file))
-    except OSError as error:
-        say(f"--key-file: {error.strerror}: {error.filename}")
-        return EXIT_USAGE
     except ValueError as error:
         say(_with_options(error))
         return EXIT_USAGE
@@ -74,7 +71,7 @@ def _call(command: Callable[..., Any], remote: str, key_file: Path | None) -> An
 
 def _read_key(file: Path | None) -> str:
     if file is not None:
-        return sys.stdin.readline() if str(file) == "-" else file.read_text()
+        return sys.stdin.readline() if str(file) == "-" else read_text("--key-file", file)
     if key := os.environ.get(_KEY_VARIABLE):
         return key
     raise ValueError(f"Name a file with the API key (--key-file), or set {_KEY_VARIABLE}.")

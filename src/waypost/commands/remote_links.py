@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
-from waypost.commands.runner import JsonOption, say
+from waypost.commands.runner import JsonOption, LimitOption, say
 
 if TYPE_CHECKING:
     from waypost_client import Waypost
@@ -71,7 +71,7 @@ def list_links(
     tag: str | None = None,
     hostname: str | None = None,
     status: StatusOption | None = None,
-    limit: int = 100,
+    limit: LimitOption = 100,
     json: JsonOption = False,
     client: Client,
 ) -> None:

@@ -4,6 +4,8 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 
 from cyclopts import App, Parameter
@@ -15,9 +17,34 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
-_ARGUMENTS = {"email": "EMAIL", "hostname": "HOSTNAME", "scopes": "--scope"}
+_ARGUMENTS = {"email": "EMAIL", "hostname": "HOSTNAME", "directory": "DIRECTORY", "scopes": "--scope"}
 """Arguments and options by field, where they have another name."""
 
+_MAX_LIMIT = 1_000_000
+
+
+def check_email(option: str, _type: Any, text: str | None) -> None:
+    """Validate the value of an option or argument, unless it is left out. Raises Invalid."""
+    from waypost.auth.rules import NOT_EMAIL, is_email, normalize_email
+    from waypost.kit.errors import Invalid
+
+    if text is not None and not is_email(normalize_email(text)):
+        raise Invalid({option: [NOT_EMAIL]})
+
+
+def _check_limit(_type: Any, limit: int) -> None:
+    from waypost.kit.errors import Invalid
+
+    if not 1 <= limit <= _MAX_LIMIT:
+        raise Invalid({"--limit": [f"This must be between 1 and {_MAX_LIMIT:,}."]})
+
+
+AccountArgument = Annotated[str, Parameter(help="Email of the account.", validator=partial(check_email, "email"))]
+PersonArgument = Annotated[str, Parameter(help="Email of the person.", validator=partial(check_email, "email"))]
+AccountOption = Annotated[
+    str, Parameter(name="--account", help="Email of the account.", validator=partial(check_email, "--account"))
+]
+LimitOption = Annotated[int, Parameter(help="Maximum number of entries.", validator=_check_limit)]
 FlagOption = Annotated[bool, Parameter(negative="", show_default=False)]
 JsonOption = Annotated[bool, Parameter(name="--json", negative="", show_default=False, help="Print JSON.")]
 
@@ -39,6 +66,18 @@ def with_settings(
     run.__signature__ = inspect.Signature(others)  # type: ignore[attr-defined]
     del run.__annotations__[settings.name]
     return run
+
+
+def read_text(option: str, file: Path) -> str:
+    """Read a file that an option names. Raises Invalid."""
+    from waypost.kit.errors import Invalid
+
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise Invalid({option: [f"{file} cannot be read: {error.strerror}."]}) from None
+    except UnicodeDecodeError:
+        raise Invalid({option: [f"{file} cannot be read: it is not text."]}) from None
 
 
 def say(text: str) -> None:

@@ -27,6 +27,7 @@ _MIGRATIONS = Path(__file__).parents[1] / "database" / "migrations" / "versions"
 _DEFAULT_PORT = 8000
 _PLAIN_PORT = 80
 """With TLS: certificate authorities validate host names on this port."""
+_MAX_WORKERS = 256
 _WORKER_PORT = 8001
 """Differs from the web port: a worker often runs on the same machine."""
 _WITH_DASHBOARD = {"all", "web"}
@@ -92,8 +93,8 @@ def _check_options(host: str | None, port: int | None, workers: int | None, role
     for option, number in (("--port", port), ("--tls-port", tls_port)):
         if number is not None and not 0 < number < 65_536:
             problems.add(option, "This must be between 1 and 65535.")
-    if workers is not None and workers < 1:
-        problems.add("--workers", "This must be at least 1.")
+    if workers is not None and not 0 < workers <= _MAX_WORKERS:
+        problems.add("--workers", f"This must be between 1 and {_MAX_WORKERS}.")
     if role == "worker":
         if workers is not None:
             problems.add("--workers", "This has no effect with --role worker, which is one process.")

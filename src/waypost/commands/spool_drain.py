@@ -11,7 +11,7 @@ from pathlib import Path
 
 from waypost.commands.key_check import check_key
 from waypost.database import Database
-from waypost.kit.errors import WaypostError
+from waypost.kit.errors import Invalid, WaypostError
 from waypost.redirect.spool import UnknownFormat, bytes_of, is_finished, read_lines, segments
 from waypost.resources.clicks.work import intake_settings, new_drainer
 from waypost.secret_key import with_existing_key
@@ -32,16 +32,17 @@ class DrainedSpool:
 
 
 def find_spool(directory: Path) -> Path:
-    """Return the spool: the directory itself, or the one in a data directory. Raises SpoolFailed."""
+    """Return the spool: the directory itself, or the one in a data directory. Raises Invalid."""
     if not directory.is_dir():
-        raise SpoolFailed(f"{directory} is not a directory.")
+        raise Invalid({"directory": [f"{directory} is not a directory."]})
     spool = directory / "spool" if (directory / "spool").is_dir() else directory
     is_spool = spool.name == "spool" or segments(spool) or not any(spool.iterdir())
     if not is_spool:
-        raise SpoolFailed(f"{directory} is not a spool: it has neither segments (*.visits) nor a directory spool.")
+        problem = f"{directory} is not a spool: it has neither segments (*.visits) nor a directory spool."
+        raise Invalid({"directory": [problem]})
     for path in (spool, *segments(spool)):
         if not os.access(path, os.R_OK | os.W_OK):
-            raise SpoolFailed(f"{path} cannot be read and written by this user.")
+            raise Invalid({"directory": [f"{path} cannot be read and written by this user."]})
     return spool
 
 

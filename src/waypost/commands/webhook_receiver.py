@@ -20,7 +20,7 @@ from socket import socket
 from socketserver import ThreadingTCPServer
 from typing import Any, cast
 
-from waypost.commands.runner import EXIT_OK, say
+from waypost.commands.runner import EXIT_OK, read_text, say
 from waypost.kit import clock, signing
 from waypost.kit.errors import Invalid, SettingsError, WaypostError
 
@@ -40,10 +40,7 @@ def read_secret(text: str | None, file: Path | None) -> str | None:
     if text is not None and file:
         raise Invalid({"--secret-file": ["Use either --secret or --secret-file."]})
     if file:
-        try:
-            text = file.read_text().strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ListenFailed(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        text = read_text("--secret-file", file).strip()
     if text == "":
         raise Invalid({"--secret": ["The secret is empty."]})
     return text
@@ -58,7 +55,8 @@ def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | 
     try:
         context.load_cert_chain(certificate, key, password="")  # otherwise OpenSSL prompts on the terminal
     except OSError as error:
-        raise ListenFailed(f"{certificate} and its key cannot be used: {error.strerror or error}") from error
+        problem = f"{certificate} and its key cannot be used: {error.strerror or error}"
+        raise Invalid({"--certificate": [problem]}) from error
     return context
 
 

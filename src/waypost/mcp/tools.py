@@ -135,7 +135,7 @@ class Tools:
         address = read_address(name, self._shared_domain)
         found = await self._find_link(self._caller.account.id, *address) if address else None
         if found is None:
-            raise ToolError(f"There is no link {results.shorten(name)!r}. Search with find_links.")
+            raise ToolError(f"There is no link “{results.shorten(name)}”. Search with find_links.")
         return str(found)
 
 

@@ -107,5 +107,5 @@ def _server(text: str) -> tuple[str, int]:
     except ValueError:
         address = None
     if address is None or not 0 < port < 65_536:
-        raise SettingsError(f"WAYPOST_DNS_SERVERS: {text!r} is not an IP address with an optional port")
+        raise SettingsError(f"WAYPOST_DNS_SERVERS: {text} is not an IP address with an optional port")
     return str(address), port

@@ -82,7 +82,7 @@ def read_blocklist(path: Path) -> frozenset[str]:
             elif entry:
                 entries.add(_host(entry))
         except BadUrl as error:
-            raise SettingsError(f"WAYPOST_BLOCKLIST: {path}, line {number}: {entry!r}: {error}") from None
+            raise SettingsError(f"WAYPOST_BLOCKLIST: {path}, line {number}: {entry}: {error}") from None
     return frozenset(entries)
 
 

@@ -110,5 +110,5 @@ def new_location(url: str) -> bytes:
     """Return the URL as it is sent. Raises ValueError for one that must not be sent as a `Location`."""
     location = url.encode("ascii")
     if not _LOCATION.fullmatch(location):
-        raise ValueError(f"not a valid Location: {url!r}")
+        raise ValueError(f"not a valid Location: {url}")
     return location

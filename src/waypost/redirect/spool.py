@@ -139,7 +139,7 @@ class Spool:
             segment = Segment.open(self._directory)
         except OSError as error:
             if not self._has_open_failed:
-                log.error("spool segment could not be created", directory=str(self._directory), error=str(error))
+                log.error("spool segment could not be created", directory=str(self._directory), error=error.strerror)
             self._has_open_failed = True
         else:
             self._has_open_failed = False
@@ -151,7 +151,7 @@ class Spool:
             self._is_below_limit = sum(bytes_of(segments(self._directory))) < self._limit
         except OSError as error:
             if not self._has_measuring_failed:
-                log.error("spool size could not be measured", directory=str(self._directory), error=str(error))
+                log.error("spool size could not be measured", directory=str(self._directory), error=error.strerror)
             self._has_measuring_failed = True
         else:
             self._has_measuring_failed = False

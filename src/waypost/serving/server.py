@@ -127,7 +127,7 @@ class TlsListener:
                 return
             except OSError as error:  # usually no file descriptor is left; the event would fire again and again
                 if not self._has_accept_failed:
-                    log.error("cannot accept connections", error=str(error))
+                    log.error("cannot accept connections", error=error.strerror)
                 self._has_accept_failed = True
                 self._loop.remove_reader(self._bound)
                 self._loop.call_later(self._pause, self._listen)

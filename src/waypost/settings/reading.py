@@ -90,7 +90,11 @@ def _read_file(path: Path) -> tuple[dict[str, Any], list[SettingProblem]]:
         return tomllib.loads(path.read_text()), []
     except FileNotFoundError:
         return {}, []
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        return {}, [SettingProblem("", f"{path}: {error.strerror}")]
+    except UnicodeDecodeError:
+        return {}, [SettingProblem("", f"{path}: is not UTF-8 text")]
+    except tomllib.TOMLDecodeError as error:
         return {}, [SettingProblem("", f"{path}: {error}")]
 
 

@@ -100,7 +100,7 @@ class Parent:
             child.start()
         except OSError as error:  # too little memory, or too many processes: a temporary condition
             child.schedule_restart()
-            log("error", "process not started, retrying", child=child.name, error=f'"{error}"')
+            log("error", "process not started, retrying", child=child.name, error=f'"{error.strerror}"')
 
     def _until_next_start(self) -> float | None:
         due = [child.due for child in self._children if child.process is None]
@@ -242,7 +242,7 @@ def _hold(path: str, text: str) -> None:
         os.write(fd, text.encode())
         os.replace(draft, path)  # noqa: PTH105  # as above
     except OSError as error:
-        log("warning", "commands cannot find the running service", error=f'"{error}"')
+        log("warning", "commands cannot find the running service", error=f'"{error.strerror}"')
 
 
 def notify_systemd(state: str) -> None:

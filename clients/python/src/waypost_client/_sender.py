@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -46,7 +47,7 @@ class Options:
         is_origin = url.scheme in {"http", "https"} and url.hostname and "@" not in url.netloc
         if not is_origin or url.path.strip("/") or url.query or url.fragment:
             raise ValueError(
-                f"base_url is the origin of the service, such as https://go.example.com, and not {base_url!r}."
+                f"base_url is the origin of the service, such as https://go.example.com, and not “{base_url}”."
             )
         key = api_key.strip()  # of the line that ends a file
         if not key or not key.isascii() or not key.isprintable() or " " in key:
@@ -78,7 +79,7 @@ class _Call:
         seconds = self._attempts.wait(None)
         if seconds is None:
             method, url = self.request.method, self.request.url.partition("?")[0]
-            what = str(error) or type(error).__name__
+            what = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
             raise ConnectionFailed(f"{method} {url} failed: {what}") from error
         return seconds
 
@@ -147,7 +148,7 @@ def _read_file(file: File) -> bytes:
 def _download(url: str) -> _Request:
     """The request of a signed URL, which gets no API key: it may be on another host."""
     if urlsplit(url).scheme not in {"http", "https"}:
-        raise ValueError(f"{url!r} is not the URL of an image, such as image_url of a QR code.")
+        raise ValueError(f"“{url}” is not the URL of an image, such as image_url of a QR code.")
     return _Request("GET", url, {**_headers(), "Accept": "*/*"})
 
 

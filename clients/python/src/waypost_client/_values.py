@@ -56,7 +56,7 @@ def to_json(value: Any) -> Any:
 
 def _timestamp(at: datetime) -> str:
     if at.tzinfo is None:
-        raise ValueError(f"{at!r} needs a time zone, such as datetime.timezone.utc.")
+        raise ValueError(f"{at} needs a time zone, such as datetime.timezone.utc.")
     return at.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

@@ -114,8 +114,8 @@ class Provider:
             raise ProviderUnavailable(f"discovery: {url} responded with {response.status}")
         document = _object(response, "discovery")
         if document.get("issuer") != self.client.issuer:
-            found = str(document.get("issuer"))[:200]
-            raise ProviderUnavailable(f"discovery: the issuer is {found!r}, and WAYPOST_OIDC_ISSUER must be the same")
+            found = str(document.get("issuer") or "")[:200]
+            raise ProviderUnavailable(f"discovery: the issuer is “{found}”, and WAYPOST_OIDC_ISSUER must be the same")
         methods = document.get("token_endpoint_auth_methods_supported")
         return Metadata(
             authorization_endpoint=self._endpoint(document, "authorization_endpoint"),

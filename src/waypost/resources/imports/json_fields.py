@@ -91,7 +91,7 @@ def time(row: Row, name: str) -> datetime | None:
         seconds = float(value)
         return datetime.fromtimestamp(seconds / 1000 if abs(seconds) > MAX_SECONDS else seconds, UTC)
     except (ValueError, TypeError, OverflowError, OSError):
-        raise BadField(f"{name} is not a time: {str(value)[:40]!r}.") from None
+        raise BadField(f"{name} is not a time: “{str(value)[:40]}”.") from None
 
 
 def names(row: Row, name: str, key: str | None = None) -> list[str]:
@@ -120,4 +120,4 @@ def local_time(row: Row, name: str, zone: tzinfo) -> datetime | None:
     try:
         return datetime.fromisoformat(value).replace(tzinfo=zone).astimezone(UTC)
     except (ValueError, OverflowError):
-        raise BadField(f"{name} is not a time: {value[:40]!r}.") from None
+        raise BadField(f"{name} is not a time: “{value[:40]}”.") from None

@@ -14,7 +14,7 @@ def address_of(short_url: str) -> Address:
     except ValueError:
         hostname = None
     if not hostname:
-        raise BadField(f"{short_url[:100]!r} is not a short URL.")
+        raise BadField(f"“{short_url[:100]}” is not a short URL.")
     return Address(hostname, unquote(parts.path).removeprefix("/"))
 
 

@@ -40,7 +40,7 @@ class ImageFiles:
             try:
                 await asyncio.to_thread((self.directory / name).unlink, missing_ok=True)
             except OSError as error:
-                log.error("image file not deleted", name=name, reason=str(error))
+                log.error("image file not deleted", name=name, reason=error.strerror)
 
     async def find(self, name: str) -> Path | None:
         path = self.directory / name

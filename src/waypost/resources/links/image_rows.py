@@ -120,7 +120,7 @@ class ImageRows:
             try:
                 return await asyncio.to_thread(self._cache.add, name, content, modified_at=created_at.timestamp())
             except OSError as error:
-                log.warning("image not cached", name=name, reason=str(error))
+                log.warning("image not cached", name=name, reason=error.strerror)
                 return content
 
     async def _insert(self, name: str, content: bytes, created_at: datetime) -> None:

@@ -270,7 +270,7 @@ class Drainer:
             self._erased = await asyncio.to_thread(erase_drained, self._directory, positions, self._erased)
         except OSError as error:
             if not self._has_erasing_failed:
-                log.error("drained visits could not be erased", directory=str(self._directory), error=str(error))
+                log.error("drained visits could not be erased", directory=str(self._directory), error=error.strerror)
             self._has_erasing_failed = True
         else:
             self._has_erasing_failed = False

@@ -80,7 +80,7 @@ def _link(row: Row) -> SourceLink:
 def _address(text_without_scheme: str) -> Address:
     hostname, slash, path = text_without_scheme.partition("/")
     if not hostname or not slash:
-        raise BadField(f"{text_without_scheme[:100]!r} is not the address of a link.")
+        raise BadField(f"“{text_without_scheme[:100]}” is not the address of a link.")
     return Address(hostname.lower(), unquote(path))
 
 
