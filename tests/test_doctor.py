@@ -286,7 +286,7 @@ async def test_checks_the_provider_of_single_sign_on(settings: Settings) -> None
         provider.metadata = {"issuer": f"{provider.issuer}/"}
         finding = await found(here, "single sign-on")
         assert finding.state == "failed"
-        assert f"the issuer is '{provider.issuer}/', and WAYPOST_OIDC_ISSUER must be the same" in finding.message
+        assert f"the issuer is “{provider.issuer}/”, and WAYPOST_OIDC_ISSUER must be the same" in finding.message
 
 
 async def test_finds_that_nobody_can_join(settings: Settings, db: Database) -> None:

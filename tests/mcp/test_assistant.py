@@ -40,7 +40,7 @@ async def test_manages_links(service: Service, website: Website, key: str, conne
         assert await ask(assistant, "delete_link", link=short_url) == {"deleted": short_url}
         assert httpx.get(short_url, timeout=60).status_code == 404
         gone = await refusal(assistant, "get_link", link=slug)
-        assert gone == f"There is no link '{slug}'. Search with find_links."
+        assert gone == f"There is no link “{slug}”. Search with find_links."
 
 
 async def test_creates_many_links(service: Service, website: Website, key: str) -> None:

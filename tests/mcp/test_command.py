@@ -20,7 +20,7 @@ from waypost.commands import mcp
         (
             ["--url", "https://go.example.com", "--key-file", "missing"],
             {},
-            "--key-file: missing cannot be read: No such file",
+            "--key-file: missing cannot be read",
         ),
         ([], {"WAYPOST_API_KEY": "wp_live_a", "WAYPOST_BASE_URL": "ftp://a"}, "WAYPOST_BASE_URL"),
     ],

@@ -107,7 +107,7 @@ async def test_refuses_rows_that_are_no_links() -> None:
     assert [row.reason for row in page.refused] == [
         "'bit.ly' is not the address of a link.",
         "long_url is missing.",
-        "created_at is not a time: 'yesterday'.",
+        "created_at is not a time: “yesterday”.",
         "tags is not a list of texts.",
         "tags is not a list of texts.",
         "id is not a text.",

@@ -90,8 +90,8 @@ async def test_refuses_rows_that_are_no_links() -> None:
         page = await source.link_page(None)
     assert len(page.links) == 1
     assert [row.reason for row in page.refused] == [
-        "'https://[' is not a short URL.",
-        "expire_in is not a time: 'soon'.",
+        "“https://[” is not a short URL.",
+        "expire_in is not a time: “soon”.",
         "target is missing.",
     ]
 
