@@ -105,7 +105,7 @@ async def test_refuses_rows_that_are_no_links() -> None:
         page = await source.link_page(None)
     assert [link.source_id for link in page.links] == ["bit.ly/3k00001"]
     assert [row.reason for row in page.refused] == [
-        "'bit.ly' is not the address of a link.",
+        "“bit.ly” is not the address of a link.",
         "long_url is missing.",
         "created_at is not a time: “yesterday”.",
         "tags is not a list of texts.",
