@@ -51,7 +51,8 @@ class Importer(ImportRun):
 
     async def _import_links(self) -> None:
         page, done = await self._keeping_lease(self._source.link_page(self._cursor["at"])), Page()
-        self.hosts.update(link.address.hostname for link in page.links if link.address and link.address.hostname)
+        if self._is_dry_run:
+            self.hosts.update(link.address.hostname for link in page.links if link.address and link.address.hostname)
         drafts = await self._decider.read(page, done)
         cursor = self._clicks.after_links(page, self._cursor["at"])
         for _ in range(_MAX_DECISIONS):

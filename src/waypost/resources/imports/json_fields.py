@@ -12,6 +12,8 @@ Row = Mapping[str, Any]
 
 MAX_SECONDS = 1e11
 """Numbers beyond are milliseconds."""
+MAX_NUMBER = 10**15
+"""What a database adds up must fit into 64 bits."""
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 """JSON may contain NUL and halves of surrogate pairs; databases refuse them."""
 
@@ -73,9 +75,9 @@ def nested(row: Row, name: str) -> Row:
 def integer(row: Row, name: str) -> int | None:
     """Accepts digits as a text too. Raises BadField."""
     value = row.get(name)
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
         return int(value)
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or abs(value) > MAX_NUMBER):
         raise BadField(f"{name} is not a number.")
     return value
 

@@ -77,7 +77,7 @@ class ImportRun(ABC):
         self.refused: list[RefusedRow] = []
         """Of a dry run. Otherwise see `service.get_report`."""
         self.hosts: Counter[str] = Counter()
-        """How many links each hostname of the source has, as far as this object has read them."""
+        """How many links each hostname of the source has, as far as a dry run has read them."""
 
     @abstractmethod
     async def _check(self) -> None:

@@ -8,6 +8,7 @@ import re
 from binascii import unhexlify
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,14 +16,14 @@ from waypost.resources.imports.source import NotThere, SourceError, UnexpectedAn
 
 DumpRow = Mapping[str, str | None]
 
-_NAME = rb"(?:`[^`]+`|[\w$]+)"
+_NAME = rb"(?:`[^`]{1,256}`|[\w$]{1,256})"
 _TABLE = rb"(?:%b\s*\.\s*)?(?P<table>%b)" % (_NAME, _NAME)
 _SPACE = re.compile(rb"(?:\s++|--[^\n]*+|#[^\n]*+|/\*.*?\*/;?)*+", re.DOTALL)
 _CREATE = re.compile(rb"CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?%b\s*\(" % _TABLE, re.IGNORECASE)
-_COLUMN = re.compile(rb"^[ \t]*+`([^`\n]++)`\s", re.MULTILINE)
+_COLUMN = re.compile(rb"^[ \t]*+`([^`\n]{1,256}+)`\s", re.MULTILINE)
 _INSERT = re.compile(
     rb"(?:INSERT|REPLACE)\s+(?:(?:LOW_PRIORITY|DELAYED|HIGH_PRIORITY|IGNORE)\s+)*(?:INTO\s+)?"
-    rb"%b\s*(?:\((?P<columns>[^);]*)\)\s*)?VALUES?\s*" % _TABLE,
+    rb"%b\s*(?:\((?P<columns>[^);]{0,65536})\)\s*)?VALUES?\s*" % _TABLE,
     re.IGNORECASE,
 )
 _VALUE = rb"\s*+(?:_\w+\s++)?(?:'((?:[^'\\]++|\\.|'')*+)'|([-+.\w]++))\s*+"
@@ -42,7 +43,7 @@ _UTF_16 = {b"\xff\xfe", b"\xfe\xff"}
 _MAX_TABLES = 100
 _MAX_COLUMNS = 100
 _MAX_ROW = 256 << 10
-"""Bytes. A page of rows is in memory."""
+"""Bytes."""
 
 
 class Position(NamedTuple):
@@ -68,7 +69,8 @@ def table_rows(path: Path, required: frozenset[str], start: Position | None) -> 
         while (at := _after(_SPACE, dump, at)) < len(dump):
             if create := _CREATE.match(dump, at):
                 at = _after(_REST, dump, at)
-                names = [name.decode(errors="replace") for name in _COLUMN.findall(dump, create.end(), at)]
+                columns = islice(_COLUMN.finditer(dump, create.end(), at), _MAX_COLUMNS + 1)
+                names = [column[1].decode(errors="replace") for column in columns]
                 if _has(required, names) and len(known) < _MAX_TABLES:
                     known[_name(create)] = names
                     is_found = True
@@ -96,8 +98,8 @@ def _rows(
             if not between:
                 break
             at = between.end()
-        row = row_of.match(dump, at)
-        if not row or row.end() - at > _MAX_ROW:
+        row = row_of.match(dump, at, at + _MAX_ROW)
+        if not row:
             raise _broken(at)
         is_first, at, found = False, row.end(), row.groups()
         values = map(_text, found[::2], found[1::2])
@@ -137,7 +139,8 @@ def _name(statement: re.Match[bytes]) -> str:
 
 
 def _columns(text: bytes | None) -> list[str]:
-    return [name.strip().strip(b"`").decode(errors="replace") for name in text.split(b",")] if text else []
+    names = text.split(b",", _MAX_COLUMNS) if text else []
+    return [name.strip().strip(b"`").decode(errors="replace") for name in names]
 
 
 def _text(quoted: bytes | None, word: bytes | None) -> str | None:

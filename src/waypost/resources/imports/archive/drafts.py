@@ -1,7 +1,6 @@
 """Reads and checks the rows of links, and decides what becomes of each."""
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -20,7 +19,7 @@ from waypost.resources.imports.archive import routing as routing_rows
 from waypost.resources.imports.archive.aliases import find_free
 from waypost.resources.imports.archive.context import Context, Rows
 from waypost.resources.imports.archive.routing import LOOPING, ArchivedRouting
-from waypost.resources.imports.archive.rows import LinkRow
+from waypost.resources.imports.archive.rows import LinkRow, reason_of
 from waypost.resources.imports.rules import Refused
 from waypost.resources.imports.run import Page
 from waypost.resources.links import Link, batch
@@ -60,20 +59,16 @@ class Decisions(NamedTuple):
     """Also those that were deleted here."""
 
 
-async def read(context: Context, rows: Rows, done: Page, hosts: Counter[str]) -> list[Draft]:
-    """Refuse rows that cannot become links. Of rows with the same id, the last is taken.
-
-    `hosts`: counts the links of each hostname.
-    """
+async def read(context: Context, rows: Rows, done: Page) -> list[Draft]:
+    """Refuse rows that cannot become links. Of rows with the same id, the last is taken."""
     accepted: list[tuple[LinkRow, Url, ArchivedRouting]] = []
     account = context.account_id
     for row in rows:
         try:
             parsed = LinkRow.model_validate(row)
-            hosts[parsed.hostname] += 1
             url = await destinations.parse(context.deps, parsed.destination_url)
         except (Refused, ValidationError) as error:
-            done.refuse(str(row.get("id", "?")), _reason(error))
+            done.refuse(str(row.get("id", "?")), reason_of(error))
             continue
         routed = await routing_rows.read(context.deps, account, parsed.id, parsed.routing, parsed.updated_at)
         accepted.append((parsed, url, routed))
@@ -167,10 +162,3 @@ def _draft(context: Context, row: LinkRow, url: Url, routed: ArchivedRouting) ->
 
 def _digest(value: Any) -> str:
     return blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=_DIGEST_SIZE // 2).hexdigest()
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors()[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}"
-    return str(error)

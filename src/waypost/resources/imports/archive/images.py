@@ -1,11 +1,12 @@
 """Imports the images of an archive, one at a time. They are encoded again, like every upload."""
 
 import asyncio
-import tarfile
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
-from typing import NamedTuple
+from itertools import islice
+from tarfile import BLOCKSIZE, HeaderError, TarInfo
+from typing import IO, NamedTuple
 from uuid import UUID
 
 from waypost import auth
@@ -35,10 +36,11 @@ async def read_images(context: Context, archive: Archive, start: int) -> AsyncGe
     """Yield each image by itself, from number `start` on, with the link that it belongs to here. Raises BadArchive."""
     own: dict[str, UUID] = {}
     async for rows in archive.read("links.ndjson", _LINKS_AT_ONCE):
-        named = {row["uploaded_image"]: parse_id(str(row.get("id"))) for row in rows if row.get("uploaded_image")}
+        named = {str(row.get("uploaded_image")): parse_id(str(row.get("id"))) for row in rows}
+        named = {name: id_ for name, id_ in named.items() if NAME.fullmatch(name)}
         async with context.deps.db.read() as tx:
             ids = await context.find_own_ids(tx, filter(None, named.values()))
-        own |= {str(name): ids[id_] for name, id_ in named.items() if id_ in ids}
+        own |= {name: ids[id_] for name, id_ in named.items() if id_ in ids}
     if own:
         async with aclosing(_read_entries(archive, own, start)) as images:
             async for image in images:
@@ -80,23 +82,27 @@ async def use(context: Context, tx: Tx, link_id: UUID, image: UploadedImage, don
 async def _read_entries(archive: Archive, links: Mapping[str, UUID], start: int) -> AsyncGenerator[ArchivedImage, None]:
     """`links`: by the name of their image."""
     try:
-        with archive.open_file("images.tar") as file, tarfile.open(fileobj=file, mode="r|") as entries:
-            number = 0
-            while entry := await asyncio.to_thread(entries.next):
-                number += 1
-                if number > start:
-                    link_id = links.get(entry.name) if NAME.fullmatch(entry.name) else None
-                    content = entries.extractfile(entry) if link_id and _is_image(entry) else None
-                    if content is None:
-                        yield ArchivedImage(None)
-                    else:
-                        yield ArchivedImage(link_id, await asyncio.to_thread(content.read))
-    except tarfile.TarError:
+        with archive.open_file("images.tar") as file:
+            entries = islice(_entries(file, links), start, None)
+            while image := await asyncio.to_thread(next, entries, None):
+                yield image
+    except HeaderError:
         yield ArchivedImage(None, problem="images.tar cannot be read: images are left out")
 
 
-def _is_image(entry: tarfile.TarInfo) -> bool:
-    return entry.isfile() and entry.size <= MAX_BYTES
+def _entries(file: IO[bytes], links: Mapping[str, UUID]) -> Iterator[ArchivedImage]:
+    """Read headers one by one, as exports have them. `tarfile` would expand long names, of any length, beforehand."""
+    while (block := file.read(BLOCKSIZE)).strip(b"\0"):
+        entry = TarInfo.frombuf(block, "utf-8", "replace")
+        if entry.size < 0:
+            raise HeaderError
+        link_id = links.get(entry.name) if entry.isreg() else None
+        padded, content = -(-entry.size // BLOCKSIZE) * BLOCKSIZE, b""
+        if link_id and entry.size <= MAX_BYTES:
+            content, padded = file.read(padded)[: entry.size], 0
+        while padded > 0 and (skipped := file.read(min(padded, MAX_BYTES))):
+            padded -= len(skipped)
+        yield ArchivedImage(link_id, content) if content else ArchivedImage(None)
 
 
 def _has_no_image(link: Link) -> bool:

@@ -110,7 +110,9 @@ class ArchiveImporter(ImportRun):
 
     async def _add_links(self, rows: Rows, done: Page, cursor: Cursor) -> None:
         done.counts.found = len(rows)
-        read = await drafts.read(self._context, rows, done, self.hosts)
+        read = await drafts.read(self._context, rows, done)
+        if self._is_dry_run:
+            self.hosts.update(draft.row.hostname for draft in read)
         async with self._write(done, cursor, self._archive.count_rows("links.ndjson")) as tx:
             await (drafts.plan if self._is_dry_run else links.save)(self._context, tx, read, done)
 

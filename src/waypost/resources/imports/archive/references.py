@@ -12,7 +12,7 @@ from waypost.resources import domains
 from waypost.resources.domains import service as domain_service
 from waypost.resources.domains.names import canonical_or_lower
 from waypost.resources.imports import destinations
-from waypost.resources.imports.archive.reader import Archive
+from waypost.resources.imports.archive.reader import Archive, BadArchive
 from waypost.resources.imports.archive.rows import DomainRow, PixelRow, parse_rows
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.rules import Host, Refused
@@ -20,6 +20,7 @@ from waypost.resources.imports.run import Page
 from waypost.resources.pixels import account_data as pixels_of_account
 
 _AT_ONCE = 500
+_MAX_DOMAINS = 1_000
 _canonical = lru_cache(256)(canonical_or_lower)
 
 
@@ -50,6 +51,8 @@ async def _find_hosts(
     rows: dict[str, DomainRow] = {}
     async for batch in archive.read("domains.ndjson", _AT_ONCE):
         rows |= {canonical_or_lower(row.hostname): row for row in parse_rows(DomainRow, batch, "domain", done.warn)}
+        if len(rows) > _MAX_DOMAINS:
+            raise BadArchive(f"The export has more than {_MAX_DOMAINS:,} domains. It was not made by Waypost.")
     names = {name: name for name in rows}
     names |= {canonical_or_lower(theirs): canonical_or_lower(ours) for theirs, ours in mapping.items()}
     async with deps.db.read() as tx:

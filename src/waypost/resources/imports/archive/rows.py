@@ -14,6 +14,7 @@ from waypost.kit.fields import LongText, Text, max_characters
 from waypost.kit.urls import UtmKey
 from waypost.resources.clicks.filters import DEVICES
 from waypost.resources.clicks.model import KINDS, Click
+from waypost.resources.imports.json_fields import MAX_NUMBER
 from waypost.resources.links.schemas import NullIfBlank, ShortText, TagList, UrlText
 
 _TEXTS = ("ip", "country", "referrer", "device", "browser", "platform")
@@ -24,8 +25,8 @@ T = TypeVar("T", bound=BaseModel)
 
 class LinkRow(BaseModel):
     id: UUID
-    slug: Text
-    hostname: Text
+    slug: ShortText
+    hostname: ShortText
     destination_url: UrlText
     title: ShortText
     og_title: ShortText | None = None
@@ -37,7 +38,7 @@ class LinkRow(BaseModel):
     expires_at: AwareDatetime | None = None
     pixel_ids: Annotated[list[UUID], Field(max_length=20)] = []
     is_enabled: bool = True
-    imported_clicks: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
+    imported_clicks: Annotated[int, Field(ge=0, le=MAX_NUMBER)] = 0
     routing: Any = None
     """Checked apart: a link whose routing cannot be used is imported, and disabled."""
     created_at: AwareDatetime
@@ -53,8 +54,8 @@ class DeletedLinkRow(BaseModel):
 
 class AliasRow(BaseModel):
     link_id: UUID
-    hostname: Text
-    path: Text
+    hostname: ShortText
+    path: Annotated[Text, max_characters(2048)]
     created_at: AwareDatetime
 
 
@@ -90,8 +91,9 @@ class ClickRow:
         """Return None for a row that cannot be a click."""
         try:
             at = microseconds(datetime.fromisoformat(row["created_at"]))
-            texts = [row[name] for name in _TEXTS] + [row["bot"] or "", row.get("target", "")]
+            texts = [row[name] for name in _TEXTS] + [row.get("target", "")]
             is_known = row["kind"] in KINDS and row["device"] in DEVICES
+            is_known &= row["bot"] is None or _is_text(row["bot"])
             is_valid = is_known and 0 <= at < _LAST and isinstance(row["is_scan"], bool)
             if not is_valid or not all(_is_text(text) for text in texts) or not 0 <= int(row["visitor_id"], 16) < 2**64:
                 return None
@@ -132,6 +134,14 @@ def parse_rows(
         except ValidationError:
             warn(f"A {what} cannot be read and is left out", str(row.get("id", row.get("link_id", "?"))))
     return parsed
+
+
+def reason_of(error: Exception) -> str:
+    """Name the first field that is wrong."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_input=False, include_context=False, include_url=False)[0]
+        return f"{'.'.join(map(str, first['loc']))[:100]}: {first['msg'].removeprefix('Value error, ')}"
+    return str(error)
 
 
 def _is_text(value: Any) -> bool:

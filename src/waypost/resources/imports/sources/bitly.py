@@ -1,11 +1,11 @@
 """Bitly: the links of all active groups that a token sees."""
 
-import json
 from urllib.parse import quote, unquote
 
+from waypost.kit import bounded_json
 from waypost.outbound import Outbound, OutboundResponse
 from waypost.resources.imports import sections
-from waypost.resources.imports.client import SourceClient, Wait
+from waypost.resources.imports.client import MAX_VALUES, SourceClient, Wait
 from waypost.resources.imports.json_fields import (
     BadField,
     Row,
@@ -87,7 +87,7 @@ def _address(text_without_scheme: str) -> Address:
 def _is_used_up(response: OutboundResponse) -> bool:
     """The limit of an hour has the same status, but is worth waiting for. Neither has Retry-After."""
     try:
-        answer = json.loads(response.body)
-    except (ValueError, RecursionError):
+        answer = bounded_json.loads(response.body, max_values=MAX_VALUES)
+    except ValueError:
         return False
     return isinstance(answer, dict) and answer.get("message") in USED_UP

@@ -12,11 +12,13 @@ from contextlib import closing
 from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
+from sys import getsizeof
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import unquote, urlsplit
 
 from waypost.kit.clock import parse_timestamp
 from waypost.outbound import Outbound
+from waypost.resources.imports import batches
 from waypost.resources.imports.client import Wait
 from waypost.resources.imports.source import (
     Address,
@@ -34,7 +36,10 @@ if TYPE_CHECKING:
 PAGE = 500
 _SAMPLE = 1 << 16  # bytes
 _MAX_ROW = 256 << 10
-"""Characters. A page of rows is in memory."""
+"""Bytes of memory: a text with one emoji takes four bytes for each character."""
+_MAX_COLUMNS = 10_000
+_MAX_TAGS = 200
+"""Of a row, beyond which the others are not split."""
 _LISTED_NAMES = 20
 _LISTED_NAME = 40  # characters
 _DELIMITERS = ",;\t|"
@@ -95,13 +100,13 @@ class Csv:
             self._position = position
         links: list[SourceLink] = []
         refused: list[RefusedRow] = []
-        for number, row in enumerate(islice(self._rows, PAGE), position + 1):
+        found, is_last = batches.take(self._rows, PAGE, lambda row: sum(map(getsizeof, row.values())))
+        for number, row in enumerate(found, position + 1):
             try:
                 links.append(self._link(row))
             except ValueError as error:
                 refused.append(RefusedRow(_source_id(row, self._address(row)) or f"row {number}", str(error)))
-            self._position = number
-        is_last = self._position - position < PAGE
+        self._position += len(found)
         total = sum(1 for _ in _read(self._path, [])) if cursor is None else None
         warnings = list(dict.fromkeys(self._warnings))
         self._warnings.clear()
@@ -118,7 +123,7 @@ class Csv:
             address=address,
             destination_url=row["destination"],
             title=row.get("title"),
-            tags=row.get("tags", "").split("|" if "|" in row.get("tags", "") else ","),
+            tags=row.get("tags", "").split("|" if "|" in row.get("tags", "") else ",", _MAX_TAGS)[:_MAX_TAGS],
             created_at=self._time(row.get("created_at")),
             expires_at=self._time(row.get("expires_at")),
             is_enabled=row.get("status", "").lower() not in _DISABLED,
@@ -201,7 +206,7 @@ class _Lines:
 
     def __next__(self) -> str:
         line = self._file.readline(_MAX_ROW + 1)
-        self.row_size += len(line)
+        self.row_size += getsizeof(line)
         if self.row_size > _MAX_ROW:
             raise UnexpectedAnswer(f"{self._path.name}: {_TOO_LONG}")
         if not line:
@@ -221,6 +226,8 @@ def _read_header(path: Path, lines: _Lines) -> "tuple[Reader, list[str]]":
     except (csv.Error, UnicodeError) as error:
         raise UnexpectedAnswer(f"{path.name}: {_reason(error)}") from None
     lines.row_size = 0
+    if len(header) > _MAX_COLUMNS:
+        raise UnexpectedAnswer(f"{path.name} has more than {_MAX_COLUMNS:,} columns.")
     if "destination" not in {_FIELDS.get(_plain(name)) for name in header}:
         raise UnexpectedAnswer(
             f"{path.name} has no column with destinations. Name it “Destination URL” in the first row,"

@@ -3,11 +3,12 @@
 import asyncio
 import json
 from datetime import UTC, tzinfo
-from itertools import islice
 from pathlib import Path
+from sys import getsizeof
 from urllib.parse import urlsplit
 
 from waypost.outbound import Outbound
+from waypost.resources.imports import batches
 from waypost.resources.imports.client import SourceClient, Wait
 from waypost.resources.imports.json_fields import (
     BadField,
@@ -33,7 +34,7 @@ from waypost.resources.imports.source import (
     UnexpectedAnswer,
     WrongToken,
 )
-from waypost.resources.imports.sql_dump import Position, table_rows
+from waypost.resources.imports.sql_dump import DumpRow, Position, table_rows
 
 PAGE, CLICK_PAGE = 500, 2_000
 LINK_COLUMNS = frozenset({"keyword", "url", "timestamp"})
@@ -123,8 +124,8 @@ class YourlsDump:
 
     def _page(self, columns: frozenset[str], size: int, cursor: str | None) -> tuple[list[Row], str | None]:
         start = Position(*json.loads(cursor)) if cursor else None
-        found = list(islice(table_rows(self._file, columns, start), size))
-        return [row for row, _ in found], json.dumps(found[-1][1]) if len(found) == size else None
+        found, is_last = batches.take(table_rows(self._file, columns, start), size, _size_of)
+        return [row for row, _ in found], None if is_last else json.dumps(found[-1][1])
 
     def _link(self, row: Row) -> SourceLink:
         keyword = required_text(row, "keyword")
@@ -162,6 +163,10 @@ def _link(row: Row, address: Address, source_id: str, timezone: tzinfo | None) -
         created_at=local_time(row, "timestamp", timezone or UTC),
         clicks=integer(row, "clicks"),
     )
+
+
+def _size_of(row: tuple[DumpRow, Position]) -> int:
+    return sum(map(getsizeof, row[0].values()))
 
 
 def _warnings(timezone: tzinfo | None) -> list[str]:
