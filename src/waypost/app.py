@@ -5,6 +5,7 @@ Each process imports only what it runs: a worker no web server, a redirect proce
 
 import asyncio
 from typing import Any
+from uuid import UUID
 
 from waypost.settings import Settings
 
@@ -21,3 +22,10 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event, **options: Any)
     from waypost import worker_process
 
     await worker_process.run(settings, stop=stop, **options)
+
+
+async def run_import(settings: Settings, *, request_id: UUID, stop: asyncio.Event) -> None:
+    """Run a turn of an import. See `waypost.import_process`."""
+    from waypost import import_process
+
+    await import_process.run(settings, request_id, stop=stop)

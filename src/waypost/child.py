@@ -1,4 +1,7 @@
-"""Entry point of every process that the parent starts: settings, log, event loop, and exit with the parent."""
+"""Entry point of every process that the parent or the worker starts: settings, log, event loop.
+
+It exits with the process that has started it.
+"""
 
 import sys
 
@@ -13,6 +16,7 @@ import signal
 import socket
 from collections.abc import Awaitable, Callable
 from typing import Protocol
+from uuid import UUID
 
 import structlog
 import uvloop
@@ -29,6 +33,7 @@ class ProcessEntries(Protocol):
 
     run_web: Callable[..., Awaitable[None]]
     run_worker: Callable[..., Awaitable[None]]
+    run_import: Callable[..., Awaitable[None]]
 
 
 def main() -> int:
@@ -49,13 +54,14 @@ def main() -> int:
 
 def _read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="waypost.child")
-    parser.add_argument("kind", choices=["web", "worker"])
+    parser.add_argument("kind", choices=["web", "worker", "import"])
     parser.add_argument("--socket", type=int)
     parser.add_argument("--tls-socket", type=int)
     parser.add_argument("--parent-pipe", type=int, required=True)
     parser.add_argument("--welcome", type=int)
     parser.add_argument("--app", required=True)
     parser.add_argument("--role", required=True)
+    parser.add_argument("--import-request")
     return parser.parse_args()
 
 
@@ -68,6 +74,8 @@ async def _run(arguments: argparse.Namespace, config: settings.Settings) -> None
     if arguments.kind == "web":
         welcome = {} if arguments.welcome is None else {"welcome": arguments.welcome}
         await app.run_web(config, role=arguments.role, **sockets, **welcome, stop=stop)
+    elif arguments.kind == "import":
+        await app.run_import(config, request_id=UUID(arguments.import_request), stop=stop)
     else:
         await app.run_worker(config, **sockets, stop=stop)
 

@@ -24,6 +24,7 @@ from waypost.resources.domains import work as domains_work
 from waypost.resources.imports import work as imports_work
 from waypost.resources.imports.model import CHECK_JOB
 from waypost.resources.imports.requests.model import TURN_JOB
+from waypost.resources.imports.requests.turns import stop as stop_import
 from waypost.resources.links import domain_detach
 from waypost.resources.links import work as links_work
 from waypost.resources.pixels import work as pixels_work
@@ -44,17 +45,16 @@ def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: Asyn
     poster, click_store = Poster(client), new_click_store(settings)
     stack.push_async_callback(poster.close)
     stack.push_async_callback(click_store.close)
-    import_turns = imports_work.TurnHandler(settings, db, client, feed.publish, key_ring)
-    stack.push_async_callback(import_turns.close)
     bulk_jobs = links_work.BulkJobs(settings, db, client, feed.publish, now)
     long_jobs = LongJobRunner(
         {
             links_work.CHANGE_JOB: bulk_jobs.change,
             links_work.PURGE_JOB: bulk_jobs.purge,
             CHECK_JOB: imports_work.CheckHandler(settings, db, client),
-            TURN_JOB: import_turns,
+            TURN_JOB: imports_work.new_turns(settings, db),
         },
         clock=now,
+        stops={TURN_JOB: partial(stop_import, clock=now), links_work.CHANGE_JOB: bulk_jobs.stop_change},
     )
     jobs = JobRunner(handlers(settings, db, client, deps, feed, click_store), clock=now, excluded=long_jobs.names)
     return [

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select
 
-from waypost.database import Database
+from waypost.database import Database, Tx
 from waypost.kit.ids import new_id
 from waypost.worker import jobs
 from waypost.worker.jobs import jobs as table
@@ -146,7 +146,7 @@ async def test_long_jobs_do_not_hold_back_others(db: Database) -> None:
     async with db.write() as tx:
         for _ in range(10):
             await jobs.enqueue(tx, "test.long", "any", now=NOW)
-    long = jobs.LongJobRunner({"test.long": _ignore}, clock=lambda: NOW)
+    long = jobs.LongJobRunner({"test.long": _ignore}, clock=lambda: NOW, stops={})
     others = jobs.JobRunner({"test.mail": _ignore}, clock=lambda: NOW, excluded=long.names)
     async with db.write() as tx:
         assert not await others.is_due(tx)
@@ -156,7 +156,75 @@ async def test_long_jobs_do_not_hold_back_others(db: Database) -> None:
         [mail] = await others.claim(tx, others.max_concurrent)
         claimed = await long.claim(tx, long.max_concurrent)
     assert mail.name == "test.mail"
-    assert [job.name for job in claimed] == ["test.long"] * 4
+    assert [job.name for job in claimed] == ["test.long"] * long.max_concurrent
 
 
 async def _ignore(_job: jobs.Job) -> None: ...
+
+
+async def test_an_account_has_one_long_job_of_a_name_at_a_time(db: Database) -> None:
+    ada, bea = new_id(), new_id()
+    for account, seconds in ((ada, 5), (ada, 3), (ada, 4), (bea, 1)):
+        await enqueue(db, "test.long", seconds, account_id=account, run_at=NOW - timedelta(seconds=seconds))
+    other = await enqueue(db, "test.other", "of the same account", account_id=ada)
+    long = jobs.LongJobRunner({"test.long": _ignore, "test.other": _ignore}, clock=lambda: NOW, stops={})
+    async with db.write() as tx:
+        claimed = await long.claim(tx, 9)
+        assert not await long.is_due(tx)
+        assert await long.claim(tx, 9) == []
+    assert {(job.account_id, job.payload) for job in claimed if job.id != other} == {(ada, 5), (bea, 1)}
+    await settle(db, next(job for job in claimed if job.payload == 5))
+    async with db.write() as tx:
+        assert await long.is_due(tx)
+        assert [job.payload for job in await long.claim(tx, 9)] == [4]
+
+
+async def test_a_job_whose_process_died_three_times_stops_for_good(db: Database) -> None:
+    """An attempt that was settled in between begins the count again, and so does a stop of the service."""
+    stopped: list[str] = []
+
+    async def stop(_: Tx, job: jobs.Job) -> None:
+        stopped.append(job.payload)
+
+    await enqueue(db, "test.long", "deadly")
+    now = NOW
+
+    async def claimed() -> list[jobs.Job]:
+        nonlocal now
+        now += timedelta(hours=1)
+        long = jobs.LongJobRunner({"test.long": _ignore}, clock=lambda: now, stops={"test.long": stop})
+        long.worker = "me"
+        async with db.write() as tx:
+            return list(await long.claim(tx, 9))
+
+    async def fail(job: jobs.Job, *, is_death: bool) -> None:
+        async with db.write() as tx:
+            await runner(now).settle(tx, [jobs.JobOutcome(job, "it failed", is_death)])
+
+    await claimed()  # the worker dies
+    [job] = await claimed()
+    await fail(job, is_death=False)
+    await claimed()
+    [job] = await claimed()
+    await fail(job, is_death=True)  # its own process dies
+    [job] = await claimed()
+    assert stopped == []
+    assert await claimed() == []
+    assert stopped == ["deadly"]
+    [row] = await rows(db)
+    assert row.failed_at
+    assert row.error.startswith("stopped: the process died 3 times")
+    assert await claimed() == []
+
+
+async def test_the_death_of_a_process_that_a_handler_started_counts(db: Database) -> None:
+    async def die(_: jobs.Job) -> None:
+        raise jobs.ProcessDied("it ended with -9")
+
+    await enqueue(db, "test.die")
+    dying = jobs.JobRunner({"test.die": die}, clock=lambda: NOW)
+    async with db.write() as tx:
+        [job] = await dying.claim(tx, 1)
+        await dying.settle(tx, [await dying.run(job)])
+    [row] = await rows(db)
+    assert (row.deaths, row.error, row.leased_by) == (1, "it ended with -9", None)

@@ -39,6 +39,7 @@ async def import_links(
     domain: DomainsOption = (),
     clicks: FlagOption = False,
     timezone: str | None = None,
+    reserve_deleted_slugs: FlagOption = False,
     dry_run: FlagOption = False,
     json: JsonOption = False,
 ) -> int:
@@ -56,13 +57,17 @@ async def import_links(
         Also import clicks, where the source has their times. Otherwise its totals are kept apart.
     timezone
         Of times without a time zone, such as Europe/Berlin. Default: UTC.
+    reserve_deleted_slugs
+        Reserve the slugs of deleted links in an archive for the account, so that no other can have them.
     dry_run
         Change nothing; report what would be imported.
 
     """
     from waypost.commands import imports
 
-    options = imports.ImportOptions(source, account, url, token_file, file, domain, clicks, timezone, dry_run)
+    options = imports.ImportOptions(
+        source, account, url, token_file, file, domain, clicks, timezone, dry_run, reserve_deleted_slugs
+    )
     report, code = await imports.run(settings, options)
     imports.show(report, is_dry_run=dry_run, as_json=json)
     return code

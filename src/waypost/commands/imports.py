@@ -19,6 +19,7 @@ from waypost.commands.key_check import prepare_key
 from waypost.commands.runner import EXIT_FAILED, EXIT_OK, read_text, say
 from waypost.database import Database, KeyRing
 from waypost.kit.errors import Invalid
+from waypost.kit.memory import limit_memory
 from waypost.redirect import ChangeFeed
 from waypost.resources.imports import lease, service
 from waypost.resources.imports.archive.reader import Archive
@@ -35,6 +36,8 @@ from waypost.wiring import outbound_client
 
 _CACHE = 16_000
 """KiB of SQLite's pages."""
+_MEMORY = 1 << 30
+"""Bytes that the import may take. The process that reads an import of the dashboard has a quarter of it."""
 _NICENESS = 10
 """Redirects on this machine come first."""
 
@@ -52,6 +55,7 @@ class ImportOptions:
     with_clicks: bool = False
     timezone: str | None = None
     is_dry_run: bool = False
+    reserves_deleted_slugs: bool = False
 
 
 async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
@@ -64,7 +68,10 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
         "domains": domains,
         "clicks": options.with_clicks,
         "timezone": options.timezone,
+        **({"reserve_deleted_slugs": True} if options.reserves_deleted_slugs else {}),
     }
+    if options.reserves_deleted_slugs and options.source != "waypost":
+        raise Invalid({"--reserve-deleted-slugs": ["Only an archive of Waypost has deleted links."]})
     os.nice(_NICENESS)
     logs.configure()  # stdout is for the report
     outbound = outbound_client(settings)
@@ -84,6 +91,7 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
         key_ring = KeyRing(["of a dry run"]) if options.is_dry_run else KeyRing.from_setting(secret_text(own))
         with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
             deps = new_deps(own, db, outbound, key_ring, feed.publish)
+            limit_memory(_MEMORY)
             new = service.new_import(deps, Actor.command(owner.id, "waypost import"), options.source, stored)
             try:
                 return await (_plan if options.is_dry_run else _import)(deps, source, new)
@@ -162,6 +170,9 @@ async def _run(importer: ImportRun, label: str) -> int:
     except SourceError as caught:
         error = caught
         say(caught.message)
+    except MemoryError as caught:
+        error = caught
+        say("This import needs too much memory.")
     except Exception as caught:
         error = caught
         raise

@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import os
+import resource
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -41,6 +42,22 @@ def _limits(groups: Path, memberships: str) -> Iterator[int]:
                     yield int((each / name).read_text())
                 if each == root:
                     break
+
+
+def limit_memory(extra: int) -> None:
+    """Let this process take so many bytes more than it has. What needs more of them raises MemoryError.
+
+    Files that are mapped into memory do not count: the system takes them back when it needs their memory.
+    """
+    status = Path("/proc/self/status").read_text()
+    limit = (int(status.partition("VmData:")[2].split()[0]) << 10) + extra
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
+def prefer_to_be_killed() -> None:
+    """Let the system kill this process before others when the machine has no memory left."""
+    with contextlib.suppress(OSError):  # a system without /proc
+        Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def release_free_memory() -> None:

@@ -3,7 +3,7 @@
 An idle process loads no HTTP or DNS library. `acme` and `mail` are imported from their own modules, when they are used.
 """
 
-from waypost.outbound.client import OperatorOutbound, Outbound, OutboundResponse, Post, Poster
+from waypost.outbound.client import OperatorOutbound, Outbound, OutboundResponse, Pace, Post, Poster
 from waypost.outbound.destination_checker import DestinationChecker
 from waypost.outbound.dns_records import DnsLookup, DnsRecords, printable
 from waypost.outbound.errors import NotPublic, OutboundError, Unreachable, Unsafe, in_words
@@ -21,6 +21,7 @@ __all__ = [
     "Outbound",
     "OutboundError",
     "OutboundResponse",
+    "Pace",
     "PageMetadata",
     "Post",
     "Poster",

@@ -44,6 +44,16 @@ class OutboundResponse:
             raise ValueError("nested too deeply") from None
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a response must arrive, so that a slow server does not use up the deadline."""
+
+    first_byte: float
+    """Seconds until the body begins."""
+    rate: int
+    """Bytes of the body per second, after that."""
+
+
 class Outbound:
     def __init__(
         self,
@@ -88,6 +98,7 @@ class Outbound:
         connect_timeout: float | None = None,
         max_body: int,
         body_types: Collection[str] = (),
+        pace: Pace | None = None,
     ) -> OutboundResponse:
         """Send one request, within `deadline` seconds in total; `connect_timeout` covers TCP and TLS.
 
@@ -103,6 +114,7 @@ class Outbound:
             connect_timeout=connect_timeout,
             max_body=max_body,
             body_types=body_types,
+            pace=pace,
         )
 
     async def client(self) -> "HttpClient":

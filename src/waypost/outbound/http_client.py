@@ -15,7 +15,7 @@ import aiohttp
 import yarl
 
 from waypost.kit.urls import Url
-from waypost.outbound.client import OutboundResponse
+from waypost.outbound.client import OutboundResponse, Pace
 from waypost.outbound.connection import Connector, Pin, SentRequest, sent_request, too_long
 from waypost.outbound.errors import Unreachable, reason_of
 
@@ -27,6 +27,30 @@ _ZLIB = frozenset({"gzip", "x-gzip", "deflate"})
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # detected by the first bytes
 
 _ReadBody = Callable[[aiohttp.ClientResponse], Awaitable[bytes]]
+
+
+class Limit:
+    """The time of one request. With a pace, each byte that arrives extends it, up to the deadline."""
+
+    def __init__(self, deadline: float, pace: Pace | None = None) -> None:
+        self._deadline = deadline
+        self._pace = pace
+        self._timeout = asyncio.timeout(None)
+        self._began = 0.0
+        self._received = 0
+
+    def running(self) -> asyncio.Timeout:
+        """Return the context in which the request is sent and its response read."""
+        self._began = asyncio.get_running_loop().time()
+        seconds = min(self._deadline, self._pace.first_byte) if self._pace else self._deadline
+        self._timeout = asyncio.timeout_at(self._began + seconds)
+        return self._timeout
+
+    def received(self, size: int) -> None:
+        if self._pace:
+            self._received += size
+            seconds = self._pace.first_byte + self._received / self._pace.rate
+            self._timeout.reschedule(self._began + min(self._deadline, seconds))
 
 
 class HttpClient:
@@ -46,18 +70,22 @@ class HttpClient:
         connect_timeout: float | None,
         max_body: int,
         body_types: Collection[str],
+        pace: Pace | None,
     ) -> OutboundResponse:
         """See `Outbound.request`."""
 
         async def read(response: aiohttp.ClientResponse) -> bytes:
             return (
-                await _read_decompressed(response, max_body) if not body_types or _type(response) in body_types else b""
+                await _read_decompressed(response, max_body, limit)
+                if not body_types or _type(response) in body_types
+                else b""
             )
 
+        limit = Limit(deadline, pace)
         # a session for one request: no connection checked for another one is reused
         async with self._open_session(keepalive=None) as session:
             sent = SentRequest(url, max_body, connect_timeout)
-            return await _send(session, method, sent, {**HEADERS, **headers}, body, deadline, read)
+            return await _send(session, method, sent, {**HEADERS, **headers}, body, limit, read)
 
     def keep_alive(self) -> "KeepAliveClient":
         """Open it inside a running event loop."""
@@ -88,7 +116,7 @@ class KeepAliveClient:
         """See `Poster.post`."""
         headers = {**HEADERS, "Accept-Encoding": "identity", **headers}
         read = partial(_read_complete, limit=max_body)
-        return await _send(self._session, "POST", SentRequest(url, max_body), headers, body, deadline, read)
+        return await _send(self._session, "POST", SentRequest(url, max_body), headers, body, Limit(deadline), read)
 
     async def close(self) -> None:
         await self._session.close()
@@ -100,12 +128,12 @@ async def _send(
     sent: SentRequest,
     headers: Mapping[str, str],
     body: bytes | None,
-    deadline: float,
+    limit: Limit,
     read: _ReadBody,
 ) -> OutboundResponse:
     sent_request.set(sent)
     try:
-        async with asyncio.timeout(deadline):
+        async with limit.running():
             response = await session.request(
                 method, _target(sent.url), headers=headers, data=body, allow_redirects=False
             )
@@ -139,7 +167,7 @@ async def _read_complete(response: aiohttp.ClientResponse, limit: int) -> bytes:
     return bytes(body)
 
 
-async def _read_decompressed(response: aiohttp.ClientResponse, limit: int) -> bytes:
+async def _read_decompressed(response: aiohttp.ClientResponse, limit: int, time_limit: Limit) -> bytes:
     """Read and decompress a body up to the limit: nothing beyond it is read or decompressed.
 
     Empty for an encoding we did not ask for; corrupt data ends where it breaks.
@@ -152,6 +180,7 @@ async def _read_decompressed(response: aiohttp.ClientResponse, limit: int) -> by
     while len(body) < limit and not (decompressor and decompressor.eof):
         try:
             chunk = await response.content.readany()
+            time_limit.received(len(chunk))
             body += decompressor.decompress(chunk, limit - len(body)) if decompressor else chunk
         except (Unreachable, zlib.error):  # the connection's limit ends the body: the part before it still counts
             break

@@ -8,10 +8,11 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from people import new_person
-from resources.account.archived import NOW, exported, furnish, restored, rewritten, rows
+from resources.account.archived import NOW, exported, furnish, restored, rewritten, rows, with_file
 from resources.clicks.visited import new_link
 
 from waypost.database import Database
@@ -58,6 +59,25 @@ async def test_copies_links_into_another_account_of_the_same_installation(db: Da
     assert rows(await exported(db, tmp_path, "ada@example.com")) == before
     assert [difference async for difference in check(db)] == []
     assert (await restored(db, tmp_path, bea, archive)).counts.unchanged == 6
+
+
+@pytest.mark.parametrize("is_reserving", [False, True])
+async def test_the_slugs_of_deleted_links_are_reserved_only_by_request(
+    source: Database, db: Database, tmp_path: Path, *, is_reserving: bool
+) -> None:
+    """A file proves nothing: it may name every short word as a link that was deleted."""
+    await furnish(source, tmp_path / "old", await new_person(source, "Ada"))
+    archive = await exported(source, tmp_path / "old", "ada@example.com")
+    bea = await new_person(db, "Bea")
+    [deleted] = rows(archive)["deleted_links.ndjson"]
+    taken = {**deleted, "id": str(uuid4()), "slug": "shop"}
+    archive = with_file(archive, "deleted_links.ndjson", f"{json.dumps(deleted)}\n{json.dumps(taken)}\n".encode())
+    options = {"reserve_deleted_slugs": True} if is_reserving else {}
+    await restored(db, tmp_path, bea, archive, **options)
+    async with db.read() as tx:
+        owner = await slug_store.find_slug_owner(tx, "shop")
+    assert owner == ((bea.account_id, None) if is_reserving else None)
+    assert len(rows(await exported(db, tmp_path, "bea@example.com"))["deleted_links.ndjson"]) == 2
 
 
 async def test_continues_after_an_interruption_at_every_step(

@@ -1,9 +1,12 @@
 """Imports in the dashboard, as a browser without scripts gets them, and the turns of the worker."""
 
+import asyncio
 import csv
 import io
 import re
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from html import unescape
 from pathlib import Path
@@ -26,9 +29,9 @@ from waypost.database import KeyRing
 from waypost.kit.errors import Unavailable
 from waypost.redirect import ChangeFeed
 from waypost.resources.clicks.stats.rebuild import check
-from waypost.resources.imports import account_data, deps, work
+from waypost.resources.imports import account_data, deps
 from waypost.resources.imports.archive import importer as archive_importer
-from waypost.resources.imports.requests import turns
+from waypost.resources.imports.requests import turn, turns
 from waypost.resources.imports.requests.expiry import give_up_unused
 from waypost.resources.imports.requests.model import TURN_JOB, import_file_pieces, import_requests
 from waypost.resources.imports.requests.uploads import new_uploads
@@ -52,16 +55,26 @@ async def ada(place: WebApp) -> Browser:
     return await place.browser("ada@example.com")
 
 
-async def work_off(place: WebApp) -> None:
-    """What the worker does until no job is due."""
-    with mock.patch.object(deps, "now", place.clock):
-        feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
+@contextmanager
+def new_turn(place: WebApp) -> Iterator[turn.Turn]:
+    """What the process of a turn runs."""
+    with (
+        mock.patch.object(deps, "now", place.clock),
+        closing(ChangeFeed(place.settings.data_dir / "run" / "changes")) as feed,
+    ):
         ring = KeyRing.from_setting(secret_text(place.settings))
-        handler = work.TurnHandler(place.settings, place.db, outbound_client(place.settings), feed.publish, ring)
+        outbound, uploads = outbound_client(place.settings), new_uploads(place.db, place.settings.data_dir)
+        import_deps = deps.new_deps(place.settings, place.db, outbound, ring, feed.publish)
+        yield turn.Turn(import_deps, uploads, outbound, time.monotonic, asyncio.Event())
+
+
+async def work_off(place: WebApp) -> None:
+    """What the worker and the processes of turns do until no job is due."""
+    with new_turn(place) as of_process:
+        handler = turns.Turns(place.db, of_process.uploads, place.clock, of_process.run)
         loop = WorkerLoop(place.db, JobRunner({TURN_JOB: handler}, clock=place.clock))
         while await loop.step():
             pass
-        feed.close()
 
 
 async def start_csv(ada: Browser, content: bytes = CSV, **fields: str) -> str:
@@ -254,7 +267,7 @@ async def test_imports_an_account_of_another_installation(place: WebApp, ada: Br
         await settle(self, *arguments)
 
     with (
-        mock.patch.object(turns, "TURN", 0.0),
+        mock.patch.object(turn, "TURN", 0.0),
         mock.patch.object(turns.Turns, "_settle", killed),
         mock.patch.object(archive_importer, "_LINKS_AT_ONCE", 2),
         mock.patch.object(archive_importer, "_CLICKS_AT_ONCE", 50),
@@ -329,7 +342,7 @@ async def test_continues_after_a_quota_was_used_up(place: WebApp, ada: Browser) 
 async def test_a_source_that_asks_to_wait_gives_the_turn_back(place: WebApp, ada: Browser) -> None:
     server = Bitly(bitlink(1))
     server.faults.extend([TOO_MANY])
-    with server.running() as url, mock.patch.object(turns, "LONGEST_SLEEP", 1.0):
+    with server.running() as url, mock.patch.object(turn, "LONGEST_SLEEP", 1.0):
         path = (await ada.post("/links/import/bitly", {"token": TOKEN, "url": url})).headers["location"]
         await work_off(place)
         assert "Waiting:" in await text_of(ada, path)
@@ -341,7 +354,7 @@ async def test_a_source_that_asks_to_wait_gives_the_turn_back(place: WebApp, ada
 async def test_long_imports_of_one_account_do_not_hold_back_another(place: WebApp, ada: Browser) -> None:
     """Each page is a turn, and turns rotate."""
     server, bob = Bitly(*map(bitlink, range(500))), await place.browser("bob@example.com")
-    with server.running() as url, mock.patch.object(turns, "TURN", 0.0):
+    with server.running() as url, mock.patch.object(turn, "TURN", 0.0):
         paths = []
         for browser in (ada, bob):
             paths.append((await browser.post("/links/import/bitly", {"token": TOKEN, "url": url})).headers["location"])
@@ -493,7 +506,7 @@ async def test_continues_after_the_worker_was_killed(place: WebApp, ada: Browser
     with server.running() as url:
         path = (await ada.post("/links/import/bitly", {"token": TOKEN, "url": url})).headers["location"]
         await ada.post(f"{path}/start", {"ok": "1"})
-        with mock.patch.object(turns.Turns, "_settle", side_effect=Unavailable), mock.patch.object(turns, "TURN", 0.0):
+        with mock.patch.object(turns.Turns, "_settle", side_effect=Unavailable), mock.patch.object(turn, "TURN", 0.0):
             await work_off(place)
         assert await count_links(place) == 100
         assert (await row(place)).state == "running"

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from waypost.kit import bounded_json
 from waypost.kit.urls import ANY_NAME, BadUrl, canonical
-from waypost.outbound import NotPublic, Outbound, OutboundResponse, Unreachable
+from waypost.outbound import NotPublic, Outbound, OutboundResponse, Pace, Unreachable
 from waypost.resources.imports.source import (
     NotThere,
     QuotaUsedUp,
@@ -16,8 +16,10 @@ from waypost.resources.imports.source import (
     WrongToken,
 )
 
-DEADLINE = 60.0
-"""Seconds for one answer: some sources take long for their last pages."""
+DEADLINE = 30.0
+"""Seconds for one answer, fewer than those of a turn."""
+PACE = Pace(first_byte=15.0, rate=16 << 10)
+"""Some sources take long for their last pages, but none sends an answer slowly."""
 MAX_BODY = 8 << 20  # bytes
 MAX_VALUES = 500_000
 """In one answer: a page of 1,000 clicks of Dub has up to 300,000."""
@@ -72,7 +74,13 @@ class SourceClient:
         while True:
             try:
                 response = await self._outbound.request(
-                    "GET", url, headers=self._headers, deadline=DEADLINE, connect_timeout=10.0, max_body=MAX_BODY
+                    "GET",
+                    url,
+                    headers=self._headers,
+                    deadline=DEADLINE,
+                    connect_timeout=10.0,
+                    max_body=MAX_BODY,
+                    pace=PACE,
                 )
             except NotPublic:
                 raise SourceError(

@@ -27,7 +27,6 @@ from waypost.resources.links.model import (
     link_clicks,
     link_tags,
     links,
-    slugs,
 )
 from waypost.resources.links.schemas import LinkJson, to_json
 from waypost.resources.routing import LinkRouting
@@ -140,7 +139,7 @@ async def _by_id(db: Database, query: Select[Any]) -> AsyncIterator[Sequence[Row
 
 
 async def add_deleted_links(tx: Tx, account_id: UUID, rows: Sequence[tuple[UUID, str, datetime, datetime]]) -> None:
-    """`rows`: id, slug, created_at, deleted_at. Their slugs stay reserved, except those that others have."""
+    """`rows`: id, slug, created_at, deleted_at."""
     values: dict[str, Any] = dict.fromkeys(links.c.keys()) | {
         "account_id": account_id.bytes,
         "destination_url": "",
@@ -157,8 +156,6 @@ async def add_deleted_links(tx: Tx, account_id: UUID, rows: Sequence[tuple[UUID,
         own = {"id": id_.bytes, "slug": slug, **{name: microseconds(at) for name, at in times.items()}}
         inserted.append(tuple((values | own).values()))
     await bulk.insert(tx, links, inserted, on_conflict="ON CONFLICT (id) DO NOTHING")
-    reserved = sorted({(slug, account_id.bytes, None) for _, slug, _, _ in rows}, key=lambda row: row[0])
-    await bulk.insert(tx, slugs, reserved, on_conflict="ON CONFLICT (slug) DO NOTHING")
 
 
 async def delete_account_data(

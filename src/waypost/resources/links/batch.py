@@ -53,6 +53,12 @@ async def reserve_slugs(tx: Tx, drafts: Sequence[Link]) -> dict[UUID, SlugOwner]
     return await _reserve(tx, drafts, _TAKE_OWN)
 
 
+async def reserve_unlinked(tx: Tx, account_id: UUID, unlinked: Iterable[str]) -> None:
+    """Reserve the slugs of deleted links for the account, as far as they are unused."""
+    rows = [(slug, account_id.bytes, None) for slug in sorted({*unlinked})]
+    await bulk.insert(tx, slugs, rows, on_conflict="ON CONFLICT (slug) DO NOTHING")
+
+
 async def generate_slugs(tx: Tx, drafts: Sequence[Link], reserved: Collection[str]) -> list[Link]:
     """Return the drafts with slugs that were never used, in another order."""
     done: list[Link] = []

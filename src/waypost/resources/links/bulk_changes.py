@@ -33,7 +33,7 @@ _LONGEST = timedelta(days=7)
 MAX_NOW = 100
 """More links than this are changed by a job."""
 _MAX_FAILURES, _MAX_ATTEMPTS = 8, 1_000
-"""Of one job. A change fails after so many errors; a process that is killed settles none, so it may be tried again."""
+"""Of one job. A change fails after so many errors in a row."""
 _TIME_LIMIT = 30.0  # seconds of one job; a new job continues afterwards
 BUSY = "Another change of many links is running. Wait until it has finished, or cancel it."
 
@@ -114,6 +114,11 @@ async def run(deps: Deps, job: Job) -> None:
     if is_running:
         async with deps.db.write() as tx:
             await _enqueue(tx, account, id_, deps.clock())
+
+
+async def stop(deps: Deps, tx: Tx, job: Job) -> None:
+    """End the change whose job has ended the process several times."""
+    await changes.finish(tx, UUID(job.payload["id"]), "failed", deps.clock())
 
 
 async def purge(deps: Deps, job: Job) -> None:

@@ -4,7 +4,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from waypost.database import Database
+from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.redirect import InvalidateRoutes
 from waypost.resources import routing
@@ -48,6 +48,11 @@ class BulkJobs:
         from waypost.resources.links import bulk_changes  # noqa: PLC0415
 
         await bulk_changes.run(self._deps, job)
+
+    async def stop_change(self, tx: Tx, job: Job) -> None:
+        from waypost.resources.links import bulk_changes  # noqa: PLC0415
+
+        await bulk_changes.stop(self._deps, tx, job)
 
     async def purge(self, job: Job) -> None:
         from waypost.resources.links import bulk_changes  # noqa: PLC0415

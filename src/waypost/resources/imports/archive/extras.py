@@ -17,6 +17,7 @@ from waypost.resources.qrcodes.schemas import NewStyle
 
 
 async def add_deleted_links(context: Context, tx: Tx, rows: list[DeletedLinkRow]) -> None:
+    """Their slugs are not reserved: a file does not prove that the account had them."""
     known = await context.find_own_ids(tx, (row.id for row in rows))
     owners = await links.find_accounts(tx, [row.id for row in rows])
     new = {row.id: new_id() if row.id in owners else row.id for row in rows if row.id not in known}

@@ -23,6 +23,7 @@ from waypost.resources.links.media import NAME, UploadedImage
 from waypost.resources.links.rules import MAX_IMAGES_MB
 
 _LINKS_AT_ONCE = 500
+_CHUNK = 1 << 20
 
 
 class ArchivedImage(NamedTuple):
@@ -100,7 +101,7 @@ def _entries(file: IO[bytes], links: Mapping[str, UUID]) -> Iterator[ArchivedIma
         padded, content = -(-entry.size // BLOCKSIZE) * BLOCKSIZE, b""
         if link_id and entry.size <= MAX_BYTES:
             content, padded = file.read(padded)[: entry.size], 0
-        while padded > 0 and (skipped := file.read(min(padded, MAX_BYTES))):
+        while padded > 0 and (skipped := file.read(min(padded, _CHUNK))):
             padded -= len(skipped)
         yield ArchivedImage(link_id, content) if content else ArchivedImage(None)
 

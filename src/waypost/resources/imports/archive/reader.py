@@ -37,8 +37,8 @@ _MAX_BATCH = 32 << 20
 """Bytes of memory. Of a batch of rows, some more than the limit for the last of them."""
 _VALUE = 64
 """Bytes of memory that a value takes beside its text, about."""
-_MAX_READ = 1 << 20
-"""Bytes. The directory of a ZIP file is read at once, and its entries take ten times as much memory."""
+_MAX_READ = 3 << 20
+"""Bytes, more than an image has. The directory of a ZIP file is read at once, and takes ten times as much memory."""
 _MAX_ENTRIES = 100
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 """Of compression. LZMA takes as much memory as an entry says, up to 4 GiB."""

@@ -1,0 +1,93 @@
+"""Runs turns of imports in processes of their own, `waypost.import_process`.
+
+What a stranger sends is parsed there, within a limit of memory: whatever it does, the worker goes on to deliver
+webhooks and to renew certificates.
+"""
+
+import asyncio
+import contextlib
+import signal
+from asyncio.subprocess import PIPE, Process
+from uuid import UUID
+
+from waypost.resources.imports.requests.model import ImportRequest
+from waypost.resources.imports.requests.outcome import BUSY, Outcome
+from waypost.worker.jobs import ProcessDied
+from waypost.worker.parent import child_command
+
+PLACES = 2
+"""Turns at the same time, each of another account. A process takes some 100 MB."""
+MAX_WAITING = 2
+"""Turns that wait for a place. Others come again a second later."""
+MIN_TURN = 2.0
+"""Seconds after which a turn is asked to end if another one waits."""
+_MAX_WAIT = 8.0  # seconds
+
+
+class TurnProcesses:
+    def __init__(self, app: str) -> None:
+        """`app`: see `child.ProcessEntries`."""
+        self._app = app
+        self._places = asyncio.Semaphore(PLACES)
+        self._waiting = 0
+        self._running: dict[Process, float] = {}
+        """When each was started, the first one first."""
+        self._asked_to_end: set[Process] = set()
+
+    async def run(self, request: ImportRequest) -> Outcome:
+        """Run a turn, or return that there is no place for it. Raises ProcessDied."""
+        waits = Outcome(request.state, request.message, BUSY, request.failures)
+        if not await self._take_place():
+            return waits
+        try:
+            return await self._run(request.id) or waits
+        finally:
+            self._places.release()
+
+    async def _take_place(self) -> bool:
+        if self._waiting >= MAX_WAITING:
+            return False
+        if self._places.locked():
+            self._end_longest()
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(_MAX_WAIT):
+                return await self._places.acquire()
+        except TimeoutError:
+            return False
+        finally:
+            self._waiting -= 1
+
+    def _end_longest(self) -> None:
+        loop = asyncio.get_running_loop()
+        for process, started in self._running.items():
+            if process not in self._asked_to_end:
+                self._asked_to_end.add(process)
+                loop.call_at(started + MIN_TURN, _terminate, process)
+                return
+
+    async def _run(self, request_id: UUID) -> Outcome | None:
+        """Return None if the process was asked to end before it could report anything."""
+        # its standard input is a pipe, whose end shows it that this process has exited
+        options = ("--parent-pipe", "0", "--app", self._app, "--role", "worker", "--import-request", str(request_id))
+        process = await asyncio.create_subprocess_exec(*child_command("import", *options), stdin=PIPE, stdout=PIPE)
+        self._running[process] = asyncio.get_running_loop().time()
+        try:
+            output, _ = await process.communicate()
+            was_asked = process in self._asked_to_end
+        finally:
+            del self._running[process]
+            self._asked_to_end.discard(process)
+            if process.returncode is None:
+                process.kill()  # pages are stored one by one, with where the next one begins
+                await process.wait()
+        if process.returncode == -signal.SIGTERM and was_asked:
+            return None
+        if process.returncode != 0:
+            raise ProcessDied(f"the process of the import ended with {process.returncode}")
+        return Outcome.from_json(output)
+
+
+def _terminate(process: Process) -> None:
+    with contextlib.suppress(ProcessLookupError):  # it has ended
+        process.terminate()
