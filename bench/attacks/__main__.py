@@ -13,12 +13,19 @@ import traceback
 from pathlib import Path
 
 from bench import report
-from bench.attacks import expensive, incoming, outgoing, routing, sign_in
+from bench.attacks import expensive, imports, incoming, outgoing, routing, sign_in
 from bench.attacks.scenario import Latencies, Scenario, say, started_scenario
 from bench.report import Row
 from waypost.version import redirect_form
 
-ATTACKS = {**outgoing.ATTACKS, **expensive.ATTACKS, **incoming.ATTACKS, **sign_in.ATTACKS, **routing.ATTACKS}
+ATTACKS = {
+    **outgoing.ATTACKS,
+    **expensive.ATTACKS,
+    **incoming.ATTACKS,
+    **sign_in.ATTACKS,
+    **routing.ATTACKS,
+    **imports.ATTACKS,
+}
 _DOCUMENT = Path(__file__).parents[2] / "docs" / "design" / "security.md"
 _BETWEEN = re.compile(r"(?<=<!-- attacks: begin -->\n).*(?=<!-- attacks: end -->)", re.DOTALL)
 

@@ -47,7 +47,7 @@ async def markup(scenario: Scenario) -> list[Row]:
 
 async def _against(scenario: Scenario, name: str, respond: Responder) -> list[Row]:
     latencies, statuses = list[Latencies](), list[int]()
-    async with _server(respond) as url, scenario.observed(latencies):
+    async with serving(respond) as url, scenario.observed(latencies):
         ended = asyncio.get_running_loop().time() + scenario.seconds
 
         async def create(key: str, number: int) -> None:
@@ -73,11 +73,11 @@ async def _page(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
 
 def website() -> contextlib.AbstractAsyncContextManager[str]:
     """A destination that responds normally."""
-    return _server(_page)
+    return serving(_page)
 
 
 @contextlib.asynccontextmanager
-async def _server(respond: Responder) -> AsyncIterator[str]:
+async def serving(respond: Responder) -> AsyncIterator[str]:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
             await reader.readuntil(b"\r\n\r\n")

@@ -1,4 +1,4 @@
-"""A running service with two accounts: the attacker, and the neighbour, whose requests the observer times."""
+"""A running service with three accounts: the attacker, an accomplice, and the neighbour, whom the observer times."""
 
 import asyncio
 import contextlib
@@ -70,6 +70,7 @@ class Scenario:
     server: Server
     directory: Path
     attacker: Account
+    accomplice: Account
     neighbour: Account
     seconds: float
     """Duration of an attack that does not end by itself."""
@@ -119,11 +120,11 @@ def started_scenario(
     directory: Path, *, seconds: float, connections: int, database_url: str = ""
 ) -> Iterator[Scenario]:
     url = database_url or f"sqlite:///{directory / 'waypost.db'}"
-    attacker, neighbour = asyncio.run(_seed_accounts(url))
+    neighbour, attacker, accomplice = asyncio.run(_seed_accounts(url))
     store = _Store(url)
     options = {"outbound_allow": "127.0.0.0/8", "default_plan": "lifetime"}
     with waypost(store, directory, role="all", cores=ALL_CORES, **options) as server:
-        yield Scenario(server, directory, attacker, neighbour, seconds, url, connections)
+        yield Scenario(server, directory, attacker, accomplice, neighbour, seconds, url, connections)
 
 
 @dataclass(frozen=True)
@@ -131,16 +132,16 @@ class _Store:
     url: str
 
 
-async def _seed_accounts(url: str) -> tuple[Account, Account]:
+async def _seed_accounts(url: str) -> list[Account]:
     db = Database(url)
     await migrate(db)
     found = []
-    for name in ("neighbour", "attacker"):
+    for name in ("neighbour", "attacker", "accomplice"):
         account = await new_account(db, name, password=PASSWORD)
         found.append(Account(account, f"{name}@example.com", await add_keys(db, account, _KEYS)))
     await add_links(db, found[0].id, _LINKS)
     await db.close()
-    return found[1], found[0]
+    return found
 
 
 def say(text: str) -> None:

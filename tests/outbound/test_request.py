@@ -11,7 +11,7 @@ import servers
 from servers import ALLOW, OPEN, NameServer, Receiver, canary, page
 
 from waypost.kit.urls import Url, canonical
-from waypost.outbound import NotPublic, Outbound, OutboundResponse, Unreachable
+from waypost.outbound import NotPublic, Outbound, OutboundResponse, Pace, Unreachable
 from waypost.settings import SettingsError
 
 SOON = 0.5  # a deadline that is meant to pass
@@ -78,6 +78,21 @@ async def test_an_unwanted_type_is_not_read(outbound: Outbound) -> None:
             "GET", canonical(receiver.url()), deadline=LATE, max_body=10, body_types=["text/html"]
         )
     assert (answer.status, answer.body) == (200, b"")
+
+
+async def test_a_body_that_drips_is_given_up_long_before_the_deadline(outbound: Outbound) -> None:
+    pace = Pace(first_byte=0.2, rate=1 << 20)
+    async with Receiver(servers.drip) as receiver:
+        with pytest.raises(Unreachable, match="timed out"):
+            await outbound.request("GET", canonical(receiver.url()), deadline=3600.0, max_body=1 << 20, pace=pace)
+
+
+async def test_what_arrives_extends_the_time_of_a_response(outbound: Outbound) -> None:
+    """Each byte buys an hour, so that it is read to its end although no more time was left at first."""
+    pace = Pace(first_byte=LATE, rate=1)
+    async with Receiver(page("x" * 100_000)) as receiver:
+        answer = await outbound.request("GET", canonical(receiver.url()), deadline=LATE, max_body=1 << 20, pace=pace)
+    assert len(answer.body) == 100_000
 
 
 class TestWhere:

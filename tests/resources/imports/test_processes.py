@@ -7,7 +7,6 @@ import sys
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from unittest import mock
 from uuid import UUID
 
 import pytest
@@ -108,16 +107,15 @@ async def test_a_turn_ends_for_one_that_waits_and_the_others_go_on(place: WebApp
     await start_csv(ada)
     request, waiting = await request_of(place), TurnProcesses(f"{APPS}.waiting")
     requests = [replace(request, id=new_id()) for _ in range(processes.PLACES + 1)]
-    with mock.patch.object(processes, "MIN_TURN", 0.0):
-        running = []
-        for each in requests[:-1]:
-            running.append(asyncio.create_task(waiting.run(each)))
-            await started(place, each.id)
-        last = asyncio.create_task(waiting.run(requests[-1]))
-        outcome = await running[0]
-        assert outcome.message == "it was asked to end"
-        await started(place, requests[-1].id)
-        assert not any(task.done() for task in (*running[1:], last))
+    running = []
+    for each in requests[:-1]:
+        running.append(asyncio.create_task(waiting.run(each)))
+        await started(place, each.id)
+    last = asyncio.create_task(waiting.run(requests[-1]))
+    outcome = await running[0]
+    assert outcome.message == "it was asked to end"
+    await started(place, requests[-1].id)
+    assert not any(task.done() for task in (*running[1:], last))
     pids = [await started(place, each.id) for each in requests[1:]]
     for task in (*running[1:], last):
         task.cancel()

@@ -5,7 +5,6 @@ webhooks and to renew certificates.
 """
 
 import asyncio
-import contextlib
 import signal
 from asyncio.subprocess import PIPE, Process
 from uuid import UUID
@@ -19,8 +18,6 @@ PLACES = 2
 """Turns at the same time, each of another account. A process takes some 100 MB."""
 MAX_WAITING = 2
 """Turns that wait for a place. Others come again a second later."""
-MIN_TURN = 2.0
-"""Seconds after which a turn is asked to end if another one waits."""
 _MAX_WAIT = 8.0  # seconds
 
 
@@ -30,8 +27,8 @@ class TurnProcesses:
         self._app = app
         self._places = asyncio.Semaphore(PLACES)
         self._waiting = 0
-        self._running: dict[Process, float] = {}
-        """When each was started, the first one first."""
+        self._running: list[Process] = []
+        """The first one was started first."""
         self._asked_to_end: set[Process] = set()
 
     async def run(self, request: ImportRequest) -> Outcome:
@@ -59,35 +56,29 @@ class TurnProcesses:
             self._waiting -= 1
 
     def _end_longest(self) -> None:
-        loop = asyncio.get_running_loop()
-        for process, started in self._running.items():
-            if process not in self._asked_to_end:
+        for process in self._running:
+            if process not in self._asked_to_end and process.stdin:
                 self._asked_to_end.add(process)
-                loop.call_at(started + MIN_TURN, _terminate, process)
+                process.stdin.write(b"\n")  # like the end of the pipe; unlike a signal, it waits until it is read
                 return
 
     async def _run(self, request_id: UUID) -> Outcome | None:
-        """Return None if the process was asked to end before it could report anything."""
+        """Return None if the process was asked to end and had no time to report anything."""
         # its standard input is a pipe, whose end shows it that this process has exited
         options = ("--parent-pipe", "0", "--app", self._app, "--role", "worker", "--import-request", str(request_id))
         process = await asyncio.create_subprocess_exec(*child_command("import", *options), stdin=PIPE, stdout=PIPE)
-        self._running[process] = asyncio.get_running_loop().time()
+        self._running.append(process)
         try:
             output, _ = await process.communicate()
             was_asked = process in self._asked_to_end
         finally:
-            del self._running[process]
+            self._running.remove(process)
             self._asked_to_end.discard(process)
             if process.returncode is None:
                 process.kill()  # pages are stored one by one, with where the next one begins
                 await process.wait()
-        if process.returncode == -signal.SIGTERM and was_asked:
+        if process.returncode == -signal.SIGALRM and was_asked:  # on a machine where its start took long
             return None
         if process.returncode != 0:
             raise ProcessDied(f"the process of the import ended with {process.returncode}")
         return Outcome.from_json(output)
-
-
-def _terminate(process: Process) -> None:
-    with contextlib.suppress(ProcessLookupError):  # it has ended
-        process.terminate()

@@ -36,8 +36,10 @@ TURN = 20.0
 """Seconds until no further page is begun."""
 STEP_LIMIT = 40.0
 """Seconds of a turn, in which its last page must have ended: a job may run for 50, and waits for a place."""
+MIN_TURN = 2.0
+"""Seconds that a turn has, although others wait."""
 LAST_PAGE = 5.0
-"""Seconds that a file gets for the page that is read when others wait. The answer of a service is not waited for."""
+"""Seconds that a file gets after them, for the page that is read. The answer of a service is not waited for."""
 LONGEST_SLEEP = 10.0
 """Seconds. A source that asks for a longer pause gets it between two turns, when others have theirs."""
 MAX_UNPACKED = 4 << 30
@@ -207,8 +209,11 @@ class Turn:
         return not self.stop.is_set() and self.monotonic() - began < TURN
 
     async def _end(self, limit: asyncio.Timeout, seconds: float) -> None:
+        """`seconds`: for the page that is read."""
+        loop = asyncio.get_running_loop()
+        earliest = loop.time() + MIN_TURN
         await self.stop.wait()
-        limit.reschedule(asyncio.get_running_loop().time() + seconds)
+        limit.reschedule(max(loop.time(), earliest) + seconds)
 
     def _options(self, request: ImportRequest) -> dict[str, Any]:
         """What decides what is imported: an import with other options is another one."""
