@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
 from waypost.database import Database, KeyRing
-from waypost.kit.memory import limit_memory, prefer_to_be_killed
+from waypost.kit.memory import limited_memory, prefer_to_be_killed
 from waypost.redirect import ChangeFeed
 from waypost.resources.imports.deps import new_deps
 from waypost.resources.imports.requests import store
@@ -43,9 +43,9 @@ async def run(settings: Settings, request_id: UUID, *, stop: asyncio.Event, memo
         turn = Turn(deps, new_uploads(db, settings.data_dir), outbound, time.monotonic, stop)
         async with db.read() as tx:
             request = await store.find(tx, request_id)
-        limit_memory(memory)
-        outcome = await turn.run(request) if request else Outcome("given_up")
-    sys.stdout.write(outcome.to_json())
+        with limited_memory(memory):
+            outcome = await turn.run(request) if request else Outcome("given_up")
+        sys.stdout.write(outcome.to_json())
 
 
 async def _start_threads() -> None:

@@ -179,7 +179,7 @@ async def test_an_account_has_one_long_job_of_a_name_at_a_time(db: Database) -> 
         assert [job.payload for job in await long.claim(tx, 9)] == [4]
 
 
-async def test_a_job_whose_process_died_three_times_stops_for_good(db: Database) -> None:
+async def test_a_job_whose_process_died_three_times_is_not_tried_again(db: Database) -> None:
     """An attempt that was settled in between begins the count again, and so does a stop of the service."""
     stopped: list[str] = []
 

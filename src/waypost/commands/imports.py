@@ -19,7 +19,7 @@ from waypost.commands.key_check import prepare_key
 from waypost.commands.runner import EXIT_FAILED, EXIT_OK, read_text, say
 from waypost.database import Database, KeyRing
 from waypost.kit.errors import Invalid
-from waypost.kit.memory import limit_memory
+from waypost.kit.memory import limited_memory
 from waypost.redirect import ChangeFeed
 from waypost.resources.imports import lease, service
 from waypost.resources.imports.archive.reader import Archive
@@ -91,10 +91,10 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
         key_ring = KeyRing(["of a dry run"]) if options.is_dry_run else KeyRing.from_setting(secret_text(own))
         with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
             deps = new_deps(own, db, outbound, key_ring, feed.publish)
-            limit_memory(_MEMORY)
             new = service.new_import(deps, Actor.command(owner.id, "waypost import"), options.source, stored)
             try:
-                return await (_plan if options.is_dry_run else _import)(deps, source, new)
+                with limited_memory(_MEMORY):
+                    return await (_plan if options.is_dry_run else _import)(deps, source, new)
             finally:
                 await deps.click_writer.close()
 

@@ -44,14 +44,20 @@ def _limits(groups: Path, memberships: str) -> Iterator[int]:
                     break
 
 
-def limit_memory(extra: int) -> None:
+@contextlib.contextmanager
+def limited_memory(extra: int) -> Iterator[None]:
     """Let this process take so many bytes more than it has. What needs more of them raises MemoryError.
 
     Files that are mapped into memory do not count: the system takes them back when it needs their memory.
     """
-    status = Path("/proc/self/status").read_text()
-    limit = (int(status.partition("VmData:")[2].split()[0]) << 10) + extra
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    used = int(Path("/proc/self/status").read_text().partition("VmData:")[2].split()[0]) << 10
+    before, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = used + extra if hard == resource.RLIM_INFINITY else min(used + extra, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (before, hard))
 
 
 def prefer_to_be_killed() -> None:

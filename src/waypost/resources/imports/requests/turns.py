@@ -1,4 +1,4 @@
-"""Gives requested imports their turns, each a job of the queue of long jobs, and saves what came of them.
+"""Gives requested imports their turns, each a job of the queue of long jobs, and saves how each went.
 
 After each turn the job of the next one is added behind those of other accounts, so that a long import holds back
 nobody.
