@@ -41,6 +41,6 @@ def waits() -> list[float]:
 @pytest.fixture
 def through_proxy(proxy: FaultProxy, service: Service, waits: list[float]) -> Iterator[Waypost]:
     """A client that notes how long it would wait, and does not wait."""
-    with Waypost(proxy.url, service.new_key(), timeout=2) as client:
+    with Waypost(proxy.url, service.new_key(), timeout=5) as client:
         client._sender.sleep = waits.append
         yield client

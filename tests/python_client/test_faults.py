@@ -142,7 +142,7 @@ async def test_the_asynchronous_client_is_as_patient(service: Service, proxy: Fa
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
-    async with AsyncWaypost(proxy.url, service.new_key(), timeout=2) as client:
+    async with AsyncWaypost(proxy.url, service.new_key(), timeout=60) as client:
         client._sender.sleep = sleep
         for fault in FAULTS:
             proxy.faults.append(fault)

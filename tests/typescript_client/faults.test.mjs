@@ -76,7 +76,7 @@ test("does not send again without retries", async () => {
 });
 
 test("a response that does not come is a fault", async () => {
-  const { waypost, faults, sent } = newFaultyClient({ timeout: 500 });
+  const { waypost, faults, sent } = newFaultyClient({ timeout: 3000 });
   faults.push("slow");
   assert.equal((await waypost.account.get()).plan.type, "lifetime");
   assert.equal(sent.length, 2);

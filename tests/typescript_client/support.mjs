@@ -28,7 +28,7 @@ export function newFaultyClient(options = {}) {
     }
     return fetch(url, { ...init, headers });
   };
-  const waypost = newClient({ baseUrl: PROXY, timeout: 2000, fetch: fetchWithFault, ...options });
+  const waypost = newClient({ baseUrl: PROXY, timeout: 60_000, fetch: fetchWithFault, ...options });
   return { waypost, faults, sent, waits };
 }
 
