@@ -142,6 +142,13 @@ async def _ends_all(place: Place, path: Path, session: Session) -> None:
     assert await place.pending_of(session.person) == kept
 
 
+async def test_lost_groups_end_nothing_of_a_membership_that_they_did_not_give(place: Place) -> None:
+    await invitations.create(place.deps, place.eve, email="", role="admin")
+    before = await place.pending_of(place.eve.person)
+    await members.follow_groups(place.deps, place.eve.account.id, place.eve.person, None)
+    assert await place.pending_of(place.eve.person) == before == {"sent invitation", "reauthentication"}
+
+
 async def test_each_kind_of_row_and_token_is_considered() -> None:
     """A new table of people, or a new token, ends in `_end_pending`, or is named above with the reason."""
     of_people = {table.name for table in metadata.tables.values() if _refers_to_people(table)}

@@ -32,7 +32,7 @@ async def test_a_service_that_others_reach_is_set_up_with_the_code_in_its_log(
     chromium: Browser, tmp_path: Path
 ) -> None:
     with First(tmp_path, options=("--host", "0.0.0.0")) as service:
-        code = service.log.wait_for("If the page asks for a code: ").split()[-1]
+        code = service.log.wait_for("/setup?code=").strip().rpartition("=")[2]
         ada = await somebody(chromium, service)
         await ada.page.goto("/links")
         await expect(ada.page.get_by_role("heading", name="Set up Waypost")).to_be_visible()

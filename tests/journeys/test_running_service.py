@@ -73,6 +73,13 @@ def test_a_service_that_cannot_start_hides_no_running_one(service: Unconfigured)
     assert service.link() == (f"http://localhost:{service.port}", "")
 
 
+def test_a_second_service_on_the_same_data_hides_not_the_first(service: Unconfigured) -> None:
+    with Unconfigured(service.directory) as second:
+        assert second.port != service.port
+        assert service.link() == (f"http://localhost:{service.port}", "")
+    assert service.link() == (f"http://localhost:{service.port}", "")
+
+
 def test_a_base_url_that_is_set_goes_before_the_port(service: Unconfigured) -> None:
     behind = {"WAYPOST_BASE_URL": "https://go.example.com"}
     assert service.link(**behind) == ("https://go.example.com", "")

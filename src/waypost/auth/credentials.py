@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, bindparam, exists, false, select
+from sqlalchemy import ColumnElement, and_, bindparam, exists, false, or_, select
 
 from waypost.auth.deps import Deps
 from waypost.auth.identities import identities
@@ -34,6 +34,10 @@ _FIND = select(
     exists().where(identities.c.person_id == people.c.id),
 ).where(people.c.id == bindparam("person_id"))
 
+_ANYBODY_HAS_SOME = select(
+    or_(exists().where(people.c.password_hash.is_not(None)), exists(passkeys.select()), exists(identities.select()))
+)
+
 
 async def find(deps: Deps, person: Person) -> Credentials:
     async with deps.db.point_read() as point_read:
@@ -43,6 +47,11 @@ async def find(deps: Deps, person: Person) -> Credentials:
 async def find_in(tx: Tx | PointRead, person_id: UUID) -> Credentials:
     row = (await tx.execute(_FIND, {"person_id": person_id})).one_or_none()
     return Credentials(*row) if row else Credentials(False, False, False, False)
+
+
+async def anybody_has_some(tx: Tx) -> bool:
+    """Return whether any person can sign in without a link of the operator."""
+    return bool(await tx.scalar(_ANYBODY_HAS_SOME))
 
 
 async def is_proven(deps: Deps, session: PersonSession, issuer: str | None) -> bool | None:

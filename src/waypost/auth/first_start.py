@@ -1,13 +1,13 @@
 """The first start creates a person and an account with placeholders, which the owner replaces in set-up: see `setup`.
 
-There is no owner while that person is the only one and has no way to sign in again.
+There is no owner while that person is there and nobody has a way to sign in again.
 """
 
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from waypost.audit import Actor
-from waypost.auth import credentials, emails, key_store, memberships, people, person_audit, service, tokens
+from waypost.auth import credentials, emails, key_store, memberships, people, person_audit, service, store, tokens
 from waypost.auth.deps import Deps
 from waypost.auth.model import SCOPES, Person, Plan
 from waypost.database import Database, Tx, take_advisory_lock
@@ -37,8 +37,8 @@ async def find_pending(db: Database) -> Person | None:
 
 
 async def find_pending_in(tx: Tx) -> Person | None:
-    found = await people.list_some(tx, 2)
-    return found[0] if len(found) == 1 and await is_incomplete(tx, found[0]) else None
+    person = await people.find_by_email(tx, PLACEHOLDER)  # first: afterwards there is none, and nothing else to ask
+    return None if person is None or await credentials.anybody_has_some(tx) else person
 
 
 async def is_incomplete(tx: Tx, person: Person) -> bool:
@@ -47,8 +47,12 @@ async def is_incomplete(tx: Tx, person: Person) -> bool:
 
 
 async def create(deps: Deps, tx: Tx) -> None:
-    """Create the person, an operator, and the account, with the name of the host, unless there are people."""
-    if not await people.list_some(tx, 1):
+    """Create the person, an operator, and the account, with the name of the host, unless somebody can sign in again.
+
+    People without credentials, whom commands have created before, are no owners.
+    """
+    is_created = await people.find_by_email(tx, PLACEHOLDER) or await store.find_by_email(tx, PLACEHOLDER)
+    if not (is_created or await credentials.anybody_has_some(tx)):
         now = deps.clock()
         person = Person(new_id(), PLACEHOLDER, urlsplit(deps.base_url).hostname or "", now, True, now, now)
         await people.add(tx, person, None)

@@ -106,16 +106,16 @@ async def follow_groups(deps: Deps, account_id: UUID, person: Person, role: Role
             before = await memberships.find(tx, account_id, person.id)
             if before == "owner" != role and len(await memberships.list_owners(tx, account_id)) == 1:
                 return
+            if role is None and not await memberships.find_by_groups(tx, account_id, person.id):
+                return
             if before not in (None, role):
                 await _end_pending(tx, account_id, person, role, deps.clock())
             if role is not None:
                 await memberships.set_by_groups(tx, account_id, person.id, role, deps.clock())
-            elif await memberships.find_by_groups(tx, account_id, person.id):
+            else:
                 await key_store.revoke_keys_of_member(tx, account_id, person.id, deps.clock())
                 await memberships.remove(tx, account_id, person.id)
                 await sessions.leave_account(tx, person.id, account_id)
-            else:
-                return
             if before == role:
                 return
             actor = Actor.system(account_id, "single sign-on")

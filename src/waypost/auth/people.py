@@ -29,11 +29,6 @@ async def find_by_email(tx: Tx, email: str) -> Person | None:
     return _person((await tx.execute(select(*PERSON).where(_people.email == email))).one_or_none())
 
 
-async def list_some(tx: Tx, limit: int) -> list[Person]:
-    """List at most so many people, whichever the database finds first."""
-    return [person_from(row) for row in await tx.execute(select(*PERSON).limit(limit))]
-
-
 async def find_with_password(tx: Tx, email: str) -> PersonWithHash:
     """Return (person, password hash)."""
     row = (await tx.execute(select(*PERSON, _people.password_hash).where(_people.email == email))).one_or_none()

@@ -38,7 +38,8 @@ def is_proxied(request: Request) -> bool:
 def is_from_this_machine(request: Request) -> bool:
     """Return whether the connection is from this machine, and nothing shows that it is a proxy's.
 
-    A proxy that sends no headers is not recognized, except that nginx then uses HTTP/1.0.
+    A proxy on this machine that sends neither these headers nor HTTP/1.0 is not recognized: HAProxy without `option
+    forwardfor`, and nginx from 1.29.7 on without `proxy_set_header`. Then any client of the proxy seems to be here.
     """
     return is_loopback(_peer(request)) and not is_proxied(request) and request.scope["http_version"] != "1.0"
 

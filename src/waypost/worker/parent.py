@@ -234,8 +234,18 @@ def serve(
 
 
 def _hold(path: str, text: str) -> None:
-    """Replace the file by one that stays open and locked. Failing, it is logged: nothing that runs needs the file."""
+    """Replace the file by one that stays open and locked. Failing, it is logged: nothing that runs needs the file.
+
+    The file of another service that runs stays.
+    """
     draft = f"{path}.{os.getpid()}"  # without `private_files`, which would stay in memory
+    try:
+        with contextlib.suppress(FileNotFoundError), open(path) as held:  # noqa: PTH123  # as above
+            fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
+    except OSError:
+        pass
     try:
         fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

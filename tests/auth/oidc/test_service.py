@@ -1,8 +1,11 @@
 """Who signs in with an identity, and with which role."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import jwt
@@ -19,6 +22,7 @@ from waypost.auth import (
     account_settings,
     create_account,
     create_key,
+    identities,
     invitations,
     members,
     memberships,
@@ -31,7 +35,7 @@ from waypost.auth.oidc import pending, service
 from waypost.auth.oidc.deps import Deps
 from waypost.auth.oidc.errors import SignInRefused
 from waypost.auth.oidc.rules import Identity
-from waypost.database import Database
+from waypost.database import Database, Tx
 from waypost.kit.errors import Conflict, Invalid, NotFound
 
 ANN = Identity("https://id.test", "ann-1", "ann@example.com", "Ann", ("marketing", "others"), "session-1", "a.b.c")
@@ -333,6 +337,36 @@ async def test_verifies_only_the_own_identity(here: Here, clock: FakeClock) -> N
     await service.verify(here.deps, session, ANN)
     with pytest.raises(SignInRefused):
         await service.verify(here.deps, session, replace(ANN, subject="bob-1"))
+
+
+class _DisconnectsAfterReading:
+    """A database in which the person disconnects their identity after the next read transaction."""
+
+    def __init__(self, db: Database, person: Person) -> None:
+        self._db, self._person, self.write = db, person, db.write
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[Tx]:
+        async with self._db.read() as tx:
+            yield tx
+        async with self._db.write() as tx:
+            await identities.disconnect(tx, self._person.id)
+
+
+async def test_an_identity_that_is_disconnected_meanwhile_verifies_no_session(here: Here, clock: FakeClock) -> None:
+    here.deps = replace(here.deps, role_by_group={})
+    ann = await here.new_person("ann@example.com")
+    token = await here.token(AuthenticationResult(ann))
+    session = await here.session_of(token)
+    assert session
+    await service.connect(here.deps, session, ANN)
+    clock.move(timedelta(hours=1))
+    db: Any = _DisconnectsAfterReading(here.deps.auth.db, ann)
+    with pytest.raises(SignInRefused):
+        await service.verify(replace(here.deps, auth=replace(here.deps.auth, db=db)), session, ANN)
+    kept = await here.session_of(token)
+    assert kept
+    assert kept.authenticated_at == session.authenticated_at
 
 
 # ── sign-out ──────────────────────────────────────────────────────────────────────────────────────────────────────────

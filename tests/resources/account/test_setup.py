@@ -16,7 +16,7 @@ from sqlalchemy import select
 
 from waypost import auth
 from waypost.audit.model import audit_entries
-from waypost.auth import first_start, setup, sign_in, signup
+from waypost.auth import first_start, identities, passwords, setup, sign_in, signup
 from waypost.auth.deps import Deps, new_deps
 from waypost.auth.first_start import PLACEHOLDER
 from waypost.auth.model import accounts, people
@@ -117,6 +117,66 @@ async def test_nobody_signs_up_before_there_is_an_owner(place: WebApp) -> None:
     assert len(await names(place)) == 2
 
 
+async def created(place: WebApp, email: str, password_hash: str | None = None) -> None:
+    """By a command."""
+    about: dict[str, Any] = {"email": email, "name": "", "plan": "none", "now": place.clock(), "trial_days": 1}
+    await auth.create_account(place.db, **about, password_hash=password_hash)
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+async def test_people_without_credentials_close_no_set_up(database_url: str, tmp_path: Path, is_first: bool) -> None:
+    """Such as the demo's, before the first start or after it."""
+    async with open_place(database_url, tmp_path) as place:
+        if is_first:
+            await created(place, "demo@example.com")
+        await start(place)
+        if not is_first:
+            await created(place, "demo@example.com")
+        await start(place)  # a later start
+        eve = await place.browser()
+        assert (await eve.post("/signup", BOB)).status_code == 403
+        assert (await eve.post("/setup", ADA | {"code": await code_of(place)})).headers["location"] == "/"
+        await start(place)
+        assert sorted({email for email, _ in await names(place)}) == ["ada@example.com", "demo@example.com"]
+        assert (await (await place.browser()).post("/signup", BOB)).status_code == 303
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+async def test_somebody_with_a_password_closes_set_up(database_url: str, tmp_path: Path, is_first: bool) -> None:
+    async with open_place(database_url, tmp_path) as place:
+        if not is_first:
+            await start(place)
+        await created(place, "ada@example.com", await passwords.hash_password(PASSWORD, auth.SignInClient()))
+        await start(place)
+        emails = {email for email, _ in await names(place)}
+        assert emails == ({"ada@example.com"} if is_first else {"ada@example.com", PLACEHOLDER})
+        assert (await (await place.browser()).get("/setup")).headers["location"] == "/login?done=setup"
+
+
+async def test_the_first_person_of_single_sign_on_closes_set_up(place: WebApp) -> None:
+    await created(place, "ann@example.com")
+    ann = await auth.get_person(place.db, "ann@example.com")
+    async with place.db.write() as tx:
+        await identities.connect(tx, ann.id, "https://id.test", "ann-1", ann.email, place.clock())
+    assert (await (await place.browser()).get("/setup")).headers["location"] == "/login?done=setup"
+
+
+async def test_a_start_after_the_placeholder_person_has_left_their_account_creates_none(place: WebApp) -> None:
+    """Their account keeps its email."""
+    async with place.db.write() as tx:
+        await tx.execute(people.delete())
+    await start(place)
+    assert await names(place) == [(PLACEHOLDER, "app.test")]
+
+
+async def test_the_url_in_the_log_fills_in_the_code(place: WebApp) -> None:
+    visitor, code = await place.browser(), await code_of(place)
+    answer = await visitor.get(f"/setup?code={code}")
+    assert f'value="{code}"' in answer.text
+    assert (answer.headers["cache-control"], answer.headers["referrer-policy"]) == ("private, no-store", "same-origin")
+    assert "&lt;b&gt;" in (await visitor.get("/setup?code=<b>")).text
+
+
 async def test_the_first_sign_in_link_leads_to_the_same_form_without_a_code(place: WebApp) -> None:
     owner, answer = await entered(place)
     assert answer.headers["location"] == "/setup"
@@ -139,6 +199,8 @@ async def test_a_passkey_closes_set_up_and_leaves_the_profile_to_complete(place:
 
 async def test_other_people_are_led_away_and_close_the_way_with_the_code(place: WebApp) -> None:
     code, bob = await code_of(place), await place.browser("bob@example.com")
+    changed = await bob.post("/account/password", {"password": PASSWORD})
+    assert changed.headers["location"] == "/account/security?done=password"
     assert [(await bob.get("/setup")).headers["location"], (await bob.post("/setup", ADA)).headers["location"]] == [
         "/"
     ] * 2

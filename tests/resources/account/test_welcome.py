@@ -16,7 +16,7 @@ from waypost.resources.account.welcome import FILE, show_welcome
 from waypost.settings import Settings
 
 OWNER = ("ada@example.com", "four plain words suffice")
-CODE = r"If the page asks for a code: (\w{5}-\w{5}-\w{5}-\w{5})\n"
+CODE = r"browser: http://localhost:8000/setup\?code=(\w{5}-\w{5}-\w{5}-\w{5})\n"
 
 
 async def begin(settings: Settings, db: Database, email: str = "", password: str = "") -> None:
@@ -49,7 +49,7 @@ async def test_is_shown_once_per_start(tmp_path: Path, db: Database, capsys: pyt
     await show(settings, db)
     again = capsys.readouterr().out
     assert (f"waypost account sign-in-link {PLACEHOLDER}" in again, FILE in again) == (True, False)
-    assert [len(re.findall(CODE, text)) for text in (shown, again, file.read_text())] == [1, 1, 0]
+    assert [len(re.findall(CODE, text)) for text in (shown, again, file.read_text())] == [1, 1, 1]
     assert re.findall(CODE, shown) == re.findall(CODE, again)
 
 
@@ -78,6 +78,20 @@ async def test_only_the_first_of_two_nodes_creates_the_key(
     assert "Create another API key" in capsys.readouterr().out
     assert [(tmp_path / node / FILE).exists() for node in ("first", "second")] == [True, False]
     assert await count_keys(db) == [1]
+
+
+async def test_a_service_with_a_demo_before_its_first_start_shows_how_to_set_it_up(
+    tmp_path: Path, db: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = Settings(data_dir=tmp_path, secret_key="a key")
+    await auth.create_account(db, email="demo@example.com", name="", plan="none", now=clock.now(), trial_days=1)
+    await begin(settings, db)
+    await show(settings, db)
+    shown = capsys.readouterr().out
+    assert (FILE in shown, len(re.findall(CODE, shown))) == (True, 1)
+    await show(settings, db)
+    again = capsys.readouterr().out
+    assert (f"sign-in-link {PLACEHOLDER}" in again, len(re.findall(CODE, again))) == (True, 1)
 
 
 async def test_an_owner_by_the_settings_needs_no_link_and_no_code(

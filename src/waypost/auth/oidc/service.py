@@ -26,6 +26,7 @@ from waypost.auth.oidc.errors import ProviderUnavailable, SignInRefused
 from waypost.auth.oidc.flow import with_query
 from waypost.auth.oidc.rules import Identity, role_of
 from waypost.auth.oidc.tokens import verify_logout_token
+from waypost.database import Tx
 from waypost.kit.errors import Invalid, or_not_found
 from waypost.kit.ids import new_id
 
@@ -116,15 +117,21 @@ async def _refuse_role_by_groups(deps: Deps, person: Person) -> None:
 async def verify(deps: Deps, session: sessions.PersonSession, identity: Identity) -> None:
     """Record a reauthentication at the provider. Raises SignInRefused, or NotFound if the session has ended."""
     async with deps.auth.db.read() as tx:
-        is_connected = await identities.is_connected(tx, session.person.id, identity.issuer, identity.subject)
-    if not is_connected:
-        raise SignInRefused("another identity", "You signed in as another person. Try again.")
+        await _require_connected(tx, session.person, identity)
     if deps.role_by_group:
         await _follow_groups(deps, session.person, role_of(identity.groups, deps.role_by_group))
     async with deps.auth.db.write() as tx:
+        await people.lock(tx, session.person.id)
+        await _require_connected(tx, session.person, identity)  # it may have been disconnected meanwhile
         await sessions.reauthenticate(tx, session, now=deps.auth.clock())
         # the provider may have begun another session
         await sessions.connect(tx, session.id, provider_session(identity))
+
+
+async def _require_connected(tx: Tx, person: Person, identity: Identity) -> None:
+    """Raises SignInRefused."""
+    if not await identities.is_connected(tx, person.id, identity.issuer, identity.subject):
+        raise SignInRefused("another identity", "You signed in as another person. Try again.")
 
 
 async def sign_out_url(deps: Deps, session: ProviderSession) -> str | None:

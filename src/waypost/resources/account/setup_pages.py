@@ -17,7 +17,7 @@ from waypost.resources.account.deps import Deps
 from waypost.resources.account.password_routes import password_routes
 from waypost.resources.account.session_start import start_session
 from waypost.serving.client_address import is_from_this_machine
-from waypost.web.dashboard import BLANK, Form, Pages, get, post
+from waypost.web.dashboard import Form, Pages, get, post
 
 PATH = "/setup"
 
@@ -33,7 +33,8 @@ class SetupPages(Pages[Deps]):
 
     async def show(self, request: Request) -> Response:
         visitor = await self._find_visitor(request)
-        return self._render(request, visitor, BLANK) if visitor else await self._close(request)
+        form = Form({"code": request.query_params.get("code", "")})  # as in the URL that the log shows
+        return self._render(request, visitor, form) if visitor else await self._close(request)
 
     async def complete(self, request: Request) -> Response:
         form = await self._read_public(request)

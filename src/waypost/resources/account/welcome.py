@@ -1,8 +1,8 @@
 """Prints a message once the service is ready. After the first start it has an API key and a sign-in link.
 
 These are created only when they can be shown, so that a failed start leaves no unseen key. They are shown on a terminal
-only: other outputs are logs, which many people can read for a long time. The code for set-up is shown at each start
-until there is an owner.
+only: other outputs are logs, which many people can read for a long time. The URL of set-up, with its code, is shown at
+each start until there is an owner.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ import structlog
 from waypost import auth, installation, private_files
 from waypost.auth import first_start, setup
 from waypost.auth.deps import Deps, new_deps
+from waypost.auth.model import Person
 from waypost.database import Database
 from waypost.kit import clock
 from waypost.kit.errors import Unavailable
@@ -46,8 +47,7 @@ _LATER_START = """Create a sign-in link: waypost account sign-in-link {owner}
 Create another API key: waypost key create --account {owner} --name NAME
 """
 _SETUP = """
-Set up the dashboard in a browser: {base_url}/setup
-If the page asks for a code: {code}
+Set up the dashboard in a browser: {base_url}/setup?code={code}
 """
 _BEFORE_OTHERS = "\nBefore others use it:\n"
 
@@ -89,14 +89,16 @@ def _report_findings(settings: Settings) -> None:
 async def _text(settings: Settings, db: Database) -> str:
     deps = new_deps(settings, db, clock.now)
     pending = await first_start.find_pending(db) if deps.has_passwords else None
-    text = await _first_start(deps, settings) or await _later_start(db)
-    if pending:
-        text += _SETUP.format(base_url=settings.base_url, code=setup.code(deps, pending))
-    return _READY.format(base_url=settings.base_url) + text
+    set_up = _SETUP.format(base_url=settings.base_url, code=setup.code(deps, pending)) if pending else ""
+    text = await _first_start(deps, settings, set_up) or await _later_start(db, pending)
+    return _READY.format(base_url=settings.base_url) + text + set_up
 
 
-async def _first_start(deps: Deps, settings: Settings) -> str | None:
-    """Create the key, and return the message with it or with its file. None if it has been created."""
+async def _first_start(deps: Deps, settings: Settings, set_up: str) -> str | None:
+    """Create the key, and return the message with it or with its file. None if it has been created.
+
+    `set_up`: what the file also has about set-up.
+    """
     path = settings.data_dir.absolute() / FILE
     async with deps.db.write() as tx:
         access = await first_start.create_access(deps, tx)
@@ -111,11 +113,11 @@ async def _first_start(deps: Deps, settings: Settings) -> str | None:
             short_url=f"{urlsplit(settings.base_url).scheme}://{settings.shared_domain}/hello",
         )
         if not sys.stdout.isatty():
-            private_files.write(path, _READY.format(base_url=settings.base_url) + text)  # before the commit
+            private_files.write(path, _READY.format(base_url=settings.base_url) + text + set_up)  # before the commit
             text = _IN_FILE.format(owner=first_start.PLACEHOLDER, path=path)
     return text
 
 
-async def _later_start(db: Database) -> str:
-    accounts = await auth.list_accounts(db)
-    return _LATER_START.format(owner=accounts[-1].email) if accounts else ""
+async def _later_start(db: Database, pending: Person | None) -> str:
+    owners = [each.email for each in (pending, *reversed(await auth.list_accounts(db))) if each]
+    return _LATER_START.format(owner=owners[0]) if owners else ""
