@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 MAX_DEPTH = 64
-_STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+|[\[{]|[\]}]', re.DOTALL)
+_TEXT_OR_BRACKET = re.compile(rb'"[^"]*"?|[\[{\]}]')
 
 
 def count_values(content: bytes) -> int:
@@ -24,14 +24,15 @@ def loads(content: bytes, *, max_values: int) -> Any:
         raise ValueError(f"It is nested in more than {MAX_DEPTH} levels")
     try:
         return _DECODER.decode(content.decode("utf-8-sig"))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError("It is not JSON") from None
 
 
 def _depth(content: bytes) -> int:
     depth = deepest = 0
-    for token in _STRING_OR_BRACKET.finditer(content):
-        first = content[token.start()]
+    unescaped = content.replace(b"\\\\", b"").replace(b'\\"', b"")  # every quote left begins or ends a text
+    for token in _TEXT_OR_BRACKET.finditer(unescaped):
+        first = unescaped[token.start()]
         if first in b"[{":
             depth += 1
             deepest = max(deepest, depth)
