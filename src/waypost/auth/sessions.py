@@ -145,7 +145,8 @@ async def create(
     """Return the token, which cannot be read again.
 
     `account_id`: the account to show, by default one that the person is a member of. `replaced`: the session of the
-    same browser, which ends. If it would end with one at a provider, so does the new one of its person.
+    same browser, which ends. If it is bound to one at a provider, so is the new one of its person, from the same start:
+    no other sign-in than one at the provider prolongs what that proved.
 
     Raises NotFound if the person is deleted, or no longer has this `password` hash, `passkey` or identity: an
     authentication before a change that ended all sessions must not start a session after it. `has_second_factor`: see
@@ -160,10 +161,11 @@ async def create(
         raise NotFound
     if not (has_second_factor or passkey or provider) and await second_factors.is_on(tx, person_id):
         raise NotFound
-    bound_to = provider
+    bound_to, created_at = provider, now
     if replaced:
-        is_same_person = replaced.person.id == person_id
-        bound_to = provider or (await provider_sessions.find(tx, replaced.id) if is_same_person else None)
+        if provider is None and replaced.person.id == person_id:
+            bound_to = await provider_sessions.find(tx, replaced.id)
+            created_at = replaced.created_at if bound_to else now
         await end(tx, replaced.person.id, replaced.id)
     token, session_id = secrets.token_urlsafe(32), new_id()
     row = {
@@ -173,7 +175,7 @@ async def create(
         "account_id": account_id,
         "user_agent": user_agent[:_MAX_USER_AGENT_LENGTH],
         "ip": ip,
-        "created_at": now,
+        "created_at": created_at,
         "seen_at": now,
         "expires_at": now + MAX_IDLE,
         "authenticated_at": now,

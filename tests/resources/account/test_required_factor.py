@@ -149,6 +149,24 @@ async def test_a_passkey_or_a_provider_meets_each_requirement(place: WebApp, fac
     assert await location(bob) == "200"
 
 
+async def test_a_password_does_not_prolong_what_a_provider_proved(place: WebApp) -> None:
+    ada = await signed_up(place)
+    assert await require(await with_passkey(place, ada), "passkey") == 303
+    assert ada.person
+    async with place.db.write() as tx:
+        [session] = [each for each in await sessions.list_active(tx, ada.person, now=place.clock()) if each.user_agent]
+        await sessions.connect(tx, session.id, ProviderSession("https://id.test", "ada", None, ""))
+    for _ in range(3):
+        assert await location(ada) == "200"
+        place.clock.move(timedelta(days=28))
+        await ada.post("/login", {"email": ADA, "password": PASSWORD})
+    assert await location(ada) == "200"
+    place.clock.move(timedelta(days=7))
+    assert await location(ada) == "/login?next=/links"
+    await ada.post("/login", {"email": ADA, "password": PASSWORD})
+    assert await location(ada) == "/account/required"
+
+
 async def test_a_code_does_not_meet_the_requirement_of_passkeys(place: WebApp) -> None:
     ada = await signed_up(place)
     bob = await joined(place, ada)
