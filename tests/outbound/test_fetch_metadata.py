@@ -13,6 +13,7 @@ from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
 from waypost.kit.urls import canonical
 from waypost.outbound import (
+    BadRedirect,
     Blocklist,
     DestinationChecker,
     NotPublic,
@@ -122,9 +123,12 @@ class TestRedirects:
                         await look(destinations, receiver.url())
             assert forbidden.connections == 0
 
-    async def test_none_leads_to_another_scheme(self, destinations: DestinationChecker) -> None:
-        async with Receiver(redirect("file:///etc/passwd")) as receiver:
-            with pytest.raises(Unreachable, match="cannot be used"):
+    @pytest.mark.parametrize(
+        "target", ["file:///etc/passwd", "javascript:alert(1)", "ftp://a.test/", "http://[", "x" * 9000]
+    )
+    async def test_none_leads_to_another_scheme(self, destinations: DestinationChecker, target: str) -> None:
+        async with Receiver(redirect(target)) as receiver:
+            with pytest.raises(BadRedirect, match="it redirects to"):
                 await look(destinations, receiver.url())
 
     async def test_each_hop_must_be_safe(self, names: NameServer, outbound: Outbound, tmp_path: Path) -> None:

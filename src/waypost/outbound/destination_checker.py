@@ -13,7 +13,7 @@ import ada_url
 from waypost.kit.fair_queue import FairQueue, TimeBudget
 from waypost.kit.urls import BadUrl, PrivateHost, Url
 from waypost.outbound.client import Outbound, OutboundResponse
-from waypost.outbound.errors import NotPublic, Unreachable, Unsafe
+from waypost.outbound.errors import BadRedirect, NotPublic, Unreachable, Unsafe
 from waypost.outbound.page import PageMetadata, read_metadata
 from waypost.outbound.url_safety import UrlSafety
 
@@ -129,15 +129,15 @@ class DestinationChecker:
     def _redirect_target(self, url: Url, location: str) -> Url:
         """Parse the location like browsers do, and apply the rules for URLs of users."""
         if len(location) > MAX_LOCATION:
-            raise Unreachable("it redirects to a URL that is too long")
+            raise BadRedirect("it redirects to a URL that is too long")
         try:
             return self.canonical(ada_url.join_url(url.text, location))
         except PrivateHost:
             raise NotPublic(f"{url.host} redirects to a private host") from None
         except BadUrl as error:
-            raise Unreachable(f"it redirects to a URL that cannot be used: {str(error).rstrip('.')}") from None
+            raise BadRedirect(f"it redirects to a URL that cannot be used: {str(error).rstrip('.')}") from None
         except ValueError:
-            raise Unreachable("it redirects to an invalid URL") from None
+            raise BadRedirect("it redirects to an invalid URL") from None
 
     async def _check_safety(self, url: Url) -> None:
         if await self._safety.is_unsafe(url):

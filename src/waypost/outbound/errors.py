@@ -3,6 +3,7 @@
 OutboundError
 ├── NotPublic     the address is not on the public internet
 ├── Unreachable   no usable response: DNS, TCP, TLS, timeout, malformed or 5xx response, too many redirects
+│   └── BadRedirect   to what is no URL of a website: no outage, so it is refused everywhere
 └── Unsafe        a blocklist or Safe Browsing lists the URL
 """
 
@@ -41,6 +42,10 @@ class Unreachable(OutboundError):
     @property
     def in_words(self) -> str:
         return in_words(self.reason)
+
+
+class BadRedirect(Unreachable):
+    pass
 
 
 class Unsafe(OutboundError):

@@ -11,6 +11,7 @@ import pytest
 from browsing import WebApp, open_place
 from people import Person, new_person
 from resources.links.env import HOST, Website, faults
+from servers import Receiver, redirect
 from structlog.testing import capture_logs
 
 from waypost.resources.links import rules
@@ -84,6 +85,18 @@ async def test_lenient_settings_keep_all_other_rules(lenient: WebApp, closed_por
         assert faults(refused) == {"destination_url": [message]}
     for url in ("ftp://example.com/", "http://localhost/", "http://2130706433/", "http://"):
         assert faults(await send(lenient, alice, "POST", "", {"destination_url": url})).keys() == {"destination_url"}
+
+
+async def test_lenient_settings_refuse_redirects_that_lead_to_no_website(lenient: WebApp) -> None:
+    alice, browser = await new_person(lenient.db, "alice"), await lenient.browser("bob@example.com")
+    for target in ("javascript:alert(1)", "ftp://example.com/"):
+        async with Receiver(redirect(target), host=HOST) as receiver:
+            body = {"destination_url": receiver.url()}
+            refused = await send(lenient, alice, "POST", "", body)
+            assert (refused.status_code, faults(refused)) == (422, {"destination_url": [rules.UNREACHABLE]})
+            preview = await browser.post("/links/preview", body)
+            assert "it redirects to a URL that cannot be used" in preview.text
+            assert "You can still save the link" not in preview.text
 
 
 async def test_the_dashboard_of_a_lenient_service_says_that_it_was_not_reached(

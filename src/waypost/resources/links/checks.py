@@ -14,7 +14,7 @@ from waypost import auth
 from waypost.kit.errors import NotFound, Problems, Unavailable
 from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.urls import BadUrl, Url
-from waypost.outbound import NotPublic, OutboundError, PageMetadata, Unreachable, Unsafe
+from waypost.outbound import BadRedirect, NotPublic, OutboundError, PageMetadata, Unreachable, Unsafe
 from waypost.resources import domains, pixels
 from waypost.resources.links import media, rules, slug_store
 from waypost.resources.links.deps import Deps
@@ -200,7 +200,7 @@ async def fetch_destination(
 def add_unreachable(deps: Deps, url: Url, error: Unreachable, problems: Problems, field: str) -> None:
     log.info("destination unreachable", host=url.host, reason=error.in_words)
     problems.reasons[field] = error.in_words
-    if not deps.accepts_unreachable:
+    if isinstance(error, BadRedirect) or not deps.accepts_unreachable:
         problems.add(field, rules.UNREACHABLE)
 
 
