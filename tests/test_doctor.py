@@ -64,6 +64,14 @@ async def test_asks_the_proxy_for_a_host_outside(settings: Settings) -> None:
     assert proxy.asked == ["example.com:443"] * 2
 
 
+async def test_says_that_a_proxy_decides_where_names_lead(settings: Settings) -> None:
+    for query, state in (("", "ok"), ("?resolve=proxy", "warning")):
+        outbound_proxy = SecretStr(f"http://127.0.0.1:3128{query}")
+        finding = await found(settings.model_copy(update={"outbound_proxy": outbound_proxy}), "outbound")
+        assert (finding.state, "decides which addresses names lead to" in finding.message) == (state, bool(query))
+        assert ("addresses only" in finding.message) is not bool(query)
+
+
 async def test_reports_a_readable_secret_key(settings: Settings) -> None:
     (settings.data_dir / FILE).chmod(0o644)
     finding = await found(settings, "secret key")

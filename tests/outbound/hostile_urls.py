@@ -146,6 +146,7 @@ REFUSED = [
     "http://intranet/",
     "http://router.home.arpa/",
     "http://home.arpa/",
+    "http://localhost.localdomain/",
     "http://abc.onion/",
     "http://foo.invalid/",
     "http://com/",

@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 from waypost.kit.errors import SettingsError
 from waypost.kit.ids import new_id
 from waypost.kit.outbound_proxy import ProxyServer, parse_proxy_url
-from waypost.kit.urls import ANY_NAME, canonical
+from waypost.kit.urls import ANY_NAME, PrivateNames, canonical
 from waypost.outbound import (
     DestinationChecker,
     NotPublic,
@@ -187,6 +187,19 @@ class TestAddresses:
                         await checker.fetch_metadata(canonical(receiver.url()), account=new_id())
                     assert proxy.asked[-1] == f"{OPEN}:{receiver.port}"
             assert forbidden.connections == 0
+
+    async def test_it_gets_no_name_that_is_not_of_the_internet(self) -> None:
+        async with ConnectProxy(leads={"wiki.internal": OPEN}) as proxy, Receiver(page("wiki")) as receiver:
+            server = parse_proxy_url(proxy.url(query=BY_PROXY))
+            outbound = Outbound(names=PrivateNames(("wiki.internal",)), proxy=server)
+            for host in ("localhost", "localhost.localdomain", "wiki", "db.internal"):
+                url = canonical(receiver.url(host=host), private=ANY_NAME)
+                with pytest.raises(NotPublic):
+                    await outbound.request("GET", url, deadline=LATER, max_body=100)
+            assert proxy.asked == []
+            url = canonical(receiver.url(host="wiki.internal"), private=ANY_NAME)
+            for each in (outbound, OperatorOutbound(proxy=server)):
+                assert (await each.request("GET", url, deadline=LATER, max_body=100)).body == b"wiki"
 
     async def test_each_hop_goes_through_it(self, names: NameServer) -> None:
         names.has("next.test", [OPEN])

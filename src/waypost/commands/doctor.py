@@ -89,10 +89,16 @@ async def _internet(settings: Settings) -> Finding:
 
 def _outbound(settings: Settings) -> Finding:
     through = f", through the proxy {settings.proxy.address}" if settings.proxy else ""
+    is_trusted = settings.proxy is not None and settings.proxy.resolves_names
+    if is_trusted:
+        through += ", which decides which addresses names lead to"
     if settings.outbound_allow:
         allowed = ", ".join(map(str, settings.outbound_allow))
         advice = "Remove WAYPOST_OUTBOUND_ALLOW unless users need links to these networks and hosts."
         return Finding("outbound", "warning", f"every user can reach destinations in {allowed}{through}", advice)
+    if is_trusted:
+        advice = "Have the proxy refuse private addresses, or remove ?resolve=proxy from WAYPOST_OUTBOUND_PROXY."
+        return Finding("outbound", "warning", f"public addresses and names{through}", advice)
     return Finding("outbound", "ok", f"public addresses only{through}")
 
 

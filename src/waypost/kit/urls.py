@@ -25,7 +25,7 @@ BAD_PORTS = frozenset(
     """.split()  # noqa: SIM905  # as a list literal it would take eighty lines
 )
 # names that never lead to the public internet; .test and .example are harmless: they never resolve
-SPECIAL_NAMES = ("localhost", "local", "internal", "home.arpa", "onion", "invalid")
+SPECIAL_NAMES = ("localhost", "localdomain", "local", "internal", "home.arpa", "onion", "invalid")
 
 # control characters, whitespace of every script, lone surrogates
 _INVISIBLE = re.compile("[\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ud800-\udfff]")

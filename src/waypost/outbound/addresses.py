@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from waypost.kit.proxies import Address, Network
-from waypost.kit.urls import NO_NAME, PrivateNames, Url
+from waypost.kit.urls import ANY_NAME, NO_NAME, PrivateNames, Url, is_public_name
 from waypost.outbound.dns_records import DnsRecords
 from waypost.outbound.errors import NotPublic, Unreachable
 
@@ -126,7 +126,7 @@ class AllowedAddresses:
         return address not in self.own and is_public(address)
 
 
-ANY_ADDRESS = AllowedAddresses((IPv4Network("0.0.0.0/0"), IPv6Network("::/0")), own=frozenset())
+ANY_ADDRESS = AllowedAddresses((IPv4Network("0.0.0.0/0"), IPv6Network("::/0")), own=frozenset(), names=ANY_NAME)
 """For servers that the operator's settings name."""
 
 
@@ -177,9 +177,11 @@ def _hosts_file(path: Path = Path("/etc/hosts")) -> Mapping[str, Sequence[Addres
 
 
 class UnresolvedHosts(HostResolver):
-    """Leaves names to a proxy, which looks them up. Only literal addresses are checked."""
+    """Leaves names to a proxy, which looks them up. Only literal addresses and the names themselves are checked."""
 
-    async def _look_up(self, host: str) -> list[Address]:  # noqa: ARG002  # as the base class
+    async def _look_up(self, host: str) -> list[Address]:
+        if not (is_public_name(host) or host in self._allowed.names):
+            raise NotPublic(f"{host} never leads to the internet")
         return []
 
 

@@ -84,7 +84,8 @@ class SourceClient:
                 )
             except NotPublic:
                 raise SourceError(
-                    f"{url.host} is not a public address. The operator may allow its network in WAYPOST_OUTBOUND_ALLOW."
+                    f"{url.host} is not a public address. The operator may allow its network, or its name, in"
+                    " WAYPOST_OUTBOUND_ALLOW."
                 ) from None
             except Unreachable as error:
                 reason = f"{url.host} cannot be reached ({error.reason})"
