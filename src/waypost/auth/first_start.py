@@ -7,7 +7,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from waypost.audit import Actor
-from waypost.auth import credentials, emails, key_store, memberships, people, person_audit, service, store, tokens
+from waypost.auth import credentials, emails, key_store, memberships, people, person_audit, service, tokens
 from waypost.auth.deps import Deps
 from waypost.auth.model import SCOPES, Person, Plan
 from waypost.database import Database, Tx, take_advisory_lock
@@ -47,12 +47,8 @@ async def is_incomplete(tx: Tx, person: Person) -> bool:
 
 
 async def create(deps: Deps, tx: Tx) -> None:
-    """Create the person, an operator, and the account, with the name of the host, unless somebody can sign in again.
-
-    People without credentials, whom commands have created before, are no owners.
-    """
-    is_created = await people.find_by_email(tx, PLACEHOLDER) or await store.find_by_email(tx, PLACEHOLDER)
-    if not (is_created or await credentials.anybody_has_some(tx)):
+    """Create the person, an operator, and the account, with the name of the host, unless there are people."""
+    if not await people.exist(tx):
         now = deps.clock()
         person = Person(new_id(), PLACEHOLDER, urlsplit(deps.base_url).hostname or "", now, True, now, now)
         await people.add(tx, person, None)

@@ -29,6 +29,10 @@ async def find_by_email(tx: Tx, email: str) -> Person | None:
     return _person((await tx.execute(select(*PERSON).where(_people.email == email))).one_or_none())
 
 
+async def exist(tx: Tx) -> bool:
+    return bool(await tx.scalar(select(exists(people.select()))))
+
+
 async def find_with_password(tx: Tx, email: str) -> PersonWithHash:
     """Return (person, password hash)."""
     row = (await tx.execute(select(*PERSON, _people.password_hash).where(_people.email == email))).one_or_none()

@@ -123,15 +123,11 @@ async def created(place: WebApp, email: str, password_hash: str | None = None) -
     await auth.create_account(place.db, **about, password_hash=password_hash)
 
 
-@pytest.mark.parametrize("is_first", [False, True])
-async def test_people_without_credentials_close_no_set_up(database_url: str, tmp_path: Path, is_first: bool) -> None:
-    """Such as the demo's, before the first start or after it."""
+async def test_people_without_credentials_close_no_set_up(database_url: str, tmp_path: Path) -> None:
+    """Such as the demo's."""
     async with open_place(database_url, tmp_path) as place:
-        if is_first:
-            await created(place, "demo@example.com")
         await start(place)
-        if not is_first:
-            await created(place, "demo@example.com")
+        await created(place, "demo@example.com")
         await start(place)  # a later start
         eve = await place.browser()
         assert (await eve.post("/signup", BOB)).status_code == 403
@@ -159,14 +155,6 @@ async def test_the_first_person_of_single_sign_on_closes_set_up(place: WebApp) -
     async with place.db.write() as tx:
         await identities.connect(tx, ann.id, "https://id.test", "ann-1", ann.email, place.clock())
     assert (await (await place.browser()).get("/setup")).headers["location"] == "/login?done=setup"
-
-
-async def test_a_start_after_the_placeholder_person_has_left_their_account_creates_none(place: WebApp) -> None:
-    """Their account keeps its email."""
-    async with place.db.write() as tx:
-        await tx.execute(people.delete())
-    await start(place)
-    assert await names(place) == [(PLACEHOLDER, "app.test")]
 
 
 async def test_the_url_in_the_log_fills_in_the_code(place: WebApp) -> None:

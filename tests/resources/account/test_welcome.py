@@ -80,12 +80,12 @@ async def test_only_the_first_of_two_nodes_creates_the_key(
     assert await count_keys(db) == [1]
 
 
-async def test_a_service_with_a_demo_before_its_first_start_shows_how_to_set_it_up(
+async def test_a_service_with_a_demo_shows_how_to_set_it_up(
     tmp_path: Path, db: Database, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = Settings(data_dir=tmp_path, secret_key="a key")
-    await auth.create_account(db, email="demo@example.com", name="", plan="none", now=clock.now(), trial_days=1)
     await begin(settings, db)
+    await auth.create_account(db, email="demo@example.com", name="", plan="none", now=clock.now(), trial_days=1)
     await show(settings, db)
     shown = capsys.readouterr().out
     assert (FILE in shown, len(re.findall(CODE, shown))) == (True, 1)
