@@ -1,4 +1,4 @@
-"""What an installation lacks before others use it.
+"""What an installation lacks, or opens, before others use it.
 
 `waypost doctor` reports all of it. The log of a start and the file of the first start have what needs attention.
 Nothing is sent to find it out.
@@ -87,12 +87,28 @@ def internet(settings: Settings, _now: Clock) -> Finding:
     return Finding("internet", "warning" if advice else "ok", "this machine has no route to it", advice)
 
 
+def outbound(settings: Settings, _now: Clock) -> Finding:
+    through = f", through the proxy {settings.proxy.address}" if settings.proxy else ""
+    is_trusted = settings.proxy is not None and settings.proxy.resolves_names
+    if is_trusted:
+        through += ", which decides which addresses names lead to"
+    if settings.outbound_allow:
+        allowed = ", ".join(map(str, settings.outbound_allow))
+        advice = "Remove WAYPOST_OUTBOUND_ALLOW unless users need links to these networks and hosts."
+        return Finding("outbound", "warning", f"every user can reach destinations in {allowed}{through}", advice)
+    if is_trusted:
+        advice = "Have the proxy refuse private addresses, or remove ?resolve=proxy from WAYPOST_OUTBOUND_PROXY."
+        return Finding("outbound", "warning", f"public addresses and names{through}", advice)
+    return Finding("outbound", "ok", f"public addresses only{through}")
+
+
 CHECKS: tuple[tuple[tuple[str, ...], Callable[[Settings, Clock], Finding]], ...] = (
     (("base_url", "tls", "trusted_proxies"), base_url),
     (("base_url", "signup"), sign_up),
     (("base_url", "smtp_url"), email),
     (("base_url", "data_dir", "database_url"), backup),
     (("outbound_proxy", "destination_check"), internet),
+    (("outbound_allow", "outbound_proxy"), outbound),
 )
 """Each check, and the settings that must be valid for it."""
 

@@ -42,8 +42,6 @@ async def examine(
     findings += [check(settings, now) for names, check in installation.CHECKS if is_valid(*names)]
     if settings.destination_check == "required" and is_valid("destination_check", *_OF_OUTBOUND):
         findings = [*(each for each in findings if each.check != "internet"), await _internet(settings)]
-    if is_valid("outbound_allow", "outbound_proxy"):
-        findings.append(_outbound(settings))
     if is_valid("data_dir", "secret_key", "spool_limit_mb"):
         findings += check_files(settings)
     if is_valid("geoip_database"):
@@ -85,21 +83,6 @@ async def _internet(settings: Settings) -> Finding:
         advice = f"{verb} WAYPOST_OUTBOUND_PROXY, or set WAYPOST_DESTINATION_CHECK=lenient to create links without it."
         return Finding("internet", "warning", f"{_HOST} cannot be reached: {reason}", advice)
     return Finding("internet", "ok", f"{_HOST} responds")
-
-
-def _outbound(settings: Settings) -> Finding:
-    through = f", through the proxy {settings.proxy.address}" if settings.proxy else ""
-    is_trusted = settings.proxy is not None and settings.proxy.resolves_names
-    if is_trusted:
-        through += ", which decides which addresses names lead to"
-    if settings.outbound_allow:
-        allowed = ", ".join(map(str, settings.outbound_allow))
-        advice = "Remove WAYPOST_OUTBOUND_ALLOW unless users need links to these networks and hosts."
-        return Finding("outbound", "warning", f"every user can reach destinations in {allowed}{through}", advice)
-    if is_trusted:
-        advice = "Have the proxy refuse private addresses, or remove ?resolve=proxy from WAYPOST_OUTBOUND_PROXY."
-        return Finding("outbound", "warning", f"public addresses and names{through}", advice)
-    return Finding("outbound", "ok", f"public addresses only{through}")
 
 
 def _countries(settings: Settings, now: Clock) -> Finding:

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-import structlog
-
 from waypost.kit.errors import SettingsError
 from waypost.kit.outbound_proxy import ProxyServer
 from waypost.kit.proxies import Address, Network
@@ -23,8 +21,6 @@ from waypost.outbound.proxy import Proxy
 
 if TYPE_CHECKING:
     from waypost.outbound.http_client import HttpClient, KeepAliveClient
-
-log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +61,6 @@ class Outbound:
         proxy: ProxyServer | None = None,
     ) -> None:
         """`allow`, `names`: private networks and hosts. Raises SettingsError for what cannot be used."""
-        for network in allow:
-            log.warning("outbound requests may reach a network that is not public", network=str(network))
-        for name in names.patterns:
-            log.warning("outbound requests may reach a host that is not public", host=name)
         self.names = names
         self._route_through(AllowedAddresses(tuple(allow), names=names), dns_servers, proxy)
         self._tls = tls_context(ca_file) if ca_file else None
