@@ -26,7 +26,9 @@ HEADER = "id,link_id,ip,country,visitor_id,referrer,device,browser,platform,crea
 def waypost(tmp_path: Path, sqlite_template: Path) -> Waypost:
     (tmp_path / "data").mkdir(mode=0o700)
     (tmp_path / "data" / "waypost.db").write_bytes(sqlite_template.read_bytes())
-    return Waypost(tmp_path)
+    waypost = Waypost(tmp_path)
+    waypost.environment["WAYPOST_BASE_URL"] = "http://localhost:8000"
+    return waypost
 
 
 @pytest.fixture
@@ -94,7 +96,7 @@ def test_a_closed_pipe_is_no_error(waypost: Waypost, link: UUID) -> None:
     ("options", "code", "message"),
     [
         (["--account", "nobody@example.com"], 1, "no account nobody@example.com"),
-        (["--account", ""], 1, "There is no account"),
+        (["--account", ""], 2, "must be an email address"),
         (["--link", "spring"], 1, "There is no link with the ID spring"),
         (["--link", "01a1fbb2-2855-72ee-8e77-c161c4205e89"], 1, "There is no link with the ID 01a1fbb2"),
         (["--from", "yesterday"], 2, "--from: yesterday is not a time"),

@@ -34,7 +34,7 @@ def test_names_the_hosts_that_need_certificates(base_url: str, shared_domain: st
     ("name", "value"),
     [
         ("ACME_DIRECTORY", "http://acme.example/directory"),
-        ("ACME_DIRECTORY", "https://localhost/directory"),
+        ("ACME_DIRECTORY", "https://user@acme.example/directory"),
         ("ACME_EMAIL", "ops@example.com,root@example.com"),
         ("ACME_EMAIL", "ops"),
         ("TLS_PORT", "0"),
@@ -52,7 +52,7 @@ def test_options_become_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("TLS", "TLS_PORT", "DATA_DIR"):
         monkeypatch.setenv(f"WAYPOST_{name}", "")
         monkeypatch.delenv(f"WAYPOST_{name}")
-    settings = serve._settings(None, None, tls=True, tls_port=8443)
+    settings = serve._settings(None, None, "all", tls=True, tls_port=8443)
     assert (settings.tls, settings.tls_port, settings.data_dir) == (True, 8443, Path("data"))
 
 
@@ -73,7 +73,10 @@ def test_listens_on_all_addresses_with_tls(tls: bool, role: str, hosts: set[str]
     ("options", "reported"),
     [
         ({"tls_port": 70_000}, {"--tls-port": "between 1 and 65535"}),
-        ({"port": 0, "workers": 0, "host": ""}, {"--host": "empty", "--port": "between", "--workers": "at least 1"}),
+        (
+            {"port": 0, "workers": 0, "host": ""},
+            {"--host": "empty", "--port": "between", "--workers": "between 1 and 256"},
+        ),
         ({"role": "worker", "workers": 1, "tls_port": 8443}, {"--workers": "no effect", "--tls-port": "no effect"}),
         ({"tls_port": 8443}, {"--tls-port": "no effect without --tls"}),
         ({"tls": True, "tls_port": 8443, "port": 8443}, {"--tls-port": "HTTP uses port 8443"}),

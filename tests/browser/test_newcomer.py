@@ -128,7 +128,7 @@ async def add_domain(page: Page) -> None:
     await page.get_by_role("link", name="Domains").click()
     await page.get_by_role("textbox", name="Domain").fill("go.brand.example.com")
     await page.get_by_role("button", name="Add domain").click()
-    await expect(page.get_by_text("Create one of the DNS records below")).to_be_visible()
+    await expect(page.get_by_text("Add the TXT record below")).to_be_visible()
     await expect(page.get_by_text("_waypost.go.brand.example.com", exact=True)).to_be_visible()
 
 

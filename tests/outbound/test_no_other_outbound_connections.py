@@ -19,6 +19,7 @@ CONNECTS = {
 LOCAL = {
     "worker/parent.py: sendto",  # to the Unix socket of systemd
     "worker/healthcheck.py: create_connection",  # to the service's own port
+    "installation.py: connect",  # of a datagram socket: it chooses a route, and sends nothing
 }
 
 

@@ -228,7 +228,7 @@ def test_the_wheel_counts_its_first_click_in_an_empty_directory(installed: Path,
         eventually(lambda: service.client.get(path).json()["data"]["clicks"] == 1, every=0.2)
         mcp = service.client.post("/mcp", json={})
         assert (mcp.status_code, "pip install 'waypost[mcp]'" in mcp.text) == (501, True)
-        assert "<h1" in service.client.get("/login").raise_for_status().text
+        assert "<h1" in service.client.get("/setup").raise_for_status().text
         for _, page in documentation.PAGES:
             assert "<h1" in service.client.get(f"/help/{page}").raise_for_status().text
         labels = f'commit="{COMMIT}",redirects="python",version="{VERSION}"'

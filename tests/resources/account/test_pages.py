@@ -255,10 +255,10 @@ async def test_an_authentication_before_a_change_begins_no_session_after_it(plac
     for by in ({"password": authenticated.password}, {"passkey": passkey["id"]}):
         with pytest.raises(NotFound):
             await begin(**by)
-    assert await rows(place, select(sessions.c.id)) == []
-    with pytest.raises(Invalid):  # it was ended by the change, which was authenticated by the same password as this one
+    assert await rows(place, select(sessions.c.id)) == [(session.id,)]
+    assert await begin(password=again.password, replaced=session)
+    with pytest.raises(Invalid):  # the new session has replaced the one that made the change
         await sign_in.change_password(deps, session, OTHER, PASSWORD)
-    assert await begin(password=again.password)
 
 
 async def test_without_mail_the_email_changes_immediately(place: WebApp) -> None:

@@ -1,14 +1,14 @@
 """Adds statistics of days whose clicks were deleted before they were exported."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import select
 
 from waypost.database import Tx, bulk, upsert
-from waypost.kit.clock import EPOCH, microseconds
+from waypost.kit.clock import EPOCH, microseconds, parse_timestamp
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.model import (
@@ -102,7 +102,7 @@ def _quarter(row: Mapping[str, Any]) -> Iterator[int | None]:
     for name in QUARTER_COLUMNS:
         value = row[name]
         if name in _TIMES:
-            yield None if value is None else microseconds(datetime.fromisoformat(value))
+            yield None if value is None else microseconds(parse_timestamp(value))
         elif name == "quarter":
             yield _QUARTERS[_QUARTERS.index(value)]
         else:

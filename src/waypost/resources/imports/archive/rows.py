@@ -7,10 +7,10 @@ from hashlib import blake2b
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from waypost.kit.clock import DAY, QUARTER, microseconds
-from waypost.kit.fields import LongText, Text, max_characters
+from waypost.kit.fields import LongText, Text, Timestamp, max_characters
 from waypost.kit.urls import UtmKey
 from waypost.resources.clicks.filters import DEVICES
 from waypost.resources.clicks.model import KINDS, Click
@@ -35,28 +35,28 @@ class LinkRow(BaseModel):
     uploaded_image: Text | None = None
     utm_params: dict[UtmKey, ShortText] = {}
     tags: TagList = []
-    expires_at: AwareDatetime | None = None
+    expires_at: Timestamp | None = None
     pixel_ids: Annotated[list[UUID], Field(max_length=20)] = []
     is_enabled: bool = True
     imported_clicks: Annotated[int, Field(ge=0, le=MAX_NUMBER)] = 0
     routing: Any = None
     """Checked apart: a link whose routing cannot be used is imported, and disabled."""
-    created_at: AwareDatetime
-    updated_at: AwareDatetime
+    created_at: Timestamp
+    updated_at: Timestamp
 
 
 class DeletedLinkRow(BaseModel):
     id: UUID
     slug: ShortText
-    created_at: AwareDatetime
-    deleted_at: AwareDatetime
+    created_at: Timestamp
+    deleted_at: Timestamp
 
 
 class AliasRow(BaseModel):
     link_id: UUID
     hostname: ShortText
     path: Annotated[Text, max_characters(2048)]
-    created_at: AwareDatetime
+    created_at: Timestamp
 
 
 class DomainRow(BaseModel):
