@@ -41,6 +41,7 @@ def test_a_trial_on_this_machine_lacks_a_base_url_only(tmp_path: Path) -> None:
         ({"base_url": "http://10.1.2.3"}, {"base URL", "email", "backup"}),
         ({"base_url": "https://links.corp.internal"}, {"email", "backup"}),
         ({"database_url": "postgresql://db/waypost"}, {"sign-up", "email"}),
+        ({"outbound_allow": ["10.0.0.0/8"]}, {"sign-up", "email", "backup", "outbound"}),
     ],
 )
 def test_a_service_for_others_lacks_more(tmp_path: Path, settings: dict[str, Any], missing: set[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import servers
-from servers import ALLOW, OPEN, NameServer, Receiver, canary, page
+from servers import OPEN, NameServer, Receiver, canary, page
 
 from waypost.kit.urls import Url, canonical
 from waypost.outbound import NotPublic, Outbound, OutboundResponse, Pace, Unreachable
@@ -273,7 +273,3 @@ class TestSettings:
     def test_a_missing_ca_file(self, tmp_path: Path) -> None:
         with pytest.raises(SettingsError, match="WAYPOST_OUTBOUND_CA_FILE"):
             Outbound(ca_file=tmp_path / "missing.pem")
-
-    def test_an_opened_network_is_warned_of(self, capsys: pytest.CaptureFixture[str]) -> None:
-        Outbound(allow=ALLOW)
-        assert "127.0.0.2/32" in capsys.readouterr().out
