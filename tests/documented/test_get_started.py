@@ -42,7 +42,7 @@ until grep -q 'Follow it:' ~/terminal.log; do kill -0 $!; sleep 0.1; done
 grep -o 'wp_live_[A-Za-z0-9_-]*' ~/terminal.log | head -1 > ~/key
 exec < ~/key
 """
-"""A block that starts the service; then whoever reads the page copies the key."""
+"""A block that starts the service; then the reader copies the key."""
 UNTIL_COUNTED = """
 for _ in {{1..60}}; do {{ {command}}} > ~/clicks; ! grep '"browser":"curl"' ~/clicks || break; sleep 0.5; done
 grep -q '"browser":"curl"' ~/clicks

@@ -371,10 +371,10 @@ async def test_the_export_says_nothing_about_how_members_sign_in(place: WebApp) 
         row = {"id": uuid4(), "person_id": bob.person.id, "credential_id": b"c", "public_key": b"k", "uses": 0}
         await tx.execute(insert(passkeys.passkeys).values(**row, name="Bob's key", created_at=place.clock()))
     for exporter in (ada, bob):
-        told = (await exported(exporter))["account.json"]
-        assert [member["email"] for member in json.loads(told)["members"]] == ["ada@example.com", "bob@example.com"]
+        content = (await exported(exporter))["account.json"]
+        assert [member["email"] for member in json.loads(content)["members"]] == ["ada@example.com", "bob@example.com"]
         for word in ("Bob's key", "127.0.0.1", "a test", "httpx", "session", "passkey", "factor"):
-            assert word not in told
+            assert word not in content
 
 
 async def test_one_export_at_a_time(place: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:

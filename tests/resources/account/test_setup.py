@@ -1,4 +1,4 @@
-"""Set-up: whoever has the sign-in link or the code of the first start becomes the owner, once."""
+"""Set-up: the sign-in link or the code of the first start makes its holder the owner, once."""
 
 import asyncio
 import contextlib
