@@ -65,7 +65,7 @@ test-slow: .venv/.installed-test .venv/.tools-test .venv/.clickhouse-test
 	DRAIN_IN_FULL=1 MOVE_DAYS=40 .venv/bin/pytest -q tests/resources/clicks/test_clickhouse_move.py \
 		tests/resources/clicks/clickhouse/test_drain.py
 	DAY_VISITS=1000000 .venv/bin/pytest -q tests/journeys/test_day.py -k sqlite
-	ARCHIVE_LINKS=100000 .venv/bin/pytest -q tests/resources/account/test_large_archive.py -k postgresql --timeout 1800
+	ARCHIVE_LINKS=100000 .venv/bin/pytest -q tests/accounts/test_large_archive.py -k postgresql --timeout 1800
 
 # Always from the current source, into a directory of its own: machine code beside source would hide changes of it.
 compiled: .venv/.installed-test .venv/.tools-compiler

@@ -18,9 +18,9 @@ from waypost.database import Database
 from waypost.database.migrations import migrate
 from waypost.kit.clock import now
 from waypost.kit.ids import new_id
-from waypost.resources import aliases
-from waypost.resources.aliases import Alias
 from waypost.resources.domains.model import domains
+from waypost.resources.links import aliases
+from waypost.resources.links.aliases import Alias
 from waypost.resources.links.model import links
 
 _BATCH = 10_000

@@ -15,11 +15,13 @@ from sqlalchemy import bindparam, insert, update
 
 from bench.click_store import ClickStore, vacuum
 from bench.servers import SECRET_KEY
+from waypost.accounts import Person, create_key
+from waypost.accounts.members import store as memberships
+from waypost.accounts.model import ROLES
+from waypost.accounts.people.store import add as add_person
+from waypost.accounts.sessions import store as sessions
 from waypost.audit import new_entry_id
 from waypost.audit.model import audit_entries
-from waypost.auth import Person, create_key, memberships, sessions
-from waypost.auth.model import ROLES
-from waypost.auth.people import add as add_person
 from waypost.database import Database, bulk
 from waypost.database.secrets import KeyRing
 from waypost.kit.clock import microseconds, now

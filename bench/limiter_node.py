@@ -11,7 +11,7 @@ import time
 
 import uvloop
 
-from waypost.auth.postgres_limiter import PostgresLimiters
+from waypost.accounts.limits.postgres_limiter import PostgresLimiters
 
 _KEYS = 2_000
 _UNTIMED = 50  # opening connections

@@ -10,7 +10,7 @@ from typing import Any
 import uvloop
 
 from waypost import app, logs, settings, web_app
-from waypost.auth.file_limiter import FileLimiters
+from waypost.accounts.limits.file_limiter import FileLimiters
 
 
 async def serve(port: int) -> None:

@@ -16,8 +16,9 @@ from bench.report import Row, at_most
 from bench.run import Run
 from bench.seed import add_links, new_account
 from bench.servers import on_all_cores, waypost
-from waypost.auth import operators, sessions
-from waypost.auth.model import accounts, memberships, people
+from waypost.accounts import operators
+from waypost.accounts.model import accounts, memberships, people
+from waypost.accounts.sessions import store as sessions
 from waypost.database import Database
 from waypost.database.migrations import migrate
 from waypost.kit.clock import now

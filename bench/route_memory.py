@@ -14,7 +14,7 @@ from bench.seed import Store, slug_of
 from bench.servers import module
 from waypost.database import KeyRing
 from waypost.redirect import ChangeFeed, RouteTable
-from waypost.resources.links.route_source import SqliteRouteSource
+from waypost.resources.links.routes.source import SqliteRouteSource
 
 
 def measure(run: Run) -> list[Row]:

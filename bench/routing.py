@@ -20,9 +20,9 @@ from bench.wrk import Contender
 from waypost.database import Database
 from waypost.database.migrations import migrate
 from waypost.kit.clock import now
-from waypost.resources import routing
-from waypost.resources.routing import LinkRouting, RuleJson, VariantJson
-from waypost.resources.routing.model import ConditionJson
+from waypost.resources.links import routing
+from waypost.resources.links.routing import LinkRouting, RuleJson, VariantJson
+from waypost.resources.links.routing.model import ConditionJson
 
 _LINKS = 10_000
 """Of each kind. Plain ones have the first numbers, then those with rules, then those with variants."""

@@ -12,8 +12,10 @@ from uuid import UUID
 
 from sqlalchemy import insert, update
 
-from waypost.auth import SCOPES, create_account, hash_password, key_format, key_store
-from waypost.auth.model import ApiKey, accounts
+from waypost.accounts import SCOPES, create_account, hash_password
+from waypost.accounts.keys import format as key_format
+from waypost.accounts.keys import store as key_store
+from waypost.accounts.model import ApiKey, accounts
 from waypost.database import Database
 from waypost.database.migrations import migrate
 from waypost.kit.clock import now

@@ -17,7 +17,8 @@ from bench.report import Failed, Row, at_least, without_target
 from bench.run import Run
 from bench.seed import Store, slug_of
 from bench.servers import ALL_CORES, SECRET_KEY, WAYPOST, free_port, started
-from waypost.auth import memberships, sessions
+from waypost.accounts.members import store as memberships
+from waypost.accounts.sessions import store as sessions
 from waypost.database import Database
 from waypost.kit.clock import now
 

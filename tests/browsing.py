@@ -15,8 +15,10 @@ from people import FakeClock
 from pydantic import TypeAdapter
 from sqlalchemy import update
 
-from waypost.auth import Account, Person, create_account, get_person, memberships, sessions
-from waypost.auth.model import Role
+from waypost.accounts import Account, Person, create_account, get_person
+from waypost.accounts.members import store as memberships
+from waypost.accounts.model import Role
+from waypost.accounts.sessions import store as sessions
 from waypost.database import Database
 from waypost.secret_key import with_secret_key
 from waypost.settings import Settings

@@ -11,7 +11,7 @@ from uuid import UUID
 import httpx
 from fastapi import APIRouter, FastAPI
 
-from waypost.auth import PlanChoice, create_account, create_key, open_limiters
+from waypost.accounts import PlanChoice, create_account, create_key, open_limiters
 from waypost.database import Database, KeyRing
 from waypost.web import Guard, new_api
 

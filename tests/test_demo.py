@@ -19,7 +19,7 @@ from resources.clicks.visited import new_link
 from sqlalchemy import func, select
 from test_cli import Waypost
 
-from waypost.auth import CallerCache, create_account
+from waypost.accounts import CallerCache, create_account
 from waypost.commands.database import migrate_click_store
 from waypost.database import Database, metadata
 from waypost.demo import account, traffic

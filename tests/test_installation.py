@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from resources.account.test_welcome import begin, show
+from accounts.test_welcome import begin, show
 from structlog.testing import capture_logs
 
 from waypost import installation
+from waypost.accounts.setup.welcome import FILE
 from waypost.commands.backup import write_backup
 from waypost.database import Database
 from waypost.kit import clock
-from waypost.resources.account.welcome import FILE
 from waypost.secret_key import with_secret_key
 from waypost.settings import Settings
 

@@ -10,11 +10,11 @@ import httpx
 from bench.attacks.scenario import Latencies, Scenario
 from bench.report import Row, at_most, without_target
 from bench.seed import add_links, slug_of
-from waypost.auth import SignInClient, hash_password
+from waypost.accounts import SignInClient, hash_password
 from waypost.database import Database
 from waypost.kit.clock import now
-from waypost.resources import routing
-from waypost.resources.routing import LinkRouting, RuleJson
+from waypost.resources.links import routing
+from waypost.resources.links.routing import LinkRouting, RuleJson
 
 _FIRST, _LINKS = 10_000, 10
 _GUESSES, _ADDRESSES, _AT_ONCE = 300, 100, 20

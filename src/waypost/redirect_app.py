@@ -21,12 +21,13 @@ from waypost.redirect.asgi import RedirectApp
 from waypost.redirect.finders import Finders, FindPasswordVersion, StoreReport
 from waypost.redirect.password_pages import Cookies
 from waypost.redirect.report_pages import LinkReport
-from waypost.resources import aliases, domains
+from waypost.resources import domains
 from waypost.resources.clicks.intake.bots import detect_bot
 from waypost.resources.domains import tls_api
-from waypost.resources.links.bot_pages import find_bot_page
-from waypost.resources.links.info_pages import find_info_page
-from waypost.resources.links.route_source import open_route_source
+from waypost.resources.links import aliases
+from waypost.resources.links.routes.source import open_route_source
+from waypost.resources.links.visitor_pages.bot_pages import find_bot_page
+from waypost.resources.links.visitor_pages.info_pages import find_info_page
 from waypost.secret_key import derived_key, derived_keys, secret_text
 from waypost.serving.client_address import is_https, peer_address
 from waypost.serving.probes import new_probe_app
@@ -83,7 +84,7 @@ class RedirectParts:
         @cache
         def checker() -> "PasswordChecker":
             """Called at the first password: other redirect processes load none of it."""
-            from waypost.auth import open_limiters  # noqa: PLC0415
+            from waypost.accounts import open_limiters  # noqa: PLC0415
             from waypost.resources.links.routing.password_check import PasswordChecker  # noqa: PLC0415
 
             return PasswordChecker(self.db, open_limiters(self.db, settings.data_dir))
@@ -97,7 +98,7 @@ class RedirectParts:
         @cache
         def intake() -> "ReportIntake":
             """Called at the first report."""
-            from waypost.auth import open_limiters  # noqa: PLC0415
+            from waypost.accounts import open_limiters  # noqa: PLC0415
             from waypost.resources.reports.intake import ReportIntake  # noqa: PLC0415
 
             return ReportIntake(self.db, open_limiters(self.db, settings.data_dir), clock)

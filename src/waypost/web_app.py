@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from starlette.types import ASGIApp
 
 from waypost import web_wiring
-from waypost.auth import RateLimiters, open_limiters
+from waypost.accounts import RateLimiters, open_limiters
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
 from waypost.kit.reserved import API_SEGMENTS

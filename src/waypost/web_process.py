@@ -94,7 +94,7 @@ def _open_app(
 
 
 async def _show_welcome(settings: Settings, db: Database, token: int, server: WebServer) -> None:
-    from waypost.resources.account.welcome import show_welcome
+    from waypost.accounts.setup.welcome import show_welcome
 
     await server.is_accepting.wait()
     await show_welcome(settings, db, token)

@@ -12,15 +12,15 @@ from uuid import UUID
 
 from starlette.types import ASGIApp
 
-from waypost.auth import RateLimiters
+from waypost.accounts import RateLimiters
+from waypost.accounts import wiring as account_wiring
+from waypost.accounts.deps import Deps as AccountDeps
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock
 from waypost.mcp.endpoint import McpEndpoint
 from waypost.outbound import DnsRecords
 from waypost.redirect import ChangeFeed, HostTable, InvalidateRoutes
 from waypost.resources import domains, links
-from waypost.resources.account import wiring as account_wiring
-from waypost.resources.account.deps import Deps as AccountDeps
 from waypost.resources.audit import wiring as audit_wiring
 from waypost.resources.audit.deps import Deps as AuditDeps
 from waypost.resources.clicks import wiring as clicks_wiring
@@ -51,10 +51,9 @@ from waypost.web import Endpoints, Guard
 from waypost.web.dashboard import SessionAuth, Views
 from waypost.wiring import domain_deps, outbound_client, publisher
 
-TEMPLATES = {
+TEMPLATES = {"account": "waypost.accounts"} | {
     name: f"waypost.resources.{name}"
     for name in (
-        "account",
         "audit",
         "links",
         "clicks",

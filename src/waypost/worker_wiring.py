@@ -7,15 +7,16 @@ import sys
 from contextlib import AsyncExitStack
 from functools import partial
 
-from waypost.auth import rate_limit_steps, sign_in
-from waypost.auth.deps import new_deps as new_auth_deps
+from waypost.accounts import rate_limit_steps
+from waypost.accounts.auth_deps import new_deps as new_auth_deps
+from waypost.accounts.data import deletion as account_deletion
+from waypost.accounts.sign_in import service as sign_in
 from waypost.database import Database, KeyRing
 from waypost.idempotency import delete_expired
 from waypost.kit.clock import now
 from waypost.outbound import Outbound, Poster
 from waypost.redirect import ChangeFeed
 from waypost.resources import domains, plan
-from waypost.resources.account import account_deletion
 from waypost.resources.audit import work as audit_work
 from waypost.resources.clicks import work as clicks_work
 from waypost.resources.clicks.click_store import ClickStore

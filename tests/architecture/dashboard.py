@@ -15,12 +15,13 @@ from architecture.running import BASE_URL
 from browser.furnished import HOSTS, PASSWORD, SeededService, furnish
 from sqlalchemy import delete, insert
 
-from waypost.auth import create_account, create_key, get_person, sessions
-from waypost.auth.model import ROLES, Role, memberships, people
+from waypost.accounts import create_account, create_key, get_person
+from waypost.accounts.model import ROLES, Role, memberships, people
+from waypost.accounts.sessions import store as sessions
 from waypost.database import Database
 from waypost.kit.ids import new_id
-from waypost.resources.routing import store
-from waypost.resources.routing.model import LinkRouting
+from waypost.resources.links.routing import store
+from waypost.resources.links.routing.model import LinkRouting
 from waypost.settings import Settings
 from waypost.web.dashboard.pages import PageRoute
 from waypost.web_app import open_full_app

@@ -7,9 +7,11 @@ from uuid import UUID, uuid4
 
 import httpx
 
-from waypost.auth import invitation_store, memberships, people
-from waypost.auth.invitation_store import OwnershipOffer
-from waypost.auth.model import Person, Role
+from waypost.accounts.members import invitation_store
+from waypost.accounts.members import store as memberships
+from waypost.accounts.members.invitation_store import OwnershipOffer
+from waypost.accounts.model import Person, Role
+from waypost.accounts.people import store as people
 
 Send = Callable[[], Awaitable[httpx.Response]]
 

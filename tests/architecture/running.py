@@ -13,8 +13,10 @@ from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 from journeys.service import Website
 
-from waypost.auth import PlanChoice, create_account, key_format, key_store
-from waypost.auth.model import ApiKey
+from waypost.accounts import PlanChoice, create_account
+from waypost.accounts.keys import format as key_format
+from waypost.accounts.keys import store as key_store
+from waypost.accounts.model import ApiKey
 from waypost.database import Database
 from waypost.kit.ids import new_id
 

@@ -9,20 +9,22 @@ from uuid import UUID, uuid4
 
 import httpx
 import pytest
+from accounts.second_factors import sealed_of, secret_of
 from architecture import member_forms
 from architecture.facts import SCOPES
 from architecture.running import PIXEL, RECEIVER, RunningApp
 from architecture.test_audit import APP_LINKS, entries_of
 from browsing import SAME_ORIGIN
-from resources.account.second_factors import sealed_of, secret_of
 
-from waypost.auth import memberships, operators, sessions
-from waypost.auth.deps import new_deps
-from waypost.auth.passkeys import passkeys
-from waypost.auth.second_factor import totp
-from waypost.auth.sign_in import create_sign_in_link
-from waypost.auth.tokens import issue
-from waypost.resources.links import bulk_changes
+from waypost.accounts import operators
+from waypost.accounts.auth_deps import new_deps
+from waypost.accounts.members import store as memberships
+from waypost.accounts.people.tokens import issue
+from waypost.accounts.second_factor import totp
+from waypost.accounts.sessions import store as sessions
+from waypost.accounts.sign_in.passkeys import passkeys
+from waypost.accounts.sign_in.service import create_sign_in_link
+from waypost.resources.links.bulk import changes as bulk_changes
 from waypost.settings import Settings
 
 PASSWORD = "four plain words suffice"
@@ -303,7 +305,7 @@ NOT_RECORDED = {
     "/account/sessions/{id}/end": "ends sessions, which members of accounts do not see",
     "/logout": "ends a session, which members of accounts do not see",
     "/account/delete": "the log is deleted with the account",
-    "/setup": "recorded, and only open before there is an owner: tests/resources/account/test_setup.py",
+    "/setup": "recorded, and only open before there is an owner: tests/accounts/test_setup.py",
     "/signup": "the log begins with the account",
     "/invite/{token}": "the log begins with the account",
     "/forgot": "may be sent by anybody, and changes nothing",

@@ -40,7 +40,7 @@ LATE = {"aiohttp", "dns", "cryptography", "PIL", "segno", "webauthn", "jwt", "ji
 """Loaded with the first outbound request, DNS lookup, secret, image, QR code, passkey, single sign-on, page and page of
 the documentation."""
 UNUSED = {
-    "waypost.auth.oidc",
+    "waypost.accounts.oidc",
     "aiosmtplib",
     "maxminddb",
     "alembic",

@@ -9,8 +9,8 @@ from architecture.running import RunningApp
 from architecture.test_scopes import body
 from forked import WAYPOST
 
-from waypost.auth import roles
-from waypost.auth.model import ROLES
+from waypost.accounts import roles
+from waypost.accounts.model import ROLES
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 DOMAINS = ENDPOINTS["domains_create"]

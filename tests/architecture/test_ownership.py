@@ -10,7 +10,7 @@ SERVICES = {"service", "store", "rules"}
 
 
 def package_of(module: str) -> str:
-    """`waypost.resources.links.store` belongs to `waypost.resources.links`, `waypost.auth.store` to `waypost.auth`."""
+    """Of `waypost.resources.links.store` return `waypost.resources.links`, of `waypost.accounts.store` two parts."""
     parts = module.split(".")
     return ".".join(parts[: 3 if parts[1] == "resources" else 2])
 
@@ -63,7 +63,7 @@ def uses_of_foreign_tables() -> set[tuple[str, str, str]]:
 
 def test_finds_tables() -> None:
     assert "links" in tables()["waypost.resources.links.model"]
-    assert "accounts" in tables()["waypost.auth.model"]
+    assert "accounts" in tables()["waypost.accounts.model"]
 
 
 def test_no_package_uses_the_tables_of_another() -> None:

@@ -11,8 +11,8 @@ import pytest
 from architecture.dashboard import Dashboard, Member, named, new_team
 from architecture.facts import PERSONAL_PAGES, PUBLIC_PAGES
 
-from waypost.auth import create_account, roles, suspension
-from waypost.auth.model import ROLES
+from waypost.accounts import create_account, roles, suspension
+from waypost.accounts.model import ROLES
 from waypost.kit.clock import now
 from waypost.kit.ids import new_id
 from waypost.web.dashboard.pages import PageRoute

@@ -12,8 +12,8 @@ from architecture.running import BASE_URL
 from browser.furnished import LONG
 from starlette.routing import Match
 
-from waypost.auth import roles
-from waypost.auth.model import ROLES, Role
+from waypost.accounts import roles
+from waypost.accounts.model import ROLES, Role
 from waypost.web.dashboard.pages import PageRoute
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -8,7 +8,7 @@ import pytest
 from architecture.facts import CODES, ENDPOINTS, PREFIX, SCOPES, Endpoint
 from architecture.running import PIXEL, RECEIVER, RunningApp
 
-from waypost.auth import SCOPES as SCOPES_OF_THE_APPLICATION
+from waypost.accounts import SCOPES as SCOPES_OF_THE_APPLICATION
 
 SCOPE_SETS: tuple[Sequence[str], ...] = ((), *((scope,) for scope in SCOPES), SCOPES)
 WITH_ID = [endpoint for endpoint in ENDPOINTS.values() if "{id}" in endpoint.path]

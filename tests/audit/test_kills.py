@@ -9,9 +9,9 @@ from typing import Any
 from people import START
 from sqlalchemy import Engine, event, select
 
+from waypost.accounts import create_account
 from waypost.audit import Actor
 from waypost.audit.model import audit_entries
-from waypost.auth import create_account
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.resources.domains import service

@@ -11,10 +11,14 @@ from browser.hostile import TEXTS
 from resources.clicks.visited import fill, new_link, some_clicks
 from sqlalchemy import insert, update
 
-from waypost import auth, web_wiring
-from waypost.auth import Account, Caller, ProcessCaller, invitation_store, memberships, sessions, tokens
-from waypost.auth.model import accounts, people
-from waypost.auth.passkeys import passkeys
+from waypost import accounts, web_wiring
+from waypost.accounts import Account, Caller, ProcessCaller
+from waypost.accounts import model as tables
+from waypost.accounts.members import invitation_store
+from waypost.accounts.members import store as memberships
+from waypost.accounts.people import tokens
+from waypost.accounts.sessions import store as sessions
+from waypost.accounts.sign_in.passkeys import passkeys
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.kit.errors import Problems
@@ -101,14 +105,14 @@ async def furnish(data: Path, base_url: str) -> SeededService:
     settings = with_secret_key(Settings(base_url=base_url, data_dir=data, outbound_allow="127.0.0.0/8"))
     db = Database(f"sqlite:///{data}/waypost.db")
     resources = web_wiring.resource_deps(
-        settings, db, auth.open_limiters(db, data), ChangeFeed(data / "run" / "changes"), now
+        settings, db, accounts.open_limiters(db, data), ChangeFeed(data / "run" / "changes"), now
     )
     ada, eve, bob = [await _person(db, name) for name in ("Ada Lovelace", "Eve", "Bob")]
-    secret = await auth.hash_password(PASSWORD)
+    secret = await accounts.hash_password(PASSWORD)
     async with db.write() as tx:
-        await tx.execute(update(accounts).where(accounts.c.id == bob.account.id).values(plan_type="none"))
+        await tx.execute(update(tables.accounts).where(tables.accounts.c.id == bob.account.id).values(plan_type="none"))
         for person, values in ((bob, {"confirmed_at": None}), (ada, {"password_hash": secret})):
-            await tx.execute(update(people).where(people.c.email == person.account.email).values(values))
+            await tx.execute(update(tables.people).where(tables.people.c.email == person.account.email).values(values))
     caller = ProcessCaller(ada.account, "ada")
     links = await _links(db, ada.account)
     pixel_ids = await _pixels(db, resources.pixels, caller)
@@ -128,7 +132,7 @@ async def furnish(data: Path, base_url: str) -> SeededService:
         passkey,
         texts,
         await _viewer(db, ada.account),
-        str((await auth.get_person(db, "vera@example.com")).id),
+        str((await accounts.get_person(db, "vera@example.com")).id),
         await _invitation(db, ada.account, texts),
     )
     await db.close()
@@ -137,8 +141,8 @@ async def furnish(data: Path, base_url: str) -> SeededService:
 
 async def _person(db: Database, name: str) -> Person:
     email = f"{name.partition(' ')[0].lower()}@example.com"
-    account = await auth.create_account(db, email=email, name=name, plan="lifetime", now=now(), trial_days=14)
-    person = await auth.get_person(db, email)
+    account = await accounts.create_account(db, email=email, name=name, plan="lifetime", now=now(), trial_days=14)
+    person = await accounts.get_person(db, email)
     async with db.write() as tx:  # long enough ago that pages ask for the password once more
         cookie = await sessions.create(tx, person.id, user_agent="a test", ip="127.0.0.1", now=_ago(hours=1))
         await sessions.create(tx, person.id, user_agent="", ip="", now=_ago(hours=3))
@@ -147,7 +151,7 @@ async def _person(db: Database, name: str) -> Person:
 
 async def _viewer(db: Database, account: Account) -> Person:
     own = await _person(db, "Vera")
-    person = await auth.get_person(db, own.account.email)
+    person = await accounts.get_person(db, own.account.email)
     async with db.write() as tx:
         await memberships.add(tx, account.id, person.id, "viewer", now())
         shown = update(sessions.sessions).where(sessions.sessions.c.person_id == person.id)
@@ -157,7 +161,7 @@ async def _viewer(db: Database, account: Account) -> Person:
 
 async def _invitation(db: Database, account: Account, tokens: dict[str, str]) -> str:
     tokens["invite/account"] = "a-token-that-nobody-guesses"
-    person = await auth.get_person(db, account.email)
+    person = await accounts.get_person(db, account.email)
     row = {"id": new_id(), "account_id": account.id, "email": None, "role": "editor", "created_by": person.id}
     row |= {"created_at": now(), "expires_at": now() + timedelta(days=7)}
     async with db.write() as tx:
@@ -278,8 +282,8 @@ async def _ways_in(db: Database, account: Account) -> tuple[str, str, dict[str, 
     made: list[UUID] = []
     for name, scopes, ends in (("Shop", ["links:read"], None), (TEXTS["is long"], [], at + timedelta(days=30))):
         new = {"account_id": account.id, "name": name, "scopes": scopes, "now": at, "expires_at": ends}
-        made.append((await auth.create_key(db, **new))[0].id)
-    person = await auth.get_person(db, account.email)
+        made.append((await accounts.create_key(db, **new))[0].id)
+    person = await accounts.get_person(db, account.email)
     row = {"id": passkey, "person_id": person.id, "credential_id": b"1", "public_key": b"", "uses": 0}
     async with db.write() as tx:
         await tx.execute(insert(passkeys).values(row | {"name": "Ada's laptop", "created_at": _ago(days=1)}))

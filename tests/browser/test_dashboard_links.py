@@ -9,7 +9,8 @@ from browser.watching import Watched, watched
 from journeys.service import OWNER, Service, Website
 from playwright.async_api import Browser, expect
 
-from waypost.auth import get_person, sessions
+from waypost.accounts import get_person
+from waypost.accounts.sessions import store as sessions
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.kit.urls import canonical

@@ -15,7 +15,8 @@ from playwright.async_api import Browser, Page, expect
 from resources.webhooks.receiver import Receiver
 from sqlalchemy import update
 
-from waypost.auth import get_person, sessions
+from waypost.accounts import get_person
+from waypost.accounts.sessions import store as sessions
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.resources.domains.model import domains

@@ -10,7 +10,8 @@ from browser.watching import Watched, watched
 from journeys.service import OWNER, Service, Website
 from playwright.async_api import Browser, expect
 
-from waypost.auth import get_person, sessions
+from waypost.accounts import get_person
+from waypost.accounts.sessions import store as sessions
 from waypost.database import Database
 
 VISITOR = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"

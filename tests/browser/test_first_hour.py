@@ -11,7 +11,7 @@ from journeys.service import Service
 from journeys.test_two_instances import First
 from playwright.async_api import Browser, Page, expect
 
-from waypost.auth.first_start import PLACEHOLDER
+from waypost.accounts.setup.first_start import PLACEHOLDER
 
 
 async def fill(page: Page, **fields: str) -> None:

@@ -20,8 +20,9 @@ from conftest import PostgresServer
 from database.test_baseline import postgresql_schema, sqlite_schema
 from sqlalchemy import select
 
-from waypost import auth
-from waypost.auth import memberships, passkeys
+from waypost import accounts
+from waypost.accounts.members import store as memberships
+from waypost.accounts.sign_in import passkeys
 from waypost.commands.doctor import examine
 from waypost.database import Database, KeyRing
 from waypost.database.migrations import migrate
@@ -68,7 +69,7 @@ async def test_upgrades_postgresql(
 
 async def check_credentials(db: Database, transport: httpx.AsyncBaseTransport, known: Any, settings: Settings) -> None:
     """The person has the account's id and owns it, with password, passkey and secrets as they were."""
-    account, person = await auth.get_account(db, known["email"]), await auth.get_person(db, known["email"])
+    account, person = await accounts.get_account(db, known["email"]), await accounts.get_person(db, known["email"])
     assert person.id == account.id
     async with db.read() as tx:
         assert await memberships.find(tx, account.id, person.id) == "owner"
@@ -77,7 +78,7 @@ async def check_credentials(db: Database, transport: httpx.AsyncBaseTransport, k
         hook = (await tx.execute(select(webhooks))).one()
     ring = KeyRing.from_setting(known["secret_key"])
     assert ring.decrypt(webhooks.c.secret, hook.id, hook.secret) == known["webhook_secret"]
-    assert [key.created_by for key in await auth.list_keys(db, account.id)] == [person.id]
+    assert [key.created_by for key in await accounts.list_keys(db, account.id)] == [person.id]
     async with httpx.AsyncClient(transport=transport, base_url=settings.base_url, headers=SAME_ORIGIN) as nobody:
         fields = {"email": known["email"], "password": known["password"]}
         assert (await nobody.post("/login", data=fields)).headers["location"] == "/"

@@ -13,7 +13,7 @@ from waypost.mcp.server import _TOOLS
 from waypost.resources.clicks import filters
 from waypost.resources.clicks.model import KINDS
 from waypost.resources.clicks.stats import query
-from waypost.resources.links import list_query
+from waypost.resources.links.lists import query as list_query
 from waypost.resources.links.model import LinkStatus
 from waypost.resources.links.schemas import LinkChange, LinkFields
 

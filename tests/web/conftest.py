@@ -8,7 +8,7 @@ import pytest
 from endpoints import thing_endpoints
 from people import FakeClock, Person, new_client, new_person
 
-from waypost.auth import RateLimiters, open_limiters
+from waypost.accounts import RateLimiters, open_limiters
 from waypost.database import Database
 
 

@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.auth import Caller
+from waypost.accounts import Caller
 from waypost.web import PREFIX, Guard, data, read_fields
 from waypost.web.guard import path_id
 

@@ -9,8 +9,9 @@ import pytest
 from endpoints import THING, thing_endpoints
 from people import BASE_URL, KEY_RING, START, FakeClock, Person, new_client, new_key, new_person
 
-from waypost import auth
-from waypost.auth import RateLimiters, key_format, list_keys, revoke_key, set_plan
+from waypost import accounts
+from waypost.accounts import RateLimiters, list_keys, revoke_key, set_plan
+from waypost.accounts.keys import format as key_format
 from waypost.database import Database
 from waypost.web import Guard, new_api
 
@@ -179,7 +180,7 @@ async def test_writes_the_last_use_later(db: Database, tmp_path: Path, alice: Pe
 async def test_counts_one_ipv6_network_as_one_caller(
     db: Database, limiters: RateLimiters, monkeypatch: pytest.MonkeyPatch, first: str, second: str, status: int
 ) -> None:
-    monkeypatch.setattr(auth, "UNKNOWN_PER_MINUTE", 1)
+    monkeypatch.setattr(accounts, "UNKNOWN_PER_MINUTE", 1)
     app = new_api()
     app.include_router(thing_endpoints(Guard(db, limiters, KEY_RING, base_url=BASE_URL)))
     answers = []
@@ -195,7 +196,7 @@ async def test_a_second_header_cannot_spoof_the_ip_address(
     db: Database, limiters: RateLimiters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The proxy writes `Forwarded` and passes on `X-Forwarded-For` as it came, which nobody here can know."""
-    monkeypatch.setattr(auth, "UNKNOWN_PER_MINUTE", 1)
+    monkeypatch.setattr(accounts, "UNKNOWN_PER_MINUTE", 1)
     guard = Guard(db, limiters, KEY_RING, base_url=BASE_URL, trusted=[ip_network("10.0.0.0/8")])
     app = new_api()
     app.include_router(thing_endpoints(guard))

@@ -14,7 +14,7 @@ from people import FakeClock, Person, new_client, new_person
 from sqlalchemy import func, select, text
 from starlette.responses import Response
 
-from waypost.auth import ApiCaller
+from waypost.accounts import ApiCaller
 from waypost.database import Database
 from waypost.idempotency import delete_expired, service
 from waypost.idempotency.model import KEPT_FOR, idempotency_keys

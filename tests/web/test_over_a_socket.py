@@ -12,7 +12,7 @@ import uvicorn
 from endpoints import THING, thing_endpoints
 from people import KEY_RING, Person, new_person
 
-from waypost.auth import open_limiters
+from waypost.accounts import open_limiters
 from waypost.database import Database
 from waypost.web import Guard, new_api
 

@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from waypost import audit
+from waypost.accounts import Account
+from waypost.accounts.auth_deps import new_deps
+from waypost.accounts.data.archive.contents import write_archive
+from waypost.accounts.deps import ExportDeps
 from waypost.audit import Actor
-from waypost.auth import Account
-from waypost.auth.deps import new_deps
 from waypost.commands.click_export import ExportFailed, new_export_file
 from waypost.database import Database
 from waypost.kit.clock import now
-from waypost.resources.account.archive.contents import write_archive
-from waypost.resources.account.deps import ExportDeps
 from waypost.resources.clicks.click_store import ClickStore
 from waypost.resources.links.work import new_image_store
 from waypost.settings import Settings

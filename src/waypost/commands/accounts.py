@@ -48,7 +48,7 @@ async def create_account(
     json: JsonOption = False,
 ) -> int | None:
     """Create an account."""
-    from waypost import auth
+    from waypost import accounts
     from waypost.commands import output
     from waypost.commands.database import open_database
     from waypost.kit import clock
@@ -57,14 +57,14 @@ async def create_account(
     if password_stdin and password is None:
         return EXIT_USAGE
     async with open_database(settings) as db:
-        created = await auth.create_account(
+        created = await accounts.create_account(
             db,
             email=email,
             name=name or email.partition("@")[0],
             plan=plan or settings.default_plan,
             now=clock.now(),
             trial_days=settings.trial_days,
-            password_hash=None if password is None else await auth.hash_password(password),
+            password_hash=None if password is None else await accounts.hash_password(password),
         )
     output.write(output.account_json(created), as_json=json)
     return None
@@ -82,7 +82,7 @@ async def set_plan(
     json: JsonOption = False,
 ) -> None:
     """Change an account's plan."""
-    from waypost import auth
+    from waypost import accounts
     from waypost.commands import output
     from waypost.commands.database import get_account, open_database, parse_time
     from waypost.kit import clock
@@ -94,7 +94,7 @@ async def set_plan(
     async with open_database(settings) as db:
         owner = await get_account(db, email)
         days = settings.trial_days
-        changed = await auth.set_plan(db, owner.id, plan, now=clock.now(), trial_ends_at=ends_at, trial_days=days)
+        changed = await accounts.set_plan(db, owner.id, plan, now=clock.now(), trial_ends_at=ends_at, trial_days=days)
     output.write(output.account_json(changed), as_json=json)
 
 
@@ -140,20 +140,20 @@ async def resume_account(settings: "Settings", email: AccountArgument, /, *, jso
 @with_settings
 async def list_accounts(settings: "Settings", *, json: JsonOption = False) -> None:
     """List all accounts."""
-    from waypost import auth
+    from waypost import accounts
     from waypost.commands import output
     from waypost.commands.database import open_database
 
     async with open_database(settings) as db:
-        output.write([output.account_json(account) for account in await auth.list_accounts(db)], as_json=json)
+        output.write([output.account_json(account) for account in await accounts.list_accounts(db)], as_json=json)
 
 
 @account.command(name="sign-in-link")
 @with_settings
 async def sign_in_link(settings: "Settings", email: AccountArgument, /, *, json: JsonOption = False) -> None:
     """Print a link that signs in the first person who opens it, within 15 minutes."""
-    from waypost.auth import sign_in
-    from waypost.auth.deps import new_deps
+    from waypost.accounts.auth_deps import new_deps
+    from waypost.accounts.sign_in import service as sign_in
     from waypost.commands import output
     from waypost.commands.database import get_person, open_database
     from waypost.kit import clock
@@ -170,8 +170,8 @@ async def sign_in_link(settings: "Settings", email: AccountArgument, /, *, json:
 async def remove_second_factor(settings: "Settings", email: AccountArgument, /, *, json: JsonOption = False) -> None:
     """Remove second factor, passkeys and single sign-on of a person who has lost them, and sign them out everywhere."""
     from waypost import logs
-    from waypost.auth.deps import new_deps
-    from waypost.auth.second_factor import service
+    from waypost.accounts.auth_deps import new_deps
+    from waypost.accounts.second_factor import service
     from waypost.commands import output
     from waypost.commands.database import get_person, open_database
     from waypost.kit import clock
@@ -187,9 +187,9 @@ async def remove_second_factor(settings: "Settings", email: AccountArgument, /, 
 @with_settings
 async def invite(settings: "Settings", email: AccountArgument, /, *, json: JsonOption = False) -> None:
     """Invite a person to create an account. Print a link that is valid for 7 days, and email it if email is set up."""
-    from waypost.auth import signup
-    from waypost.auth.deps import new_deps
-    from waypost.auth.rules import normalize_email
+    from waypost.accounts.auth_deps import new_deps
+    from waypost.accounts.rules import normalize_email
+    from waypost.accounts.setup import signup
     from waypost.commands import output
     from waypost.commands.database import open_database
     from waypost.kit import clock
@@ -224,8 +224,8 @@ async def create_key(
     json: JsonOption = False,
 ) -> None:
     """Create an API key and print it; it cannot be shown again."""
-    from waypost import auth
-    from waypost.auth.rules import check_key
+    from waypost import accounts
+    from waypost.accounts.rules import check_key
     from waypost.commands import output
     from waypost.commands.database import get_account, open_database, parse_time
     from waypost.kit import clock
@@ -237,7 +237,7 @@ async def create_key(
     check_key(name, scope, ends_at, clock.now())
     async with open_database(settings) as db:
         owner = await get_account(db, account)
-        created, text = await auth.create_key(
+        created, text = await accounts.create_key(
             db, account_id=owner.id, name=name, scopes=scope, expires_at=ends_at, now=clock.now()
         )
     output.write(output.new_key_json(created, text), as_json=json)
@@ -249,7 +249,7 @@ async def revoke_key(
     settings: "Settings", key_id: Annotated[str, Parameter(help="ID of the key.")], /, *, json: JsonOption = False
 ) -> None:
     """Revoke a key: its next request is refused."""
-    from waypost import auth
+    from waypost import accounts
     from waypost.commands import output
     from waypost.commands.database import open_database
     from waypost.kit import clock, ids
@@ -258,7 +258,7 @@ async def revoke_key(
     parsed = ids.parse_id(key_id)
     try:
         async with open_database(settings) as db:
-            revoked = await auth.revoke_key(db, or_not_found(parsed), now=clock.now())
+            revoked = await accounts.revoke_key(db, or_not_found(parsed), now=clock.now())
     except NotFound:
         text = f"There is no key {key_id}. List the IDs with: waypost key list --account EMAIL"
         raise NotFound(text) from None
@@ -270,13 +270,13 @@ async def revoke_key(
 @with_settings
 async def list_keys(settings: "Settings", *, account: AccountOption, json: JsonOption = False) -> None:
     """List an account's keys, newest first."""
-    from waypost import auth
+    from waypost import accounts
     from waypost.commands import output
     from waypost.commands.database import get_account, open_database
 
     async with open_database(settings) as db:
         owner = await get_account(db, account)
-        output.write([output.key_json(key) for key in await auth.list_keys(db, owner.id)], as_json=json)
+        output.write([output.key_json(key) for key in await accounts.list_keys(db, owner.id)], as_json=json)
 
 
 @asynccontextmanager
@@ -300,7 +300,7 @@ def _read_new_password(*not_allowed: str) -> str | None:
     """
     import getpass
 
-    from waypost.auth import passwords
+    from waypost.accounts.sign_in import passwords
 
     def first_line() -> str:
         limit = 4 * passwords.MAX_LENGTH + 2  # bytes: up to four per character in UTF-8, and two for the line ending

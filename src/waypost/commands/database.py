@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from waypost import auth
-from waypost.auth import Account, Person
+from waypost import accounts
+from waypost.accounts import Account, Person
 from waypost.database import Database
 from waypost.database.schema import is_usable, pending
 from waypost.kit import clock
@@ -107,14 +107,14 @@ async def check_click_store(settings: Settings) -> None:
 
 async def get_account(db: Database, email: str) -> Account:
     try:
-        return await auth.get_account(db, email)
+        return await accounts.get_account(db, email)
     except NotFound:
         raise NotFound(f"There is no account {email}. List all accounts with: waypost account list") from None
 
 
 async def get_person(db: Database, email: str) -> Person:
     try:
-        return await auth.get_person(db, email)
+        return await accounts.get_person(db, email)
     except NotFound:
         text = f"Nobody signs in with {email}. List the members of an account with: waypost member list --account EMAIL"
         raise NotFound(text) from None

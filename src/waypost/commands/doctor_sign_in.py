@@ -1,9 +1,9 @@
 """Checks of `waypost doctor` for single sign-on."""
 
-from waypost.auth import store
-from waypost.auth.oidc.deps import new_provider
-from waypost.auth.oidc.errors import ProviderUnavailable
-from waypost.auth.rules import normalize_email
+from waypost.accounts import store
+from waypost.accounts.oidc.deps import new_provider
+from waypost.accounts.oidc.errors import ProviderUnavailable
+from waypost.accounts.rules import normalize_email
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Unavailable

@@ -10,7 +10,7 @@ from waypost.commands.runner import AccountOption, JsonOption, PersonArgument, c
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from waypost.auth.deps import Deps
+    from waypost.accounts.auth_deps import Deps
     from waypost.settings import Settings
 
 RoleOption = Literal["viewer", "editor", "admin", "owner"]
@@ -22,7 +22,7 @@ member = App(name="member", help="Members of accounts and their roles.")
 @with_settings
 async def list_members(settings: "Settings", *, account: AccountOption, json: JsonOption = False) -> None:
     """List the members of an account, owners first."""
-    from waypost.auth import memberships
+    from waypost.accounts.members import store as memberships
     from waypost.commands import output
     from waypost.commands.database import get_account, open_database
 
@@ -45,9 +45,9 @@ async def add_member(
     json: JsonOption = False,
 ) -> None:
     """Add a person to an account. It works at once: nobody has to accept an invitation."""
+    from waypost.accounts.auth_deps import new_deps
+    from waypost.accounts.members import service as members
     from waypost.audit import Actor
-    from waypost.auth import members
-    from waypost.auth.deps import new_deps
     from waypost.commands import output
     from waypost.commands.database import get_account, open_database
     from waypost.kit import clock
@@ -73,9 +73,9 @@ async def change_role(
     json: JsonOption = False,
 ) -> None:
     """Change the role of a member. It applies to the next request."""
+    from waypost.accounts.auth_deps import new_deps
+    from waypost.accounts.members import service as members
     from waypost.audit import Actor
-    from waypost.auth import members
-    from waypost.auth.deps import new_deps
     from waypost.commands import output
     from waypost.commands.database import get_account, open_database
     from waypost.kit import clock
@@ -106,9 +106,9 @@ async def remove_member(
     json: JsonOption = False,
 ) -> None:
     """Remove a member from an account. Their sessions and keys lose it at once."""
+    from waypost.accounts.auth_deps import new_deps
+    from waypost.accounts.members import service as members
     from waypost.audit import Actor
-    from waypost.auth import members
-    from waypost.auth.deps import new_deps
     from waypost.commands import output
     from waypost.commands.database import get_account, open_database
     from waypost.kit import clock
@@ -126,8 +126,9 @@ async def remove_member(
 
 async def _get_member(deps: "Deps", account_id: "UUID", email: str) -> "UUID":
     """Return the id of the member with this email. Raises NotFound with what to do."""
-    from waypost.auth import memberships, people
-    from waypost.auth.rules import normalize_email
+    from waypost.accounts.members import store as memberships
+    from waypost.accounts.people import store as people
+    from waypost.accounts.rules import normalize_email
     from waypost.kit.errors import NotFound
 
     async with deps.db.read() as tx:

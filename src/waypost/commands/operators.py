@@ -31,7 +31,7 @@ async def remove_operator(settings: "Settings", email: PersonArgument, /, *, jso
 @with_settings
 async def list_operators(settings: "Settings", *, json: JsonOption = False) -> None:
     """List all operators."""
-    from waypost.auth import operators
+    from waypost.accounts import operators
     from waypost.commands import output
     from waypost.commands.database import open_database
 
@@ -40,7 +40,7 @@ async def list_operators(settings: "Settings", *, json: JsonOption = False) -> N
 
 
 async def _set_operator(settings: "Settings", email: str, *, is_operator: bool, json: bool) -> None:
-    from waypost.auth import operators
+    from waypost.accounts import operators
     from waypost.commands import output
     from waypost.commands.database import open_database
     from waypost.kit import clock

@@ -20,9 +20,9 @@ from rich.progress import (
 from rich.table import Column, Table
 from rich.text import Text
 
+from waypost.accounts import Account, ApiKey, Person
+from waypost.accounts.model import Member
 from waypost.audit.model import AuditEntry
-from waypost.auth import Account, ApiKey, Person
-from waypost.auth.model import Member
 from waypost.kit.clock import timestamp
 from waypost.resources.domains.model import Domain
 

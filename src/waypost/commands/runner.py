@@ -25,7 +25,7 @@ _MAX_LIMIT = 1_000_000
 
 def check_email(option: str, _type: Any, text: str | None) -> None:
     """Validate the value of an option or argument, unless it is left out. Raises Invalid."""
-    from waypost.auth.rules import NOT_EMAIL, is_email, normalize_email
+    from waypost.accounts.rules import NOT_EMAIL, is_email, normalize_email
     from waypost.kit.errors import Invalid
 
     if text is not None and not is_email(normalize_email(text)):

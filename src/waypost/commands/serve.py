@@ -144,8 +144,8 @@ def _port_of(base_url: str) -> int:
 
 async def _prepare(settings: Settings, role: str) -> None:
     """Migrate or check the schema, create or check the secret key, and create the owner or the placeholder for it."""
-    from waypost.auth import setup
-    from waypost.auth.deps import new_deps
+    from waypost.accounts.auth_deps import new_deps
+    from waypost.accounts.setup import service as setup
     from waypost.commands.database import check_click_store, migrate_database, open_database
     from waypost.commands.key_check import prepare_key
 

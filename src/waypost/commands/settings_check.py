@@ -68,7 +68,7 @@ def _checks(settings: Settings) -> Iterator[tuple[str, Callable[[], object]]]:
 
 
 def _check_owner_password(email: str, password: SecretStr) -> None:
-    from waypost.auth import passwords
+    from waypost.accounts.sign_in import passwords
 
     if problem := passwords.find_problem(password.get_secret_value(), email):
         raise SettingsError(f"WAYPOST_OWNER_PASSWORD: {problem}")

@@ -11,9 +11,10 @@ from random import Random
 from tempfile import TemporaryDirectory
 from uuid import UUID
 
-from waypost import auth
-from waypost.auth import sign_in
-from waypost.auth.deps import new_deps as new_auth_deps
+from waypost import accounts
+from waypost.accounts.auth_deps import new_deps as new_auth_deps
+from waypost.accounts.data.deletion import AccountDeletion
+from waypost.accounts.sign_in import service as sign_in
 from waypost.database import Database, KeyRing, Tx
 from waypost.demo.deliveries import AnyEndpoint, add_webhooks
 from waypost.demo.links import add_domains, add_links, add_pixels, new_link_deps
@@ -23,7 +24,6 @@ from waypost.kit.errors import WaypostError
 from waypost.outbound import Outbound
 from waypost.redirect import ChangeFeed, Spool
 from waypost.redirect.spool import Visit, encode
-from waypost.resources.account.account_deletion import AccountDeletion
 from waypost.resources.clicks.click_stores import new_click_store
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.work import intake_settings, new_drainer
@@ -65,10 +65,10 @@ async def create(
     """
     if await _exists(db):
         raise DemoExists
-    account = await auth.create_account(
+    account = await accounts.create_account(
         db, email=EMAIL, name="Larkspur Outdoor", plan="lifetime", now=now, trial_days=0, account_id=ACCOUNT_ID
     )
-    caller, random = auth.ProcessCaller(account, "waypost demo"), Random(seed)  # noqa: S311
+    caller, random = accounts.ProcessCaller(account, "waypost demo"), Random(seed)  # noqa: S311
     key_ring = KeyRing.from_setting(secret_text(settings))
     deps = new_link_deps(settings, db, feed.publish, now)
     try:
@@ -82,9 +82,9 @@ async def create(
     webhooks_deps = WebhooksDeps(db, AnyEndpoint(Outbound()), key_ring, settings.base_url, lambda: now)
     links = [link for link, _ in added]
     await add_webhooks(webhooks_deps, caller, links, all_visits, intake=intake, shared_domain=settings.shared_domain)
-    owner = await auth.get_person(db, EMAIL)
-    _, key = await auth.create_key(
-        db, account_id=account.id, name="Demo", scopes=auth.SCOPES, now=now, created_by=owner.id
+    owner = await accounts.get_person(db, EMAIL)
+    _, key = await accounts.create_key(
+        db, account_id=account.id, name="Demo", scopes=accounts.SCOPES, now=now, created_by=owner.id
     )
     sign_in_link = await sign_in.create_sign_in_link(new_auth_deps(settings, db, lambda: now), owner.id)
     return Created(sign_in_link, key, len(links), count)
@@ -108,7 +108,7 @@ async def remove(settings: Settings, db: Database, feed: ChangeFeed, *, clock: C
         clock,
     )
     try:
-        with auth.invalidating_callers(db):
+        with accounts.invalidating_callers(db):
             await deletion.delete_now(ACCOUNT_ID)
     finally:
         await click_store.close()
@@ -118,7 +118,7 @@ async def remove(settings: Settings, db: Database, feed: ChangeFeed, *, clock: C
 
 async def _exists(db: Database) -> bool:
     async with db.read() as tx:
-        return await auth.find_email(tx, ACCOUNT_ID) is not None
+        return await accounts.find_email(tx, ACCOUNT_ID) is not None
 
 
 async def _store(settings: Settings, db: Database, all_visits: list[Visit], intake: IntakeSettings) -> int:

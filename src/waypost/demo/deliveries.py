@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
-from waypost import auth
+from waypost import accounts
 from waypost.database import Tx
 from waypost.demo.content import WEBHOOKS, PlannedWebhook
 from waypost.kit.errors import Problems
@@ -38,7 +38,7 @@ class AnyEndpoint(EndpointChecker):
 
 async def add_webhooks(
     deps: Deps,
-    caller: auth.Caller,
+    caller: accounts.Caller,
     links: Sequence[Link],
     visits: Sequence[Visit],
     *,

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from PIL import Image, ImageDraw, ImageOps
 
-from waypost import auth
+from waypost import accounts
 from waypost.database import Database, KeyRing
 from waypost.demo.content import HOSTNAMES, LINKS, PENDING, PIXELS, SITE, UTM, PlannedLink
 from waypost.demo.traffic import VisitedLink, uuid7
@@ -27,7 +27,7 @@ from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.model import Domain
 from waypost.resources.links import Link, invalidate_pixel, service
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.images import ImageReencoder
+from waypost.resources.links.images.encoder import ImageReencoder
 from waypost.resources.links.schemas import LinkChange, NewLink
 from waypost.resources.links.work import new_image_store
 from waypost.resources.pixels import service as pixels
@@ -94,7 +94,7 @@ async def add_domains(db: Database, account_id: UUID, now: datetime) -> None:
                 raise Conflict({hostname: ["An account has this domain already."]})
 
 
-async def add_pixels(deps: Deps, key_ring: KeyRing, caller: auth.Caller) -> dict[str, Pixel]:
+async def add_pixels(deps: Deps, key_ring: KeyRing, caller: accounts.Caller) -> dict[str, Pixel]:
     invalidate = partial(invalidate_pixel, deps.invalidate_routes, deps.clock)
     pixels_deps = PixelsDeps(deps.db, key_ring, invalidate, deps.base_url, deps.clock)
     return {
@@ -106,7 +106,7 @@ async def add_pixels(deps: Deps, key_ring: KeyRing, caller: auth.Caller) -> dict
 
 
 async def add_links(
-    deps: Deps, settings: Settings, caller: auth.Caller, pixels_by_name: dict[str, Pixel], random: Random
+    deps: Deps, settings: Settings, caller: accounts.Caller, pixels_by_name: dict[str, Pixel], random: Random
 ) -> list[tuple[Link, VisitedLink]]:
     """Add the links, each at its time, with the styles of their QR codes."""
     now = deps.clock()
@@ -139,7 +139,7 @@ def _created_at(plan: PlannedLink, now: datetime, random: Random) -> datetime:
 
 
 async def _add_link(
-    deps: Deps, caller: auth.Caller, plan: PlannedLink, own_pixels: Sequence[Pixel], random: Random
+    deps: Deps, caller: accounts.Caller, plan: PlannedLink, own_pixels: Sequence[Pixel], random: Random
 ) -> Link:
     source, medium = UTM[plan.channel]
     utm: dict[UtmKey, str | None] = {"utm_source": source, "utm_medium": medium, "utm_campaign": plan.campaign}
@@ -162,7 +162,7 @@ async def _add_link(
     return link
 
 
-async def _free_slug(deps: Deps, caller: auth.Caller, slug: str) -> str:
+async def _free_slug(deps: Deps, caller: accounts.Caller, slug: str) -> str:
     """Return the slug, with a number if another account has it."""
     candidate, number = slug, 1
     while (await service.slug_state(deps, caller, candidate, None))[0] not in {"free", "own"}:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from starlette.types import ASGIApp, Message
 
-from waypost.auth import ApiCaller
+from waypost.accounts import ApiCaller
 from waypost.web import DESTINATION_CHECK, PREFIX
 from waypost.web.guard import ADMITTED
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:  # `waypost mcp` needs no database
-    from waypost.auth import Scope
+    from waypost.accounts import Scope
 
 Json = dict[str, Any]
 ToolName = Literal[

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from waypost.auth import ApiCaller
+from waypost.accounts import ApiCaller
 from waypost.kit.errors import Forbidden, WaypostError
 from waypost.mcp.api_calls import FindLink
 from waypost.web import Guard, headers_of, status_of

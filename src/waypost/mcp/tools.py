@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
-from waypost.auth import ApiCaller
+from waypost.accounts import ApiCaller
 from waypost.kit.errors import Forbidden
 from waypost.kit.ids import parse_id
 from waypost.mcp import results

@@ -21,7 +21,7 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from typing_extensions import TypedDict
 
-from waypost.auth import RateLimitResult
+from waypost.accounts import RateLimitResult
 from waypost.kit import errors
 from waypost.kit.fields import problem_message
 from waypost.serving.status import headers_of, status_of

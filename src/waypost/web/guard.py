@@ -14,8 +14,8 @@ from fastapi import Depends
 from fastapi import Path as PathParameter
 from starlette.requests import Request
 
-from waypost import auth
-from waypost.auth import ApiCaller, CallerCache, RateLimiters, Scope, roles, suspension
+from waypost import accounts
+from waypost.accounts import ApiCaller, CallerCache, RateLimiters, Scope, roles, suspension
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import (
@@ -62,9 +62,9 @@ class Guard:
     ) -> None:
         """`contact`: whom users of a suspended account turn to."""
         self._callers = CallerCache(db)
-        self._key_limiter = limiters.new("limits", limit=auth.REQUESTS_PER_MINUTE)
+        self._key_limiter = limiters.new("limits", limit=accounts.REQUESTS_PER_MINUTE)
         # for requests without a usable key
-        self._ip_limiter = limiters.new("limits-unknown", limit=auth.UNKNOWN_PER_MINUTE, slots=4_096)
+        self._ip_limiter = limiters.new("limits-unknown", limit=accounts.UNKNOWN_PER_MINUTE, slots=4_096)
         self._needs_https = base_url.startswith("https:")
         self._trusted = trusted
         self._contact = contact
@@ -94,7 +94,7 @@ class Guard:
         at = self._clock()
         if caller.account.suspended_at is not None:
             raise Forbidden(suspension.message(caller.account, self._contact))
-        if not auth.is_plan_active(caller.account.plan, at):
+        if not accounts.is_plan_active(caller.account.plan, at):
             raise PaymentRequired
         require_scope(caller, scope)
         set_rate_limit(request, result, self._key_limiter.limit)
@@ -121,7 +121,7 @@ class Guard:
     async def _authenticate(self, request: Request) -> ApiCaller:
         kind, _, key = request.headers.get("authorization", "").partition(" ")
         caller = await self._callers.find(key.strip()) if kind.lower() == "bearer" else None
-        if caller is None or not auth.is_usable(caller.key, self._clock()):
+        if caller is None or not accounts.is_usable(caller.key, self._clock()):
             await self._ip_limiter.require(rate_limit_key(peer_address(request, self._trusted)))
             raise Unauthenticated
         return caller

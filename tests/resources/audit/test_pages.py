@@ -11,8 +11,8 @@ from people import START
 from sqlalchemy import update
 
 from waypost import audit
+from waypost.accounts.model import memberships
 from waypost.audit import Actor, AuditAction, Item
-from waypost.auth.model import memberships
 from waypost.kit.ids import new_id
 from waypost.resources.audit import pages
 

@@ -21,7 +21,7 @@ from people import START, FakeClock, new_person
 from resources.clicks.visited import SHARED, fill_clickhouse, new_click, new_link
 from starlette.datastructures import QueryParams
 
-from waypost.auth import Caller
+from waypost.accounts import Caller
 from waypost.database import Database
 from waypost.kit.clock import DAY, microseconds, timestamp
 from waypost.kit.errors import Problems

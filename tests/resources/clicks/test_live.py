@@ -15,10 +15,11 @@ from people import START
 from resources.clicks.visited import fill, new_click, new_link
 from sqlalchemy import update
 
+from waypost.accounts.auth_deps import new_deps
+from waypost.accounts.members import service as members
+from waypost.accounts.model import people
+from waypost.accounts.sessions import store as sessions
 from waypost.audit import Actor
-from waypost.auth import members, sessions
-from waypost.auth.deps import new_deps
-from waypost.auth.model import people
 from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
 from waypost.resources.clicks.dashboard import live

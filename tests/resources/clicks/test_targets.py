@@ -13,10 +13,10 @@ from resources.clicks.test_dashboard import link_of, words
 from resources.clicks.visited import fill, new_click
 
 from waypost.kit.ids import new_id
-from waypost.resources import routing
 from waypost.resources.clicks.dashboard import targets
 from waypost.resources.clicks.stats.totals import StatsTotals
-from waypost.resources.routing import LinkRouting, RuleJson, VariantJson
+from waypost.resources.links import routing
+from waypost.resources.links.routing import LinkRouting, RuleJson, VariantJson
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 RULE: RuleJson = {"name": "iPhone", "conditions": [], "destination_url": "https://example.com/ios"}

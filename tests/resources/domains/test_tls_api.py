@@ -13,9 +13,9 @@ from sqlalchemy import insert, update
 
 from waypost.database import Database
 from waypost.redirect import ChangeFeed, HostTable, Source, host_change, new_host
-from waypost.resources.aliases import has_aliases
 from waypost.resources.domains import HostSource, tls_api
 from waypost.resources.domains.model import domains
+from waypost.resources.links.aliases import has_aliases
 from waypost.web import new_api
 
 LIVE, CLAIMED, IDN = "go.brand.test", "claimed.test", "xn--gre-6ka8i.test"

@@ -22,7 +22,7 @@ from waypost.resources.imports.report import Report
 from waypost.resources.imports.runs import new_run
 from waypost.resources.imports.source import Address, LinkPage, Source, SourceLink, SourceOptions
 from waypost.resources.imports.sources.csv import open_source
-from waypost.resources.links.image_files import ImageFiles
+from waypost.resources.links.images.files import ImageFiles
 
 SHARED = "go.test"
 INTAKE = IntakeSettings((), "full", lambda address: "DE" if address else "", b"key")

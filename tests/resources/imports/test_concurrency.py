@@ -14,14 +14,13 @@ from sqlalchemy import select
 from waypost.audit import Actor
 from waypost.database import Database
 from waypost.kit.ids import new_id
-from waypost.resources import aliases
-from waypost.resources.aliases import Alias
 from waypost.resources.imports import lease, service, store
 from waypost.resources.imports.importer import Importer
 from waypost.resources.imports.lease import ImportRunning, LeaseLost
 from waypost.resources.imports.source import Address, SourceError
-from waypost.resources.links import Link
+from waypost.resources.links import Link, aliases
 from waypost.resources.links import store as link_store
+from waypost.resources.links.aliases import Alias
 from waypost.resources.links.model import COLUMNS, NOT_DELETED
 from waypost.resources.links.model import links as link_rows
 

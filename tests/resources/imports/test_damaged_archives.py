@@ -8,8 +8,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from accounts.archived import NOW, exported, furnish
 from people import FakeClock, new_person
-from resources.account.archived import NOW, exported, furnish
 from resources.imports.importing import new_deps, run
 
 from bench.attacks.inflation import archive

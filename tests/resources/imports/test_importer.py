@@ -12,10 +12,10 @@ from resources.imports.importing import SHARED, THEN, Pages, link, new_deps, run
 from sqlalchemy import func, select
 
 from waypost.database import Database, metadata
-from waypost.resources import aliases, links
+from waypost.resources import links
 from waypost.resources.imports import rules
 from waypost.resources.imports.source import Address, SourceError
-from waypost.resources.links import Link
+from waypost.resources.links import Link, aliases
 from waypost.resources.links import store as link_store
 from waypost.resources.links.model import COLUMNS, NOT_DELETED
 from waypost.resources.links.model import links as link_rows

@@ -11,9 +11,9 @@ from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
+from accounts.archived import exported, furnish, rows
 from browsing import Browser, WebApp
 from people import new_person
-from resources.account.archived import exported, furnish, rows
 from resources.imports.test_pages import ada, count_links, place, text_of, work_off
 from sqlalchemy import select
 from test_cli import Waypost, waypost

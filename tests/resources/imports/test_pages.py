@@ -15,9 +15,9 @@ from unittest import mock
 from uuid import UUID, uuid4
 
 import pytest
+from accounts.archived import exported, furnish, rows
 from browsing import Browser, WebApp, open_place
 from people import new_person
-from resources.account.archived import exported, furnish, rows
 from resources.imports.servers.bitly import USED_UP, Bitly, bitlink
 from resources.imports.servers.every import SERVICES, TOKENS
 from resources.imports.servers.scripted import TOKEN, TOO_MANY

@@ -15,15 +15,17 @@ from fastapi import APIRouter
 from people import BASE_URL, FakeClock, Person, new_client, new_person
 from sqlalchemy import select
 
-from waypost.auth import Caller, ProcessCaller, find_account
+from waypost.accounts import Caller, ProcessCaller, find_account
 from waypost.database import Database, KeyRing
 from waypost.kit.reserved import RESERVED
 from waypost.outbound import Blocklist, DestinationChecker, Outbound, UrlSafety
 from waypost.resources import pixels
-from waypost.resources.links import api, invalidate_pixel, media, media_api
+from waypost.resources.links import api, invalidate_pixel
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.image_files import ImageFiles
-from waypost.resources.links.images import ImageReencoder
+from waypost.resources.links.images import api as media_api
+from waypost.resources.links.images import media
+from waypost.resources.links.images.encoder import ImageReencoder
+from waypost.resources.links.images.files import ImageFiles
 from waypost.resources.links.model import link_images
 from waypost.resources.links.work import new_image_store
 from waypost.resources.pixels import api as pixels_api

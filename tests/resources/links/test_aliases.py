@@ -11,12 +11,12 @@ from resources.links.env import KEYS, SHARED, Env, faults
 from resources.links.test_domain import job
 
 from waypost.redirect import Route, alias_change, path_digest
-from waypost.resources import aliases
-from waypost.resources.aliases import rules
-from waypost.resources.links import alias_service
+from waypost.resources.links import aliases
 from waypost.resources.links import rules as link_rules
+from waypost.resources.links.aliases import rules
+from waypost.resources.links.aliases import service as alias_service
 from waypost.resources.links.domain_detach import detach_links
-from waypost.resources.links.route_source import open_route_source
+from waypost.resources.links.routes.source import open_route_source
 
 NAME, IDN, HERS = "go.brand.test", "xn--bcher-kva.test", "hers.test"
 

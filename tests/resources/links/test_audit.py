@@ -8,14 +8,15 @@ from browsing import WebApp
 from resources.links.env import Env, Website
 from resources.links.test_bulk_pages import ALL, run_job, start, undo
 
+from waypost.accounts import create_key
 from waypost.audit import store
 from waypost.audit.model import AuditEntry
 from waypost.audit.store import AuditFilter
-from waypost.auth import create_key
-from waypost.resources.links import bulk_change_steps, bulk_changes
 from waypost.resources.links import store as link_store
-from waypost.resources.links.bulk_change_store import Selection
-from waypost.resources.links.list_query import LinkFilter
+from waypost.resources.links.bulk import change_steps as bulk_change_steps
+from waypost.resources.links.bulk import changes as bulk_changes
+from waypost.resources.links.bulk.change_store import Selection
+from waypost.resources.links.lists.query import LinkFilter
 from waypost.resources.links.model import Link
 
 

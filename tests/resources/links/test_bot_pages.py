@@ -17,7 +17,7 @@ from resources.links.env import SHARED, Env
 
 from waypost.database import Database
 from waypost.kit.errors import Unavailable
-from waypost.resources.links.bot_pages import BotPage, find_bot_page, render
+from waypost.resources.links.visitor_pages.bot_pages import BotPage, find_bot_page, render
 
 CARD = BotPage("https://go.test/a", "https://example.com/", "Title", "Description", "https://example.com/i.png")
 

@@ -16,7 +16,7 @@ from sqlalchemy import select
 from waypost.idempotency.model import idempotency_keys
 from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.ids import new_id
-from waypost.resources.links import bulk
+from waypost.resources.links.bulk import service as bulk
 from waypost.resources.links.deps import new_bulk_queue
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 from waypost.web.body import MAX_BULK

@@ -15,12 +15,14 @@ from resources.links import test_aliases
 from resources.links.env import Env, Website
 from sqlalchemy import select
 
-from waypost.auth import find_account
+from waypost.accounts import find_account
 from waypost.kit.errors import Invalid, NotFound
 from waypost.kit.ids import new_id
-from waypost.resources.links import bulk_change_steps, bulk_change_store, bulk_changes
-from waypost.resources.links.bulk_change_store import UNDO_TIME, BulkChange, Kind, Selection
-from waypost.resources.links.list_query import LinkFilter
+from waypost.resources.links.bulk import change_steps as bulk_change_steps
+from waypost.resources.links.bulk import change_store as bulk_change_store
+from waypost.resources.links.bulk import changes as bulk_changes
+from waypost.resources.links.bulk.change_store import UNDO_TIME, BulkChange, Kind, Selection
+from waypost.resources.links.lists.query import LinkFilter
 from waypost.resources.links.model import deleted_links
 from waypost.resources.links.work import CHANGE_JOB, PURGE_JOB
 from waypost.worker.jobs import Job

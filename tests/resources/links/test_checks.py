@@ -4,8 +4,9 @@ import pytest
 from resources.links.env import Env, faults
 from resources.links.test_images import image_bytes
 
-from waypost.resources.links import images, rules
-from waypost.resources.links.images import ReencodedImage
+from waypost.resources.links import rules
+from waypost.resources.links.images import encoder as images
+from waypost.resources.links.images.encoder import ReencodedImage
 
 REFUSED: list[tuple[str, str]] = [
     ("slug", "a/b"),

@@ -8,7 +8,7 @@ from people import BASE_URL, START, new_key
 from resources.links.env import SHARED, UNSAFE, Env, faults
 from sqlalchemy import select
 
-from waypost.auth.model import accounts
+from waypost.accounts.model import accounts
 from waypost.resources.links import rules
 
 

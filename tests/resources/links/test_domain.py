@@ -16,14 +16,14 @@ from resources.links.env import KEYS, SHARED, Env, faults
 from resources.webhooks.env import URL
 from sqlalchemy import func, insert, select, text, update
 
-from waypost.auth import ProcessCaller, store
+from waypost.accounts import ProcessCaller, store
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.resources.domains.model import domains
 from waypost.resources.links import find_names, rules
 from waypost.resources.links.domain_detach import JOB, detach_links
 from waypost.resources.links.model import links
-from waypost.resources.links.route_source import open_route_source
+from waypost.resources.links.routes.source import open_route_source
 from waypost.resources.qrcodes import service
 from waypost.resources.qrcodes.deps import Deps, Urls
 from waypost.resources.qrcodes.model import code_id

@@ -10,8 +10,8 @@ from sqlalchemy import event
 
 from waypost.database import Database
 from waypost.kit.pagination import PageRequest
-from waypost.resources.links import listing, trigrams
-from waypost.resources.links.list_query import LinkFilter
+from waypost.resources.links.lists import listing, trigrams
+from waypost.resources.links.lists.query import LinkFilter
 
 WORST = ["a" * 253 + "b", "b" + "a" * 253, "*" * 254, "[" * 254, "%" * 254, "é" * 254, "a_" * 127, "\\" * 254]
 SIGNS = ["*", "?", "[", "]", "[a]", "[^a]", "%", "_", "\\", "\\%", "'", "É", "ß", "東"]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from waypost.resources.links.image_cache import ImageCache
-from waypost.resources.links.media import new_name
+from waypost.resources.links.images.cache import ImageCache
+from waypost.resources.links.images.media import new_name
 
 
 def add(cache: ImageCache, content: bytes) -> tuple[str, bytes]:

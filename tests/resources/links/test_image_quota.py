@@ -10,12 +10,14 @@ from resources.links.env import Env, faults
 from resources.links.test_images import image_bytes, upload
 from sqlalchemy import select, update
 
-from waypost.auth.model import accounts
+from waypost.accounts.model import accounts
 from waypost.database import Database
-from waypost.resources.links import image_files, images, rules
-from waypost.resources.links.image_codec import reencode
-from waypost.resources.links.image_files import ImageFiles
-from waypost.resources.links.images import ReencodedImage
+from waypost.resources.links import rules
+from waypost.resources.links.images import encoder as images
+from waypost.resources.links.images import files as image_files
+from waypost.resources.links.images.codec import reencode
+from waypost.resources.links.images.encoder import ReencodedImage
+from waypost.resources.links.images.files import ImageFiles
 
 LIMIT = rules.MAX_IMAGES_MB << 20
 

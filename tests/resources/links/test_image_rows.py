@@ -14,9 +14,9 @@ from structlog.testing import capture_logs
 
 from waypost.database import Database
 from waypost.kit.errors import Unavailable
-from waypost.resources.links.image_rows import ImageRows
-from waypost.resources.links.images import ReencodedImage
-from waypost.resources.links.media import new_name
+from waypost.resources.links.images.encoder import ReencodedImage
+from waypost.resources.links.images.media import new_name
+from waypost.resources.links.images.rows import ImageRows
 from waypost.resources.links.model import link_images, links
 
 

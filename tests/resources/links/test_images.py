@@ -18,10 +18,11 @@ from structlog.testing import capture_logs
 
 from waypost.kit.fair_queue import Busy
 from waypost.kit.ids import new_id
-from waypost.resources.links import image_codec, images
-from waypost.resources.links.image_codec import reencode
-from waypost.resources.links.image_files import ImageFiles
-from waypost.resources.links.images import BadImage, ImageReencoder, ReencodedImage
+from waypost.resources.links.images import codec as image_codec
+from waypost.resources.links.images import encoder as images
+from waypost.resources.links.images.codec import reencode
+from waypost.resources.links.images.encoder import BadImage, ImageReencoder, ReencodedImage
+from waypost.resources.links.images.files import ImageFiles
 
 START_OF_SCAN = b"\xff\xda"
 FORMATS = [("PNG", "png"), ("JPEG", "jpg"), ("WEBP", "webp"), ("GIF", "gif")]

@@ -14,10 +14,10 @@ from sqlalchemy import update
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.kit.errors import Unavailable
-from waypost.resources import routing
-from waypost.resources.links.info_pages import find_info_page
+from waypost.resources.links import routing
 from waypost.resources.links.model import links
-from waypost.resources.routing import LinkRouting
+from waypost.resources.links.routing import LinkRouting
+from waypost.resources.links.visitor_pages.info_pages import find_info_page
 
 
 async def page_of(env: Env, link: dict) -> str:

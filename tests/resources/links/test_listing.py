@@ -10,8 +10,8 @@ from sqlalchemy import Select, update
 
 from waypost.database import Database
 from waypost.kit.pagination import PageRequest
-from waypost.resources.links import listing, trigrams
-from waypost.resources.links.list_query import (
+from waypost.resources.links.lists import listing, trigrams
+from waypost.resources.links.lists.query import (
     AccessPath,
     LinkFilter,
     ListPlan,

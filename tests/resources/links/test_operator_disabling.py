@@ -17,8 +17,8 @@ from waypost.kit.ids import new_id
 from waypost.redirect import DISABLED
 from waypost.redirect.route import EXPIRES_AT
 from waypost.resources.links import operator_disabling
-from waypost.resources.links.bulk_change_store import Selection
-from waypost.resources.links.list_query import LinkFilter
+from waypost.resources.links.bulk.change_store import Selection
+from waypost.resources.links.lists.query import LinkFilter
 
 REASON = "Phishing"
 PROBLEM = "Disabled by the operator: Phishing"

@@ -13,7 +13,7 @@ from PIL import Image
 from resources.links.env import HOST, Website
 from sqlalchemy import func, insert, select, update
 
-from waypost.auth import create_key
+from waypost.accounts import create_key
 from waypost.kit.clock import DAY, microseconds
 from waypost.kit.ids import new_id, parse_id
 from waypost.resources.clicks.model import WHOLE_DAY, click_totals

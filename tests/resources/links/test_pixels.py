@@ -17,7 +17,7 @@ from waypost.database import KeyRing
 from waypost.kit.ids import new_id
 from waypost.redirect import Route, new_route
 from waypost.resources.links import rules
-from waypost.resources.links.route_source import open_route_source
+from waypost.resources.links.routes.source import open_route_source
 from waypost.resources.pixels.model import link_pixels, pixels
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 

@@ -11,11 +11,10 @@ from resources.links.env import KEYS, SHARED, Env
 
 from waypost.database import Database
 from waypost.redirect import NEVER, Route, new_route
-from waypost.resources import routing
-from waypost.resources.links import store
+from waypost.resources.links import routing, store
 from waypost.resources.links.model import ROUTE_CHANNEL
-from waypost.resources.links.route_source import PostgresRouteSource, SqliteRouteSource
-from waypost.resources.routing import LinkRouting
+from waypost.resources.links.routes.source import PostgresRouteSource, SqliteRouteSource
+from waypost.resources.links.routing import LinkRouting
 
 
 def new_route_source(db: Database) -> SqliteRouteSource | PostgresRouteSource:

@@ -12,18 +12,17 @@ import pytest
 from resources.links.env import HOST, SHARED, UNSAFE, Env, faults
 from resources.links.test_bulk_pages import ALL, run_job, start, undo
 
-from waypost.auth import RateLimiters, open_limiters, passwords
-from waypost.auth.model import SignInClient
+from waypost.accounts import RateLimiters, open_limiters
+from waypost.accounts.model import SignInClient
+from waypost.accounts.sign_in import passwords
 from waypost.kit.clock import timestamp
 from waypost.kit.errors import RateLimited
 from waypost.kit.ids import new_id
-from waypost.resources import routing
-from waypost.resources.links import account_data, rules
+from waypost.resources.links import account_data, routing, rules
 from waypost.resources.links.model import link_clicks
-from waypost.resources.links.routing import password_check, service
+from waypost.resources.links.routing import LinkRouting, password_check, service
 from waypost.resources.links.routing.password_check import ATTEMPTS_PER_MINUTE, PasswordChecker
 from waypost.resources.links.work import RoutingRecheck
-from waypost.resources.routing import LinkRouting
 from waypost.settings import Settings
 from waypost.wiring import outbound_client
 

@@ -9,10 +9,10 @@ import pytest
 from browsing import Browser, WebApp
 from resources.links.env import Website
 
-from waypost.resources import routing
+from waypost.resources.links import routing
 from waypost.resources.links.routing import forms
-from waypost.resources.routing.conditions import NO_COUNTRY
-from waypost.resources.routing.schemas import OVER_100
+from waypost.resources.links.routing.conditions import NO_COUNTRY
+from waypost.resources.links.routing.schemas import OVER_100
 from waypost.web.dashboard import Form
 
 UNSAFE = "This destination is unsafe now"

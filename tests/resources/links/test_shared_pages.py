@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 import pytest
 from browsing import WebApp
 
-from waypost.auth import passwords
-from waypost.auth.model import people
-from waypost.resources.links.forms import find_web_url
+from waypost.accounts.model import people
+from waypost.accounts.sign_in import passwords
+from waypost.resources.links.form.fields import find_web_url
 from waypost.web.dashboard import app
 
 HOSTILE = """"><script>harm()</script>"""

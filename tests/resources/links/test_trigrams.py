@@ -12,8 +12,8 @@ from sqlalchemy import delete, insert, select, text, update
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import PageRequest
-from waypost.resources.links import listing, trigrams
-from waypost.resources.links.list_query import LinkFilter
+from waypost.resources.links.lists import listing, trigrams
+from waypost.resources.links.lists.query import LinkFilter
 from waypost.resources.links.model import links
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -5,7 +5,7 @@ import pytest
 from argon2 import PasswordHasher
 from browsing import WebApp, open_place
 
-from waypost.auth import passwords
+from waypost.accounts.sign_in import passwords
 
 
 @pytest.fixture(autouse=True)

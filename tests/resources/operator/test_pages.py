@@ -11,8 +11,9 @@ from people import Person, new_key
 from resources.operator.test_suspension import DESTINATION, add_link
 from sqlalchemy import update
 
-from waypost.auth import memberships, operators
-from waypost.auth.model import accounts
+from waypost.accounts import operators
+from waypost.accounts.members import store as memberships
+from waypost.accounts.model import accounts
 from waypost.kit.errors import NotFound
 from waypost.kit.ids import new_id
 from waypost.redirect.report_pages import LinkReport

@@ -17,16 +17,16 @@ from resources.pixels.events.sent import new_event, new_pixel
 from resources.webhooks.scripted import queue_up, subscribe
 from sqlalchemy import update
 
+from waypost.accounts.model import accounts
 from waypost.audit import Actor
 from waypost.audit.store import AuditFilter, list_before
-from waypost.auth.model import accounts
 from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound
 from waypost.kit.ids import new_id
 from waypost.redirect import ALL_ROUTES, ChangeFeed
 from waypost.redirect_app import WebProcess
-from waypost.resources.links import route_invalidation
 from waypost.resources.links.model import links
+from waypost.resources.links.routes import invalidation as route_invalidation
 from waypost.resources.operator import suspension
 from waypost.resources.operator.suspension import SuspensionDeps, resume, suspend
 from waypost.resources.pixels.events import queue as event_queue

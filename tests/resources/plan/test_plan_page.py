@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from browsing import WebApp, open_place
 
-from waypost import auth
-from waypost.resources.account import key_pages
+from waypost import accounts
+from waypost.accounts.keys import pages as key_pages
 from waypost.resources.domains import service as domains
 from waypost.resources.pixels import service as pixels
 from waypost.resources.webhooks import service as webhooks
@@ -53,14 +53,14 @@ async def test_shows_each_state_of_a_plan(place: WebApp) -> None:
         "past_due": "The last payment failed.",
         "lifetime": "All features, no expiry, no payment.",
     }.items():
-        await auth.set_plan(place.db, ada.account.id, plan, now=place.clock(), trial_days=14)
+        await accounts.set_plan(place.db, ada.account.id, plan, now=place.clock(), trial_days=14)
         page = await ada.get("/plan")
         assert text in page.text
         assert ("until your plan is active" in page.text) == (plan in {"none", "past_due"})
         assert ("waypost account plan" in page.text) == (plan != "lifetime")
     assert "was changed" not in (await ada.get("/plan?refused=1")).text
     assert "Stripe" not in (await ada.get("/plan?paid=1")).text
-    await auth.set_plan(place.db, ada.account.id, "past_due", now=place.clock(), trial_days=14)
+    await accounts.set_plan(place.db, ada.account.id, "past_due", now=place.clock(), trial_days=14)
     refused = (await ada.get("/plan?refused=1")).text
     assert ("so nothing was changed" in refused, "Ask the administrator to reactivate" in refused) == (True, True)
 

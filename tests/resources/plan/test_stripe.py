@@ -13,7 +13,7 @@ from resources.plan.scripted import KEY, SECRET, ScriptedStripe, signed
 from servers import ALLOW
 from sqlalchemy import select
 
-from waypost import auth
+from waypost import accounts
 from waypost.audit import store as audit_store
 from waypost.audit.store import AuditFilter
 from waypost.kit.errors import Unavailable
@@ -66,12 +66,12 @@ async def me(place: WebApp, browser: Browser) -> Callable[[], Any]:
     """What the API says to a key of theirs: the status, and the plan's own."""
     assert browser.account
     account_id = browser.account.id
-    _, text = await auth.create_key(place.db, account_id=account_id, name="k", scopes=(), now=place.clock())
+    _, text = await accounts.create_key(place.db, account_id=account_id, name="k", scopes=(), now=place.clock())
     bearer = {"Authorization": f"Bearer {text}"}
 
     async def ask() -> tuple[int, int]:
         read = await browser.client.get("/api/v1/links", headers=bearer)
-        plan = (await auth.get_account(place.db, "ada@example.com")).plan
+        plan = (await accounts.get_account(place.db, "ada@example.com")).plan
         return read.status_code, plan.type, plan.status
 
     return ask
@@ -270,7 +270,7 @@ async def test_a_payment_counts_once(place: WebApp, stripe: ScriptedStripe, send
         await ada.get(f"/plan/paid?checkout={life['id']}")
         assert await ask() == (200, "lifetime", None)
         assert ada.account
-        await auth.set_plan(place.db, ada.account.id, "none", now=place.clock(), trial_days=14)
+        await accounts.set_plan(place.db, ada.account.id, "none", now=place.clock(), trial_days=14)
         await ada.get(f"/plan/paid?checkout={life['id']}")
         await send_event("checkout.session.completed", life)
         assert await ask() == (402, "none", None)

@@ -11,7 +11,7 @@ from people import START, FakeClock, Person, new_person
 from resources.operator.test_suspension import add_link
 from sqlalchemy import func, select, update
 
-from waypost.auth import open_limiters
+from waypost.accounts import open_limiters
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.redirect.report_pages import LinkReport

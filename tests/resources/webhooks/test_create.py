@@ -14,7 +14,7 @@ from servers import OPEN
 from sqlalchemy import insert, select, text
 from structlog.testing import capture_logs
 
-from waypost.auth import ApiCaller, get_account, list_keys
+from waypost.accounts import ApiCaller, get_account, list_keys
 from waypost.database import Database
 from waypost.kit.errors import Problems
 from waypost.kit.ids import new_id

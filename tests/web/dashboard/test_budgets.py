@@ -10,9 +10,9 @@ from browsing import Browser, WebApp, open_place
 from resources.clicks.visited import new_link
 from sqlalchemy import select, update
 
-from waypost import auth
-from waypost.auth.model import api_keys
-from waypost.resources.account import key_pages
+from waypost import accounts
+from waypost.accounts.keys import pages as key_pages
+from waypost.accounts.model import api_keys
 from waypost.resources.links import store
 from waypost.resources.links.model import links
 from waypost.resources.webhooks.model import webhook_deliveries
@@ -72,7 +72,7 @@ async def test_limits_the_keys_in_use(place: WebApp, monkeypatch: pytest.MonkeyP
         True,
     )
     assert ada.account
-    two, one = await auth.list_keys(place.db, ada.account.id)
+    two, one = await accounts.list_keys(place.db, ada.account.id)
     await ada.post(f"{all_}/{two.id}/revoke")
     assert (await ada.post(all_, asked | {"name": "Three"})).status_code == 201
     first, second = (await ada.get(all_)).text, (await ada.get(f"{all_}?page=2")).text
@@ -92,7 +92,7 @@ async def test_a_lapsed_account_can_view_disable_and_delete(place: WebApp) -> No
     delivery = (await ada.post(f"{hook}/test")).headers["location"]
     pixel = (await ada.post("/pixels/new", PIXEL)).headers["location"].partition("?")[0]
     domain = (await ada.post("/domains", {"hostname": "go.brand.test"})).headers["location"].partition("?")[0]
-    await auth.set_plan(place.db, ada.account.id, "none", now=place.clock(), trial_days=14)
+    await accounts.set_plan(place.db, ada.account.id, "none", now=place.clock(), trial_days=14)
 
     own = f"/links/{link.id}"
     for path in ("/", "/links", own, f"{own}/edit", f"{own}/qrcode", pixel, domain, hook, delivery, "/account/data"):

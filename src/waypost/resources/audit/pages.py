@@ -11,11 +11,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost import audit
+from waypost.accounts.sessions.store import Session
 from waypost.audit import store
 from waypost.audit.actions import LABELS
 from waypost.audit.model import AuditEntry
 from waypost.audit.store import AuditFilter
-from waypost.auth.sessions import Session
 from waypost.database import Tx
 from waypost.kit.csv_cells import csv_text
 from waypost.kit.errors import Problems

@@ -5,7 +5,7 @@ from typing import Annotated, get_args
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from waypost.auth import Caller
+from waypost.accounts import Caller
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import Problems

@@ -7,7 +7,7 @@ count.
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from waypost.auth import Caller
+from waypost.accounts import Caller
 from waypost.database import Database
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources import links

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, func, literal, select, tuple_
 
-from waypost.auth import select_account_ids
+from waypost.accounts import select_account_ids
 from waypost.database import Database, Id, Instant
 from waypost.kit.clock import from_microseconds, microseconds
 from waypost.resources.clicks.click_store import DayStatistics, ExportedClick, ExportQuery

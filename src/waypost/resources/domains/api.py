@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from waypost.auth import Caller
+from waypost.accounts import Caller
 from waypost.kit.errors import Problems
 from waypost.resources.domains import service
 from waypost.resources.domains.app_links import api as app_links_api

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import Column, ColumnElement, Select, bindparam, or_, select, update
 
-from waypost.auth import suspension
+from waypost.accounts import suspension
 from waypost.database import Database, Tx
 from waypost.redirect import Route, new_host
 from waypost.resources.domains.app_links.model import domain_app_links

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from waypost import audit
+from waypost.accounts import Caller, lock_account
 from waypost.audit import Actor, Item
-from waypost.auth import Caller, lock_account
 from waypost.database import Database, Tx
 from waypost.kit.errors import Conflict, Invalid, NotFound, Problems, UnregistrableName
 from waypost.kit.pagination import Page, PageRequest

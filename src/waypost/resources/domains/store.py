@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import Result, Select, delete, func, select, update
 
-from waypost.auth import email_subquery
+from waypost.accounts import email_subquery
 from waypost.database import Tx, upsert
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest

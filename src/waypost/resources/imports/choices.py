@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from waypost.auth.roles import Action
+from waypost.accounts.roles import Action
 
 Input = Literal["token", "file", "either"]
 

@@ -24,7 +24,7 @@ from waypost.resources.imports.source import (
     SourceClick,
     SourceError,
 )
-from waypost.resources.links import batch
+from waypost.resources.links.bulk import batch
 
 _PHASES = ("link_clicks", "clicks")
 

@@ -7,8 +7,7 @@ from uuid import UUID
 from waypost.database import Tx
 from waypost.kit.ids import new_id
 from waypost.kit.urls import Url
-from waypost.resources import aliases, domains
-from waypost.resources.aliases import Alias
+from waypost.resources import domains
 from waypost.resources.imports import destinations, rules, store
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.hosts import Hosts
@@ -20,7 +19,9 @@ from waypost.resources.imports.routing.importing import RoutingImport
 from waypost.resources.imports.rules import Draft, Refused
 from waypost.resources.imports.run import Page
 from waypost.resources.imports.source import LinkPage, Source, SourceError, SourceLink
-from waypost.resources.links import Link, batch
+from waypost.resources.links import Link, aliases
+from waypost.resources.links.aliases import Alias
+from waypost.resources.links.bulk import batch
 from waypost.resources.links.rules import LOOP
 
 _MAX_REPEATED_PAGES = 3

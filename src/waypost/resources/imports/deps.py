@@ -15,7 +15,7 @@ from waypost.resources.clicks.click_stores import new_clickhouse_store
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.work import intake_settings
 from waypost.resources.imports.clicks import ClickWriter, SqlClickWriter
-from waypost.resources.links.media import ImageStore
+from waypost.resources.links.images.media import ImageStore
 from waypost.resources.links.work import new_image_store
 from waypost.settings import Settings
 

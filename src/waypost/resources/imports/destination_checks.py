@@ -13,10 +13,10 @@ from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.urls import BadUrl
 from waypost.outbound import DestinationChecker, NotPublic, Unreachable, Unsafe
-from waypost.resources import routing
 from waypost.resources.imports import store
 from waypost.resources.imports.model import CHECK_JOB, Import
-from waypost.resources.links import batch
+from waypost.resources.links import routing
+from waypost.resources.links.bulk import batch
 from waypost.resources.links.rules import NOT_PUBLIC
 from waypost.worker import jobs
 from waypost.worker.jobs import Job

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from uuid import UUID
 
-from waypost import auth
+from waypost import accounts
 from waypost.database import Tx
 from waypost.kit.clock import timestamp
 from waypost.kit.errors import WaypostError
@@ -29,7 +29,7 @@ def holder() -> str:
 
 async def lock_unfinished(tx: Tx, account_id: UUID, now: datetime) -> list[Import]:
     """Return the imports that can be continued. No other starts until the transaction ends. Raises ImportRunning."""
-    await auth.lock_account(tx, account_id)
+    await accounts.lock_account(tx, account_id)
     unfinished = await store.find_unfinished(tx, account_id)
     for other in unfinished:
         if is_running(other, now):

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.auth import roles
-from waypost.auth.sessions import Session
+from waypost.accounts import roles
+from waypost.accounts.sessions.store import Session
 from waypost.kit.csv_cells import csv_text
 from waypost.kit.errors import Invalid, PaymentRequired, UnregistrableName, WaypostError, or_not_found
 from waypost.kit.fields import Upload, parse

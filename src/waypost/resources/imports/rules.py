@@ -10,10 +10,10 @@ from typing import Any
 from uuid import UUID
 
 from waypost.kit.urls import NO_NAME, BadUrl, PrivateNames, Url, canonical
-from waypost.resources import aliases
-from waypost.resources.aliases.rules import CONTROL_CHARACTERS, PATH_TOO_LONG
 from waypost.resources.imports.routing.fitting import PLAIN, Fitted
 from waypost.resources.imports.source import Address, SourceLink
+from waypost.resources.links import aliases
+from waypost.resources.links.aliases.rules import CONTROL_CHARACTERS, PATH_TOO_LONG
 from waypost.resources.links.model import Link
 from waypost.resources.links.rules import LOOP, TOO_LONG, UNTITLED, find_slug_problem, is_own_host
 from waypost.resources.links.schemas import MAX_URL

@@ -6,17 +6,18 @@ from uuid import UUID
 
 from waypost.database import Tx
 from waypost.kit.errors import NotFound
-from waypost.resources import aliases, domains
-from waypost.resources.aliases import Alias
+from waypost.resources import domains
 from waypost.resources.imports import rules, store
 from waypost.resources.imports.decisions import Change, Decision
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.model import Import
 from waypost.resources.imports.routing.importing import FIELDS as ROUTING_FIELDS
 from waypost.resources.imports.routing.importing import RoutingImport, Saved
-from waypost.resources.links import Link, batch
+from waypost.resources.links import Link, aliases
 from waypost.resources.links import rules as link_rules
 from waypost.resources.links import store as link_store
+from waypost.resources.links.aliases import Alias
+from waypost.resources.links.bulk import batch
 
 
 class Outdated(Exception):

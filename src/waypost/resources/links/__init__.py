@@ -15,7 +15,7 @@ from waypost.resources.links.click_counters import (
 )
 from waypost.resources.links.domain_detach import detach_domain
 from waypost.resources.links.model import Link
-from waypost.resources.links.route_invalidation import (
+from waypost.resources.links.routes.invalidation import (
     invalidate_account,
     invalidate_host,
     invalidate_host_pages,

@@ -12,12 +12,11 @@ from waypost.database import Database, Id, Instant, Tx, bulk
 from waypost.kit.clock import Clock, microseconds, timestamp
 from waypost.kit.fields import IdText, TimestampText
 from waypost.redirect import InvalidateRoutes
-from waypost.resources import aliases, routing
-from waypost.resources.aliases.schemas import AliasJson
-from waypost.resources.aliases.schemas import to_json as alias_to_json
-from waypost.resources.links import store
+from waypost.resources.links import aliases, routing, store
+from waypost.resources.links.aliases.schemas import AliasJson
+from waypost.resources.links.aliases.schemas import to_json as alias_to_json
 from waypost.resources.links.click_counters import find_imported_clicks
-from waypost.resources.links.media import ImageStore
+from waypost.resources.links.images.media import ImageStore
 from waypost.resources.links.model import (
     COLUMNS,
     NOT_DELETED,
@@ -28,10 +27,10 @@ from waypost.resources.links.model import (
     link_tags,
     links,
 )
+from waypost.resources.links.routing import LinkRouting
+from waypost.resources.links.routing.schemas import RoutingJson
+from waypost.resources.links.routing.schemas import to_json as routing_to_json
 from waypost.resources.links.schemas import LinkJson, to_json
-from waypost.resources.routing import LinkRouting
-from waypost.resources.routing.schemas import RoutingJson
-from waypost.resources.routing.schemas import to_json as routing_to_json
 
 _EXPORT_BATCH = 1_000
 
@@ -168,7 +167,7 @@ async def delete_account_data(
     batch_size: int,
 ) -> AsyncGenerator[None, None]:
     """Delete all links of the account. Yields after each transaction; the rows stay until `delete_rows`."""
-    from waypost.resources.links import bulk_changes  # noqa: PLC0415  # not loaded by an idle worker
+    from waypost.resources.links.bulk import changes as bulk_changes  # noqa: PLC0415  # not loaded by an idle worker
 
     await bulk_changes.delete_all(db, image_store, clock, account_id)
     is_more_left = True

@@ -4,13 +4,16 @@ from typing import Annotated, get_args
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from waypost.auth import Caller
+from waypost.accounts import Caller
 from waypost.kit.errors import Problems
 from waypost.kit.fields import ONE_LINE
-from waypost.resources.links import alias_api, bulk_api, listing, service
+from waypost.resources.links import service
+from waypost.resources.links.aliases import api as alias_api
+from waypost.resources.links.bulk import api as bulk_api
 from waypost.resources.links.check_header import CHECKED, with_check
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.list_query import MAX_SEARCH, read_filter
+from waypost.resources.links.lists import listing
+from waypost.resources.links.lists.query import MAX_SEARCH, read_filter
 from waypost.resources.links.model import Link, LinkStatus
 from waypost.resources.links.routing import api as routing_api
 from waypost.resources.links.schemas import LinkChange, LinkJson, NewLink, to_json

@@ -6,7 +6,7 @@ from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
 from waypost.outbound import Blocklist, DestinationChecker, Outbound, SafeBrowsing, UrlSafety
 from waypost.redirect import InvalidateRoutes
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.images import ImageReencoder
+from waypost.resources.links.images.encoder import ImageReencoder
 from waypost.resources.links.work import new_image_store
 from waypost.settings import Settings
 

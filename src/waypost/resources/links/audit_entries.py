@@ -9,7 +9,7 @@ from uuid import UUID
 from waypost import audit
 from waypost.audit import Actor, AuditAction, Item
 from waypost.database import Tx
-from waypost.resources.links.bulk_change_store import BulkChange, Kind
+from waypost.resources.links.bulk.change_store import BulkChange, Kind
 from waypost.resources.links.model import Link
 
 _ACTIONS: Mapping[Kind, AuditAction] = {

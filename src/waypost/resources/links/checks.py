@@ -10,15 +10,16 @@ from uuid import UUID
 
 import structlog
 
-from waypost import auth
+from waypost import accounts
 from waypost.kit.errors import NotFound, Problems, Unavailable
 from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.urls import BadUrl, Url
 from waypost.outbound import BadRedirect, NotPublic, OutboundError, PageMetadata, Unreachable, Unsafe
 from waypost.resources import domains, pixels
-from waypost.resources.links import media, rules, slug_store
+from waypost.resources.links import rules, slug_store
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.images import MAX_BYTES, BadImage, ReencodedImage, check_size_and_type
+from waypost.resources.links.images import media
+from waypost.resources.links.images.encoder import MAX_BYTES, BadImage, ReencodedImage, check_size_and_type
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import MAX_URL, LinkChange, LinkFields, NewLink
 
@@ -68,7 +69,7 @@ async def run_cheap_checks(
             problems.add("slug", problem)
     if fields.og_image_file is not None:
         async with deps.db.point_read() as tx:
-            used = await auth.count_image_bytes(tx, account)
+            used = await accounts.count_image_bytes(tx, account)
         if used - (before.og_image_bytes if before else 0) >= rules.MAX_IMAGES_MB << 20:
             problems.add("og_image_file", rules.IMAGE_QUOTA_USED)
     return ResolvedFields(url, domain)

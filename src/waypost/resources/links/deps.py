@@ -7,11 +7,11 @@ from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.fair_queue import FairQueue
 from waypost.redirect import InvalidateRoutes
-from waypost.resources.links.media import ImageStore
+from waypost.resources.links.images.media import ImageStore
 
 if TYPE_CHECKING:
     from waypost.outbound import DestinationChecker
-    from waypost.resources.links.images import ImageReencoder
+    from waypost.resources.links.images.encoder import ImageReencoder
 
 
 def new_bulk_queue() -> FairQueue:

@@ -10,8 +10,7 @@ from sqlalchemy import select, update
 
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
-from waypost.resources import aliases
-from waypost.resources.links import store
+from waypost.resources.links import aliases, store
 from waypost.resources.links.model import links
 from waypost.worker import jobs
 from waypost.worker.jobs import Job

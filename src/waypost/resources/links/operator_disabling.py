@@ -7,8 +7,8 @@ from uuid import UUID
 from sqlalchemy import delete, insert, update
 
 from waypost import audit
+from waypost.accounts.suspension import check_reason
 from waypost.audit import Actor
-from waypost.auth.suspension import check_reason
 from waypost.database import Tx
 from waypost.kit.errors import or_not_found
 from waypost.resources.links import audit_entries, store

@@ -10,18 +10,22 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.auth.sessions import Session
+from waypost.accounts.sessions.store import Session
 from waypost.database import Tx
 from waypost.kit.errors import NotFound, Problems
 from waypost.kit.ids import new_id, parse_id
 from waypost.kit.pagination import Page, PageRequest
-from waypost.resources import domains, routing
-from waypost.resources.links import alias_pages, bulk_changes, form_pages, listing, service
-from waypost.resources.links.bulk_change_store import Selection
+from waypost.resources import domains
+from waypost.resources.links import routing, service
+from waypost.resources.links.aliases import pages as alias_pages
+from waypost.resources.links.bulk import changes as bulk_changes
+from waypost.resources.links.bulk.change_store import Selection
 from waypost.resources.links.click_counters import find_imported_clicks
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.form_choices import find_choices
-from waypost.resources.links.list_query import FILTERS, LinkFilter, Order, read_filter
+from waypost.resources.links.form import pages as form_pages
+from waypost.resources.links.form.choices import find_choices
+from waypost.resources.links.lists import listing
+from waypost.resources.links.lists.query import FILTERS, LinkFilter, Order, read_filter
 from waypost.resources.links.model import Link
 from waypost.resources.links.routing import pages as routing_pages
 from waypost.resources.links.schemas import LinkChange

@@ -14,8 +14,8 @@ from waypost.kit.errors import Problems
 from waypost.kit.ids import parse_id
 from waypost.kit.urls import Url, with_query, without_query_keys
 from waypost.outbound import PageMetadata
-from waypost.resources.links import media
-from waypost.resources.links.media import UploadedImage
+from waypost.resources.links.images import media
+from waypost.resources.links.images.media import UploadedImage
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import MAX_SLUG, MAX_TAGS, MAX_URL, LinkChange, LinkFields, NewLink
 

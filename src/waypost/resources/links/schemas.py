@@ -31,7 +31,7 @@ from waypost.kit.fields import (
 from waypost.kit.ids import parse_id
 from waypost.kit.urls import UTM_KEYS, UtmKey
 from waypost.resources.domains import names
-from waypost.resources.links import media
+from waypost.resources.links.images import media
 from waypost.resources.links.model import Link, LinkStatus
 
 MAX_URL = 2048

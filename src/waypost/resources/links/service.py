@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from waypost import audit, auth
+from waypost import accounts, audit
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, Problems
 from waypost.kit.fair_queue import TimeBudget
@@ -14,15 +14,15 @@ from waypost.kit.ids import new_id
 from waypost.resources import domains, pixels, webhooks
 from waypost.resources.links import audit_entries, checks, rules, slug_store, store
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.images import ReencodedImage
-from waypost.resources.links.media import UploadedImage
+from waypost.resources.links.images.encoder import ReencodedImage
+from waypost.resources.links.images.media import UploadedImage
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange, LinkFields, NewLink, to_json
 
 
 async def create(
     deps: Deps,
-    caller: auth.Caller,
+    caller: accounts.Caller,
     new: NewLink,
     problems: Problems,
     *,
@@ -70,7 +70,7 @@ async def create(
 
 async def create_once(
     deps: Deps,
-    caller: auth.Caller,
+    caller: accounts.Caller,
     new: NewLink,
     problems: Problems,
     link_id: UUID,
@@ -92,7 +92,7 @@ async def create_once(
 
 async def change(
     deps: Deps,
-    caller: auth.Caller,
+    caller: accounts.Caller,
     link_id: UUID,
     change: LinkChange,
     problems: Problems,
@@ -108,7 +108,7 @@ async def change(
 
 
 async def change_as_part(
-    deps: Deps, caller: auth.Caller, link_id: UUID, change: LinkChange, problems: Problems, *, wait: TimeBudget
+    deps: Deps, caller: accounts.Caller, link_id: UUID, change: LinkChange, problems: Problems, *, wait: TimeBudget
 ) -> Link:
     """Change a link as a part of a change that the audit log has. `wait`: as for `create`."""
 
@@ -120,7 +120,7 @@ async def change_as_part(
 
 async def _change(
     deps: Deps,
-    caller: auth.Caller,
+    caller: accounts.Caller,
     link_id: UUID,
     change: LinkChange,
     problems: Problems,
@@ -159,7 +159,7 @@ async def _change(
     return after
 
 
-async def delete(deps: Deps, caller: auth.Caller, link_id: UUID) -> None:
+async def delete(deps: Deps, caller: accounts.Caller, link_id: UUID) -> None:
     async with deps.db.write() as tx:
         link = await store.lock(tx, caller.account.id, link_id)
         await delete_locked(deps, tx, caller.account.id, [link])
@@ -183,15 +183,17 @@ async def clean_up_deleted(tx: Tx, account: UUID, hidden: Sequence[Link], now: d
     if hidden:
         await store.mark_all_deleted(tx, [link.id for link in hidden], [], now)
         freed = sum(link.og_image_bytes for link in hidden)
-        await auth.adjust_image_bytes(tx, account, -freed, limit=rules.MAX_IMAGES_MB << 20)
+        await accounts.adjust_image_bytes(tx, account, -freed, limit=rules.MAX_IMAGES_MB << 20)
 
 
-async def get(deps: Deps, caller: auth.Caller, link_id: UUID) -> Link:
+async def get(deps: Deps, caller: accounts.Caller, link_id: UUID) -> Link:
     async with deps.db.point_read() as tx:
         return await store.get(tx, caller.account.id, link_id)
 
 
-async def slug_state(deps: Deps, caller: auth.Caller, slug: str, link_id: UUID | None) -> tuple[rules.SlugState, str]:
+async def slug_state(
+    deps: Deps, caller: accounts.Caller, slug: str, link_id: UUID | None
+) -> tuple[rules.SlugState, str]:
     """Return the state of a slug and the problem with it, for a form. `create` and `change` check it again."""
     if problem := rules.find_slug_problem(slug, deps.reserved):
         return "refused", problem
@@ -200,7 +202,7 @@ async def slug_state(deps: Deps, caller: auth.Caller, slug: str, link_id: UUID |
     return rules.slug_state(owner, caller.account.id, link_id)
 
 
-async def _find_or_none(deps: Deps, caller: auth.Caller, link_id: UUID) -> Link | None:
+async def _find_or_none(deps: Deps, caller: accounts.Caller, link_id: UUID) -> Link | None:
     async with deps.db.point_read() as tx:
         return await store.find(tx, caller.account.id, link_id)
 
@@ -259,7 +261,7 @@ async def _reserve_domain(tx: Tx, before: UUID | None, after: UUID | None, probl
 
 
 async def _count_image(tx: Tx, account: UUID, difference: int) -> None:
-    if not await auth.adjust_image_bytes(tx, account, difference, limit=rules.MAX_IMAGES_MB << 20):
+    if not await accounts.adjust_image_bytes(tx, account, difference, limit=rules.MAX_IMAGES_MB << 20):
         raise Invalid({"og_image_file": [rules.IMAGE_QUOTA_USED]})
 
 

@@ -9,12 +9,12 @@ from uuid import UUID
 from sqlalchemy import Text, bindparam, cast, delete, func, insert, literal, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from waypost import auth
+from waypost import accounts
 from waypost.database import Id, PointRead, RowQuery, Tx
 from waypost.kit.errors import NotFound
 from waypost.redirect import path_digest
-from waypost.resources import aliases, domains, pixels, routing
-from waypost.resources.links import slug_store
+from waypost.resources import domains, pixels
+from waypost.resources.links import aliases, routing, slug_store
 from waypost.resources.links.model import (
     COLUMNS,
     HOSTNAME,
@@ -81,7 +81,7 @@ async def add(tx: Tx, link: Link) -> bool:
     await _add_tags(tx, link)
     if link.pixel_ids:
         await pixels.attach(tx, link.id, link.pixel_ids)
-    if not await auth.adjust_links_count(tx, link.account_id, 1):
+    if not await accounts.adjust_links_count(tx, link.account_id, 1):
         raise NotFound
     return True
 
@@ -181,7 +181,7 @@ async def mark_deleted(tx: Tx, deleted: Sequence[Link], at: datetime) -> None:
     await mark_all_deleted(tx, [link.id for link in deleted], [link.slug for link in deleted], at)
     await _delete_tags(tx, *deleted)
     await domains.change_links_counts(tx, [(link.domain_id, None) for link in deleted])
-    await auth.adjust_links_count(tx, deleted[0].account_id, -len(deleted))
+    await accounts.adjust_links_count(tx, deleted[0].account_id, -len(deleted))
 
 
 async def hide(tx: Tx, hidden: Sequence[Link], at: datetime) -> None:
@@ -192,7 +192,7 @@ async def hide(tx: Tx, hidden: Sequence[Link], at: datetime) -> None:
     await slug_store.release_slugs(tx, [link.slug for link in hidden])
     await _delete_tags(tx, *hidden)
     await domains.change_links_counts(tx, [(link.domain_id, None) for link in hidden])
-    await auth.adjust_links_count(tx, hidden[0].account_id, -len(hidden))
+    await accounts.adjust_links_count(tx, hidden[0].account_id, -len(hidden))
 
 
 async def find_hidden(tx: Tx, account_id: UUID, ids: Collection[UUID]) -> list[Link]:

@@ -1,7 +1,9 @@
 """What web processes run of links."""
 
-from waypost.resources.links import api, bulk_pages, integration_pages, media_api, pages
+from waypost.resources.links import api, integration_pages, pages
+from waypost.resources.links.bulk import pages as bulk_pages
 from waypost.resources.links.deps import Deps
+from waypost.resources.links.images import api as media_api
 from waypost.resources.links.schemas import LinkJson
 from waypost.resources.webhooks.schemas import EventJson
 from waypost.web import Endpoints, EventDocs, Guard

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.redirect import InvalidateRoutes
-from waypost.resources import routing
+from waypost.resources.links import routing
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.image_files import ImageFiles
-from waypost.resources.links.media import ImageStore
+from waypost.resources.links.images.files import ImageFiles
+from waypost.resources.links.images.media import ImageStore
 from waypost.settings import Settings
 from waypost.worker.jobs import Job
 from waypost.worker.run import Periodic, WorkerParts
 
 if TYPE_CHECKING:
     from waypost.outbound import DestinationChecker, Outbound
-    from waypost.resources.links.image_rows import ImageRows
+    from waypost.resources.links.images.rows import ImageRows
 
 _RECHECK_AFTER = timedelta(hours=6)
 _RECHECKED_AT_ONCE = 100
@@ -31,7 +31,7 @@ def new_image_store(settings: Settings, db: Database, clock: Clock) -> ImageStor
 
 
 def _image_rows(settings: Settings, db: Database, clock: Clock) -> "ImageRows":
-    from waypost.resources.links.image_rows import ImageRows  # noqa: PLC0415  # not loaded on SQLite
+    from waypost.resources.links.images.rows import ImageRows  # noqa: PLC0415  # not loaded on SQLite
 
     return ImageRows(db, settings.data_dir, clock)
 
@@ -45,17 +45,17 @@ class BulkJobs:
         self._new_deps = settings, db, client, invalidate_routes, clock
 
     async def change(self, job: Job) -> None:
-        from waypost.resources.links import bulk_changes  # noqa: PLC0415
+        from waypost.resources.links.bulk import changes as bulk_changes  # noqa: PLC0415
 
         await bulk_changes.run(self._deps, job)
 
     async def stop_change(self, tx: Tx, job: Job) -> None:
-        from waypost.resources.links import bulk_changes  # noqa: PLC0415
+        from waypost.resources.links.bulk import changes as bulk_changes  # noqa: PLC0415
 
         await bulk_changes.stop(self._deps, tx, job)
 
     async def purge(self, job: Job) -> None:
-        from waypost.resources.links import bulk_changes  # noqa: PLC0415
+        from waypost.resources.links.bulk import changes as bulk_changes  # noqa: PLC0415
 
         await bulk_changes.purge(self._deps, job)
 

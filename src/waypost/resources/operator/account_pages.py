@@ -9,12 +9,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from waypost.accounts import account_list
+from waypost.accounts.account_list import AccountFilter, AccountOrder
+from waypost.accounts.members import store as memberships
+from waypost.accounts.sign_in.reauthentication import reauthentication_context, require_recent
 from waypost.audit import Actor
-from waypost.auth import account_list, memberships
-from waypost.auth.account_list import AccountFilter, AccountOrder
 from waypost.kit.errors import Invalid, RateLimited, WaypostError, or_not_found
 from waypost.kit.ids import parse_id
-from waypost.resources.account.reauthentication import reauthentication_context, require_recent
 from waypost.resources.clicks.click_store import ClicksUnavailable
 from waypost.resources.clicks.days import day_of
 from waypost.resources.operator import suspension

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from waypost.resources.account.deps import Deps as AccountDeps
+from waypost.accounts.deps import Deps as AccountDeps
 from waypost.resources.clicks.click_store import ClickStore
 from waypost.resources.links.deps import Deps as LinksDeps
 from waypost.resources.operator.suspension import SuspensionDeps

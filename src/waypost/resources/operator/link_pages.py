@@ -10,13 +10,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.auth import account_list
+from waypost.accounts import account_list
+from waypost.accounts.sign_in.reauthentication import reauthentication_context, require_recent
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, RateLimited, WaypostError, or_not_found
 from waypost.kit.ids import parse_id
 from waypost.redirect.report_pages import REASONS
 from waypost.resources import links
-from waypost.resources.account.reauthentication import reauthentication_context, require_recent
 from waypost.resources.links import operator_disabling
 from waypost.resources.operator.deps import Deps
 from waypost.resources.reports import store as reports

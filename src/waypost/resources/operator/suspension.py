@@ -8,9 +8,9 @@ from uuid import UUID
 
 import structlog
 
-from waypost import audit, auth
+from waypost import accounts, audit
+from waypost.accounts import suspension
 from waypost.audit import Actor, Item
-from waypost.auth import suspension
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.errors import or_not_found
@@ -27,7 +27,7 @@ class SuspensionDeps:
     clock: Clock
 
 
-async def suspend(deps: SuspensionDeps, actor: Actor, reason: str, *, by: str = "command") -> auth.Account:
+async def suspend(deps: SuspensionDeps, actor: Actor, reason: str, *, by: str = "command") -> accounts.Account:
     """Suspend the account of the actor, or change the reason. Raises NotFound and Invalid.
 
     `by`: for the service's log, which of the operators; members of the account do not see it.
@@ -39,7 +39,7 @@ async def suspend(deps: SuspensionDeps, actor: Actor, reason: str, *, by: str = 
     return account
 
 
-async def resume(deps: SuspensionDeps, actor: Actor, *, by: str = "command") -> auth.Account:
+async def resume(deps: SuspensionDeps, actor: Actor, *, by: str = "command") -> accounts.Account:
     """Raises NotFound."""
     account = await _change(deps, actor, "account.resumed", suspension.resume)
     log.info("account resumed", account=str(account.id), by=by)
@@ -50,12 +50,12 @@ async def _change(
     deps: SuspensionDeps,
     actor: Actor,
     action: Literal["account.suspended", "account.resumed"],
-    change: Callable[[Tx, UUID], Awaitable[auth.Account]],
-) -> auth.Account:
+    change: Callable[[Tx, UUID], Awaitable[accounts.Account]],
+) -> accounts.Account:
     account_id = actor.account_id
-    with auth.invalidating_callers(deps.db):
+    with accounts.invalidating_callers(deps.db):
         async with deps.db.write() as tx:
-            before = or_not_found(await auth.find_account(tx, account_id))
+            before = or_not_found(await accounts.find_account(tx, account_id))
             account = await change(tx, account_id)
             if account == before:
                 return account

@@ -1,6 +1,6 @@
 """What web processes run of the operator's pages."""
 
-from waypost.resources.account.deps import Deps as AccountDeps
+from waypost.accounts.deps import Deps as AccountDeps
 from waypost.resources.clicks.deps import Deps as ClicksDeps
 from waypost.resources.links.deps import Deps as LinksDeps
 from waypost.resources.operator.account_pages import AccountPages

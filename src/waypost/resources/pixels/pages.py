@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.auth.sessions import Session
+from waypost.accounts.sessions.store import Session
 from waypost.kit.errors import Invalid, PaymentRequired
 from waypost.kit.fields import parse
 from waypost.resources.pixels import service

@@ -6,8 +6,8 @@ from typing import Literal
 from uuid import UUID
 
 from waypost import audit
+from waypost.accounts import Caller, lock_account
 from waypost.audit import Item
-from waypost.auth import Caller, lock_account
 from waypost.database import Ciphertext, DecryptionFailed
 from waypost.kit.errors import Invalid, Problems
 from waypost.kit.ids import new_id

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.auth import REQUESTS_PER_MINUTE, is_plan_active
-from waypost.auth.sessions import Session
+from waypost.accounts import REQUESTS_PER_MINUTE, is_plan_active
+from waypost.accounts.sessions.store import Session
 from waypost.kit.errors import RateLimited, Unavailable
 from waypost.resources.plan import service
 from waypost.resources.plan.deps import Deps

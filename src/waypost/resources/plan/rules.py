@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from waypost.auth import Plan
+from waypost.accounts import Plan
 
 _BEST_FIRST = ("active", "trialing", "past_due", "unpaid", "paused", "canceled")
 """Leaves out `incomplete`: a subscription whose first payment never arrived changes nothing."""

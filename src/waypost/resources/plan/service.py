@@ -12,10 +12,10 @@ from uuid import UUID
 import structlog
 from sqlalchemy.exc import IntegrityError
 
-from waypost import audit, auth
+from waypost import accounts, audit
+from waypost.accounts import Account, invalidating_callers, lock_account
+from waypost.accounts import store as accounts_store
 from waypost.audit import Actor
-from waypost.auth import Account, invalidating_callers, lock_account
-from waypost.auth import store as accounts_store
 from waypost.database import Tx
 from waypost.kit.errors import BadRequest, NotFound, Unavailable
 from waypost.resources.plan import rules, store
@@ -41,7 +41,7 @@ async def find_customer(deps: Deps, account: Account) -> StripeCustomer | None:
 
 async def count_account_links(deps: Deps, account: Account) -> int:
     async with deps.db.read() as tx:
-        return await auth.count_links(tx, account.id)
+        return await accounts.count_links(tx, account.id)
 
 
 async def create_checkout(deps: Deps, account: Account, price_id: str) -> str:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from waypost.auth import Caller
+from waypost.accounts import Caller
 from waypost.kit.errors import NotFound, Problems
 from waypost.resources.qrcodes import service
 from waypost.resources.qrcodes.deps import Deps

@@ -10,7 +10,8 @@ from starlette.routing import Route
 
 from waypost.kit.errors import Invalid, PaymentRequired
 from waypost.kit.fields import parse
-from waypost.resources import domains, links, routing
+from waypost.resources import domains, links
+from waypost.resources.links import routing
 from waypost.resources.qrcodes import service
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.image_cache import CodeImage

@@ -6,8 +6,8 @@ from uuid import UUID
 from sqlalchemy import bindparam, func, select, text
 
 from waypost import audit
+from waypost.accounts import Caller
 from waypost.audit import Item
-from waypost.auth import Caller
 from waypost.database import Id, Instant, PointRead, RowQuery, Tx
 from waypost.kit.errors import NotFound, Problems
 from waypost.resources.links import SHORT_LINKS

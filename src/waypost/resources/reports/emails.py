@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from waypost.auth import operators
+from waypost.accounts import operators
 from waypost.database import Database, Tx, take_advisory_lock
 from waypost.kit.clock import Clock
 from waypost.resources import links

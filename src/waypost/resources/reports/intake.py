@@ -4,7 +4,7 @@ from uuid import UUID
 
 import structlog
 
-from waypost.auth import RateLimiters
+from waypost.accounts import RateLimiters
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.redirect.report_pages import LinkReport

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi import Path as PathParameter
 
-from waypost.auth import Caller
+from waypost.accounts import Caller
 from waypost.kit.errors import Problems
 from waypost.kit.ids import require_id
 from waypost.resources.webhooks import service

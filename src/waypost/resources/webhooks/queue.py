@@ -14,7 +14,7 @@ from uuid import UUID
 
 from sqlalchemy import Integer, bindparam, select, text, update
 
-from waypost.auth.suspension import NOT_SUSPENDED
+from waypost.accounts.suspension import NOT_SUSPENDED
 from waypost.database import Ciphertext, Id, Instant, Tx, take_advisory_lock
 from waypost.kit.clock import Clock
 from waypost.resources.webhooks.delivery_limiter import (

@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from waypost.auth.sessions import PersonSession, Session
+from waypost.accounts.sessions.store import PersonSession, Session
 from waypost.kit.errors import Forbidden
 from waypost.web.dashboard.page_error import PageError
 

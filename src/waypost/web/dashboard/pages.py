@@ -24,7 +24,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from waypost.auth.sessions import PersonSession, Session
+from waypost.accounts.sessions.store import PersonSession, Session
 from waypost.kit.ids import require_id
 from waypost.web.dashboard.form_account import ACCESS
 from waypost.web.dashboard.forms import Form, read_form

@@ -10,18 +10,12 @@ from typing import Literal
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.auth import (
-    AuthenticationResult,
-    RateLimiters,
-    is_plan_active,
-    memberships,
-    person_audit,
-    roles,
-    sessions,
-    suspension,
-)
-from waypost.auth.roles import Action
-from waypost.auth.sessions import PersonSession, Session
+from waypost.accounts import AuthenticationResult, RateLimiters, is_plan_active, roles, suspension
+from waypost.accounts.members import store as memberships
+from waypost.accounts.people import audit_entries as person_audit
+from waypost.accounts.roles import Action
+from waypost.accounts.sessions import store as sessions
+from waypost.accounts.sessions.store import PersonSession, Session
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Forbidden, NotFound, PaymentRequired, WaypostError

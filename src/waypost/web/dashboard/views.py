@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from waypost.auth import roles
-from waypost.auth.roles import Action
-from waypost.auth.sessions import PersonSession, Session
+from waypost.accounts import roles
+from waypost.accounts.roles import Action
+from waypost.accounts.sessions.store import PersonSession, Session
 from waypost.kit.clock import Clock
 from waypost.kit.errors import WaypostError
 from waypost.serving.status import headers_of, status_of

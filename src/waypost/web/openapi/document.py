@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from waypost.auth import REQUESTS_PER_MINUTE
+from waypost.accounts import REQUESTS_PER_MINUTE
 from waypost.version import VERSION
 from waypost.web import envelope
 from waypost.web.api import EventDocs

@@ -14,7 +14,7 @@ from people import START
 from resources.clicks.visited import Env, fill, moment, new_click, open_env
 from sqlalchemy import delete, insert, select
 
-from waypost.auth.model import accounts
+from waypost.accounts.model import accounts
 from waypost.database import Database
 from waypost.kit.clock import DAY, EPOCH, timestamp
 from waypost.resources import links

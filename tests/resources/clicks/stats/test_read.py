@@ -20,7 +20,7 @@ from waypost.resources import links
 from waypost.resources.clicks.clickhouse.store import ClickHouseStore
 from waypost.resources.clicks.model import Click
 from waypost.resources.links import store
-from waypost.resources.links.batch import set_imported_clicks
+from waypost.resources.links.bulk.batch import set_imported_clicks
 
 HOUR = timedelta(hours=1)
 DAY = 24 * HOUR

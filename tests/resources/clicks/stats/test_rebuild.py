@@ -95,7 +95,7 @@ async def counters(db: Database) -> dict[UUID, int]:
 
 @pytest.fixture(autouse=True)
 async def _links(db: Database) -> None:
-    from waypost.auth.model import accounts
+    from waypost.accounts.model import accounts
 
     times = {"created_at": START, "updated_at": START}
     async with db.write() as tx:

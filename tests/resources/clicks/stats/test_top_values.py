@@ -16,7 +16,7 @@ from people import START
 from resources.clicks.visited import Env, fill, new_click, open_env
 from sqlalchemy import delete, insert, select, update
 
-from waypost.auth.model import accounts
+from waypost.accounts.model import accounts
 from waypost.database import Database
 from waypost.kit.clock import EPOCH, timestamp
 from waypost.kit.ids import new_id

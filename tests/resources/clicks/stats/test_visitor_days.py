@@ -14,7 +14,7 @@ from people import START
 from resources.clicks.visited import new_click, new_link
 from sqlalchemy import Connection, delete, insert, select
 
-from waypost.auth.model import accounts
+from waypost.accounts.model import accounts
 from waypost.database import Database, bulk
 from waypost.database.migrations import versions
 from waypost.kit.clock import QUARTER

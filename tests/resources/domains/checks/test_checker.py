@@ -18,12 +18,12 @@ from waypost.outbound import DnsRecords
 from waypost.redirect import ChangeFeed, HostTable, host_change
 from waypost.redirect.route import MISSING
 from waypost.resources import links
-from waypost.resources.aliases import has_aliases
 from waypost.resources.domains import HostSource
 from waypost.resources.domains.checks import messages, queue
 from waypost.resources.domains.checks.outcome import RECHECK_AFTER_SERVED, RETRY_INTERVAL
 from waypost.resources.domains.checks.verification import DnsVerdict
 from waypost.resources.domains.model import domains
+from waypost.resources.links.aliases import has_aliases
 
 TXT = f"_waypost.{NAME}"
 

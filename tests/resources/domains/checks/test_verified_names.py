@@ -11,10 +11,10 @@ from resources.domains.env import NAME, TARGET
 from resources.domains.test_tls_api import Caddy
 
 from waypost.redirect import ChangeFeed
-from waypost.resources.aliases import has_aliases
 from waypost.resources.domains import HostSource, service
 from waypost.resources.domains.checks import messages
 from waypost.resources.domains.history import MAX_UNVERIFIED
+from waypost.resources.links.aliases import has_aliases
 
 TXT = f"_waypost.{NAME}"
 

@@ -21,18 +21,18 @@ from resources.imports.test_importer import stored
 from resources.links.test_route_source import new_route_source
 from sqlalchemy import func, insert, select, update
 
-from waypost import auth
-from waypost.auth.model import SignInClient
+from waypost import accounts
+from waypost.accounts.model import SignInClient
 from waypost.database import Database
 from waypost.redirect.route import ROUTED
 from waypost.redirect.routing.rules import KnownVisitor, decide
-from waypost.resources import links, routing
+from waypost.resources import links
 from waypost.resources.imports.model import imported_links, imported_routing
 from waypost.resources.imports.routing_data import rule, variant
 from waypost.resources.imports.source import SourceLink
-from waypost.resources.links import Link
+from waypost.resources.links import Link, routing
 from waypost.resources.links import store as link_store
-from waypost.resources.routing import LinkRouting
+from waypost.resources.links.routing import LinkRouting
 from waypost.visitors.agents import Agent
 
 URL = "https://example.com/x"
@@ -81,7 +81,7 @@ async def test_stores_routing_with_a_hashed_password(db: Database, alice: Person
         "B",
         "iOS",
     )
-    assert await auth.verify_password("secret", kept.password_hash, SignInClient(own.id.bytes))
+    assert await accounts.verify_password("secret", kept.password_hash, SignInClient(own.id.bytes))
     limited, row = await found(db, "b")
     assert (limited.click_limit, row is not None) == (7, True)
     assert (await found(db, "c"))[1] is None
@@ -121,7 +121,7 @@ async def test_a_change_at_the_source_replaces_the_routing(db: Database, alice: 
     own, after = await found(db)
     assert after is not None
     assert (len(after.variants), own.click_limit, changes) == (1, 10, ["a"])
-    assert await auth.verify_password("other", after.password_hash, SignInClient(own.id.bytes))
+    assert await accounts.verify_password("other", after.password_hash, SignInClient(own.id.bytes))
     await run(deps, alice, Pages([[link("a")]]))
     own, after = await found(db)
     assert (after, own.click_limit, own.is_enabled) == (None, None, True)

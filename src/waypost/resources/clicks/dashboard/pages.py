@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from waypost.auth import sessions
-from waypost.auth.sessions import PersonSession, Session
-from waypost.resources import domains, links, routing
+from waypost.accounts.sessions import store as sessions
+from waypost.accounts.sessions.store import PersonSession, Session
+from waypost.resources import domains, links
 from waypost.resources.clicks import listing
 from waypost.resources.clicks.click_store import ClickReader, ClicksUnavailable
 from waypost.resources.clicks.dashboard import live, rendering, targets, time_range
@@ -21,7 +21,8 @@ from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.deps import Deps
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats import read, top_values
-from waypost.resources.routing import LinkRouting
+from waypost.resources.links import routing
+from waypost.resources.links.routing import LinkRouting
 from waypost.web.dashboard import Pages, SessionAuth, Views, get, is_fragment_request
 
 _ZONE = "timezone"

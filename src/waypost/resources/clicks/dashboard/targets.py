@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from waypost.redirect import DEFAULT_TARGET
 from waypost.resources.clicks.dashboard.rendering import ValueBar
 from waypost.resources.clicks.stats.totals import StatsTotals
-from waypost.resources.routing import LinkRouting
+from waypost.resources.links.routing import LinkRouting
 
 OWN_DESTINATION = "Link's own destination"
 GONE = "Not in the routing any more"

@@ -14,7 +14,7 @@ from uuid import UUID
 from sqlalchemy import delete, tuple_, update
 from sqlalchemy.exc import IntegrityError
 
-from waypost import auth
+from waypost import accounts
 from waypost.database import Database, Tx, upsert
 from waypost.kit.clock import DAY, EPOCH, Clock, microseconds
 from waypost.kit.ids import new_id
@@ -55,7 +55,7 @@ class StatsCacheRefresher:
             await hour_values.cache_hour(self._db, *self._stale_hours.popleft())
             return True
         async with self._db.read() as tx:
-            account = await auth.find_next_account_id(tx, self._after)
+            account = await accounts.find_next_account_id(tx, self._after)
         if account is None:
             self._after = _FIRST
             return False

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 
-from waypost.auth import Caller
+from waypost.accounts import Caller
 from waypost.kit.errors import Problems
 from waypost.resources.domains.app_links import service
 from waypost.resources.domains.app_links.schemas import AppLinksFields, AppLinksJson, to_json

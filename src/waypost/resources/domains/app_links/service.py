@@ -3,8 +3,8 @@
 from uuid import UUID
 
 from waypost import audit
+from waypost.accounts import Caller
 from waypost.audit import Item
-from waypost.auth import Caller
 from waypost.kit.errors import Problems
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.app_links import store

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import structlog
 
-from waypost import audit, auth
+from waypost import accounts, audit
 from waypost.audit import Actor, AuditAction
 from waypost.database import Tx
 from waypost.kit.clock import timestamp
@@ -121,7 +121,7 @@ class Checker(QueueWorker[queue.DomainCheckClaim, ProbedDomain]):
 
     async def _notify_owner(self, tx: Tx, domain: Domain) -> None:
         """Send an email, at most once a day. It omits what was found, which a third party may have written."""
-        to, now = await auth.find_email(tx, domain.account_id), self._deps.clock()
+        to, now = await accounts.find_email(tx, domain.account_id), self._deps.clock()
         if to is None or not await queue.mark_notified(tx, domain.id, now):
             return
         is_txt_only = domain.needs_txt or is_local(self._deps.cname_target)

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from waypost.database import Tx
 from waypost.kit.ids import new_id
-from waypost.resources import aliases
-from waypost.resources.aliases import Alias
 from waypost.resources.imports.archive.context import Context, Rows
 from waypost.resources.imports.archive.rows import AliasRow, parse_rows
 from waypost.resources.imports.run import Page
-from waypost.resources.links import batch
+from waypost.resources.links import aliases
 from waypost.resources.links import store as link_store
+from waypost.resources.links.aliases import Alias
+from waypost.resources.links.bulk import batch
 
 
 def read(context: Context, rows: Rows, done: Page) -> list[Alias]:

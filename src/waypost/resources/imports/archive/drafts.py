@@ -12,8 +12,7 @@ from pydantic import ValidationError
 from waypost.database import Tx
 from waypost.kit.ids import new_id
 from waypost.kit.urls import Url
-from waypost.resources import aliases, domains, routing
-from waypost.resources.aliases import Alias
+from waypost.resources import domains
 from waypost.resources.imports import destinations, store
 from waypost.resources.imports.archive import routing as routing_rows
 from waypost.resources.imports.archive.aliases import find_free
@@ -22,7 +21,9 @@ from waypost.resources.imports.archive.routing import LOOPING, ArchivedRouting
 from waypost.resources.imports.archive.rows import LinkRow, reason_of
 from waypost.resources.imports.rules import Refused
 from waypost.resources.imports.run import Page
-from waypost.resources.links import Link, batch
+from waypost.resources.links import Link, aliases, routing
+from waypost.resources.links.aliases import Alias
+from waypost.resources.links.bulk import batch
 from waypost.resources.links.rules import LOOP, find_slug_problem
 
 _DIGEST_SIZE = 32  # hexadecimal digits

@@ -11,7 +11,8 @@ from waypost.resources.imports import store
 from waypost.resources.imports.archive.context import Context, Rows
 from waypost.resources.imports.archive.rows import DeletedLinkRow
 from waypost.resources.imports.run import Page
-from waypost.resources.links import account_data, batch
+from waypost.resources.links import account_data
+from waypost.resources.links.bulk import batch
 from waypost.resources.qrcodes import account_data as qrcodes_of_account
 from waypost.resources.qrcodes.schemas import NewStyle
 

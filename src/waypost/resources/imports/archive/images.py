@@ -9,17 +9,18 @@ from tarfile import BLOCKSIZE, HeaderError, TarInfo
 from typing import IO, NamedTuple
 from uuid import UUID
 
-from waypost import auth
+from waypost import accounts
 from waypost.database import Tx
 from waypost.kit.errors import NotFound
 from waypost.kit.ids import parse_id
 from waypost.resources.imports.archive.context import Context
 from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.run import Page
-from waypost.resources.links import Link, batch
+from waypost.resources.links import Link
 from waypost.resources.links import store as link_store
-from waypost.resources.links.images import MAX_BYTES, BadImage, ImageReencoder
-from waypost.resources.links.media import NAME, UploadedImage
+from waypost.resources.links.bulk import batch
+from waypost.resources.links.images.encoder import MAX_BYTES, BadImage, ImageReencoder
+from waypost.resources.links.images.media import NAME, UploadedImage
 from waypost.resources.links.rules import MAX_IMAGES_MB
 
 _LINKS_AT_ONCE = 500
@@ -71,7 +72,7 @@ async def use(context: Context, tx: Tx, link_id: UUID, image: UploadedImage, don
         return False
     if not _has_no_image(before):
         return False
-    if not await auth.adjust_image_bytes(tx, context.account_id, image.size, limit=MAX_IMAGES_MB << 20):
+    if not await accounts.adjust_image_bytes(tx, context.account_id, image.size, limit=MAX_IMAGES_MB << 20):
         done.warn(f"Images are left out: an account has at most {MAX_IMAGES_MB} MB", str(link_id))
         return False
     await link_store.save(tx, before, replace(before, og_image_file_name=image.name, og_image_bytes=image.size))

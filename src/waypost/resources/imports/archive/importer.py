@@ -15,8 +15,8 @@ from waypost.resources.imports.archive.rows import DeletedLinkRow, parse_rows
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.model import Import
 from waypost.resources.imports.run import Cursor, ImportRun, Page
-from waypost.resources.links import batch
-from waypost.resources.links.images import ImageReencoder
+from waypost.resources.links.bulk import batch
+from waypost.resources.links.images.encoder import ImageReencoder
 
 _LINKS_AT_ONCE, _DOMAINS_AT_ONCE, _CLICKS_AT_ONCE, _DAYS_AT_ONCE = 500, 10, 5_000, 100
 

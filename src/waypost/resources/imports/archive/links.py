@@ -7,7 +7,7 @@ from uuid import UUID
 
 from waypost.database import Tx
 from waypost.kit.ids import new_id
-from waypost.resources import aliases, domains, links, pixels, routing
+from waypost.resources import domains, links, pixels
 from waypost.resources.imports import store
 from waypost.resources.imports.archive import drafts as decisions
 from waypost.resources.imports.archive.aliases import insert_free
@@ -15,10 +15,11 @@ from waypost.resources.imports.archive.context import Context
 from waypost.resources.imports.archive.drafts import Change, Draft
 from waypost.resources.imports.archive.routing import merge
 from waypost.resources.imports.run import Page
-from waypost.resources.links import Link, batch
+from waypost.resources.links import Link, aliases, routing
 from waypost.resources.links import rules as link_rules
 from waypost.resources.links import store as link_store
-from waypost.resources.routing import LinkRouting
+from waypost.resources.links.bulk import batch
+from waypost.resources.links.routing import LinkRouting
 
 _KEPT = {
     *("id", "account_id", "slug", "clicks", "og_image_file_name", "og_image_bytes", "created_at", "created_by"),

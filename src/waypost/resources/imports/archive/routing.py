@@ -12,10 +12,10 @@ from waypost.resources.imports import destinations
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.rules import Refused
 from waypost.resources.links import Link
+from waypost.resources.links.routing import LinkRouting
+from waypost.resources.links.routing.schemas import RoutingFields, parse_routing
 from waypost.resources.links.routing.service import is_plain, with_urls
 from waypost.resources.links.rules import LOOP
-from waypost.resources.routing import LinkRouting
-from waypost.resources.routing.schemas import RoutingFields, parse_routing
 
 NO_PASSWORD = "The password is not in the export: the link is disabled. Set a password, then enable the link"  # noqa: S105
 _UNUSABLE = "The routing cannot be used: the link is disabled. Set its routing, then enable the link"

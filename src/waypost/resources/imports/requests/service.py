@@ -6,8 +6,8 @@ from typing import Any
 from zoneinfo import available_timezones
 
 from waypost import audit
-from waypost.auth import lock_account
-from waypost.auth.sessions import Session
+from waypost.accounts import lock_account
+from waypost.accounts.sessions.store import Session
 from waypost.database import Tx
 from waypost.kit.errors import Conflict, Invalid, Problems
 from waypost.kit.ids import new_id

@@ -16,8 +16,8 @@ from waypost.kit.fields import parse, text_problem
 from waypost.kit.urls import Url
 from waypost.redirect import DEFAULT_TARGET
 from waypost.resources.imports.source import SourceLink
-from waypost.resources.routing import RuleJson, VariantJson
-from waypost.resources.routing.schemas import (
+from waypost.resources.links.routing import RuleJson, VariantJson
+from waypost.resources.links.routing.schemas import (
     MAX_CLICKS,
     MAX_NAME,
     MAX_RULES,

@@ -5,19 +5,19 @@ from dataclasses import replace
 from typing import NamedTuple
 from uuid import UUID
 
-from waypost import auth
+from waypost import accounts
 from waypost.database import Tx
 from waypost.kit.clock import EPOCH
 from waypost.kit.urls import Url
-from waypost.resources import domains, links, routing
+from waypost.resources import domains, links
 from waypost.resources.imports import destinations, rules, store
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.routing.fitting import PLAIN, CheckedUrls, Fitted, fit, urls_of
 from waypost.resources.imports.rules import Draft, Refused
 from waypost.resources.imports.source import SourceLink
-from waypost.resources.links import Link
+from waypost.resources.links import Link, routing
+from waypost.resources.links.routing import LinkRouting
 from waypost.resources.links.rules import LOOP
-from waypost.resources.routing import LinkRouting
 
 FIELDS = frozenset({"routing", "click_limit"})
 """Of `rules.FIELDS`."""
@@ -69,9 +69,9 @@ class RoutingImport:
 
     async def hash_passwords(self, drafts: Sequence[Draft]) -> None:
         """Call this before `save`: each takes some milliseconds of a processor."""
-        client = auth.SignInClient(self._account_id.bytes, is_known=True)
+        client = accounts.SignInClient(self._account_id.bytes, is_known=True)
         self._hashes = {
-            draft.key: await auth.hash_password(draft.fitted.password, client)
+            draft.key: await accounts.hash_password(draft.fitted.password, client)
             for draft in drafts
             if draft.fitted.password
         }

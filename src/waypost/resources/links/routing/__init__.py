@@ -1,1 +1,34 @@
-"""The verbs and endpoints of a link's routing, which lock the link. Its table and JSON are in `resources.routing`."""
+"""Where the visitors of a link are sent: rules, variants, password, fallback.
+
+The verbs are in `links`, which they lock. Start and click limit are columns of the link: its status depends on them.
+"""
+
+from waypost.resources.links.routing.model import LinkRouting, RuleJson, VariantJson
+from waypost.resources.links.routing.store import (
+    RouteColumns,
+    add_many,
+    delete_of_links,
+    find,
+    find_of_links,
+    find_routed,
+    find_unchecked,
+    join_routing,
+    read_route_columns,
+    save,
+)
+
+__all__ = [
+    "LinkRouting",
+    "RouteColumns",
+    "RuleJson",
+    "VariantJson",
+    "add_many",
+    "delete_of_links",
+    "find",
+    "find_of_links",
+    "find_routed",
+    "find_unchecked",
+    "join_routing",
+    "read_route_columns",
+    "save",
+]

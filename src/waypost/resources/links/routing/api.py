@@ -4,12 +4,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 
-from waypost.auth import Caller
+from waypost.accounts import Caller
 from waypost.kit.errors import Problems
 from waypost.resources.links.check_header import CHECKED, with_check
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.routing import service
-from waypost.resources.routing.schemas import RoutingFields, RoutingJson, to_json
+from waypost.resources.links.routing.schemas import RoutingFields, RoutingJson, to_json
 from waypost.web import Data, Guard, ParsedBody, PathId, data, new_router, no_content, read_json
 
 RoutingBody = Annotated[tuple[RoutingFields, Problems], Depends(ParsedBody(RoutingFields, read_json, is_form=False))]

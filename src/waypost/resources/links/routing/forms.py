@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
 from waypost.kit.clock import timestamp
-from waypost.resources.links import forms
+from waypost.resources.links.form import fields as forms
+from waypost.resources.links.routing.model import ConditionType
+from waypost.resources.links.routing.schemas import MAX_CONDITIONS, MAX_RULES, MAX_VARIANTS
 from waypost.resources.links.routing.service import RoutedLink
-from waypost.resources.routing.model import ConditionType
-from waypost.resources.routing.schemas import MAX_CONDITIONS, MAX_RULES, MAX_VARIANTS
 from waypost.web.dashboard import Form
 
 MAX_FIELDS = 2_000

@@ -19,9 +19,9 @@ from waypost.redirect.routing.explain import explain
 from waypost.redirect.routing.rules import KnownVisitor, decide
 from waypost.resources import domains
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.forms import read_timestamp
+from waypost.resources.links.form.fields import read_timestamp
 from waypost.resources.links.routing import forms, service
-from waypost.resources.routing.schemas import (
+from waypost.resources.links.routing.schemas import (
     MAX_CONDITIONS,
     MAX_RULES,
     MAX_VARIANTS,

@@ -2,10 +2,10 @@
 
 from uuid import UUID
 
-from waypost import auth
-from waypost.auth import RateLimiters, SignInClient
+from waypost import accounts
+from waypost.accounts import RateLimiters, SignInClient
 from waypost.database import Database
-from waypost.resources import routing
+from waypost.resources.links import routing
 from waypost.serving.client_address import rate_limit_key
 
 ATTEMPTS_PER_MINUTE = 20
@@ -33,5 +33,5 @@ class PasswordChecker:
         async with self._db.point_read() as tx:
             of_link = await routing.find(tx, id_)
         stored = of_link.password_hash if of_link else None
-        is_right = await auth.verify_password(password, stored, SignInClient(id_.bytes))
+        is_right = await accounts.verify_password(password, stored, SignInClient(id_.bytes))
         return of_link.password_version if of_link and is_right else None

@@ -14,9 +14,8 @@ from waypost.kit.clock import Clock
 from waypost.kit.urls import BadUrl
 from waypost.outbound import DestinationChecker, NotPublic, Unsafe
 from waypost.redirect import InvalidateRoutes
-from waypost.resources import routing
-from waypost.resources.links import store
-from waypost.resources.routing import LinkRouting
+from waypost.resources.links import routing, store
+from waypost.resources.links.routing import LinkRouting
 
 log = structlog.get_logger(__name__)
 

@@ -7,17 +7,16 @@ from dataclasses import replace
 from typing import NamedTuple
 from uuid import UUID
 
-from waypost import audit, auth
+from waypost import accounts, audit
 from waypost.kit.errors import Problems
 from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.urls import Url
 from waypost.outbound import Unreachable
-from waypost.resources import routing
-from waypost.resources.links import audit_entries, checks, store
+from waypost.resources.links import audit_entries, checks, routing, store
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
-from waypost.resources.routing import LinkRouting
-from waypost.resources.routing.schemas import MAX_URL, ParsedRouting, RoutingFields, parse_routing
+from waypost.resources.links.routing import LinkRouting
+from waypost.resources.links.routing.schemas import MAX_URL, ParsedRouting, RoutingFields, parse_routing
 
 DEADLINE = 30.0
 """Seconds for fetching all destinations. Those that are not fetched by then count as unreachable."""
@@ -32,14 +31,16 @@ class RoutedLink(NamedTuple):
     routing: LinkRouting | None
 
 
-async def get(deps: Deps, caller: auth.Caller, link_id: UUID) -> RoutedLink:
+async def get(deps: Deps, caller: accounts.Caller, link_id: UUID) -> RoutedLink:
     """Raises NotFound."""
     async with deps.db.point_read() as tx:
         link = await store.get(tx, caller.account.id, link_id)
         return RoutedLink(link, await routing.find(tx, link_id))
 
 
-async def save(deps: Deps, caller: auth.Caller, link_id: UUID, fields: RoutingFields, problems: Problems) -> RoutedLink:
+async def save(
+    deps: Deps, caller: accounts.Caller, link_id: UUID, fields: RoutingFields, problems: Problems
+) -> RoutedLink:
     """Replace the routing of a link. Raises NotFound before Invalid. `problems`: those of the input."""
     account = caller.account.id
     current = await get(deps, caller, link_id)
@@ -72,7 +73,7 @@ async def save(deps: Deps, caller: auth.Caller, link_id: UUID, fields: RoutingFi
     return RoutedLink(changed, stored)
 
 
-async def delete(deps: Deps, caller: auth.Caller, link_id: UUID) -> None:
+async def delete(deps: Deps, caller: accounts.Caller, link_id: UUID) -> None:
     """Raises NotFound."""
     async with deps.db.write() as tx:
         link = await store.lock(tx, caller.account.id, link_id)
@@ -165,7 +166,7 @@ async def _hash(account: UUID, password: str | None) -> str | None:
     """Raises Unavailable if too many passwords are waiting."""
     if password is None:
         return None
-    return await auth.hash_password(password, auth.SignInClient(account.bytes, is_known=True))
+    return await accounts.hash_password(password, accounts.SignInClient(account.bytes, is_known=True))
 
 
 def with_urls(after: LinkRouting, urls: Mapping[str, Url]) -> LinkRouting:

@@ -20,7 +20,7 @@ from uuid import UUID
 
 from sqlalchemy import Integer, Text, bindparam, delete, insert, select, text, update
 
-from waypost.auth.suspension import NOT_SUSPENDED
+from waypost.accounts.suspension import NOT_SUSPENDED
 from waypost.database import Database, Id, Instant, Tx, bulk, take_advisory_lock
 from waypost.kit.clock import Clock, microseconds
 from waypost.resources.pixels.events.model import EventResults, PageView, add_results, pixel_batches, pixel_events

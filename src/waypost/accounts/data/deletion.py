@@ -1,0 +1,169 @@
+"""Deletes an account. Sign-in, keys and links stop working immediately; a job deletes the data in short steps.
+
+Slugs are kept, so that printed links never redirect to another account's destinations.
+"""
+
+import contextlib
+import time
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from waypost import accounts
+from waypost.accounts import emails
+from waypost.accounts.members import store as memberships
+from waypost.accounts.model import Person
+from waypost.accounts.sessions.store import Session
+from waypost.database import Database, Tx
+from waypost.kit.clock import Clock
+from waypost.kit.errors import Unavailable
+from waypost.redirect import InvalidateRoutes
+from waypost.resources import plan, qrcodes
+from waypost.accounts.deps import Deps
+from waypost.resources.audit import account_data as audit_of_account
+from waypost.resources.clicks.click_store import ClickStore
+from waypost.resources.domains import Deps as DomainDeps
+from waypost.resources.domains import account_data as domains_of_account
+from waypost.resources.imports import account_data as imports_of_account
+from waypost.resources.links import account_data as links_of_account
+from waypost.resources.links.images.media import ImageStore
+from waypost.resources.pixels import account_data as pixels_of_account
+from waypost.resources.reports import store as reports
+from waypost.resources.webhooks import account_data as webhooks_of_account
+from waypost.worker import jobs, mail
+from waypost.worker.jobs import Job
+
+JOB = "account.delete"
+_BATCH_SIZE = 500  # rows of one transaction, which other writers wait for
+_TIME_LIMIT = 30.0  # seconds of one job; a new job continues afterwards
+_DELAY = timedelta(minutes=1)  # by then the visits that were answered before the deletion are stored
+_PHASES = ("links", "clicks", "rest")
+
+
+async def count_deleted_data(deps: Deps, account: accounts.Account) -> dict[str, Any]:
+    """Return the variables of the page that asks for confirmation."""
+    async with deps.auth.db.read() as tx:
+        return {
+            "links": await accounts.count_links(tx, account.id),
+            "members": len(await memberships.list_of_account(tx, account.id)),
+            "has_payments": await plan.has_customer(tx, account.id),
+            "has_trials": deps.auth.new_plan == "trial",
+        }
+
+
+async def start(deps: Deps, session: Session) -> None:
+    """Delete an account. If it has too many links for one transaction, the others stop working within seconds.
+
+    Raises Forbidden, and NotFound if it is already deleted.
+    """
+    db, account_id, now = deps.auth.db, session.account.id, deps.auth.clock()
+    with accounts.invalidating_callers(db):
+        async with db.write() as tx:
+            await accounts.lock_account(tx, account_id)
+            await memberships.require_action(tx, session.actor, "account.delete")
+            owners = await memberships.list_owners(tx, account_id)
+            await accounts.mark_account_deleted(deps.auth, tx, account_id)
+            await _notify(deps, tx, session, owners)  # afterwards: it deletes unsent emails of people it deletes
+            await plan.cancel_later(tx, account_id, now)
+            deleted = await links_of_account.delete_batch(tx, account_id, now, batch_size=_BATCH_SIZE, skip_locked=True)
+            images = [link.image for link in deleted if link.image]  # only this job knows these images now
+            first = {"phase": _PHASES[0], "images": images}
+            await jobs.enqueue(tx, JOB, first, now=now, account_id=account_id)
+    deps.invalidate_routes([link.slug for link in deleted])
+
+
+async def _notify(deps: Deps, tx: Tx, session: Session, owners: Sequence[Person]) -> None:
+    message = emails.account_deleted(deps.auth.base_url, session.account.name, session.person.email)
+    for owner in owners:
+        if owner.id != session.person.id:
+            await emails.notify(tx, message, owner, now=deps.auth.clock())
+
+
+@dataclass(frozen=True, slots=True)
+class AccountDeletion:
+    """Handles the job, which has a phase. An interrupted phase starts again."""
+
+    db: Database
+    invalidate_routes: InvalidateRoutes
+    domains: DomainDeps
+    image_store: ImageStore
+    click_store: ClickStore
+    clock: Clock
+
+    async def __call__(self, job: Job) -> None:
+        if job.account_id is None:
+            return
+        for name in job.payload.get("images", ()):
+            await self.image_store.delete(name)
+        phase = job.payload["phase"]
+        handlers = {"links": self._delete_public_data, "clicks": self._delete_clicks, "rest": self._delete_rows}
+        is_done = is_available = False
+        with contextlib.suppress(Unavailable):  # an outage of ClickHouse may outlast the attempts of a job
+            is_done = await _has_finished(handlers[phase](job.account_id), within=_TIME_LIMIT)
+            is_available = True
+        now, index = self.clock(), _PHASES.index(phase)
+        if is_done and index + 1 == len(_PHASES):
+            return
+        payload = {"phase": _PHASES[index + 1] if is_done else phase}
+        run_at = now + _DELAY if (is_done and phase == "links") or not is_available else now
+        async with self.db.write() as tx:
+            await jobs.enqueue(tx, JOB, payload, now=now, run_at=run_at, account_id=job.account_id)
+
+    async def delete_now(self, account_id: UUID) -> None:
+        """Delete everything without jobs, for an account whose links nobody visits meanwhile."""
+        for delete in (self._delete_public_data, self._delete_clicks, self._delete_rows):
+            async for _ in delete(account_id):
+                pass
+
+    async def _delete_public_data(self, account_id: UUID) -> AsyncGenerator[None, None]:
+        """Delete links, pixels, imports, webhooks and domains."""
+        async for _ in links_of_account.delete_account_data(
+            self.db,
+            account_id,
+            image_store=self.image_store,
+            invalidate_routes=self.invalidate_routes,
+            clock=self.clock,
+            batch_size=_BATCH_SIZE,
+        ):
+            yield
+        await pixels_of_account.delete_account_data(self.db, account_id)
+        await imports_of_account.delete_account_data(self.db, account_id)
+        async for _ in webhooks_of_account.delete_account_data(self.db, account_id, batch_size=_BATCH_SIZE):
+            yield
+        async for _ in domains_of_account.delete_account_data(self.domains, account_id):
+            yield
+
+    async def _delete_clicks(self, account_id: UUID) -> AsyncGenerator[None, None]:
+        async for _ in self.click_store.delete_account_data(self.db, account_id, batch_size=_BATCH_SIZE):
+            yield
+
+    async def _delete_rows(self, account_id: UUID) -> AsyncGenerator[None, None]:
+        """Delete QR codes, link rows, the audit log, unsent emails and the account."""
+        after = UUID(int=0)
+        while True:
+            async with self.db.read() as tx:
+                ids = await links_of_account.find_ids_after(tx, account_id, after, limit=_BATCH_SIZE)
+            if not ids:
+                break
+            async with self.db.write() as tx:
+                await qrcodes.delete_for_links(tx, ids)
+                await links_of_account.delete_rows(tx, ids)
+            after = ids[-1]
+            yield
+        async for _ in audit_of_account.delete_account_data(self.db, account_id, batch_size=_BATCH_SIZE):
+            yield
+        async with self.db.write() as tx:
+            await reports.delete_account_data(tx, account_id)
+            await mail.delete_unsent(tx, account_id)
+            await accounts.delete_account_row(tx, account_id)
+
+
+async def _has_finished(steps: AsyncGenerator[None, None], *, within: float) -> bool:
+    end = time.monotonic() + within
+    async with contextlib.aclosing(steps) as running:
+        async for _ in running:
+            if time.monotonic() > end:
+                return False
+    return True

@@ -1,0 +1,1 @@
+"""Members of accounts: roles, invitations, and the transfer of ownership."""

@@ -1,0 +1,113 @@
+"""The accounts that a person is a member of: which one the session shows, its name, and the end of the person."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from waypost.accounts import account_settings
+from waypost.accounts.deps import Deps
+from waypost.accounts.members import service as members
+from waypost.accounts.members import store as memberships
+from waypost.accounts.sessions import store as sessions
+from waypost.accounts.setup import signup
+from waypost.accounts.sign_in.reauthentication import proof_context, require_proven
+from waypost.kit.errors import Invalid, RateLimited, WaypostError
+from waypost.web.dashboard import BLANK, Form, Pages, get, post
+
+_NOTICES = {"name": "Account name changed.", "email": "Account email changed."}
+
+
+class MembershipPages(Pages[Deps]):
+    def endpoints(self) -> list[Route]:
+        return [
+            get("/account/accounts", self.list_accounts, "person"),
+            post("/account/accounts", self.create_account, "person"),
+            post("/account/accounts/{id}", self.show_account, "person"),
+            get("/account/delete-person", self.show_deletion, "person"),
+            post("/account/delete-person", self.delete_person, "person"),
+            get("/account/settings", self.show_settings, "view"),
+            post("/account/settings/name", self.change_name, "account.write"),
+            post("/account/settings/email", self.change_email, "owners.write"),
+        ]
+
+    # ── the person's accounts ───────────────────────────────────────────────────────────────────────────────────────
+
+    async def list_accounts(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
+        session = await self._auth.require_person(request)
+        async with self._deps.auth.db.read() as tx:
+            found = await memberships.list_of_person(tx, session.person.id)
+        has_own = any(each.account.email == session.person.email for each in found)
+        return self._views.form(
+            request,
+            "account/accounts.html",
+            form,
+            error,
+            notice="You left the account." if "left" in request.query_params else "",
+            memberships=found,
+            can_create=signup.may_create_account(self._deps.auth, session.person) and not has_own,
+        )
+
+    async def show_account(self, request: Request) -> Response:
+        session = await self._auth.require_person(request)
+        async with self._deps.auth.db.write() as tx:
+            await sessions.show_account(tx, session, self._path_id(request))
+        return RedirectResponse("/", 303)
+
+    async def create_account(self, request: Request) -> Response:
+        session = await self._auth.require_person(request)
+        try:
+            account = await signup.create_account(self._deps.auth, session.person)
+        except Invalid as error:
+            return await self.list_accounts(request, BLANK, error)
+        async with self._deps.auth.db.write() as tx:
+            await sessions.show_account(tx, session, account.id)
+        return RedirectResponse("/", 303)
+
+    async def show_deletion(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
+        session = await self._auth.require_person(request)
+        async with self._deps.auth.db.read() as tx:
+            found = await memberships.list_of_person(tx, session.person.id)
+        context: dict[str, Any] = {"memberships": found, **await proof_context(self._deps, session)}
+        return self._views.form(request, "account/delete_person.html", form, error, **context)
+
+    async def delete_person(self, request: Request) -> Response:
+        session, form = await self._read_as_person(request)
+        try:
+            await require_proven(self._deps, session, form)
+            await members.delete_person(self._deps.auth, session.person, session.request_ip)
+        except (Invalid, RateLimited) as error:
+            return await self.show_deletion(request, form, error)
+        response = RedirectResponse("/login?done=person", 303)
+        await self._auth.sign_out(request, response)
+        return response
+
+    # ── the account ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def show_settings(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
+        session = await self._auth.require_session(request)
+        async with self._deps.auth.db.read() as tx:
+            owners = await memberships.list_owners(tx, session.account.id)
+        context = {
+            "notice": _NOTICES.get(request.query_params.get("done", ""), ""),
+            "owners": owners,
+            "emails": [(email, email) for email in sorted({session.account.email, *(each.email for each in owners)})],
+        }
+        return self._views.form(request, "account/settings.html", form, error, **context)
+
+    async def change_name(self, request: Request) -> Response:
+        session, form = await self._read(request)
+        try:
+            await account_settings.change_name(self._deps.auth, session, form.text("name"))
+        except Invalid as error:
+            return await self.show_settings(request, form, error)
+        return RedirectResponse("/account/settings?done=name", 303)
+
+    async def change_email(self, request: Request) -> Response:
+        session, form = await self._read(request)
+        try:
+            await account_settings.change_email(self._deps.auth, session, form.text("email"))
+        except Invalid as error:
+            return await self.show_settings(request, form, error)
+        return RedirectResponse("/account/settings?done=email", 303)

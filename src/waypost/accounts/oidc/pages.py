@@ -1,0 +1,210 @@
+"""Pages of single sign-on, and what the provider sends. Only where one is configured."""
+
+import base64
+import secrets
+from collections.abc import Awaitable
+from typing import TypeVar, cast
+from urllib.parse import urlsplit
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from waypost.accounts.deps import Deps
+from waypost.accounts.oidc import flow, pending, service
+from waypost.accounts.oidc.deps import CALLBACK
+from waypost.accounts.oidc.deps import Deps as OidcDeps
+from waypost.accounts.oidc.errors import ProviderUnavailable, SignInRefused
+from waypost.accounts.oidc.rules import Identity
+from waypost.accounts.sessions import store as sessions
+from waypost.accounts.sessions.start import CONNECT_PATH, DISCONNECT_PATH, PENDING, cookie_name
+from waypost.accounts.sign_in.next_path import safe_next_path
+from waypost.accounts.sign_in.reauthentication import proof_context, require_proven
+from waypost.kit.errors import Forbidden, Invalid, RateLimited, Unavailable, WaypostError
+from waypost.web.dashboard import BLANK, Form, NotSignedIn, PageError, Pages, get, post, read_form
+from waypost.web.dashboard.session_auth import CROSS_SITE
+
+log = structlog.get_logger(__name__)
+T = TypeVar("T")
+
+_BROWSER_SECRET = 32  # bytes
+_PURPOSES: dict[str, flow.Purpose] = {"connect": "connect", "verify": "verify"}
+_OWN_SITES = {"same-origin", "none"}
+_BACK = "/login", "Back to sign-in"
+_MAX_LOGOUT_SIZE = 16 << 10  # anyone can send it; tokens have about 1 KB
+
+
+class SsoUnavailable(PageError, Unavailable):
+    """The provider cannot be used."""
+
+
+class SsoRefused(PageError, Forbidden):
+    """The provider's answer was refused."""
+
+
+class OidcPages(Pages[Deps]):
+    def endpoints(self) -> list[Route]:
+        return [
+            get("/login/oidc", self.start, "public"),
+            get(CALLBACK, self.finish, "public"),
+            post("/login/oidc/logout", self.end_sessions, "public"),
+            get(CONNECT_PATH, self.show_connection, "person"),
+            post(CONNECT_PATH, self.connect, "person"),
+            get(DISCONNECT_PATH, self.show_disconnection, "person"),
+            post(DISCONNECT_PATH, self.disconnect, "person"),
+        ]
+
+    async def start(self, request: Request) -> Response:
+        """Redirect to the provider. `for`: what the sign-in is for, if not to sign in."""
+        purpose = _PURPOSES.get(request.query_params.get("for", ""), "sign_in")
+        next_path = safe_next_path(request.query_params.get("next", ""))
+        is_signed_in = await self._auth.peek_session(request) is not None
+        if purpose == "sign_in" and is_signed_in:
+            return RedirectResponse(next_path, 303)
+        if purpose != "sign_in" and not is_signed_in:
+            raise NotSignedIn
+        if purpose != "sign_in" and request.headers.get("sec-fetch-site", "none") not in _OWN_SITES:
+            raise Forbidden(CROSS_SITE)  # other sites must not make a session count as just authenticated
+        await self._deps.sign_in_limiter.check(request)
+        browser = self._browser(request) or secrets.token_bytes(_BROWSER_SECRET)
+        response = RedirectResponse(await _explained(flow.start(self._oidc, browser, purpose, next_path)), 303)
+        self._set_cookie(response, "oidc", base64.urlsafe_b64encode(browser).decode(), max_age=3_600)
+        return response
+
+    async def finish(self, request: Request) -> Response:
+        await self._deps.sign_in_limiter.check(request)
+        completed = await _explained(flow.finish(self._oidc, self._browser(request), request.query_params))
+        next_path = safe_next_path(completed.next_path)
+        session = await self._auth.peek_session(request)
+        if completed.purpose == "connect":
+            return self._keep(RedirectResponse(CONNECT_PATH, 303), completed.identity)
+        if completed.purpose == "verify":
+            if session is None:
+                raise NotSignedIn
+            await _explained(service.verify(self._oidc, session, completed.identity))
+            return RedirectResponse(next_path, 303)
+        try:
+            authenticated = await _explained(service.sign_in(self._oidc, completed.identity))
+        except service.NotConnected:
+            return self._ask_to_connect(request, completed.identity, is_signed_in=session is not None)
+        response = RedirectResponse(next_path, 303)
+        await self._auth.sign_in(request, authenticated, response)
+        await self._deps.sign_in_limiter.remember(response, authenticated)
+        return response
+
+    async def end_sessions(self, request: Request) -> Response:
+        """Handle a back-channel logout, which the provider sends."""
+        form = await read_form(request, _MAX_LOGOUT_SIZE)
+        headers = {"Cache-Control": "no-store"}
+        try:
+            await service.end_sessions(self._oidc, form.text("logout_token"))
+        except SignInRefused as error:
+            log.warning("sign-in refused", reason=f"logout token: {error.reason}")
+            return JSONResponse({"error": "invalid_request", "error_description": error.reason}, 400, headers)
+        except ProviderUnavailable as error:
+            log.warning("single sign-on provider unavailable", reason=error.reason)
+            return JSONResponse({"error": "temporarily_unavailable"}, 503, headers)
+        return Response(status_code=200, headers=headers)
+
+    # ── an identity that waits for its person ───────────────────────────────────────────────────────────────────────
+
+    async def show_connection(
+        self, request: Request, form: Form = BLANK, error: WaypostError | None = None
+    ) -> Response:
+        session = await self._auth.require_person(request)
+        identity = self._kept(request)
+        if identity is None:
+            return RedirectResponse("/account/security", 303)
+        context = await proof_context(self._deps, session)
+        provider = urlsplit(identity.issuer).hostname
+        return self._views.form(
+            request, "account/connect.html", form, error, identity=identity, provider=provider, **context
+        )
+
+    async def connect(self, request: Request) -> Response:
+        session, form = await self._read_as_person(request)
+        identity = self._kept(request)
+        if identity is None:
+            return RedirectResponse("/account/security", 303)
+        try:
+            await require_proven(self._deps, session, form)
+            await service.connect(self._oidc, session, identity)
+        except (Invalid, RateLimited) as error:
+            return await self.show_connection(request, form, error)
+        response = RedirectResponse("/account/security?done=connected", 303)
+        self._set_cookie(response, PENDING, "", max_age=0)
+        return response
+
+    async def show_disconnection(
+        self, request: Request, form: Form = BLANK, error: WaypostError | None = None
+    ) -> Response:
+        session = await self._auth.require_person(request)
+        context = await proof_context(self._deps, session)
+        if context["sso_email"] is None:
+            return RedirectResponse("/account/security", 303)
+        return self._views.form(request, "account/disconnect.html", form, error, path=DISCONNECT_PATH, **context)
+
+    async def disconnect(self, request: Request) -> Response:
+        session, form = await self._read_as_person(request)
+        try:
+            await require_proven(self._deps, session, form)
+            await service.disconnect(self._oidc, session)
+        except (Invalid, RateLimited) as error:
+            return await self.show_disconnection(request, form, error)
+        async with self._deps.auth.db.read() as tx:
+            page = "/account/security" if await sessions.is_active(tx, session) else "/login"
+        return RedirectResponse(f"{page}?done=disconnected", 303)
+
+    def _ask_to_connect(self, request: Request, identity: Identity, *, is_signed_in: bool) -> Response:
+        if is_signed_in:
+            return self._keep(RedirectResponse(CONNECT_PATH, 303), identity)
+        response = self._views.render_page(
+            request, "account/connect_first.html", email=identity.email, has_passwords=self._deps.auth.has_passwords
+        )
+        return self._keep(response, identity)
+
+    def _keep(self, response: Response, identity: Identity) -> Response:
+        text = pending.seal(self._oidc.key, identity, self._oidc.role_by_group, self._deps.auth.clock())
+        self._set_cookie(response, PENDING, text, max_age=pending.LIFETIME)
+        return response
+
+    def _kept(self, request: Request) -> Identity | None:
+        text = self._read_cookie(request, PENDING)
+        return pending.unseal(self._oidc.key, text, self._deps.auth.clock())
+
+    # ── cookies ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def _oidc(self) -> OidcDeps:
+        return cast("OidcDeps", self._deps.oidc)
+
+    def _browser(self, request: Request) -> bytes | None:
+        """Return the secret of the browser; None if it has not started here."""
+        try:
+            secret = base64.urlsafe_b64decode(self._read_cookie(request, "oidc"))
+        except ValueError:
+            return None
+        return secret if len(secret) == _BROWSER_SECRET else None
+
+    def _read_cookie(self, request: Request, name: str) -> str:
+        return request.cookies.get(cookie_name(self._deps, name), "")
+
+    def _set_cookie(self, response: Response, name: str, value: str, *, max_age: int) -> None:
+        """Set a cookie that comes back with the provider's redirect, which is a request from another site."""
+        is_secure = cookie_name(self._deps, name).startswith("__Host-")
+        response.set_cookie(
+            cookie_name(self._deps, name), value, max_age=max_age, secure=is_secure, httponly=True, samesite="lax"
+        )
+
+
+async def _explained(result: Awaitable[T]) -> T:
+    """Log what went wrong between us and the provider, and show a page that says what to do."""
+    try:
+        return await result
+    except ProviderUnavailable as error:
+        log.warning("single sign-on provider unavailable", reason=error.reason)
+        raise SsoUnavailable(error.message, title="Single sign-on is not available", next_step=_BACK) from None
+    except SignInRefused as error:
+        log.warning("sign-in refused", reason=error.reason)
+        raise SsoRefused(error.message, title="Sign-in failed", next_step=_BACK) from None

@@ -1,0 +1,86 @@
+"""Set-up: the page at which the owner of a service without one enters an email and a password.
+
+It is open to the sign-in link of the first start, to the code in the log, and, without either, to browsers on this
+machine where nobody else can reach the service. A website that such a browser shows can send forms, too: their `Origin`
+is not the service's.
+"""
+
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from waypost.accounts import Person
+from waypost.accounts.deps import Deps
+from waypost.accounts.sessions.start import start_session
+from waypost.accounts.setup import first_start
+from waypost.accounts.setup import service as setup
+from waypost.accounts.sign_in.password_routes import password_routes
+from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
+from waypost.serving.client_address import is_from_this_machine
+from waypost.web.dashboard import Form, Pages, get, post
+
+PATH = "/setup"
+
+
+class _Visitor(NamedTuple):
+    pending: Person
+    needs_code: bool
+
+
+class SetupPages(Pages[Deps]):
+    def endpoints(self) -> list[Route]:
+        return password_routes(self._deps.auth, get(PATH, self.show, "public"), post(PATH, self.complete, "public"))
+
+    async def show(self, request: Request) -> Response:
+        visitor = await self._find_visitor(request)
+        form = Form({"code": request.query_params.get("code", "")})  # as in the URL that the log shows
+        return self._render(request, visitor, form) if visitor else await self._close(request)
+
+    async def complete(self, request: Request) -> Response:
+        form = await self._read_public(request)
+        visitor = await self._find_visitor(request)
+        if visitor is None:
+            return await self._close(request)
+        try:
+            client = await self._deps.sign_in_limiter.check(request, first_start.PLACEHOLDER)
+            if visitor.needs_code:
+                setup.check_code(self._deps.auth, visitor.pending, form.text("code"))
+            authenticated = await setup.complete(
+                self._deps.auth,
+                visitor.pending,
+                email=form.text("email"),
+                name=form.text("name"),
+                password=form.text("password"),
+                client=client,
+                ip=self._auth.storable_address(request),
+            )
+        except NotFound:
+            return await self._close(request)
+        except (Invalid, RateLimited) as error:
+            return self._render(request, visitor, form, error)
+        return await start_session(self._deps, self._auth, request, authenticated, "/")
+
+    async def _find_visitor(self, request: Request) -> _Visitor | None:
+        """Return what the visitor may complete; None if there is an owner, and for other people."""
+        if session := await self._auth.find_session(request):
+            async with self._deps.auth.db.read() as tx:
+                is_own = await first_start.is_incomplete(tx, session.person)
+            return _Visitor(session.person, needs_code=False) if is_own else None
+        pending = await first_start.find_pending(self._deps.auth.db)
+        return _Visitor(pending, not self._is_local(request)) if pending else None
+
+    def _is_local(self, request: Request) -> bool:
+        is_own_page = request.method == "GET" or request.headers.get("origin") == self._deps.auth.base_url
+        return self._deps.is_local and is_own_page and is_from_this_machine(request)
+
+    async def _close(self, request: Request) -> Response:
+        """Lead on: also a person who has added a passkey, and only lacks an email and a name."""
+        if session := await self._auth.find_session(request):
+            return RedirectResponse("/account" if session.person.email == first_start.PLACEHOLDER else "/", 303)
+        return RedirectResponse("/login?done=setup", 303)
+
+    def _render(self, request: Request, visitor: _Visitor, form: Form, error: WaypostError | None = None) -> Response:
+        context = {"needs_code": visitor.needs_code, "has_sso": self._deps.oidc is not None}
+        return self._views.form(request, "account/setup.html", form, error, **context)

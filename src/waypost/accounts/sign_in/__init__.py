@@ -1,0 +1,1 @@
+"""Sign-in by password, passkey or link: verbs, limits and pages."""

@@ -1,0 +1,48 @@
+"""Aliases: more addresses for one link, on the account's own domains. The verbs are in `links`, which they lock.
+
+Another package writes aliases in bulk with `add_many`, and calls `links.invalidate_host_pages` for each hostname.
+"""
+
+from waypost.resources.links.aliases.model import Alias
+from waypost.resources.links.aliases.rules import MAX_ALIASES, PATH_TAKEN, TOO_MANY, find_path_problem, to_search_text
+from waypost.resources.links.aliases.store import (
+    Address,
+    add,
+    add_many,
+    count,
+    delete,
+    delete_of_links,
+    find_links,
+    find_of_domain,
+    find_of_links,
+    find_search_text,
+    get,
+    has_aliases,
+    list_page,
+    select_digests,
+    select_target,
+)
+
+__all__ = [
+    "MAX_ALIASES",
+    "PATH_TAKEN",
+    "TOO_MANY",
+    "Address",
+    "Alias",
+    "add",
+    "add_many",
+    "count",
+    "delete",
+    "delete_of_links",
+    "find_links",
+    "find_of_domain",
+    "find_of_links",
+    "find_path_problem",
+    "find_search_text",
+    "get",
+    "has_aliases",
+    "list_page",
+    "select_digests",
+    "select_target",
+    "to_search_text",
+]

@@ -1,0 +1,156 @@
+"""SQL of aliases. Other packages use it inside their transactions.
+
+A query ignores aliases of deleted domains and, where it finds redirects, those of deleted links.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import BindParameter, Column, ColumnElement, Select, func, select
+from sqlalchemy import delete as delete_from
+
+from waypost.database import Tx, bulk, upsert
+from waypost.kit.clock import microseconds
+from waypost.kit.errors import NotFound
+from waypost.kit.pagination import PageRequest
+from waypost.resources import domains
+from waypost.resources.links.aliases.model import Alias, link_aliases
+from waypost.resources.links.aliases.rules import MAX_ALIASES, digest, to_search_text
+
+Address = tuple[UUID, str]
+"""Domain and path."""
+
+_COLUMNS = (
+    *(link_aliases.c[name] for name in ("id", "account_id", "link_id", "domain_id")),
+    domains.hostname_subquery(link_aliases.c.domain_id).label("hostname"),
+    *(link_aliases.c[name] for name in ("path", "created_at")),
+)
+_HAS_DOMAIN = ~domains.is_on_shared_domain(link_aliases.c.domain_id)
+_ADDRESS = [link_aliases.c.domain_id, link_aliases.c.digest]
+_OLDEST = link_aliases.c.created_at, link_aliases.c.id
+_BATCH = 500  # parameters of one statement
+
+
+async def add(tx: Tx, alias: Alias) -> bool:
+    """Insert the alias. Return False if its address is taken. A concurrent insert waits for this transaction.
+
+    Call `find_search_text` and store it with the link, and publish the hostname: see `add_many`.
+    """
+    row = asdict(alias) | {"digest": digest(alias.path)}
+    del row["hostname"]
+    statement = upsert(tx, link_aliases).values(row).on_conflict_do_nothing(index_elements=_ADDRESS)
+    return (await tx.execute(statement.returning(link_aliases.c.id))).one_or_none() is not None
+
+
+async def add_many(tx: Tx, aliases: Sequence[Alias]) -> None:
+    """Insert aliases whose paths have no `find_path_problem`. Those whose address is taken are left out.
+
+    The caller finds these with `find_links` before or after. It also
+
+    - appends `to_search_text` of all paths of a link to the link's `search_text`, so that searches find them,
+    - calls `links.invalidate_host_pages` in the transaction for each hostname, and the result after the commit:
+      redirects look for aliases only on hosts that have some.
+    """
+    rows = [
+        (
+            *(getattr(alias, name).bytes for name in ("id", "account_id", "link_id", "domain_id")),
+            alias.path,
+            digest(alias.path).bytes,
+            microseconds(alias.created_at),
+        )
+        for alias in aliases
+    ]
+    await bulk.insert(tx, link_aliases, rows, on_conflict="ON CONFLICT (domain_id, digest) DO NOTHING")
+
+
+async def find_links(tx: Tx, addresses: Iterable[Address]) -> dict[Address, UUID]:
+    """Return the id of the link for each of the addresses that is an alias."""
+    by_domain: dict[UUID, dict[UUID, str]] = {}
+    for domain_id, path in addresses:
+        by_domain.setdefault(domain_id, {})[digest(path)] = path
+    found: dict[Address, UUID] = {}
+    for domain_id, paths in by_domain.items():
+        for batch in _batches(list(paths)):
+            query = select(link_aliases.c.digest, link_aliases.c.link_id)
+            query = query.where(link_aliases.c.domain_id == domain_id, link_aliases.c.digest.in_(batch))
+            found |= {(domain_id, paths[digest_]): link_id for digest_, link_id in await tx.execute(query)}
+    return found
+
+
+async def find_of_links(tx: Tx, link_ids: Sequence[UUID]) -> Mapping[UUID, list[Alias]]:
+    """Return the aliases of each link that has some, oldest first. For exports: links of any number at a time."""
+    found: dict[UUID, list[Alias]] = {}
+    for batch in _batches(link_ids):
+        query = select(*_COLUMNS).where(link_aliases.c.link_id.in_(batch), _HAS_DOMAIN).order_by(*_OLDEST)
+        for row in await tx.execute(query):
+            found.setdefault(row.link_id, []).append(Alias(*row))
+    return found
+
+
+async def find_search_text(tx: Tx, link_id: UUID) -> str:
+    """Return what the link's `search_text` ends with."""
+    query = select(link_aliases.c.path).where(link_aliases.c.link_id == link_id, _HAS_DOMAIN).order_by(*_OLDEST)
+    return to_search_text(await tx.scalars(query.limit(MAX_ALIASES)))
+
+
+async def count(tx: Tx, link_id: UUID) -> int:
+    query = select(func.count()).select_from(link_aliases).where(link_aliases.c.link_id == link_id, _HAS_DOMAIN)
+    return (await tx.execute(query)).scalar_one()
+
+
+async def list_page(tx: Tx, link_id: UUID, request: PageRequest) -> tuple[list[Alias], int]:
+    """Return the aliases of the page, newest first, and the total."""
+    newest = select(*_COLUMNS).where(link_aliases.c.link_id == link_id, _HAS_DOMAIN)
+    newest = newest.order_by(*(column.desc() for column in _OLDEST))
+    rows = await tx.execute(newest.limit(request.per_page).offset(request.offset))
+    return [Alias(*row) for row in rows], await count(tx, link_id)
+
+
+async def get(tx: Tx, link_id: UUID, alias_id: UUID) -> Alias:
+    """Raises NotFound."""
+    query = select(*_COLUMNS).where(link_aliases.c.id == alias_id, link_aliases.c.link_id == link_id, _HAS_DOMAIN)
+    row = (await tx.execute(query)).one_or_none()
+    if row is None:
+        raise NotFound
+    return Alias(*row)
+
+
+async def delete(tx: Tx, ids: Collection[UUID]) -> None:
+    """Delete aliases whose links the transaction has locked, and whose `search_text` the caller updates."""
+    for batch in _batches(list(ids)):
+        await tx.execute(delete_from(link_aliases).where(link_aliases.c.id.in_(batch)))
+
+
+async def delete_of_links(tx: Tx, link_ids: Sequence[UUID]) -> None:
+    """Cached routes of these aliases need no message: they lead to a slug that no longer has a link."""
+    await tx.execute(delete_from(link_aliases).where(link_aliases.c.link_id.in_(link_ids)))
+
+
+async def find_of_domain(tx: Tx, domain_id: UUID, limit: int) -> dict[UUID, UUID]:
+    """Return up to `limit` aliases of a deleted domain, as the id of each with the id of its link."""
+    query = select(link_aliases.c.id, link_aliases.c.link_id).where(link_aliases.c.domain_id == domain_id).limit(limit)
+    return {row.id: row.link_id for row in await tx.execute(query)}
+
+
+def has_aliases(domain_id: Column[Any]) -> ColumnElement[bool]:
+    """SQL condition: links have aliases on the domain."""
+    return select(link_aliases.c.id).where(link_aliases.c.domain_id == domain_id).exists()
+
+
+def select_target(hostname: BindParameter[str], digest: BindParameter[UUID]) -> Select[UUID]:
+    """Select the `link_id` of the alias with this digest on a served host."""
+    domain_id = domains.served_id_subquery(hostname)
+    return select(link_aliases.c.link_id).where(link_aliases.c.domain_id == domain_id, link_aliases.c.digest == digest)
+
+
+def select_digests(hostname: BindParameter[str], after: BindParameter[UUID]) -> Select[UUID]:
+    """Select the digests of aliases on a served host after one of them, in order."""
+    column = link_aliases.c.digest
+    on_host = link_aliases.c.domain_id == domains.served_id_subquery(hostname)
+    return select(column).where(on_host, column > after).order_by(column)
+
+
+def _batches(ids: Sequence[UUID]) -> Iterable[Sequence[UUID]]:
+    return (ids[start : start + _BATCH] for start in range(0, len(ids), _BATCH))

@@ -1,0 +1,1 @@
+"""Many links at once: by the API, in the dashboard, and for imports."""

@@ -1,0 +1,197 @@
+"""Steps of a change of many links. Each is one transaction with its progress, and returns whether more may be left."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from uuid import UUID
+
+from sqlalchemy import delete, insert
+
+from waypost import accounts
+from waypost.database import Tx
+from waypost.kit.errors import Invalid, NotFound, Problems, Unavailable, or_not_found
+from waypost.kit.fair_queue import TimeBudget
+from waypost.kit.urls import BadUrl
+from waypost.resources import domains
+from waypost.resources.links import aliases, audit_entries, rules, service, store
+from waypost.resources.links.bulk import change_store as changes
+from waypost.resources.links.bulk import service as bulk
+from waypost.resources.links.bulk.change_store import BulkChange, Kind
+from waypost.resources.links.deps import Deps
+from waypost.resources.links.model import Link, deleted_links
+from waypost.resources.links.schemas import LinkChange
+
+STEP = 100
+_REPLACED_AT_A_TIME = 4  # as many destinations are checked for an account; together they take less than a job may
+
+SLUG_USED_AGAIN = "Another link uses its slug now."
+
+
+async def run(deps: Deps, account: UUID, id_: UUID) -> bool:
+    """Change the next links of a running change."""
+    async with deps.db.read() as tx:
+        change = await changes.get(tx, account, id_)
+    if change.state != "running":
+        return False
+    try:
+        return await _STEPS[change.kind](deps, change)
+    except Invalid as error:  # such as a domain that was deleted meanwhile
+        async with deps.db.write() as tx:
+            await changes.save(tx, change, refused=[("", error.details)])
+            await changes.finish(tx, id_, "failed", deps.clock())
+        return False
+
+
+def replaced(deps: Deps, link: Link, find: str, replacement: str) -> str:
+    """Return the destination with the text replaced. UTM parameters stay. Raises BadUrl."""
+    url = deps.destination_checker.canonical(link.destination_url.replace(find, replacement))
+    change = LinkChange(destination_url=url.text)
+    return rules.apply_change(link, change, url, domain=None, image=None, base_url=deps.base_url).destination_url
+
+
+async def _set_next(deps: Deps, change: BulkChange) -> bool:
+    ids, cursor = await changes.find_next(deps.db, change, STEP)
+    checked = await bulk.check_set(deps, change.account_id, change.payload["set"], Problems())
+    async with _progress(deps, change) as tx:
+        before = await store.lock_all(tx, change.account_id, ids)
+        by = change.actor.label
+        results, slugs = await bulk.change_in(deps, tx, change.account_id, ids, checked, changed_by=by)
+        refused = [
+            (_address(deps, before[id_]), " ".join(text for texts in result.values() for text in texts))
+            for id_, result in zip(ids, results, strict=True)
+            if isinstance(result, dict)
+        ]
+        await changes.save(tx, change, len(ids), results.count("updated"), refused, cursor)
+        updated = [before[id_] for id_, result in zip(ids, results, strict=True) if result == "updated"]
+        await audit_entries.record_step(tx, change, updated, deps.shared_domain)
+        if not cursor:
+            await changes.finish(tx, change.id, "finished", deps.clock())
+    deps.invalidate_routes(slugs)
+    return cursor is not None
+
+
+async def _delete_next(deps: Deps, change: BulkChange) -> bool:
+    ids, cursor = await changes.find_next(deps.db, change, STEP)
+    async with _progress(deps, change) as tx:
+        found = list((await store.lock_all(tx, change.account_id, ids)).values())
+        slugs, now = [link.slug for link in found], deps.clock()
+        await store.hide(tx, found, now)
+        if found:
+            rows = [{"bulk_change_id": change.id, "link_id": link.id} for link in found]
+            await tx.execute(insert(deleted_links), rows)
+        await store.record_route_changes(tx, slugs, now)
+        await changes.save(tx, change, len(ids), len(found), [], cursor)
+        await audit_entries.record_step(tx, change, found, deps.shared_domain)
+        if not cursor:
+            await changes.finish(tx, change.id, "finished", now)
+    deps.invalidate_routes(slugs)
+    return cursor is not None
+
+
+async def _restore_next(deps: Deps, change: BulkChange) -> bool:
+    deletion = UUID(change.payload["change"])
+    async with _progress(deps, change) as tx:
+        ids = await changes.find_deleted(tx, deletion, change.cursor, STEP)
+        hidden = await store.find_hidden(tx, change.account_id, ids)
+        restored, now = await store.unhide(tx, hidden), deps.clock()
+        refused = [(_address(deps, link), SLUG_USED_AGAIN) for link in hidden if link not in restored]
+        if restored:
+            own = changes.of_change(deletion), deleted_links.c.link_id.in_([link.id for link in restored])
+            await tx.execute(delete(deleted_links).where(*own))
+            # the domain of a link may be gone: it is on the shared domain then
+            await domains.change_links_counts(tx, [(None, link.domain_id) for link in restored if link.hostname])
+            await accounts.adjust_links_count(tx, change.account_id, len(restored))
+        with_aliases = await aliases.find_of_links(tx, [link.id for link in restored])
+        routes = [link.slug for link in restored]
+        routes += sorted({alias.hostname for of_link in with_aliases.values() for alias in of_link})
+        await store.record_route_changes(tx, routes, now)
+        cursor = [str(ids[-1])] if len(ids) == STEP else None
+        await changes.save(tx, change, len(ids), len(restored), refused, cursor)
+        await audit_entries.record_step(tx, change, restored, deps.shared_domain)
+        if not cursor:
+            await changes.finish(tx, change.id, "finished", now)
+            await changes.finish(tx, deletion, "undone", now)
+    deps.invalidate_routes(routes)
+    return cursor is not None
+
+
+async def _replace_next(deps: Deps, change: BulkChange) -> bool:
+    """Replace in a few links. What each becomes is stored first: a repeated step must not replace in its own result."""
+    if change.step is None:
+        return await _plan_replacements(deps, change)
+    async with deps.db.read() as tx:
+        account = or_not_found(await accounts.find_account(tx, change.account_id))
+        caller = accounts.ProcessCaller(account, change.actor.label)
+        ids = [UUID(id_) for id_, _ in change.step]
+        found = {link.id: link for link in await changes.find_in_order(tx, change.account_id, ids)}
+
+    async def change_one(id_: UUID, destination: str) -> str | None:
+        """Return why it was refused, or None."""
+        try:
+            wait = TimeBudget(10)
+            to = LinkChange(destination_url=destination)
+            await service.change_as_part(deps, caller, id_, to, Problems(), wait=wait)
+        except Invalid as error:
+            return " ".join(text for texts in error.explained.values() for text in texts)
+        except NotFound:
+            return None
+        except Unavailable as error:
+            return error.message
+        return None
+
+    steps = [(UUID(id_), destination) for id_, destination in change.step if UUID(id_) in found]
+    reasons = await asyncio.gather(*(change_one(id_, destination) for id_, destination in steps))
+    refused = [(_address(deps, found[id_]), reason) for (id_, _), reason in zip(steps, reasons, strict=True) if reason]
+    async with _progress(deps, change) as tx:
+        await changes.save(tx, change, len(steps), len(steps) - len(refused), refused, change.cursor)
+        replaced_in = [found[id_] for (id_, _), reason in zip(steps, reasons, strict=True) if not reason]
+        await audit_entries.record_step(tx, change, replaced_in, deps.shared_domain)
+        if change.cursor is None:
+            await changes.finish(tx, change.id, "finished", deps.clock())
+    return change.cursor is not None
+
+
+async def _plan_replacements(deps: Deps, change: BulkChange) -> bool:
+    find, replacement = change.payload["find"], change.payload["replacement"]
+    ids, cursor = await changes.find_next(deps.db, change, _REPLACED_AT_A_TIME, containing=find)
+    async with deps.db.read() as tx:
+        found = await changes.find_in_order(tx, change.account_id, ids)
+    planned, refused, unchanged = [], [], 0
+    for link in found:
+        try:
+            destination = replaced(deps, link, find, replacement)
+        except BadUrl as error:
+            refused.append((_address(deps, link), str(error)))
+            continue
+        if destination == link.destination_url:
+            unchanged += 1
+        else:
+            planned.append((str(link.id), destination))
+    async with _progress(deps, change) as tx:
+        await changes.save(tx, change, len(refused) + unchanged, 0, refused, cursor, step=planned or None)
+        if planned and not change.changed:  # the links are changed in transactions of their own
+            await audit_entries.record_step(tx, change, [], deps.shared_domain)
+        if cursor is None and not planned:
+            await changes.finish(tx, change.id, "finished", deps.clock())
+    return cursor is not None or bool(planned)
+
+
+@contextlib.asynccontextmanager
+async def _progress(deps: Deps, change: BulkChange) -> AsyncIterator[Tx]:
+    """A transaction for one step. Raises Unavailable if another process has done the step meanwhile."""
+    async with deps.db.write() as tx:
+        if await changes.lock(tx, change.account_id, change.id) != change:
+            raise Unavailable
+        yield tx
+
+
+def _address(deps: Deps, link: Link) -> str:
+    return f"{link.hostname or deps.shared_domain}/{link.slug}"
+
+
+_STEPS: Mapping[Kind, Callable[[Deps, BulkChange], Awaitable[bool]]] = {
+    "set": _set_next,
+    "delete": _delete_next,
+    "replace": _replace_next,
+    "restore": _restore_next,
+}

@@ -1,0 +1,195 @@
+"""Changes of many links from the dashboard: started on a page, done in short steps, at once or by a job.
+
+A step is one transaction with its progress, so that a process can die at any time and no link is changed twice.
+A deletion takes effect at once and can be undone until `UNDO_TIME` is over; then what is left of the links is deleted.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import delete, select
+
+from waypost import accounts, audit
+from waypost.database import Database, Tx, upsert
+from waypost.kit.clock import Clock
+from waypost.kit.errors import Invalid, NotFound
+from waypost.resources.links import service, store
+from waypost.resources.links.bulk import change_steps as steps
+from waypost.resources.links.bulk import change_store as changes
+from waypost.resources.links.bulk.change_store import UNDO_TIME, BulkChange, Kind, Selection
+from waypost.resources.links.deps import Deps
+from waypost.resources.links.images.media import ImageStore
+from waypost.resources.links.lists import listing
+from waypost.resources.links.model import Link, bulk_changes, deleted_links
+from waypost.resources.links.work import CHANGE_JOB, PURGE_JOB
+from waypost.worker import jobs
+from waypost.worker.jobs import Job
+
+_PURGE_DELAY = timedelta(hours=1)
+_LONGEST = timedelta(days=7)
+"""After this time a change is deleted even if it runs: its job may have failed permanently."""
+MAX_NOW = 100
+"""More links than this are changed by a job."""
+_MAX_FAILURES, _MAX_ATTEMPTS = 8, 1_000
+"""Of one job. A change fails after so many errors in a row."""
+_TIME_LIMIT = 30.0  # seconds of one job; a new job continues afterwards
+BUSY = "Another change of many links is running. Wait until it has finished, or cancel it."
+
+
+async def get(deps: Deps, account: UUID, id_: UUID) -> BulkChange:
+    """Raises NotFound."""
+    async with deps.db.read() as tx:
+        return await changes.get(tx, account, id_)
+
+
+async def count(deps: Deps, account: UUID, selection: Selection, containing: str = "") -> int:
+    """Count the links of the selection. `containing`: a text in the destination."""
+    async with deps.db.read_for(account) as tx:
+        if selection.ids is None:
+            return await listing.count_matching(tx, account, selection.filter, deps.clock(), containing=containing)
+        return len(await changes.find_existing(tx, account, selection.ids, containing))
+
+
+async def find_first(
+    deps: Deps, account: UUID, selection: Selection, limit: int, containing: str = ""
+) -> Sequence[Link]:
+    """Return the first links of the selection."""
+    async with deps.db.read_for(account) as tx:
+        if selection.ids is None:
+            found = await listing.find_ids_after(
+                tx, account, selection.filter, deps.clock(), None, limit=limit, containing=containing
+            )
+            return await changes.find_in_order(tx, account, [id_ for id_, _ in found])
+        return (await changes.find_existing(tx, account, selection.ids, containing))[:limit]
+
+
+async def start(
+    deps: Deps, caller: accounts.Caller, id_: UUID, kind: Kind, selection: Selection, values: Mapping[str, Any]
+) -> BulkChange:
+    """Start a change once per `id_`, and run it now if it is of few links. Raises Invalid while another one runs."""
+    containing = values["find"] if kind == "replace" else ""
+    total = await count(deps, caller.account.id, selection, containing)
+    payload = selection.to_payload() | dict(values)
+    return await _start(deps, caller, id_, kind, payload, total, is_now=total <= MAX_NOW and kind != "replace")
+
+
+async def undo(deps: Deps, caller: accounts.Caller, id_: UUID, deletion: UUID) -> BulkChange:
+    """Restore the links that a change deleted. Raises NotFound if that is not possible any more."""
+    change = await get(deps, caller.account.id, deletion)
+    if not change.can_be_undone(deps.clock()):
+        raise NotFound
+    payload = {"change": str(deletion)}
+    return await _start(deps, caller, id_, "restore", payload, change.changed, is_now=change.changed <= MAX_NOW)
+
+
+async def cancel(deps: Deps, caller: accounts.Caller, id_: UUID) -> None:
+    """Stop after the current step."""
+    async with deps.db.write() as tx:
+        change, now = await changes.lock(tx, caller.account.id, id_), deps.clock()
+        if change.state == "running":
+            await changes.finish(tx, id_, "cancelled", now)
+            details = {"done": change.done, "of": change.total}
+            await audit.record(tx, caller.actor, "links.change_cancelled", now, details=details)
+
+
+async def run(deps: Deps, job: Job) -> None:
+    """Handle the job: continue the change until it has finished or time is up."""
+    id_, account = UUID(job.payload["id"]), job.account_id
+    if account is None:
+        return
+    end = time.monotonic() + _TIME_LIMIT
+    try:
+        is_running = True
+        while is_running and time.monotonic() < end:
+            is_running = await steps.run(deps, account, id_)
+    except NotFound:  # the account was deleted
+        return
+    except Exception:
+        if job.attempt >= min(_MAX_FAILURES, job.max_attempts):
+            async with deps.db.write() as tx:
+                await changes.finish(tx, id_, "failed", deps.clock())
+        raise
+    if is_running:
+        async with deps.db.write() as tx:
+            await _enqueue(tx, account, id_, deps.clock())
+
+
+async def stop(deps: Deps, tx: Tx, job: Job) -> None:
+    """End the change whose job has ended the process several times."""
+    await changes.finish(tx, UUID(job.payload["id"]), "failed", deps.clock())
+
+
+async def purge(deps: Deps, job: Job) -> None:
+    """Handle the job: delete a change, and what is left of the links that it deleted.
+
+    It waits for changes that run: find and replace in very many links takes days, and an undo may have begun late.
+    """
+    if job.account_id is None:
+        return
+    id_, now = UUID(job.payload["id"]), deps.clock()
+    async with deps.db.write() as tx:
+        created_at = await tx.scalar(select(bulk_changes.c.created_at).where(bulk_changes.c.id == id_))
+        running = bulk_changes.c.account_id == job.account_id, bulk_changes.c.state == "running"
+        is_running = await tx.scalar(select(bulk_changes.c.id).where(*running).limit(1)) is not None
+        if created_at and is_running and now < created_at + _LONGEST:
+            later = now + _PURGE_DELAY
+            await jobs.enqueue(tx, PURGE_JOB, job.payload, now=now, run_at=later, account_id=job.account_id)
+            return
+    await _delete_change(deps.db, deps.image_store, deps.clock, job.account_id, id_)
+
+
+async def delete_all(db: Database, image_store: ImageStore, clock: Clock, account: UUID) -> None:
+    """Delete the changes of a deleted account."""
+    async with db.read() as tx:
+        ids = (await tx.scalars(select(bulk_changes.c.id).where(bulk_changes.c.account_id == account))).all()
+    for id_ in ids:
+        await _delete_change(db, image_store, clock, account, id_)
+
+
+async def _delete_change(db: Database, image_store: ImageStore, clock: Clock, account: UUID, id_: UUID) -> None:
+    is_more_left = True
+    while is_more_left:
+        async with db.write() as tx:
+            ids = await changes.find_deleted(tx, id_, None, steps.STEP)
+            hidden = await store.find_hidden(tx, account, ids)
+            await service.clean_up_deleted(tx, account, hidden, clock())
+            await tx.execute(delete(deleted_links).where(changes.of_change(id_), deleted_links.c.link_id.in_(ids)))
+            is_more_left = len(ids) == steps.STEP
+            if not is_more_left:
+                await tx.execute(delete(bulk_changes).where(bulk_changes.c.id == id_))
+        for link in hidden:
+            await image_store.delete(link.og_image_file_name)
+
+
+async def _start(
+    deps: Deps, caller: accounts.Caller, id_: UUID, kind: Kind, payload: Mapping[str, Any], total: int, *, is_now: bool
+) -> BulkChange:
+    account, now = caller.account.id, deps.clock()
+    payload = {**payload, "actor": caller.actor.to_json(), "entry": str(audit.new_entry_id(now))}
+    row: dict[str, Any] = {"id": id_, "account_id": account, "kind": kind, "payload": payload, "state": "running"}
+    row |= {"total": total, "done": 0, "changed": 0, "refused": [], "refused_count": 0, "created_at": now}
+    async with deps.db.write() as tx:
+        statement = upsert(tx, bulk_changes).values(row).on_conflict_do_nothing(index_elements=[bulk_changes.c.id])
+        is_new = (await tx.execute(statement.returning(bulk_changes.c.id))).one_or_none() is not None
+        if is_new and not is_now:
+            await accounts.lock_account(tx, account)  # one at a time
+            others = select(bulk_changes.c.id).where(bulk_changes.c.account_id == account, bulk_changes.c.id != id_)
+            if await tx.scalar(others.where(bulk_changes.c.state == "running").limit(1)):
+                raise Invalid({"body": [BUSY]})
+        if is_new:
+            # also if it runs now, in case this process dies
+            run_at = now + timedelta(minutes=1) if is_now else now
+            await _enqueue(tx, account, id_, now, run_at)
+            purge_at = now + UNDO_TIME + _PURGE_DELAY
+            await jobs.enqueue(tx, PURGE_JOB, {"id": str(id_)}, now=now, run_at=purge_at, account_id=account)
+    while is_new and is_now and await steps.run(deps, account, id_):
+        pass
+    return await get(deps, account, id_)
+
+
+async def _enqueue(tx: Tx, account: UUID, id_: UUID, now: datetime, run_at: datetime | None = None) -> None:
+    payload = {"id": str(id_)}
+    await jobs.enqueue(tx, CHANGE_JOB, payload, now=now, run_at=run_at, account_id=account, max_attempts=_MAX_ATTEMPTS)

@@ -1,0 +1,280 @@
+"""Pages that change many links: the fields, a preview, progress and result.
+
+A page is a GET request with the selection in its query, so that it works without scripts and the browser can go back.
+Only the last step, which changes something, is a POST.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, get_args
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from waypost.accounts.sessions.store import Session
+from waypost.kit.clock import parse_timestamp
+from waypost.kit.errors import Errors, Invalid, PaymentRequired, Problems
+from waypost.kit.fields import text_problem
+from waypost.kit.ids import new_id, parse_id
+from waypost.kit.urls import BadUrl
+from waypost.resources import domains
+from waypost.resources.links.bulk import changes as bulk_changes
+from waypost.resources.links.bulk import service as bulk
+from waypost.resources.links.bulk.change_steps import replaced
+from waypost.resources.links.bulk.change_store import UNDO_TIME, Kind, Selection
+from waypost.resources.links.bulk.schemas import MAX_ROWS
+from waypost.resources.links.deps import Deps
+from waypost.resources.links.form import fields as forms
+from waypost.resources.links.form.choices import FormChoices, find_choices
+from waypost.resources.links.lists.query import FILTERS, LinkFilter, read_filter
+from waypost.resources.links.model import Link
+from waypost.resources.links.schemas import MAX_URL
+from waypost.web.body import nest
+from waypost.web.dashboard import Form, Pages, get, is_fragment_request, post
+
+_PREVIEWED = 25
+_NOTHING_SELECTED = "Select at least one link."
+_NOTHING_TO_CHANGE = "Choose at least one change."
+_NOTHING_TO_FIND = "Enter the text to find."
+
+
+class PreviewRow(NamedTuple):
+    link: Link
+    short_url: str
+    changes: Sequence[tuple[str, str]]
+    """Before and after. Empty if nothing changes."""
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class BulkRequest:
+    """What to do with which links."""
+
+    kind: Kind
+    selection: Selection
+    values: Mapping[str, Any]
+    """As `bulk_changes.start` takes them."""
+
+
+class BulkPages(Pages[Deps]):
+    def endpoints(self) -> list[Route]:
+        return [
+            get("/links/bulk", self.edit, "links.write"),
+            post("/links/bulk", self.apply, "links.write"),
+            get("/links/bulk/{id}", self.show, "links.write"),
+            post("/links/bulk/{id}/cancel", self.cancel, "links.write"),
+            post("/links/bulk/{id}/undo", self.undo, "links.write"),
+        ]
+
+    async def edit(self, request: Request) -> Response:
+        """Show the fields, or a preview if an action was chosen."""
+        session = await self._auth.require_session(request)
+        form = Form(nest((name, text or None) for name, text in request.query_params.multi_items()))
+        if form.text("action") not in get_args(Kind):
+            return await self._form(request, session, form)
+        try:
+            return await self._preview(request, session, form)
+        except (Invalid, PaymentRequired) as error:
+            return await self._form(request, session, form, error)
+
+    async def apply(self, request: Request) -> Response:
+        session, form = await self._read(request)
+        try:
+            asked, _ = await self._ask(session, form)
+            id_ = parse_id(form.text("change_id")) or new_id()
+            await bulk_changes.start(self._deps, session, id_, asked.kind, asked.selection, asked.values)
+        except (Invalid, PaymentRequired) as error:
+            return await self._form(request, session, form, error)
+        return RedirectResponse(f"/links/bulk/{id_}", 303)
+
+    async def show(self, request: Request) -> Response:
+        session, id_ = await self._auth.require_session(request), self._path_id(request)
+        change = await bulk_changes.get(self._deps, session.account.id, id_)
+        context: dict[str, Any] = {"change": change, "can_undo": change.can_be_undone(self._deps.clock())}
+        context |= {"until": change.created_at + UNDO_TIME, "undo_id": new_id()}
+        if is_fragment_request(request, "change"):
+            return self._views.render_fragment(request, "links/bulk_change.html", "change", **context)
+        return self._views.render_page(request, "links/bulk_change.html", **context)
+
+    async def cancel(self, request: Request) -> Response:
+        session, id_ = await self._auth.require_session(request), self._path_id(request)
+        await bulk_changes.cancel(self._deps, session, id_)
+        return RedirectResponse(f"/links/bulk/{id_}", 303)
+
+    async def undo(self, request: Request) -> Response:
+        (session, form), id_ = await self._read(request), self._path_id(request)
+        change_id = parse_id(form.text("change_id")) or new_id()
+        change = await bulk_changes.undo(self._deps, session, change_id, id_)
+        return RedirectResponse(f"/links/bulk/{change.id}", 303)
+
+    async def _form(
+        self, request: Request, session: Session, form: Form, error: Invalid | PaymentRequired | None = None
+    ) -> Response:
+        selection = self._read_selection(form, Problems())
+        total = await bulk_changes.count(self._deps, session.account.id, selection) if selection else 0
+        async with self._deps.db.read() as tx:
+            choices = await find_choices(tx, session.account.id)
+        context = {"choices": choices, "total": total, "query": _query(form), "selected": _hidden(form, selected=True)}
+        context |= {"shared_domain": self._deps.shared_domain, "readable": domains.readable}
+        context |= {"has_active_plan": self._auth.has_active_plan(session)}
+        return self._views.form(request, "links/bulk.html", form, error, **context)
+
+    async def _preview(self, request: Request, session: Session, form: Form) -> Response:
+        account = session.account.id
+        asked, checked = await self._ask(session, form)
+        find = asked.values.get("find", "")
+        total = await bulk_changes.count(self._deps, account, asked.selection, find)
+        links = await bulk_changes.find_first(self._deps, account, asked.selection, _PREVIEWED, find)
+        async with self._deps.db.read() as tx:
+            choices = await find_choices(tx, account)
+        context: dict[str, Any] = {
+            "kind": asked.kind,
+            "total": total,
+            "rows": [self._preview_row(link, asked, checked, choices) for link in links],
+            "summary": list(_summary(asked, choices)),
+            "hidden": [("change_id", str(new_id())), ("action", asked.kind), *_hidden(form)],
+            "query": _query(form),
+            "back": urlencode(_hidden(form)),
+            "needs_job": total > bulk_changes.MAX_NOW or asked.kind == "replace",
+        }
+        return self._views.render_page(request, "links/bulk_preview.html", **context)
+
+    async def _ask(self, session: Session, form: Form) -> tuple[BulkRequest, bulk.CheckedSet | None]:
+        """Read what was asked for. Raises Invalid and PaymentRequired."""
+        problems, checked = Problems(), None
+        selection = self._read_selection(form, problems)
+        kind: Any = form.text("action")
+        values: dict[str, Any] = {}
+        if kind == "set":
+            values = {"set": _read_set(form)}
+            if not values["set"]:
+                problems.add("body", _NOTHING_TO_CHANGE)
+            checked = await bulk.check_set(self._deps, session.account.id, values["set"], problems)
+        elif kind == "replace":
+            values = {"find": form.text("find"), "replacement": form.text("replacement")}
+            for name, text in values.items():
+                if problem := text_problem(text):
+                    problems.add(name, problem)
+                elif len(text) > MAX_URL:
+                    problems.add(name, f"This must have at most {MAX_URL:,} characters.")
+            if not values["find"]:
+                problems.add("find", _NOTHING_TO_FIND)
+        elif kind != "delete":
+            problems.add("body", _NOTHING_TO_CHANGE)
+        problems.raise_if_any()
+        if kind == "replace" or (kind == "set" and values["set"] != {"status": "inactive"}):
+            self._auth.require_active_plan(session)
+        assert selection is not None  # noqa: S101  # otherwise there is a problem
+        return BulkRequest(kind, selection, values), checked
+
+    def _read_selection(self, form: Form, problems: Problems) -> Selection | None:
+        texts = {name: form.text(name) for name in FILTERS if form.text(name)}
+        if form.is_checked("all"):
+            filter_ = read_filter(texts, self._deps.shared_domain, problems)
+            return None if problems else Selection(None, filter_)
+        ids = list(dict.fromkeys(id_ for id_ in map(parse_id, form.texts("ids")) if id_))[:MAX_ROWS]
+        if not ids:
+            problems.add("body", _NOTHING_SELECTED)
+            return None
+        return Selection(ids, LinkFilter())
+
+    def _preview_row(
+        self, link: Link, asked: BulkRequest, checked: bulk.CheckedSet | None, choices: FormChoices
+    ) -> PreviewRow:
+        short_url = f"{link.hostname or self._deps.shared_domain}/{link.slug}"
+        if asked.kind == "replace":
+            try:
+                new = replaced(self._deps, link, **asked.values)
+            except BadUrl as error:
+                return PreviewRow(link, short_url, [], str(error))
+            changes = [(link.destination_url, new)] if new != link.destination_url else []
+            return PreviewRow(link, short_url, changes, "")
+        if checked is None:
+            return PreviewRow(link, short_url, [], "")
+        after = bulk.apply_set(link, checked, self._deps.base_url)
+        if not isinstance(after, Link):
+            return PreviewRow(link, short_url, [], _texts(after))
+        return PreviewRow(link, short_url, list(_differences(link, after, self._deps.shared_domain, choices)), "")
+
+
+def _read_set(form: Form) -> dict[str, Any]:
+    """Read the fields to change, as the API takes them."""
+    sent: dict[str, Any] = {name: form.text(f"set.{name}") for name in ("status", "hostname")}
+    sent = {name: text for name, text in sent.items() if text}
+    for name in ("add_tags", "remove_tags"):
+        if tags := [tag.strip() for tag in form.text(f"set.{name}").split(",") if tag.strip()]:
+            sent[name] = tags
+    expiry = form.text("expiry")
+    if expiry:
+        at = forms.read_timestamp(form.text("set.expires_at"), form.text("expires_offset"))
+        sent["expires_at"] = None if expiry == "never" else at or ""
+    pixels = form.text("pixels")
+    if pixels:
+        sent["pixel_ids"] = form.texts("pixel_ids") if pixels == "replace" else []
+    return sent
+
+
+def _summary(asked: BulkRequest, choices: FormChoices) -> Iterator[str]:
+    """Say in words what will change."""
+    set_ = asked.values.get("set", {})
+    if "status" in set_:
+        yield "Enable the links." if set_["status"] == "active" else "Disable the links: visitors see “Link not found”."
+    if "add_tags" in set_:
+        yield f"Add the tags: {', '.join(set_['add_tags'])}."
+    if "remove_tags" in set_:
+        yield f"Remove the tags: {', '.join(set_['remove_tags'])}."
+    if "expires_at" in set_:
+        at = set_["expires_at"]
+        yield f"Expire at {parse_timestamp(at):%Y-%m-%d %H:%M} UTC." if at else "Remove the expiry."
+    if "hostname" in set_:
+        yield f"Move the links to {set_['hostname']}. Printed QR codes of links on other domains stop working."
+    if "pixel_ids" in set_:
+        names = [name for id_, name, _ in choices.pixels if str(id_) in set_["pixel_ids"]]
+        yield f"Replace the pixels with: {', '.join(names)}." if names else "Remove all pixels."
+
+
+def _differences(before: Link, after: Link, shared_domain: str, choices: FormChoices) -> Iterator[tuple[str, str]]:
+    if before.is_enabled != after.is_enabled:
+        yield ("Disabled", "Enabled") if after.is_enabled else ("Enabled", "Disabled")
+    if before.tags != after.tags:
+        yield ", ".join(before.tags) or "No tags", ", ".join(after.tags) or "No tags"
+    if before.expires_at != after.expires_at:
+        times = before.expires_at, after.expires_at
+        old, new = (f"Expires {at:%Y-%m-%d %H:%M} UTC" if at else "No expiry" for at in times)
+        yield old, new
+    if before.hostname != after.hostname:
+        yield before.hostname or shared_domain, after.hostname or shared_domain
+    if before.pixel_ids != after.pixel_ids:
+        names = {id_: name for id_, name, _ in choices.pixels}
+        old, new = (", ".join(names.get(id_, "…") for id_ in ids) for ids in (before.pixel_ids, after.pixel_ids))
+        yield old or "No pixels", new or "No pixels"
+
+
+def _hidden(form: Form, *, selected: bool = False) -> list[tuple[str, str]]:
+    """Return the form as hidden fields. `selected`: only those that select links."""
+    names = (*FILTERS, "sort", "all", "ids")
+    return list(_pairs({n: v for n, v in form.fields.items() if (n in names if selected else n not in _OWN)}))
+
+
+_OWN = {"action", "change_id"}
+
+
+def _pairs(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in fields.items():
+        if isinstance(value, str):
+            yield name, value
+        elif isinstance(value, list):
+            yield from ((f"{name}[]", text) for text in value if isinstance(text, str))
+        elif isinstance(value, Mapping):
+            yield from ((f"{name}[{key}]", text) for key, text in value.items() if isinstance(text, str))
+
+
+def _query(form: Form) -> str:
+    """Return the parameters of the list that the links were selected in."""
+    return urlencode([(name, form.text(name)) for name in (*FILTERS, "sort") if form.text(name)])
+
+
+def _texts(errors: Errors) -> str:
+    return " ".join(text for texts in errors.values() for text in texts)

@@ -1,0 +1,194 @@
+"""Create, change and delete many links. Each succeeds or fails alone."""
+
+import asyncio
+from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+from uuid import UUID
+
+from waypost import accounts
+from waypost.database import Tx
+from waypost.kit.errors import Errors, Invalid, NotFound, Problems, Unavailable, WaypostError
+from waypost.kit.fair_queue import Busy, TimeBudget
+from waypost.kit.fields import parse
+from waypost.kit.ids import new_id, numbered_id
+from waypost.resources import domains, pixels
+from waypost.resources.links import audit_entries, checks, rules, service, store
+from waypost.resources.links.bulk.schemas import LinkSet, parse_set
+from waypost.resources.links.deps import Deps
+from waypost.resources.links.model import Link
+from waypost.resources.links.schemas import MAX_TAGS, LinkChange, NewLink
+
+MAX_WAIT = 30.0
+"""Seconds from the start of a request until a link that has not had its turn is left out."""
+CONCURRENT = 4
+"""Links of one account that are created at a time: as many destinations are checked for an account."""
+
+NOT_AN_OBJECT = "This must be an object with the fields of a link."
+
+Created = Link | Errors | None
+"""The link, why it was not created, or None if it did not get its turn."""
+Changed = Literal["updated", "unchanged", "not_found"] | Errors
+
+
+async def create(
+    deps: Deps, caller: accounts.Caller, rows: Sequence[Any], problems: Problems, request_id: UUID | None = None
+) -> list[Created]:
+    """Create a link of each row. The first of two rows with the same slug gets it, unless it fails for another reason.
+
+    `problems` gets the reasons of those that were created unchecked.
+
+    `request_id`: a row that was created before in a request with this id is not created again. Raises Unavailable if
+    no link was created because the service cannot work.
+    """
+    creation = _Creation(deps, caller, rows, problems, request_id or new_id())
+    async with asyncio.TaskGroup() as group:
+        for _ in range(CONCURRENT):
+            group.create_task(creation.run())
+    if creation.failures and not any(creation.results):
+        raise creation.failures[0]
+    return creation.results
+
+
+class _Creation:
+    """Rows that several tasks take in their order."""
+
+    def __init__(
+        self, deps: Deps, caller: accounts.Caller, rows: Sequence[Any], problems: Problems, request_id: UUID
+    ) -> None:
+        self._deps = deps
+        self._caller = caller
+        self._problems = problems
+        self._request_id = request_id
+        self._rows = deque(enumerate(rows))
+        self._time = asyncio.get_running_loop().time
+        self._end = self._time() + MAX_WAIT
+        self._slugs: defaultdict[str | int, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self.results: list[Created] = [None] * len(rows)
+        self.failures: list[WaypostError] = []
+        """Why no other row would succeed either: the account is gone, or the database."""
+
+    async def run(self) -> None:
+        while self._rows:
+            index, row = self._rows.popleft()
+            try:
+                self.results[index] = await self._create(index, row)
+            except Invalid as error:
+                self.results[index] = error.errors
+            except (NotFound, Unavailable) as error:
+                self._rows.clear()
+                self.failures += [] if isinstance(error, Busy) else [error]
+
+    async def _create(self, index: int, row: Any) -> Created:
+        if not isinstance(row, Mapping):
+            raise Invalid({"body": [NOT_AN_OBJECT]})
+        new, problems = parse(NewLink, row)
+        async with self._slugs[new.slug or index]:
+            wait = TimeBudget(max(0, self._end - self._time()))
+            async with self._deps.bulk_queue.slot(self._caller.account.id, wait):
+                is_late = self._time() >= self._end
+                if is_late:
+                    return None
+                link_id = numbered_id(self._request_id, index)
+                link = await service.create_once(self._deps, self._caller, new, problems, link_id, wait=wait)
+                self._problems.reasons |= {f"links.{index}.{name}": why for name, why in problems.reasons.items()}
+                return link
+
+
+async def change(
+    deps: Deps, caller: accounts.Caller, ids: Sequence[UUID | None], sent: Mapping[str, Any], problems: Problems
+) -> list[Changed]:
+    """Change each link in the same way, in one transaction. None in `ids` is the id of no link.
+
+    Raises Invalid with `problems` and those of `sent` that do not depend on a link, on `set.<field>`.
+    """
+    setting = await check_set(deps, caller.account.id, sent, problems)
+    async with deps.db.write() as tx:
+        results, slugs = await change_in(deps, tx, caller.account.id, ids, setting, changed_by=caller.actor.label)
+        changed = dict.fromkeys(id_ for id_, result in zip(ids, results, strict=True) if id_ and result == "updated")
+        await audit_entries.record_many(tx, caller.actor, "links.updated", deps.clock(), changed, sent)
+    deps.invalidate_routes(slugs)
+    return results
+
+
+class CheckedSet(NamedTuple):
+    set: LinkSet
+    change: LinkChange
+    """The part that is the same for all links."""
+    domain: UUID | None
+
+
+async def check_set(deps: Deps, account: UUID, sent: Mapping[str, Any], problems: Problems) -> CheckedSet:
+    """Raises Invalid with `problems` and those of `sent`."""
+    set_, of_set = parse_set(sent)
+    common = set_.to_change()
+    domain = (await checks.run_cheap_checks(deps, account, common, of_set)).domain
+    _raise_if_any(problems, of_set)
+    return CheckedSet(set_, common, domain)
+
+
+def apply_set(before: Link, checked: CheckedSet, base_url: str) -> Link | Errors:
+    """Return the changed link, or why it cannot be changed."""
+    set_ = checked.set
+    link = rules.apply_change(before, checked.change, None, domain=checked.domain, image=None, base_url=base_url)
+    link = replace(link, tags=rules.change_tags(link.tags, set_.add_tags or [], set_.remove_tags or []))
+    if problem := rules.find_enabling_problem(before, link):
+        return {"status": [problem]}
+    return {"add_tags": [rules.TOO_MANY_TAGS]} if len(link.tags) > MAX_TAGS else link
+
+
+async def change_in(
+    deps: Deps, tx: Tx, account: UUID, ids: Sequence[UUID | None], checked: CheckedSet, *, changed_by: str
+) -> tuple[list[Changed], list[str]]:
+    """Change the links in the caller's transaction. Return also the slugs whose routes changed."""
+    before = await store.lock_all(tx, account, [id_ for id_ in ids if id_])
+    after, now = dict(before), deps.clock()
+    results: list[Changed] = []
+    for id_ in ids:
+        if id_ is None or id_ not in after:
+            results.append("not_found")
+            continue
+        link = apply_set(after[id_], checked, deps.base_url)
+        if not isinstance(link, Link):
+            results.append(link)
+            continue
+        results.append("unchanged" if link == after[id_] else "updated")
+        after[id_] = link
+    changed = [(before[id_], link) for id_, link in after.items() if link != before[id_]]
+    await _lock_references(tx, account, checked.change, [(old.domain_id, new.domain_id) for old, new in changed])
+    await store.save_all(tx, [(old, replace(new, updated_at=now, changed_by=changed_by)) for old, new in changed])
+    slugs = [new.slug for old, new in changed if new != replace(old, tags=new.tags)]  # routes have no tags
+    await store.record_route_changes(tx, slugs, now)
+    return results, slugs
+
+
+async def delete(deps: Deps, caller: accounts.Caller, ids: Sequence[UUID | None]) -> list[bool]:
+    """Delete each link, in one transaction. Return whether it was there. None in `ids` is the id of no link."""
+    async with deps.db.write() as tx:
+        links = await store.lock_all(tx, caller.account.id, [id_ for id_ in ids if id_])
+        await service.delete_locked(deps, tx, caller.account.id, list(links.values()))
+        await audit_entries.record_many(tx, caller.actor, "links.deleted", deps.clock(), links, {})
+    deps.invalidate_routes([link.slug for link in links.values()])
+    for link in links.values():
+        await deps.image_store.delete(link.og_image_file_name)
+    return [id_ is not None and links.pop(id_, None) is not None for id_ in ids]
+
+
+async def _lock_references(
+    tx: Tx, account: UUID, change: LinkChange, moves: Sequence[tuple[UUID | None, UUID | None]]
+) -> None:
+    """Lock pixels and domains, count the links on domains, and check both again: only this check counts."""
+    problems = Problems()
+    if change.pixels:
+        rules.check_pixels(change, await pixels.lock_own_ids(tx, account, change.pixels), problems)
+    if not await domains.change_links_counts(tx, moves):
+        problems.add("hostname", rules.NO_SUCH_DOMAIN)
+    _raise_if_any(problems)
+
+
+def _raise_if_any(*problems: Problems) -> None:
+    """The last ones are of `set`."""
+    *others, of_set = problems
+    errors = {name: texts for each in others for name, texts in each.errors.items()}
+    Problems(errors | {f"set.{name}": texts for name, texts in of_set.errors.items()}).raise_if_any()

@@ -1,0 +1,173 @@
+"""Fills the form of a link, and reads it into the fields of an API request.
+
+A change sends only what differs from the link: an unchanged destination is not checked again, and an expiry in the past
+may stay.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from waypost.kit.errors import Problems
+from waypost.kit.fields import parse
+from waypost.kit.ids import new_id, parse_id
+from waypost.kit.urls import UTM_KEYS, without_query_keys
+from waypost.outbound import PageMetadata
+from waypost.resources.links.deps import Deps
+from waypost.resources.links.images import media
+from waypost.resources.links.model import Link
+from waypost.resources.links.schemas import LinkChange, NewLink
+from waypost.web.dashboard import Form
+
+_TEXTS = ("destination_url", "slug", "title", "hostname", "og_title", "og_description", "og_image", "og_image_file")
+_STRIPPED = ("destination_url", "slug", "og_image")
+_WEB_URL = re.compile(r"\bhttps?://[^\s<>\"]+", re.IGNORECASE)
+_PUNCTUATION = ".,;:!?'”»…]"
+_OFFSET = re.compile(r"-?[0-9]{1,4}", re.ASCII)
+_MAX_OFFSET = 18 * 60
+
+
+@dataclass(frozen=True, slots=True)
+class SocialCard:
+    """Preview of a link as chats and feeds show it."""
+
+    host: str
+    title: str
+    description: str
+    image: str
+    """A URL, or empty."""
+    uploaded_image: str
+    """The path of an uploaded image, or empty."""
+    page_title: str = ""
+    """The title of the destination's page."""
+
+
+def fill_shared(deps: Deps, shared: Mapping[str, str]) -> Form:
+    """Fill the form with the `url`, `text` and `title` that a browser or another app shares; all of them may be absent.
+
+    The destination is the first web address among them: Android sends it as text, often after other words.
+    """
+    texts = {name: shared.get(name, "").strip() for name in ("url", "text", "title")}
+    found = ((name, find_web_url(text)) for name, text in texts.items())
+    source, url = next(((name, url) for name, url in found if url), ("", texts["url"] or texts["text"]))
+    title = "" if source == "title" else texts["title"]
+    return Form({"form_id": str(new_id()), "hostname": deps.shared_domain, "destination_url": url, "title": title})
+
+
+def find_web_url(text: str) -> str:
+    """Return the first http or https URL of a text, without the punctuation after it, or an empty text."""
+    found = _WEB_URL.search(text)
+    if found is None or found[0] == text:
+        return text if found else ""
+    url = found[0].rstrip(_PUNCTUATION + ")")
+    unclosed = max(0, url.count("(") - url.count(")"))  # further parentheses belong to the text around the URL
+    return url + ")" * min(unclosed, found[0].count(")", len(url)))
+
+
+def fill_from_link(link: Link, deps: Deps) -> Form:
+    """Fill the form. Times are in UTC; the UTM parameters have fields of their own and are not in the URL."""
+    image = media.url(deps.base_url, link.og_image_file_name) if link.og_image_file_name else link.og_image
+    return Form(
+        {
+            "destination_url": without_query_keys(link.destination_url, link.utm_params),
+            "slug": link.slug,
+            "title": link.title,
+            "hostname": link.hostname or deps.shared_domain,
+            "og_title": link.og_title,
+            "og_description": link.og_description,
+            "og_image": image,
+            "utm_params": {key: link.utm_params[key] for key in UTM_KEYS if key in link.utm_params},
+            "tags": list(link.tags),
+            "expires_at": f"{link.expires_at:%Y-%m-%dT%H:%M:%S}" if link.expires_at else None,
+            "pixel_ids": [str(id_) for id_ in link.pixel_ids],
+        }
+    )
+
+
+def fill_copy(link: Link, deps: Deps) -> Form:
+    """Fill the form for a copy. It lacks the slug, and an uploaded image, which is deleted together with its link."""
+    changed = {"slug": None, "og_image": link.og_image, "form_id": str(new_id())}
+    return Form({**fill_from_link(link, deps).fields, **changed})
+
+
+def read_new_link(form: Form) -> tuple[NewLink, Problems, UUID]:
+    """Read the fields, and the id that makes a form submitted twice create one link."""
+    fields = {name: value for name, value in _read_fields(form).items() if value not in (None, [], {})}
+    return *parse(NewLink, fields), parse_id(form.text("form_id")) or new_id()
+
+
+def read_destination(form: Form) -> tuple[NewLink, Problems]:
+    """Read the destination URL only."""
+    return parse(NewLink, {"destination_url": form.text("destination_url").strip()})
+
+
+def read_change(form: Form, link: Link, deps: Deps) -> tuple[LinkChange, Problems]:
+    fields, before = _read_fields(form), fill_from_link(link, deps)
+    unchanged_ids = [id_ for id_ in before.texts("pixel_ids") if id_ in fields["pixel_ids"]]  # in their order
+    fields["pixel_ids"] = list(dict.fromkeys([*unchanged_ids, *fields["pixel_ids"]]))
+    unchanged = {**before.fields, "og_image_file": None, "expires_at": read_timestamp(before.text("expires_at"), "")}
+    changed = {name: value for name, value in fields.items() if value != unchanged[name]}
+    if "utm_params" in changed or "destination_url" in changed:
+        changed |= {name: fields[name] for name in ("destination_url", "utm_params")}
+    return parse(LinkChange, changed)
+
+
+def typed_card(deps: Deps, form: Form) -> SocialCard | None:
+    """Build the card without a request to the destination."""
+    host = _host(form.text("destination_url"))
+    title = form.text("og_title") or form.text("title")
+    return _card(deps, host, title, form.text("og_description"), form.text("og_image")) if host else None
+
+
+def scraped_card(deps: Deps, form: Form, metadata: PageMetadata) -> SocialCard:
+    texts = metadata.og_title or metadata.title or "", metadata.og_description or "", metadata.og_image or ""
+    return _card(deps, _host(form.text("destination_url").strip()), *texts, page_title=metadata.title or "")
+
+
+def _card(deps: Deps, host: str, title: str, description: str, image: str, *, page_title: str = "") -> SocialCard:
+    uploaded = image.removeprefix(deps.base_url) if media.is_url(deps.base_url, image) else ""
+    return SocialCard(host, title, description, image, uploaded, page_title)
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).netloc
+    except ValueError:
+        return ""
+
+
+def _read_fields(form: Form) -> dict[str, Any]:
+    """Read all fields of the form; blank ones are None."""
+    fields: dict[str, Any] = {name: form.fields.get(name) for name in _TEXTS}
+    fields |= {name: form.text(name).strip() or None for name in _STRIPPED}
+    if description := form.text("og_description"):  # browsers send line breaks as CRLF
+        fields["og_description"] = description.replace("\r\n", "\n")
+    tags = [*form.texts("tags"), *(tag.strip() for tag in form.text("new_tags").split(","))]
+    params = form.fields.get("utm_params")
+    return fields | {
+        "utm_params": {key: value for key, value in params.items() if value} if isinstance(params, Mapping) else {},
+        "tags": [tag for tag in tags if tag],
+        "expires_at": read_timestamp(form.text("expires_at"), form.text("expires_offset")),
+        "pixel_ids": form.texts("pixel_ids"),
+    }
+
+
+def read_timestamp(local: str, offset: str) -> str | None:
+    """Convert to UTC. `offset`: minutes that UTC is ahead of the browser's clock, as in JavaScript; blank for UTC."""
+    if not local:
+        return None
+    minutes = int(offset) if _OFFSET.fullmatch(offset) else 0
+    try:
+        at = datetime.fromisoformat(local)
+    except ValueError:
+        return local  # the schema reports the problem
+    if at.tzinfo is not None or abs(minutes) > _MAX_OFFSET:
+        return local
+    try:
+        return f"{(at + timedelta(minutes=minutes)).isoformat(timespec='seconds')}Z"
+    except OverflowError:
+        return local

@@ -1,0 +1,1 @@
+"""Uploaded images of links: stored, re-encoded, served."""

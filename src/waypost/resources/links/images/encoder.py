@@ -1,0 +1,62 @@
+"""Uploaded images: the checks that need no decoding, and the threads that re-encode them."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+from uuid import UUID
+
+from waypost.kit.fair_queue import FairQueue
+
+MAX_BYTES = 2 * 1024 * 1024  # of an upload
+
+NOT_AN_IMAGE = "This must be a JPEG, PNG, WebP or GIF image."
+TOO_LARGE = "The image must be 2 MB or smaller."
+
+_THREADS = 2  # an image takes up to 130 MB
+_SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"RIFF", b"GIF87a", b"GIF89a")
+
+
+class BadImage(ValueError):
+    """The image is refused. The text is the error message for the user."""
+
+
+class ReencodedImage(NamedTuple):
+    content: bytes
+    extension: str
+
+
+class ImageReencoder:
+    """Re-encodes images in its own threads: decoding never blocks the event loop, and few images are in memory.
+
+    Accounts take turns. The queue is short: when it is full, requests are refused instead of keeping their bodies here.
+    """
+
+    def __init__(self, max_waiting: int = 32, max_waiting_per_key: int = 8) -> None:
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="image")
+        busy = "Too many images are waiting to be processed. Try again in a moment."
+        self._queue = FairQueue(
+            _THREADS, per_key=1, max_waiting=max_waiting, max_waiting_per_key=max_waiting_per_key, busy_message=busy
+        )
+
+    async def reencode(self, content: bytes, *, account: UUID) -> ReencodedImage:
+        """Re-encode an image. Raises BadImage; Unavailable if the queue is full."""
+        async with self._queue.slot(account):
+            return await asyncio.get_running_loop().run_in_executor(self._threads, _reencode, content)
+
+    def close(self) -> None:
+        """Cancel queued images. Those in progress are finished, within seconds."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def check_size_and_type(content: bytes) -> None:
+    """Run the checks that need no decoding. Raises BadImage."""
+    if len(content) > MAX_BYTES:
+        raise BadImage(TOO_LARGE)
+    if not content.startswith(_SIGNATURES):
+        raise BadImage(NOT_AN_IMAGE)
+
+
+def _reencode(content: bytes) -> ReencodedImage:
+    from waypost.resources.links.images.codec import reencode  # noqa: PLC0415  # 4 MB, only for images
+
+    return reencode(content)

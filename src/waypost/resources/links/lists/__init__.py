@@ -1,0 +1,1 @@
+"""Lists of links: filters, search, order."""

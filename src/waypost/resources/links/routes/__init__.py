@@ -1,0 +1,1 @@
+"""Routes of links: found for redirects, and invalidated by changes."""

@@ -1,0 +1,1 @@
+"""Pages of links for visitors who are not redirected: bots, and who asks for a link's page."""

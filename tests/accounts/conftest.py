@@ -1,0 +1,45 @@
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+from argon2 import PasswordHasher
+from people import Person, new_client, new_person
+
+from waypost.accounts.keys.api import endpoints
+from waypost.accounts.sign_in import passwords
+from waypost.database import Database
+
+
+@pytest.fixture(autouse=True)
+def _cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundredth of the time. What a hash costs is tested in `test_passwords.py`."""
+    hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    monkeypatch.setattr(passwords, "_hasher", hasher)
+    monkeypatch.setattr(passwords, "DUMMY_HASH", hasher.hash("of nobody"))
+
+
+@pytest.fixture
+async def client(db: Database, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    async with new_client(db, tmp_path, lambda guard: endpoints(db, guard, shared_domain="go.test")) as client:
+        yield client
+
+
+@pytest.fixture
+async def alice(db: Database) -> Person:
+    return await new_person(db, "alice", plan="trial")
+
+
+@pytest.fixture
+async def bob(db: Database) -> Person:
+    return await new_person(db, "bob", scopes=["pixels:read"])
+
+
+@pytest.fixture
+async def source(sqlite_template: Path, tmp_path: Path) -> AsyncIterator[Database]:
+    """Another installation."""
+    shutil.copy(sqlite_template, tmp_path / "source.db")
+    database = Database(f"sqlite:///{tmp_path / 'source.db'}")
+    yield database
+    await database.close()

@@ -1,0 +1,77 @@
+"""App links in archives of accounts."""
+
+from pathlib import Path
+from uuid import UUID
+
+from accounts.archived import exported, restored, with_file
+from people import START, Person, new_person
+
+from waypost.database import Database
+from waypost.kit.errors import Problems
+from waypost.resources.domains import store as domain_store
+from waypost.resources.domains.app_links import documents, store
+from waypost.resources.domains.app_links.model import AppLinksTexts
+from waypost.resources.domains.app_links.schemas import APPLE_EXAMPLE, GOOGLE_EXAMPLE
+from waypost.resources.domains.model import Domain
+
+TEXTS = documents.to_texts(APPLE_EXAMPLE, GOOGLE_EXAMPLE, Problems())
+OWN = AppLinksTexts("{}", None)
+
+
+async def domain(db: Database, who: Person, hostname: str, texts: AppLinksTexts = TEXTS) -> UUID:
+    made = Domain.new(who.account_id, hostname, START)
+    async with db.write() as tx:
+        await domain_store.add(tx, made)
+        await store.save(tx, made.id, texts)
+    return made.id
+
+
+async def found(db: Database, who: Person) -> dict[str, AppLinksTexts]:
+    async with db.read() as tx:
+        return {
+            domain.hostname: await store.find(tx, domain.id)
+            for _, domain in await domain_store.list_all(tx)
+            if domain.account_id == who.account_id
+        }
+
+
+async def test_arrive_where_the_domain_has_none(source: Database, db: Database, tmp_path: Path) -> None:
+    ada, bea, carl = await new_person(source, "Ada"), await new_person(db, "Bea"), await new_person(db, "Carl")
+    for name in ("new", "own", "taken", "moved"):
+        await domain(source, ada, f"{name}.example.com")
+    await domain(source, ada, "none.example.com", AppLinksTexts())
+    await domain(db, bea, "own.example.com", OWN)
+    await domain(db, bea, "here.example.com", AppLinksTexts())
+    await domain(db, carl, "taken.example.com", OWN)
+    archive = await exported(source, tmp_path, "ada@example.com")
+    changes: list[str] = []
+    options = {"domains": {"moved.example.com": "here.example.com"}}
+    report = await restored(db, tmp_path, bea, archive, changes, **options)
+    assert await found(db, bea) == {
+        "new.example.com": TEXTS,
+        "none.example.com": AppLinksTexts(),
+        "own.example.com": OWN,
+        "here.example.com": TEXTS,
+    }
+    assert await found(db, carl) == {"taken.example.com": OWN}
+    assert {"new.example.com", "here.example.com"} <= set(changes)
+    assert [text for text in report.warnings if "App links" in text] == [
+        "App links are left out: their domain is not here (taken.example.com)"
+    ]
+    changes.clear()
+    await restored(db, tmp_path, bea, archive, changes, **options)
+    assert changes == []
+
+
+async def test_wrong_documents_are_left_out(source: Database, db: Database, tmp_path: Path) -> None:
+    ada, bea = await new_person(source, "Ada"), await new_person(db, "Bea")
+    await domain(source, ada, "go.example.com")
+    wrong = ['{"applinks": 5}', "[]"]
+
+    lines = [f'{{"hostname": "go.example.com", "apple_app_site_association": {text}}}\n' for text in wrong]
+    archive = with_file(
+        await exported(source, tmp_path, "ada@example.com"), "app_links.ndjson", "".join(lines).encode()
+    )
+    report = await restored(db, tmp_path, bea, archive)
+    assert await found(db, bea) == {"go.example.com": AppLinksTexts()}
+    assert len([text for text in report.warnings if "pp links" in text]) == 2, report.warnings

@@ -1,0 +1,112 @@
+"""The export has all of an account's data and clicks, in order, and is written while it is read."""
+
+import io
+import json
+import zipfile
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browsing import Browser, WebApp, open_place
+from people import START
+from resources.clicks.visited import fill, new_click, new_link
+from sqlalchemy import update
+
+from waypost.accounts.auth_deps import new_deps
+from waypost.accounts.data import export
+from waypost.accounts.data.archive import contents
+from waypost.accounts.deps import ExportDeps
+from waypost.kit.fair_queue import FairQueue
+from waypost.resources.clicks import sql_export as click_export
+from waypost.resources.clicks.model import Click
+from waypost.resources.clicks.sql_store import SqlClickStore
+from waypost.resources.links import Link, account_data, store
+from waypost.resources.links.model import links
+from waypost.resources.links.work import new_image_store
+
+_BATCH_SIZE = 50
+
+
+@pytest.fixture
+async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
+    async with open_place(database_url, tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def _in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(click_export, "_BATCH_SIZE", _BATCH_SIZE)
+    monkeypatch.setattr(account_data, "_EXPORT_BATCH", 4)
+
+
+def export_deps(place: WebApp) -> ExportDeps:
+    auth = new_deps(place.settings, place.db, place.clock)
+    image_store = new_image_store(place.settings, place.db, place.clock)
+    return ExportDeps(auth, SqlClickStore(), image_store, "app.test", "app.test")
+
+
+async def furnish(place: WebApp, browser: Browser, count: int) -> tuple[list[Link], list[Click]]:
+    """Some links, the last of them deleted since, and clicks of three days and every kind, many at one moment."""
+    assert browser.account
+    made = [new_link(browser.account.id, created_at=START + timedelta(minutes=number // 3)) for number in range(11)]
+    visits = [
+        new_click(
+            made[number % 11],
+            START + timedelta(hours=number * 3 % 72 // 24 * 24, seconds=number // 30),
+            kind=("human", "crawler", "preview")[number % 3],
+            referrer="https://ä.example/\u2028",
+        )
+        for number in range(count)
+    ]
+    async with place.db.write() as tx:
+        for link in made:
+            await store.add(tx, link)
+        await tx.execute(update(links).where(links.c.id == made[-1].id).values(deleted_at=START))
+    await fill(place.db, visits)
+    place.clock.at = START + timedelta(days=4)  # an export contains what was there when it began
+    return made[:-1], visits
+
+
+async def test_exports_every_own_click_once(place: WebApp) -> None:
+    ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
+    made, visits = await furnish(place, ada, 333)
+    await furnish(place, bob, 40)
+    await place.authenticate_all()
+    answer = await ada.post("/account/data/export")
+    assert "content-length" not in answer.headers
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        assert archive.testzip() is None
+        clicks = [json.loads(line) for line in archive.read("clicks.ndjson").decode().split("\n")[:-1]]
+        exported_links = [json.loads(line) for line in archive.read("links.ndjson").decode().split("\n")[:-1]]
+    in_order = sorted(visits, key=lambda click: (click.at, click.id))
+    assert [click["id"].replace("-", "") for click in clicks] == [click.id.hex() for click in in_order]
+    assert [click["kind"] for click in clicks] == [click.kind for click in in_order]
+    newest = sorted(made, key=lambda link: (link.created_at, link.id), reverse=True)
+    assert [link["id"] for link in exported_links] == [str(link.id) for link in newest]
+
+
+async def test_the_archive_is_written_while_it_is_read(place: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many clicks there are, memory holds one batch."""
+    ada = await place.browser("ada@example.com")
+    await furnish(place, ada, 333)
+    read, read_batches = [], contents.read_batches
+
+    async def counted(*given: Any) -> AsyncIterator[Any]:
+        async for batch in read_batches(*given):
+            read.append(len(batch))
+            yield batch
+
+    monkeypatch.setattr(contents, "read_batches", counted)
+    deps = export_deps(place)
+    assert ada.account
+    turns = FairQueue(1, per_key=1)
+    ahead = [len(read) async for _ in export.archive(deps, ada.account, turns)]
+    assert (sum(read), max(read)) == (333, _BATCH_SIZE)
+    assert sorted(set(ahead)) == [*range(len(read) + 1)]  # never two pages for one piece
+
+    paused = export.archive(deps, ada.account, turns)
+    await anext(paused)
+    assert not turns._running, "others have their turns while this one is not read (R30)"
+    await paused.aclose()
