@@ -11,8 +11,9 @@ import httpx
 
 from waypost.commands.database import migrate_database
 from waypost.settings import Settings
-from waypost.web.openapi.examples import BASE_URL
 from waypost.web_app import open_full_app
+
+BASE_URL = "https://go.example.com"
 
 Schema = dict[str, Any]
 

@@ -1,6 +1,6 @@
 """The JSON API's application: FastAPI with our error envelope and OpenAPI document."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fastapi import APIRouter, FastAPI
@@ -24,6 +24,8 @@ class EventDocs(NamedTuple):
     model: Any
     """Of the body of the request."""
     description: str
+    changes: Mapping[str, Any] = {}
+    """Of `data` in the example, compared with that of its model."""
 
 
 class Endpoints(NamedTuple):

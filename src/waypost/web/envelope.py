@@ -8,7 +8,7 @@ import re
 import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 from uuid import uuid4
 
 import structlog
@@ -23,6 +23,7 @@ from typing_extensions import TypedDict
 
 from waypost.accounts import RateLimitResult
 from waypost.kit import errors
+from waypost.kit.docs import doc
 from waypost.kit.fields import problem_message
 from waypost.serving.status import headers_of, status_of
 
@@ -80,28 +81,36 @@ def install_envelope(app: FastAPI) -> None:
 
 
 class Data(TypedDict, Generic[T]):
-    data: T
+    data: Annotated[T, doc("The result")]
+
+
+_CODE = "Code for programs"
+_MESSAGE = "Text for people; it may change"
 
 
 class ErrorJson(TypedDict):
-    code: ErrorCode
-    message: str
+    code: Annotated[ErrorCode, doc(_CODE, "not_found")]
+    message: Annotated[str, doc(_MESSAGE, "The resource does not exist, or you do not have access to it.")]
 
 
-class ValidationErrorJson(ErrorJson):
-    errors: errors.Errors
+class ValidationErrorJson(TypedDict):
+    code: Annotated[ErrorCode, doc(_CODE, "validation_error")]
+    message: Annotated[str, doc(_MESSAGE, "The given data was invalid.")]
+    errors: Annotated[
+        errors.Errors, doc("Problems of each field", {"slug": ["This slug is already taken. Choose another one."]})
+    ]
 
 
 class ErrorResponseJson(TypedDict):
-    error: ErrorJson
+    error: Annotated[ErrorJson, doc("The error")]
 
 
 class ValidationErrorResponseJson(TypedDict):
-    error: ValidationErrorJson
+    error: Annotated[ValidationErrorJson, doc("The error")]
 
 
 class BareErrorJson(TypedDict):
-    message: str
+    message: Annotated[str, doc(_MESSAGE, "The hostname cannot be registered.")]
 
 
 _encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # `dumps` would make one each time

@@ -1,12 +1,13 @@
 """Query parameters, including those of pagination, and the paginated response."""
 
-from typing import Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 from urllib.parse import quote, urlencode
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from typing_extensions import TypedDict
 
+from waypost.kit.docs import doc
 from waypost.kit.errors import Problems
 from waypost.kit.fields import UriText
 from waypost.kit.pagination import DEFAULT_PER_PAGE, MAX_PER_PAGE, Page, PageRequest
@@ -19,28 +20,33 @@ _MAX_PAGE = 2**53 - 1
 
 
 class PageLinks(TypedDict):
-    first: UriText
-    last: UriText
-    prev: UriText | None
-    next: UriText | None
+    first: Annotated[UriText, doc("URL of the first page", "https://go.example.com/api/v1/links?page=1")]
+    last: Annotated[UriText, doc("URL of the last page", "https://go.example.com/api/v1/links?page=9")]
+    prev: Annotated[
+        UriText | None, doc("URL of the previous page; null on the first", "https://go.example.com/api/v1/links?page=1")
+    ]
+    next: Annotated[
+        UriText | None, doc("URL of the next page; null on the last", "https://go.example.com/api/v1/links?page=3")
+    ]
 
 
-_From = TypedDict("_From", {"from": int | None})
+_POSITION = "Position of the first item of this page, from 1; null if the page is empty"
+_From = TypedDict("_From", {"from": Annotated[int | None, doc(_POSITION, 16)]})
 
 
 class PageMeta(_From):
-    current_page: int
-    last_page: int
-    path: UriText
-    per_page: int
-    to: int | None
-    total: int
+    current_page: Annotated[int, doc("Number of this page", 2)]
+    last_page: Annotated[int, doc("Number of the last page", 9)]
+    path: Annotated[UriText, doc("URL of the list, without parameters", "https://go.example.com/api/v1/links")]
+    per_page: Annotated[int, doc("Items per page", 15)]
+    to: Annotated[int | None, doc("Position of the last item of this page; null if the page is empty", 30)]
+    total: Annotated[int, doc("Number of items on all pages", 130)]
 
 
 class Paginated(TypedDict, Generic[T]):
-    data: list[T]
-    links: PageLinks
-    meta: PageMeta
+    data: Annotated[list[T], doc("The result")]
+    links: Annotated[PageLinks, doc("URLs of other pages")]
+    meta: Annotated[PageMeta, doc("Position in the list")]
 
 
 def read_query(request: Request) -> QueryParams:

@@ -41,8 +41,8 @@ from waypost.web import (
 
 _TEXT = {"type": "string"}
 TIME_RANGE_PARAMETERS = (
-    parameter("from", {**_TEXT, "format": "date-time"}, "Start of the time range"),
-    parameter("to", {**_TEXT, "format": "date-time"}, "End of the time range, exclusive"),
+    parameter("from", {**_TEXT, "format": "date-time"}, "Start of the time range", "2026-11-01T00:00:00Z"),
+    parameter("to", {**_TEXT, "format": "date-time"}, "End of the time range, exclusive", "2026-12-01T00:00:00Z"),
 )
 _PARAMETERS = (
     *TIME_RANGE_PARAMETERS,
@@ -50,11 +50,17 @@ _PARAMETERS = (
         "country",
         {**_TEXT, "pattern": f"^([A-Za-z][A-Za-z0-9]|{UNKNOWN['country']})$"},
         f"Two-letter country code, or `{UNKNOWN['country']}`",
+        "DE",
     ),
     parameter("device", {**_TEXT, "enum": list(DEVICES)}, "Type of device"),
-    parameter("browser", TEXT_SCHEMA, "Browser family"),
-    parameter("platform", TEXT_SCHEMA, "Operating system family"),
-    parameter("referrer", TEXT_SCHEMA, f"Origin and path of the referring page, or `{UNKNOWN['referrer']}`"),
+    parameter("browser", TEXT_SCHEMA, "Browser family", "Firefox"),
+    parameter("platform", TEXT_SCHEMA, "Operating system family", "Android"),
+    parameter(
+        "referrer",
+        TEXT_SCHEMA,
+        f"Origin and path of the referring page, or `{UNKNOWN['referrer']}`",
+        "https://news.example/today",
+    ),
     parameter(
         "kind",
         {**_TEXT, "enum": list(get_args(ClickKindFilter)), "default": HUMAN},
@@ -65,7 +71,9 @@ _PARAMETERS = (
 _LINK_CLICKS_PATH = "/links/{id}/clicks"
 _LINK_CLICKS_PARAMETERS = ("page", "per_page", *FILTERS)
 _CLICKS_PARAMETERS = ("page", "per_page", "link_id", *FILTERS)
-_LINK_ID = parameter("link_id", {"type": "string", "format": "uuid"}, "Clicks of this link only")
+_LINK_ID = parameter(
+    "link_id", {"type": "string", "format": "uuid"}, "Clicks of this link only", "01a1fbb2-2855-72ee-8e77-c161c4205e89"
+)
 
 
 def endpoints(db: Database, store: ClickStore, guard: Guard, *, base_url: str, clock: Clock = now) -> APIRouter:

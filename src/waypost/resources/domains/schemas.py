@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
+from waypost.kit.docs import doc, field
 from waypost.kit.fields import URI, Body, Documented, IdText, Text, TimestampText, UriText, max_characters
 from waypost.resources.domains.model import Domain, DomainStatus, TlsStatus
 from waypost.resources.domains.names import MAX_NAME
@@ -21,7 +22,7 @@ class NewDomain(Body):
     REQUIRED = ("hostname",)
     EXAMPLE: ClassVar = {"hostname": "go.example.com"}
 
-    hostname: HostnameText | None = None
+    hostname: HostnameText | None = field("Hostname, such as go.example.com")
 
 
 class DomainChange(Body):
@@ -30,37 +31,71 @@ class DomainChange(Body):
     NOT_NULL = ("hostname",)
     EXAMPLE: ClassVar = {"root_url": "https://example.com/", "not_found_url": "https://example.com/404"}
 
-    hostname: HostnameText | None = None
-    root_url: TargetUrl | None = None
-    not_found_url: TargetUrl | None = None
+    hostname: HostnameText | None = field("Cannot be changed: only the current hostname is accepted", "go.brand.com")
+    root_url: TargetUrl | None = field("URL for visitors who open the domain without a slug; null for an error page")
+    not_found_url: TargetUrl | None = field(
+        "URL for visitors of unknown, expired or disabled links of the domain; null for an error page"
+    )
 
 
 class DnsRecordJson(TypedDict):
-    type: DnsRecordType
-    name: str
-    value: str
+    type: Annotated[DnsRecordType, doc("Type of the DNS record")]
+    name: Annotated[str, doc("Name of the DNS record", "_waypost.go.brand.com")]
+    value: Annotated[str, doc("Value of the DNS record", "waypost-3f9a…")]
 
 
 class TlsJson(TypedDict):
-    status: TlsStatus
-    expires_at: TimestampText | None
-    error: str | None
+    status: Annotated[TlsStatus, doc("Status of the certificate", "active")]
+    expires_at: Annotated[
+        TimestampText | None, doc("When the certificate expires; null if there is none", "2027-02-18T02:03:05.000000Z")
+    ]
+    error: Annotated[
+        str | None,
+        doc(
+            "Why the last attempt failed; null if it did not",
+            None,
+            "The certificate authority could not reach the domain.",
+        ),
+    ]
 
 
 class DomainJson(TypedDict):
-    id: IdText
-    hostname: str
-    status: DomainStatus
-    verified_at: TimestampText | None
-    last_checked_at: TimestampText | None
-    error: str | None
-    dns_records: list[DnsRecordJson]
-    root_url: UriText | None
-    not_found_url: UriText | None
-    links_count: int
-    tls: TlsJson
-    created_at: TimestampText
-    updated_at: TimestampText
+    id: Annotated[IdText, doc("ID", "01a1fbb2-4d0b-7a3c-8f8e-7c6b5a493827")]
+    hostname: Annotated[str, doc("Hostname, such as go.example.com", "go.brand.com")]
+    status: Annotated[DomainStatus, doc("`verified` when one of the DNS records was found", "verified")]
+    verified_at: Annotated[
+        TimestampText | None,
+        doc("Time of the verification; null if the domain is not verified", "2026-11-20T03:02:40.018225Z"),
+    ]
+    last_checked_at: Annotated[
+        TimestampText | None, doc("Last DNS check; null before the first", "2026-11-23T03:02:41.730112Z")
+    ]
+    error: Annotated[
+        str | None, doc("Why the last check failed; null if it did not", None, "None of the DNS records was found.")
+    ]
+    dns_records: Annotated[
+        list[DnsRecordJson],
+        doc(
+            "DNS records that verify the domain; one of them is enough",
+            {"name": "go.brand.com", "type": "CNAME", "value": "go.example.com"},
+        ),
+    ]
+    root_url: Annotated[
+        UriText | None,
+        doc("URL for visitors who open the domain without a slug; null for an error page", "https://brand.com/"),
+    ]
+    not_found_url: Annotated[
+        UriText | None,
+        doc(
+            "URL for visitors of unknown, expired or disabled links of the domain; null for an error page",
+            None,
+            "https://brand.com/lost",
+        ),
+    ]
+    links_count: Annotated[int, doc("Number of links on the domain", 12)]
+    tls: Annotated[TlsJson, doc("HTTPS certificate of the domain")]
+    created_at: Annotated[TimestampText, doc("Time of creation", "2026-11-20T02:56:16.123456Z")]
+    updated_at: Annotated[TimestampText, doc("Time of the last change", "2026-11-20T02:56:16.123456Z")]
 
 
 def to_json(domain: Domain, cname_target: str) -> DomainJson:

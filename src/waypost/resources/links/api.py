@@ -37,9 +37,9 @@ from waypost.web import (
 _PATH = "/{id}"
 _LINE = {"type": "string", "pattern": ONE_LINE}
 _FILTERS = (
-    parameter("search", {**_LINE, "maxLength": MAX_SEARCH}, "Text in title, slug, aliases or destination"),
-    parameter("tag", _LINE, "Links with exactly this tag"),
-    parameter("hostname", _LINE, "A domain of the account, or the shared domain"),
+    parameter("search", {**_LINE, "maxLength": MAX_SEARCH}, "Text in title, slug, aliases or destination", "pricing"),
+    parameter("tag", _LINE, "Links with exactly this tag", "mail"),
+    parameter("hostname", _LINE, "A domain of the account, or the shared domain", "go.brand.com"),
     parameter("status", {"type": "string", "enum": list(get_args(LinkStatus))}, "Status of the link"),
 )
 # parameters after the caller: the body of a caller without permission is not read

@@ -4,6 +4,7 @@ A blank title, og_title or og_description counts as null: on create it is scrape
 cleared. A blank og_image is not an absolute URL and is refused.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 from uuid import UUID
@@ -12,6 +13,7 @@ from pydantic import AfterValidator, InstanceOf
 from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
+from waypost.kit.docs import doc, field
 from waypost.kit.fields import (
     NOT_BLANK,
     URI,
@@ -45,25 +47,50 @@ UrlText = Annotated[Text, max_characters(MAX_URL), URI]
 NullIfBlank = AfterValidator(lambda text: text if text.strip() else None)
 Unique = AfterValidator(lambda entries: list(dict.fromkeys(entries)))  # in the order of their first occurrence
 TagList = Annotated[list[Annotated[ShortText, NOT_BLANK]], max_entries(MAX_TAGS), Unique]
-UtmParams = Annotated[dict[UtmKey, ShortText | None], max_keys(20)]
+_UTM_TEXTS: Mapping[UtmKey, tuple[str, str]] = {
+    "utm_source": ("Source of the visitors, such as newsletter", "newsletter"),
+    "utm_medium": ("Medium, such as email", "email"),
+    "utm_campaign": ("Campaign", "spring"),
+    "utm_term": ("Search term", "pricing"),
+    "utm_content": ("Content, which distinguishes links of a campaign", "button"),
+}
+_UTM = Documented(
+    {"properties": {key: {"description": text, "examples": [example]} for key, (text, example) in _UTM_TEXTS.items()}}
+)
+UtmParams = Annotated[dict[UtmKey, ShortText | None], max_keys(20), _UTM]
 Slug = Annotated[Text, Documented({"maxLength": MAX_SLUG, "pattern": "^[A-Za-z0-9_-]+$"})]
 PixelIds = Annotated[list[Any], max_entries(MAX_PIXELS), Documented({"items": {"type": "string", "format": "uuid"}})]
 HostnameText = Annotated[Text, AfterValidator(names.canonical_or_lower)]
 
 
 class LinkFields(Body):
-    destination_url: UrlText | None = None
-    slug: Slug | None = None
-    title: Annotated[ShortText, NullIfBlank] | None = None
-    hostname: HostnameText | None = None
-    og_title: Annotated[ShortText, NullIfBlank] | None = None
-    og_description: Annotated[LongText, max_characters(5000), NullIfBlank] | None = None
-    og_image: UrlText | None = None
-    og_image_file: InstanceOf[Upload] | None = None
-    utm_params: UtmParams | None = None
-    tags: TagList | None = None
-    expires_at: Timestamp | None = None
-    pixel_ids: PixelIds | None = None  # `checks` validates each id
+    destination_url: UrlText | None = field(
+        "http:// or https:// URL that visitors are redirected to, including the UTM parameters",
+        "https://example.com/pricing",
+    )
+    slug: Slug | None = field(
+        "Path of the short URL: letters, digits, hyphens and underscores. Default: generated", "spring"
+    )
+    title: Annotated[ShortText, NullIfBlank] | None = field(
+        "Title. Default: the title of the destination's page", "Pricing"
+    )
+    hostname: HostnameText | None = field(
+        "Verified or unverified domain of the account. Default: the shared domain", "go.brand.com"
+    )
+    og_title: Annotated[ShortText, NullIfBlank] | None = field("Title in link previews", "Pricing")
+    og_description: Annotated[LongText, max_characters(5000), NullIfBlank] | None = field(
+        "Description in link previews", "Plans for teams of every size."
+    )
+    og_image: UrlText | None = field("URL of the image in link previews", "https://example.com/card.png")
+    og_image_file: InstanceOf[Upload] | None = field(
+        "Image for link previews: JPEG, PNG, WebP or GIF of at most 2 MB. It replaces `og_image`.", "card.png"
+    )
+    utm_params: UtmParams | None = field("UTM parameters, which are added to the destination URL")
+    tags: TagList | None = field("Tags", ["mail"])
+    expires_at: Timestamp | None = field("Time of expiry; null for never", "2030-01-31T12:00:00.000000Z")
+    pixel_ids: PixelIds | None = field(
+        "IDs of the pixels that fire on the link", ["01a1fbb2-5e07-7c7a-9d1b-6b0b7a3c9e10"]
+    )  # `checks` validates each id
 
     @property
     def utm(self) -> dict[str, str]:
@@ -94,30 +121,52 @@ class LinkChange(LinkFields):
     NOT_NULL = ("destination_url", "slug", "status")
     EXAMPLE: ClassVar = {"title": "Spring sale", "tags": ["mail", "sale"], "status": "active"}
 
-    status: LinkStatus | None = None
+    slug: Slug | None = field("Path of the short URL: letters, digits, hyphens and underscores", "spring")
+    title: Annotated[ShortText, NullIfBlank] | None = field("Title", "Pricing")
+    hostname: HostnameText | None = field("Domain of the account; null for the shared domain", "go.brand.com")
+    status: LinkStatus | None = field("`inactive` disables the link")
 
     def sends(self, field: str) -> bool:
         return field in self.model_fields_set
 
 
 class LinkJson(TypedDict):
-    id: IdText
-    title: str
-    destination_url: UriText
-    short_url: str
-    slug: str
-    hostname: str
-    og_title: str | None
-    og_description: str | None
-    og_image: UriText | None
-    utm_params: dict[UtmKey, str]
-    tags: list[str]
-    expires_at: TimestampText | None
-    pixel_ids: list[IdText]
-    clicks: int
-    status: LinkStatus
-    created_at: TimestampText
-    updated_at: TimestampText
+    id: Annotated[IdText, doc("ID", "01a1fbb2-2855-72ee-8e77-c161c4205e89")]
+    title: Annotated[str, doc("Title", "Pricing")]
+    destination_url: Annotated[
+        UriText,
+        doc(
+            "http:// or https:// URL that visitors are redirected to, including the UTM parameters",
+            "https://example.com/pricing?utm_source=newsletter&utm_campaign=spring",
+        ),
+    ]
+    short_url: Annotated[str, doc("Short URL, to share", "go.example.com/spring")]
+    slug: Annotated[str, doc("Path of the short URL", "spring")]
+    hostname: Annotated[str, doc("Custom domain of the link, or the shared domain", "go.example.com")]
+    og_title: Annotated[str | None, doc("Title in link previews", "Pricing")]
+    og_description: Annotated[str | None, doc("Description in link previews", None, "Plans for teams of every size.")]
+    og_image: Annotated[UriText | None, doc("URL of the image in link previews", "https://example.com/card.png")]
+    utm_params: Annotated[
+        dict[UtmKey, str],
+        _UTM,
+        doc(
+            "UTM parameters, which are added to the destination URL",
+            {"utm_campaign": "spring", "utm_source": "newsletter"},
+        ),
+    ]
+    tags: Annotated[list[str], doc("Tags", ["mail"])]
+    expires_at: Annotated[
+        TimestampText | None, doc("Time of expiry; null for never", None, "2030-01-31T12:00:00.000000Z")
+    ]
+    pixel_ids: Annotated[
+        list[IdText], doc("IDs of the pixels that fire on the link", [], ["01a1fbb2-5e07-7c7a-9d1b-6b0b7a3c9e10"])
+    ]
+    clicks: Annotated[int, doc("Number of clicks by people, including QR code scans", 812)]
+    status: Annotated[
+        LinkStatus, doc("active, or inactive (disabled, expired, before its start or after its click limit)")
+    ]
+    created_at: Annotated[TimestampText, doc("Time of creation", "2026-11-20T02:56:16.123456Z")]
+    updated_at: Annotated[TimestampText, doc("Time of the last change", "2026-11-20T02:56:16.123456Z")]
 
 
 def to_json(link: Link, *, shared_domain: str, base_url: str, now: datetime) -> LinkJson:

@@ -14,6 +14,7 @@ _EVENTS = (
         "link.created",
         EventJson[LinkJson],
         "A link was created in the dashboard or by the API. `data` is the link as `GET /links/{id}` returned it then.",
+        {"clicks": 0},
     ),
 )
 

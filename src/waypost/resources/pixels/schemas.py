@@ -2,10 +2,11 @@
 
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
+from waypost.kit.docs import doc, field
 from waypost.kit.fields import NOT_BLANK, Body, Documented, IdText, Text, TimestampText, max_characters
 from waypost.resources.pixels.events.model import EventResults
 from waypost.resources.pixels.model import Pixel, Platform
@@ -41,11 +42,15 @@ Token = Annotated[
 
 
 class PixelFields(Body):
-    platform: Platform | None = None
-    name: Line | None = None
+    platform: Platform | None = field("Advertising platform")
+    name: Line | None = field("Name")
     # not in the repr, so that they are not logged with the request
-    pixel_id: PixelId | None = Field(default=None, repr=False)
-    access_token: Token | None = Field(default=None, repr=False)
+    pixel_id: PixelId | None = field("ID of the pixel on its platform. It is never returned.", "1234567890", repr=False)
+    access_token: Token | None = field(
+        "Access token of the platform, for events sent from the server. It is never returned.",
+        "EAABsbCS1iHgBAKZCZCf2",
+        repr=False,
+    )
 
 
 class NewPixel(PixelFields):
@@ -63,20 +68,22 @@ class PixelChange(PixelFields):
 
 
 class PixelJson(TypedDict):
-    id: IdText
-    platform: Platform
-    name: str
-    created_at: TimestampText
-    updated_at: TimestampText
+    id: Annotated[IdText, doc("ID", "01a1fbb2-5e07-7c7a-9d1b-6b0b7a3c9e10")]
+    platform: Annotated[Platform, doc("Advertising platform")]
+    name: Annotated[str, doc("Name", "Spring audience")]
+    created_at: Annotated[TimestampText, doc("Time of creation", "2026-11-20T02:56:16.123456Z")]
+    updated_at: Annotated[TimestampText, doc("Time of the last change", "2026-11-20T02:56:16.123456Z")]
 
 
 class PixelResultsJson(TypedDict):
-    sent: int
-    rejected: int
-    dropped: int
-    sent_at: TimestampText | None
-    reason: str | None
-    reason_at: TimestampText | None
+    sent: Annotated[int, doc("Events that the platform accepted", 1204)]
+    rejected: Annotated[int, doc("Events that the platform rejected", 1)]
+    dropped: Annotated[int, doc("Events that were not sent: too old, too many, incomplete, or tried too often", 0)]
+    sent_at: Annotated[TimestampText | None, doc("Time of the last accepted event", "2026-11-23T09:14:07.120944Z")]
+    reason: Annotated[
+        str | None, doc("Why the last event that was not accepted was rejected or dropped", "400: Invalid parameter")
+    ]
+    reason_at: Annotated[TimestampText | None, doc("Time of `reason`", "2026-11-21T17:40:12.501837Z")]
 
 
 def to_json(pixel: Pixel) -> PixelJson:

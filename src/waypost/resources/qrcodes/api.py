@@ -36,8 +36,14 @@ _TEXT = {"type": "string"}
 _IMAGE_PARAMETERS = (
     {"name": "id", "in": "path", "required": True, "schema": {**_TEXT, "format": "uuid"}},
     {"name": "format", "in": "path", "required": True, "schema": {**_TEXT, "enum": list(get_args(ImageFormat))}},
-    {**parameter("v", _TEXT, "The style, as in the URL that the API returned"), "required": True},
-    {**parameter("signature", _TEXT, "Signature of path and query, from the same URL"), "required": True},
+    {
+        **parameter("v", _TEXT, "The style, as in the URL that the API returned", "1-1d3557-ffffff-Q-dots-512-4"),
+        "required": True,
+    },
+    {
+        **parameter("signature", _TEXT, "Signature of path and query, from the same URL", "4Jx0bq3Yk1s"),
+        "required": True,
+    },
 )
 _IMAGE_CONTENT = {kind: {"schema": {**_TEXT, "format": "binary"}} for kind in MEDIA_TYPES.values()}
 _IMAGE_RESPONSES: dict[int | str, dict[str, Any]] = {

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
+from waypost.kit.docs import doc, field
 from waypost.kit.fields import Body, Documented, IdText, Text, TimestampText, UriText
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.style import (
@@ -29,12 +30,16 @@ class NewStyle(Body):
 
     EXAMPLE: ClassVar = {"foreground": "#1d4ed8", "background": "#ffffff", "style": "dots", "level": "Q"}
 
-    foreground: Color | None = None
-    background: Color | None = None
-    level: ErrorCorrection | None = None
-    style: ModuleStyle | None = None
-    size: Annotated[int, Field(ge=MIN_SIZE, le=MAX_SIZE)] | None = None
-    margin: Annotated[int, Field(ge=0, le=MAX_MARGIN)] | None = None
+    foreground: Color | None = field("Color of the code, such as #000 or #000000")
+    background: Color | None = field("Background color, such as #fff or #ffffff")
+    level: ErrorCorrection | None = field("Error correction, from L (lowest) to H (highest)")
+    style: ModuleStyle | None = field("Shape of the modules")
+    size: Annotated[int, Field(ge=MIN_SIZE, le=MAX_SIZE)] | None = field(
+        "Width and height of the PNG image in pixels", 512
+    )
+    margin: Annotated[int, Field(ge=0, le=MAX_MARGIN)] | None = field(
+        "Empty space around the code, in modules. The standard is 4.", 4
+    )
 
     @property
     def code_style(self) -> CodeStyle:
@@ -52,20 +57,32 @@ def form_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class QrCodeJson(TypedDict):
-    id: IdText
-    link_id: IdText
-    foreground: str
-    background: str
-    level: ErrorCorrection
-    style: ModuleStyle
-    size: int
-    margin: int
-    warnings: list[str]
-    scans: int
-    image_url: UriText
-    svg_url: UriText
-    created_at: TimestampText
-    updated_at: TimestampText
+    id: Annotated[IdText, doc("ID", "01a1fbb2-2a77-7f10-b7a4-51c9d20e6f38")]
+    link_id: Annotated[IdText, doc("ID of the link", "01a1fbb2-2855-72ee-8e77-c161c4205e89")]
+    foreground: Annotated[str, doc("Color of the code, such as #000 or #000000", "#1d3557")]
+    background: Annotated[str, doc("Background color, such as #fff or #ffffff", "#ffffff")]
+    level: Annotated[ErrorCorrection, doc("Error correction, from L (lowest) to H (highest)", "Q")]
+    style: Annotated[ModuleStyle, doc("Shape of the modules", "dots")]
+    size: Annotated[int, doc("Width and height of the PNG image in pixels", 512)]
+    margin: Annotated[int, doc("Empty space around the code, in modules. The standard is 4.", 4)]
+    warnings: Annotated[list[str], doc("Why scanners may not read the code", [], ["The colors have little contrast."])]
+    scans: Annotated[int, doc("Number of scans of the code", 33)]
+    image_url: Annotated[
+        UriText,
+        doc(
+            "Signed URL of the PNG image; use it unchanged",
+            "https://go.example.com/api/v1/qrcodes/01a1fbb2-2a77-7f10-b7a4-51c9d20e6f38/image/png?v=1-1d3557-ffffff-Q-dots-512-4&signature=4Jx0bq3Yk1s",
+        ),
+    ]
+    svg_url: Annotated[
+        UriText,
+        doc(
+            "Signed URL of the SVG image; use it unchanged",
+            "https://go.example.com/api/v1/qrcodes/01a1fbb2-2a77-7f10-b7a4-51c9d20e6f38/image/svg?v=1-1d3557-ffffff-Q-dots-512-4&signature=4Jx0bq3Yk1s",
+        ),
+    ]
+    created_at: Annotated[TimestampText, doc("Time of creation", "2026-11-20T02:56:16.123456Z")]
+    updated_at: Annotated[TimestampText, doc("Time of the last change", "2026-11-20T02:56:16.123456Z")]
 
 
 def to_json(code: QrCode, warnings: list[str], image_urls: Mapping[str, str]) -> QrCodeJson:

@@ -75,7 +75,7 @@ _ERRORS = (envelope.ErrorResponseJson, envelope.ValidationErrorResponseJson, env
 def describe(endpoints: Sequence[Endpoint], events: Sequence[EventDocs], base_url: str | None) -> Schema:
     answers = [endpoint.model for endpoint in endpoints if endpoint.model]
     modules = [endpoint.endpoint for endpoint in endpoints]
-    schemas = Schemas([*answers, *_ERRORS], {event.type: event.model for event in events}, modules)
+    schemas = Schemas([*answers, *_ERRORS], events, modules)
     paths: Schema = {}
     for endpoint in sorted(endpoints, key=_place):
         for method in sorted(endpoint.methods or ()):
@@ -96,7 +96,7 @@ def describe(endpoints: Sequence[Endpoint], events: Sequence[EventDocs], base_ur
             {"name": name, "x-displayName": title, "description": about} for name, (title, about) in _TAGS.items()
         ],
         "paths": paths,
-        "webhooks": dict(webhooks.describe(events)),
+        "webhooks": dict(webhooks.describe(events, schemas)),
         "components": {
             "schemas": schemas.finished(),
             "responses": responses.error_responses(),

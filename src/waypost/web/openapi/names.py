@@ -34,6 +34,12 @@ _WRAPPER = re.compile(r"(Data|Paginated)_(list_)?(\w+?)Json_+")
 _INPUT = re.compile(r"New(?P<Create>\w+)|(?P<Update>\w+)Change|(?P<Input>\w+)Fields")
 
 
+def is_wrapper(name: str) -> bool:
+    """Return whether a model is `{"data": …}` of one object, or of a page of objects."""
+    wrapped = _WRAPPER.fullmatch(name)
+    return wrapped is not None and not (wrapped[1] == "Data" and wrapped[2])
+
+
 def schema_name(name: str) -> str:
     """Return the name of what is returned, such as `Link`, `LinkPage` or `LinkResponse`, from that of its model."""
     if wrapped := _WRAPPER.fullmatch(name):

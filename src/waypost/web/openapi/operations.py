@@ -13,8 +13,8 @@ from waypost.web.body import ParsedBody
 from waypost.web.endpoint import Endpoint
 from waypost.web.guard import Permission, path_id
 from waypost.web.openapi import code_samples, responses
-from waypost.web.openapi.descriptions import PATH_PARAMETERS, RESOURCES
-from waypost.web.openapi.examples import IDS, response_example
+from waypost.web.openapi.descriptions import FORMAT, IDS, RESOURCES
+from waypost.web.openapi.examples import referred
 from waypost.web.openapi.parameters import Schema
 from waypost.web.openapi.schemas import Schemas, has_file, reference
 
@@ -71,23 +71,22 @@ def _dependencies(dependant: Dependant) -> Iterator[Any]:
 
 def _parameters(endpoint: Endpoint, method: str, needs: _Needs, schemas: Schemas) -> Iterator[Schema]:
     declared = (endpoint.openapi_extra or {}).get("parameters", ())
-    resource = RESOURCES.get(endpoint.path_format.split("/")[3], "")
     for name in re.findall(r"{(\w+)}", endpoint.path_format):
-        own = (each["schema"] for each in declared if each["name"] == name and each["in"] == "path")
-        schema = schemas.value(next(own, {"type": "string", "format": "uuid"}))
-        yield {
-            "name": name,
-            "in": "path",
-            "required": True,
-            "description": PATH_PARAMETERS[name].format(resource),
-            "schema": schema,
-            "example": IDS[resource] if name == "id" else schemas.example(name, schema),
-        }
+        values = (each["schema"] for each in declared if each["name"] == name and each["in"] == "path")
+        schema: Schema = next(values, {})
+        if "enum" in schema:
+            about: Schema = {"description": FORMAT, "schema": schemas.value(schema), "example": schema["enum"][0]}
+        else:
+            resource, model = IDS.get(name) or RESOURCES[endpoint.path_format.split("/")[3]]
+            id_schema, example = {"type": "string", "format": "uuid"}, schemas.example(model)["id"]
+            about = {"description": f"ID of the {resource}", "schema": id_schema, "example": example}
+        yield {"name": name, "in": "path", "required": True, **about}
     for each in declared:
         if each["in"] == "query":
             default = {"default": each["schema"]["default"]} if "default" in each["schema"] else {}
             schema = schemas.value(each["schema"]) | default
-            yield {**each, "schema": schema, "example": schemas.example(each["name"], schema)}
+            name = referred(schema)
+            yield {**each, "schema": schema, "example": schemas.example(name) if name else each["example"]}
     if method == "POST" and needs.permission:
         yield idempotency.PARAMETER
 
@@ -113,12 +112,23 @@ def _responses(
         success["headers"] = responses.headers(status, *replayed, *declared)
     if endpoint.model:
         name = schemas.answer(endpoint.model)
-        example = response_example(name, base_url + endpoint.path_format)
+        example = _example(schemas, name, base_url + endpoint.path_format)
         success["content"] = {"application/json": {"schema": reference(name), "example": example}}
     described = {str(status): success, **_errors(method, needs, operation)}
     for other, given in endpoint.responses.items():
         described[str(other)] = {**described.get(str(other), {}), **given} or responses.error_response(other)
     return dict(sorted(described.items()))
+
+
+def _example(schemas: Schemas, name: str, url: str) -> Any:
+    """Return an example of the response to a request of `url`. A list has one page."""
+    example = schemas.example(name)
+    if not name.endswith("Page"):
+        return example
+    url = url.replace("{id}", schemas.example("Link")["id"])
+    links = {"first": f"{url}?page=1", "last": f"{url}?page=1", "prev": None, "next": None}
+    meta = {"current_page": 1, "from": 1, "last_page": 1, "path": url, "per_page": 15, "to": 1, "total": 1}
+    return {**example, "links": links, "meta": meta}
 
 
 def _errors(method: str, needs: _Needs, operation: Schema) -> Schema:

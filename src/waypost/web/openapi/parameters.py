@@ -7,8 +7,10 @@ from waypost.kit.pagination import DEFAULT_PER_PAGE, MAX_PER_PAGE
 Schema = dict[str, Any]
 
 
-def parameter(name: str, schema: Schema, description: str) -> Schema:
-    return {"name": name, "in": "query", "required": False, "schema": schema, "description": description}
+def parameter(name: str, schema: Schema, description: str, example: Any = None) -> Schema:
+    """`example`: for all but lists of values."""
+    about = {"name": name, "in": "query", "required": False, "description": description}
+    return {**about, "schema": schema, "example": example}
 
 
 def query_parameters(*parameters: Schema) -> Schema:
@@ -17,10 +19,11 @@ def query_parameters(*parameters: Schema) -> Schema:
 
 
 PAGING = (
-    parameter("page", {"type": "integer", "minimum": 1, "default": 1}, "Page number"),
+    parameter("page", {"type": "integer", "minimum": 1, "default": 1}, "Page number", 2),
     parameter(
         "per_page",
         {"type": "integer", "minimum": 1, "default": DEFAULT_PER_PAGE},
         f"Items per page; the maximum is {MAX_PER_PAGE}",
+        50,
     ),
 )

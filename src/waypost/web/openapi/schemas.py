@@ -1,19 +1,20 @@
 """The named schemas of the OpenAPI document, made from the models of what is sent and returned."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
 from waypost.kit.fields import Body
-from waypost.web.openapi.descriptions import ENUMS, FIELDS
-from waypost.web.openapi.examples import EXAMPLES, VALUES, event_example
-from waypost.web.openapi.names import enum_names, event_name, input_name, pascal_case, schema_name
+from waypost.web.api import EventDocs
+from waypost.web.openapi.descriptions import ENUMS
+from waypost.web.openapi.examples import compose, show, spread
+from waypost.web.openapi.names import enum_names, event_name, input_name, is_wrapper, pascal_case, schema_name
 from waypost.web.openapi.parameters import Schema
-from waypost.web.openapi.property_examples import add_examples, field_name
 
 NULL: Schema = {"type": "null"}
 _FILE = {"type": "string", "format": "binary"}
+_TEXTS = ("description", "examples")
 _COMPONENTS = "#/components/schemas/"
 _INPUTS_WITHOUT_NULL = ("Create", "Input", "Style")
 """Null means the same as leaving a field out. Scalar refuses it for values with a name, within lists of objects."""
@@ -28,21 +29,24 @@ def reference(name: str) -> Schema:
 class Schemas:
     """Schemas by name. Each object and each list of values has one, and others refer to it."""
 
-    def __init__(self, answers: Collection[Any], events: Mapping[str, Any], modules: Iterable[Any]) -> None:
-        """`answers`: models of what is returned. `events`: models by type. `modules`: their modules name enums, too."""
+    def __init__(self, answers: Collection[Any], events: Iterable[EventDocs], modules: Iterable[Any]) -> None:
+        """`answers`: models of what is returned. `modules`: their modules name enums, too."""
         self.named: dict[str, Schema] = {}
-        self._examples: dict[str, Any] = {}
-        models = list(dict.fromkeys([*answers, *events.values()]))
+        models = list(dict.fromkeys([*answers, *(event.model for event in events)]))
         self._enums = enum_names([*models, *modules])
         adapters = [(model, _MODE, TypeAdapter[Any](model)) for model in models]
         references, definitions = TypeAdapter.json_schemas(adapters, ref_template="{model}")
         self._names = {model: references[model, _MODE]["$ref"] for model in models}
-        of_events = {self._names[model]: event_type for event_type, model in events.items()}
+        of_events = {self._names[event.model]: event for event in events}
         for name, schema in definitions["$defs"].items():
-            if name in of_events:
-                self._add_event(of_events[name], schema)
-            else:
+            if name not in of_events:
                 self._add(schema_name(name), schema)
+        for name in definitions["$defs"]:
+            answer = schema_name(name)
+            if not is_wrapper(name) and "properties" in self.named.get(answer, {}):
+                spread(self.named, answer, self.example(answer))
+        for name, event in of_events.items():
+            self._add_event(event, definitions["$defs"][name])
 
     def answer(self, model: Any) -> str:
         """Return the name of the schema of what is returned."""
@@ -50,25 +54,29 @@ class Schemas:
 
     def finished(self) -> Schema:
         """Return the schemas, sorted and with examples."""
-        add_examples(self.named, {**EXAMPLES, **self._examples})
+        for schema in self.named.values():
+            show(schema)
         return dict(sorted(self.named.items()))
 
     def body(self, model: type[Body]) -> str:
         """Return the name of the schema of a JSON body."""
         name = input_name(model.__name__)
         if name not in self.named:
-            fields = {field: schema for field, schema in body_fields(model).items() if schema != _FILE}
+            fields = {field: schema for field, schema in body_fields(model).items() if not _is_file(schema)}
             for field, nested in model.NESTED.items():
                 entry = reference(self.body(nested))
-                fields[field] = {**fields[field], "items": entry} if "items" in fields[field] else entry
+                fields[field] |= {"items": entry} if "items" in fields[field] else entry
             never_null = {*model.REQUIRED, *model.NOT_NULL}
             as_json = {
-                field: schema if field in never_null else {"anyOf": [schema, NULL]} for field, schema in fields.items()
+                field: schema if field in never_null else {**schema, "anyOf": [_without(schema, _TEXTS), NULL]}
+                for field, schema in fields.items()
             }
             schema = object_schema(as_json, model.REQUIRED)
             if model.model_config.get("extra") == "forbid":
                 schema["additionalProperties"] = False
-            self._add(name, schema, model.EXAMPLE)
+            self._add(name, schema)
+            if model.EXAMPLE:
+                spread(self.named, name, model.EXAMPLE)
         return name
 
     def form(self, model: type[Body]) -> str:
@@ -85,7 +93,7 @@ class Schemas:
         if "anyOf" in schema:
             (option,) = [option for option in schema["anyOf"] if option != NULL]
             return or_null(self.value(option, name, is_input=is_input))
-        schema = {keyword: each for keyword, each in schema.items() if keyword not in {"title", "default"}}
+        schema = _without(schema, ("title", "default"))
         if "$ref" in schema:
             return reference(schema_name(schema["$ref"].removeprefix(_COMPONENTS)))
         if "enum" in schema:
@@ -98,32 +106,28 @@ class Schemas:
             return reference(named)
         return schema
 
-    def example(self, name: str, schema: Schema) -> Any:
-        """Return an example of a parameter."""
-        return self.named[schema["$ref"].removeprefix(_COMPONENTS)]["examples"][0] if "$ref" in schema else VALUES[name]
+    def example(self, name: str) -> Any:
+        """Return the example of a schema."""
+        return compose(self.named, name)
 
-    def _add(self, name: str, schema: Schema, example: Mapping[str, Any] | None = None) -> None:
-        if example:
-            self._examples[name] = example
+    def _add(self, name: str, schema: Schema) -> None:
         if "properties" in schema:
             fields = {field: self._property(name, field, each) for field, each in schema["properties"].items()}
             schema = {**schema, "properties": fields}
-        schema = {keyword: each for keyword, each in schema.items() if keyword not in {"title", "description"}}
-        self.named[name] = schema
+        self.named[name] = _without(schema, ("title", "description"))
 
-    def _add_event(self, event_type: str, schema: Schema) -> None:
-        self._add("Event", schema, event_example(event_type))
-        name = event_name(event_type)
-        self.named[name] = self.named.pop("Event")
-        self.named[name]["properties"]["event"]["const"] = event_type
-        self._examples[name] = self._examples.pop("Event")
+    def _add_event(self, event: EventDocs, schema: Schema) -> None:
+        name = event_name(event.type)
+        self._add(name, schema)
+        self.named[name]["properties"]["event"] |= {"const": event.type, "examples": [event.type]}
+        example = self.example(name)
+        spread(self.named, name, {**example, "data": {**example["data"], **event.changes}})
 
     def _property(self, owner: str, name: str, schema: Schema) -> Schema:
-        title = field_name(name)
-        described = self.value(schema, name, is_input=owner.endswith(_INPUTS))
+        described = self.value(_without(schema, _TEXTS), name, is_input=owner.endswith(_INPUTS))
         if "anyOf" in described and owner.endswith(_INPUTS_WITHOUT_NULL):
             described = described["anyOf"][0]
-        return {**described, "description": FIELDS.get(f"{owner}.{title}") or FIELDS[title]}
+        return described | {keyword: schema[keyword] for keyword in _TEXTS if keyword in schema}
 
     def _enum(self, values: list[Any]) -> Schema:
         name = self._enums[tuple(values)]
@@ -145,12 +149,20 @@ def body_fields(model: type[Body]) -> dict[str, Schema]:
 
 
 def has_file(model: type[Body]) -> bool:
-    return _FILE in body_fields(model).values()
+    return any(map(_is_file, body_fields(model).values()))
+
+
+def _is_file(schema: Schema) -> bool:
+    return schema.get("format") == _FILE["format"]
+
+
+def _without(schema: Schema, keywords: Collection[str]) -> Schema:
+    return {keyword: each for keyword, each in schema.items() if keyword not in keywords}
 
 
 def _without_null(field: Schema) -> Schema:
     (schema,) = [option for option in field["anyOf"] if option != NULL]
-    return dict(_FILE) if "$ref" in schema else schema
+    return (_FILE if "$ref" in schema else schema) | {keyword: field[keyword] for keyword in _TEXTS if keyword in field}
 
 
 def _form_fields(name: str, field: Schema) -> Iterator[tuple[str, Schema]]:
@@ -158,8 +170,8 @@ def _form_fields(name: str, field: Schema) -> Iterator[tuple[str, Schema]]:
     if field["type"] == "array":
         yield f"{name}[]", field
     elif field["type"] == "object":
-        for key in field["propertyNames"]["enum"]:
-            yield f"{name}[{key}]", _without_null(field["additionalProperties"])
+        for key, text in field["properties"].items():
+            yield f"{name}[{key}]", {**_without_null(field["additionalProperties"]), **text}
     else:
         yield name, field
 
@@ -169,4 +181,6 @@ def _with_known_names(schema: Schema) -> Schema:
     if "propertyNames" not in schema:
         return schema
     names, value = schema["propertyNames"]["enum"], schema["additionalProperties"]
-    return {**object_schema(dict.fromkeys(names, value), ()), "additionalProperties": False}
+    texts = schema.get("properties", {})
+    properties = {name: value | texts.get(name, {}) for name in names}
+    return {**object_schema(properties, ()), "additionalProperties": False}

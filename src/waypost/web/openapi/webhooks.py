@@ -4,10 +4,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from waypost.web.api import EventDocs
-from waypost.web.openapi.examples import event_example
 from waypost.web.openapi.names import event_name
 from waypost.web.openapi.parameters import Schema
-from waypost.web.openapi.schemas import reference
+from waypost.web.openapi.schemas import Schemas, reference
 
 _SIGNATURE = (
     "`t=<seconds since 1970>,v1=<hex>`: `v1` is the HMAC-SHA256 of `t`, a dot and the raw body, with the signing secret"
@@ -24,12 +23,13 @@ _HEADERS = {
 }
 
 
-def describe(events: Iterable[EventDocs]) -> Iterator[tuple[str, Schema]]:
+def describe(events: Iterable[EventDocs], schemas: Schemas) -> Iterator[tuple[str, Schema]]:
     for event in events:
-        yield event.type, {"post": _request(event)}
+        yield event.type, {"post": _request(event, schemas)}
 
 
-def _request(event: EventDocs) -> Schema:
+def _request(event: EventDocs, schemas: Schemas) -> Schema:
+    name = event_name(event.type)
     examples: dict[str, Any] = {"X-Event-Type": event.type}
     return {
         "operationId": f"on_{event.type.replace('.', '_')}",
@@ -50,9 +50,7 @@ def _request(event: EventDocs) -> Schema:
         ],
         "requestBody": {
             "required": True,
-            "content": {
-                "application/json": {"schema": reference(event_name(event.type)), "example": event_example(event.type)}
-            },
+            "content": {"application/json": {"schema": reference(name), "example": schemas.example(name)}},
         },
         "responses": {
             "2XX": {"description": "Any 2xx status within 10 seconds: the event is delivered"},

@@ -31,7 +31,9 @@ _PARAMETERS = (
         {**_TEXT, "enum": list(get_args(Interval)), "default": DEFAULT_INTERVAL},
         "Length of one entry of the series",
     ),
-    parameter("timezone", {**_TEXT, "default": DEFAULT_ZONE}, "IANA name of the time zone of the series"),
+    parameter(
+        "timezone", {**_TEXT, "default": DEFAULT_ZONE}, "IANA name of the time zone of the series", "Europe/Berlin"
+    ),
 )
 
 

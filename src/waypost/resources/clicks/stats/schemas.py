@@ -1,11 +1,12 @@
 """The JSON of statistics."""
 
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
+from waypost.kit.docs import doc
 from waypost.kit.fields import IdText, TimestampText
 from waypost.resources.clicks.filters import FilterField
 from waypost.resources.clicks.stats.query import Interval, StatsQuery
@@ -13,54 +14,99 @@ from waypost.resources.clicks.stats.read import StatsLists, StatsSeries
 
 
 class StatsEntryJson(TypedDict):
-    at: TimestampText
-    clicks: int
-    visitors: int
-    scans: int
+    at: Annotated[TimestampText, doc("Start of the interval, in UTC", "2026-11-19T00:00:00.000000Z")]
+    clicks: Annotated[int, doc("Number of clicks by people, including QR code scans", 41)]
+    visitors: Annotated[int, doc("Number of unique visitors. A visitor counts once per UTC day.", 36)]
+    scans: Annotated[int, doc("Number of QR code scans, included in `clicks`", 2)]
 
 
 class ValueCountJson(TypedDict):
-    value: str
-    clicks: int
+    value: Annotated[str, doc("Value", "DE")]
+    clicks: Annotated[int, doc("Number of clicks by people, including QR code scans", 38)]
 
 
 class TopLinkJson(TypedDict):
-    link_id: IdText
-    short_url: str | None
-    title: str | None
-    clicks: int
+    link_id: Annotated[IdText, doc("ID of the link", "01a1fbb2-2855-72ee-8e77-c161c4205e89")]
+    short_url: Annotated[str | None, doc("Short URL of the link; null for a deleted link", "go.example.com/spring")]
+    title: Annotated[str | None, doc("Title of the link; null for a deleted link", "Pricing")]
+    clicks: Annotated[int, doc("Number of clicks by people, including QR code scans", 44)]
 
 
-_From = TypedDict("_From", {"from": TimestampText})
+_From = TypedDict(
+    "_From", {"from": Annotated[TimestampText, doc("Start of the time range", "2026-11-19T00:00:00.000000Z")]}
+)
 
 
 class StatsJson(_From):
-    to: TimestampText
-    interval: Interval
-    timezone: str
-    clicks: int
-    visitors: int
-    scans: int
-    crawlers: int
-    previews: int
-    first_clicked_at: TimestampText | None
-    last_clicked_at: TimestampText | None
-    series: list[StatsEntryJson]
-    countries: list[ValueCountJson]
-    referrers: list[ValueCountJson]
-    devices: list[ValueCountJson]
-    browsers: list[ValueCountJson]
-    platforms: list[ValueCountJson]
+    to: Annotated[TimestampText, doc("End of the time range, exclusive", "2026-11-20T09:30:00.000000Z")]
+    interval: Annotated[Interval, doc("Length of an entry of `series`", "day")]
+    timezone: Annotated[str, doc("Time zone of the intervals", "UTC")]
+    clicks: Annotated[int, doc("Number of clicks by people, including QR code scans", 59)]
+    visitors: Annotated[int, doc("Number of unique visitors. A visitor counts once per UTC day.", 51)]
+    scans: Annotated[int, doc("Number of QR code scans, included in `clicks`", 3)]
+    crawlers: Annotated[int, doc("Number of visits by crawlers, not included in `clicks`", 12)]
+    previews: Annotated[int, doc("Number of requests for link previews, not included in `clicks`", 9)]
+    first_clicked_at: Annotated[
+        TimestampText | None, doc("First click in the time range; null if there is none", "2026-11-19T00:14:09.215000Z")
+    ]
+    last_clicked_at: Annotated[
+        TimestampText | None, doc("Last click in the time range; null if there is none", "2026-11-20T09:28:51.030000Z")
+    ]
+    series: Annotated[
+        list[StatsEntryJson],
+        doc(
+            "Numbers for each interval of the time range",
+            {"at": "2026-11-20T00:00:00.000000Z", "clicks": 18, "scans": 1, "visitors": 15},
+        ),
+    ]
+    countries: Annotated[
+        list[ValueCountJson], doc("Clicks by country code, the 50 most frequent", {"clicks": 21, "value": "FR"})
+    ]
+    referrers: Annotated[
+        list[ValueCountJson],
+        doc("Clicks by referrer, the 50 most frequent", [{"clicks": 40, "value": "https://news.example/today"}]),
+    ]
+    devices: Annotated[
+        list[ValueCountJson],
+        doc("Clicks by device type", [{"clicks": 33, "value": "mobile"}, {"clicks": 26, "value": "desktop"}]),
+    ]
+    browsers: Annotated[
+        list[ValueCountJson],
+        doc(
+            "Clicks by browser family, the 50 most frequent",
+            [{"clicks": 30, "value": "Firefox"}, {"clicks": 29, "value": "Chrome"}],
+        ),
+    ]
+    platforms: Annotated[
+        list[ValueCountJson],
+        doc(
+            "Clicks by operating system, the 50 most frequent",
+            [{"clicks": 33, "value": "Android"}, {"clicks": 26, "value": "Windows"}],
+        ),
+    ]
 
 
 class LinkStatsJson(StatsJson):
-    link_id: IdText
-    imported_clicks: int
-    targets: list[ValueCountJson]
+    link_id: Annotated[IdText, doc("ID of the link", "01a1fbb2-2855-72ee-8e77-c161c4205e89")]
+    imported_clicks: Annotated[
+        int,
+        doc(
+            "Clicks that another service counted before the link was imported, for all time and in no other"
+            " number; 0 if there are none",
+            0,
+        ),
+    ]
+    targets: Annotated[
+        list[ValueCountJson],
+        doc(
+            "Clicks by the name of the rule or variant that the visitor was sent to, or `default`",
+            [{"clicks": 21, "value": "iPhone"}],
+        ),
+    ]
 
 
 class AccountStatsJson(StatsJson):
-    top_links: list[TopLinkJson]
+    top_links: Annotated[list[TopLinkJson], doc("The 50 links with the most clicks")]
 
 
 def to_json(query: StatsQuery, series: StatsSeries, lists: StatsLists) -> StatsJson:

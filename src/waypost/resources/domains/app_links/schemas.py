@@ -1,9 +1,10 @@
 """Request and response bodies of app links."""
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from typing_extensions import TypedDict
 
+from waypost.kit.docs import doc, field
 from waypost.kit.fields import Body
 from waypost.resources.domains.app_links.documents import load
 from waypost.resources.domains.app_links.model import AppLinksTexts
@@ -28,13 +29,30 @@ class AppLinksFields(Body):
 
     EXAMPLE: ClassVar = {"apple_app_site_association": APPLE_EXAMPLE, "assetlinks": GOOGLE_EXAMPLE}
 
-    apple_app_site_association: dict[str, Any] | None = None
-    assetlinks: list[Any] | None = None
+    apple_app_site_association: dict[str, Any] | None = field(
+        "Document for iOS and macOS, at most 128 KiB; null if there is none"
+    )
+    assetlinks: list[Any] | None = field(
+        "Document for Android: a list of statements, at most 128 KiB; null if there is none"
+    )
 
 
 class AppLinksJson(TypedDict):
-    apple_app_site_association: dict[str, Any] | None
-    assetlinks: list[Any] | None
+    apple_app_site_association: Annotated[
+        dict[str, Any] | None,
+        doc(
+            "Document for iOS and macOS, at most 128 KiB; null if there is none",
+            {"applinks": {"details": [{"appIDs": ["ABCDE12345.com.example.app"], "components": [{"/": "/*"}]}]}},
+        ),
+    ]
+    assetlinks: Annotated[
+        list[Any] | None,
+        doc(
+            "Document for Android: a list of statements, at most 128 KiB; null if there is none",
+            None,
+            [{"relation": ["delegate_permission/common.handle_all_urls"], "target": {"namespace": "web"}}],
+        ),
+    ]
 
 
 def to_json(texts: AppLinksTexts) -> AppLinksJson:

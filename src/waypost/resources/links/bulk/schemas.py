@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, NotRequired
 from pydantic import BeforeValidator, ConfigDict
 from typing_extensions import TypedDict
 
+from waypost.kit.docs import doc, field
 from waypost.kit.errors import Problems
 from waypost.kit.fields import Body, Documented, Text, Timestamp, max_entries, parse
 from waypost.resources.links.model import LinkStatus
@@ -34,13 +35,17 @@ class LinkSet(Body):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
     NOT_NULL = ("status", "add_tags", "remove_tags")
 
-    status: LinkStatus | None = None
-    expires_at: Timestamp | None = None
-    hostname: HostnameText | None = None
-    pixel_ids: PixelIds | None = None
-    tags: TagList | None = None
-    add_tags: TagList | None = None
-    remove_tags: TagList | None = None
+    status: LinkStatus | None = field("`inactive` disables the links")
+    expires_at: Timestamp | None = field("Time of expiry; null for never")
+    hostname: HostnameText | None = field("Domain of the account; null for the shared domain", "go.brand.com")
+    pixel_ids: PixelIds | None = field(
+        "IDs of the pixels that fire on the link", ["01a1fbb2-5e07-7c7a-9d1b-6b0b7a3c9e10"]
+    )
+    tags: TagList | None = field(
+        "Tags that replace those of each link; not together with `add_tags` or `remove_tags`", ["mail"]
+    )
+    add_tags: TagList | None = field("Tags to add; those that a link has already stay where they are")
+    remove_tags: TagList | None = field("Tags to remove", ["draft"])
 
     def to_change(self) -> LinkChange:
         """Return the part that is the same for all links."""
@@ -66,7 +71,9 @@ class NewLinks(Body):
     NESTED: ClassVar = {"links": NewLink}
     EXAMPLE: ClassVar = {"links": [NewLink.EXAMPLE, {"destination_url": "https://example.com/contact"}]}
 
-    links: Annotated[list[Any], max_entries(MAX_ROWS), _ROWS] | None = None
+    links: Annotated[list[Any], max_entries(MAX_ROWS), _ROWS] | None = field(
+        "1 to 100 links to create, each with the fields of a link"
+    )
 
 
 class LinkChanges(Body):
@@ -79,15 +86,15 @@ class LinkChanges(Body):
         "set": {"add_tags": ["sale"], "expires_at": "2030-01-31T12:00:00Z"},
     }
 
-    ids: Ids | None = None
-    set: dict[str, Any] | None = None
+    ids: Ids | None = field("IDs of links, 1 to 100")
+    set: dict[str, Any] | None = field("What to change in each of the links")
 
 
 class LinkIds(Body):
     REQUIRED = ("ids",)
     EXAMPLE: ClassVar = {"ids": ["01a1fbb2-2855-72ee-8e77-c161c4205e89"]}
 
-    ids: Ids | None = None
+    ids: Ids | None = field("IDs of links, 1 to 100")
 
 
 Errors = dict[str, list[str]]
@@ -97,51 +104,61 @@ BulkDeleteStatus = Literal["deleted", "not_found"]
 
 
 class CreatedRowJson(TypedDict):
-    index: int
-    status: BulkCreateStatus
-    link: NotRequired[LinkJson]
-    errors: NotRequired[Errors]
+    index: Annotated[int, doc("Position in the list that was sent, from 0", 0)]
+    status: Annotated[BulkCreateStatus, doc("Status")]
+    link: NotRequired[Annotated[LinkJson, doc("The link that was created")]]
+    errors: NotRequired[Annotated[Errors, doc("Problems of each field")]]
 
 
 class CreatedMetaJson(TypedDict):
-    created: int
-    invalid: int
-    retry: NotRequired[int]
+    created: Annotated[int, doc("Number of links that were created", 1)]
+    invalid: Annotated[int, doc("Number of entries that were refused", 1)]
+    retry: NotRequired[
+        Annotated[
+            int,
+            doc("Number of entries that did not get their turn within 30 seconds. Missing if there are none", None, 1),
+        ]
+    ]
 
 
 class CreatedRowsJson(TypedDict):
-    data: list[CreatedRowJson]
-    meta: CreatedMetaJson
+    data: Annotated[
+        list[CreatedRowJson],
+        doc(
+            "The result", {"errors": {"destination_url": ["This field is required."]}, "index": 1, "status": "invalid"}
+        ),
+    ]
+    meta: Annotated[CreatedMetaJson, doc("Number of entries by status")]
 
 
 class ChangedRowJson(TypedDict):
-    id: str
-    status: BulkUpdateStatus
-    errors: NotRequired[Errors]
+    id: Annotated[str, doc("ID", "01a1fbb2-2855-72ee-8e77-c161c4205e89")]
+    status: Annotated[BulkUpdateStatus, doc("Status")]
+    errors: NotRequired[Annotated[Errors, doc("Problems of each field")]]
 
 
 class ChangedMetaJson(TypedDict):
-    updated: int
-    unchanged: int
-    not_found: int
-    invalid: int
+    updated: Annotated[int, doc("Number of links that were changed", 1)]
+    unchanged: Annotated[int, doc("Number of links that were like this before", 0)]
+    not_found: Annotated[int, doc("Number of ids that are not of a link of the account", 0)]
+    invalid: Annotated[int, doc("Number of entries that were refused", 0)]
 
 
 class ChangedRowsJson(TypedDict):
-    data: list[ChangedRowJson]
-    meta: ChangedMetaJson
+    data: Annotated[list[ChangedRowJson], doc("The result")]
+    meta: Annotated[ChangedMetaJson, doc("Number of entries by status")]
 
 
 class DeletedRowJson(TypedDict):
-    id: str
-    status: BulkDeleteStatus
+    id: Annotated[str, doc("ID", "01a1fbb2-2855-72ee-8e77-c161c4205e89")]
+    status: Annotated[BulkDeleteStatus, doc("Status")]
 
 
 class DeletedMetaJson(TypedDict):
-    deleted: int
-    not_found: int
+    deleted: Annotated[int, doc("Number of links that were deleted", 1)]
+    not_found: Annotated[int, doc("Number of ids that are not of a link of the account", 0)]
 
 
 class DeletedRowsJson(TypedDict):
-    data: list[DeletedRowJson]
-    meta: DeletedMetaJson
+    data: Annotated[list[DeletedRowJson], doc("The result")]
+    meta: Annotated[DeletedMetaJson, doc("Number of entries by status")]

@@ -4,13 +4,21 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, cast, get_args
 
-from pydantic import Field
-
 from waypost.kit.clock import parse_timestamp, timestamp
+from waypost.kit.docs import field
 from waypost.kit.errors import Problems
 from waypost.kit.fields import REQUIRED, Body, Documented, Text, max_characters, max_entries, text_problem
 from waypost.kit.timezones import zone_names
-from waypost.resources.links.routing.model import ConditionJson, ConditionType, Operator
+from waypost.resources.links.routing.model import (
+    FROM,
+    OPERATOR,
+    TO,
+    VALUES,
+    WEEKDAYS,
+    ConditionJson,
+    ConditionType,
+    Operator,
+)
 from waypost.visitors.agents import Device
 from waypost.visitors.countries import COUNTRIES
 
@@ -43,8 +51,10 @@ class ConditionFields(Body):
 
     REQUIRED = ("type",)
 
-    type: ConditionType | None = None
-    operator: Operator | None = None
+    type: ConditionType | None = field(
+        "What the condition compares; `device`, `platform` and `browser` as in statistics"
+    )
+    operator: Operator | None = field(OPERATOR)
     values: (
         Annotated[
             list[Any],
@@ -52,10 +62,12 @@ class ConditionFields(Body):
             Documented({"minItems": 1, "items": {"type": "string", "maxLength": MAX_VALUE}}),
         ]
         | None
-    ) = None
-    name: Annotated[Text, max_characters(MAX_VALUE)] | None = None
-    from_: Text | None = Field(default=None, alias="from")
-    to: Text | None = None
+    ) = field(VALUES)
+    name: Annotated[Text, max_characters(MAX_VALUE)] | None = field(
+        "Name of the query parameter, for `query`", "campaign"
+    )
+    from_: Text | None = field(FROM, "09:00", alias="from")
+    to: Text | None = field(TO, "17:00")
     weekdays: (
         Annotated[
             list[Any],
@@ -63,8 +75,8 @@ class ConditionFields(Body):
             Documented({"minItems": 1, "items": {"type": "integer", "minimum": 1, "maximum": 7}}),
         ]
         | None
-    ) = None
-    timezone: Text | None = None
+    ) = field(WEEKDAYS, [1, 2, 3, 4, 5])
+    timezone: Text | None = field("IANA time zone of a schedule, such as Europe/Berlin", "Europe/Berlin")
 
     EXAMPLE: ClassVar = {"type": "platform", "operator": "in", "values": ["iOS"]}
 

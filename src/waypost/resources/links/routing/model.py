@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from waypost.database import Id, Instant, metadata
 from waypost.kit.clock import microseconds
+from waypost.kit.docs import doc
 
 ConditionType = Literal["device", "platform", "browser", "country", "language", "query", "time", "schedule"]
 Operator = Literal["in", "not_in"]
@@ -32,35 +33,44 @@ link_routing = Table(  # no row: the link has no routing, and neither start nor 
 )
 
 
+OPERATOR = "`in` (default) or `not_in`. What is unknown or absent is in no list"
+VALUES = "1 to 250 values, for all types but `time` and `schedule`"
+WEEKDAYS = "Days on which a schedule starts, from 1 for Monday to 7 for Sunday"
+FROM = "Start: for `time` a time, or null; for `schedule` a time of day, such as 09:00"
+TO = "End, exclusive: like `from`. A schedule that does not end after its start ends on the next day"
+CONDITIONS = "1 to 5 conditions, all of which must hold"
+DESTINATION = "http:// or https:// URL that visitors are redirected to. It gets no UTM parameters"
+WEIGHT = "Percentage of the visitors, 1 to 100"
+
 # without kit.fields, which redirect processes don't load
 _Uri = Annotated[str, Field(json_schema_extra={"format": "uri"})]
 
 ConditionJson = TypedDict(  # a call, because `from` is a keyword
     "ConditionJson",
     {
-        "type": ConditionType,
-        "operator": Operator,
-        "name": NotRequired[str],
-        "values": NotRequired[list[str]],
-        "weekdays": NotRequired[list[int]],
-        "from": NotRequired[str | None],
-        "to": NotRequired[str | None],
-        "timezone": NotRequired[str],
+        "type": Annotated[ConditionType, doc("What the condition compares", "platform")],
+        "operator": Annotated[Operator, doc(OPERATOR)],
+        "name": NotRequired[Annotated[str, doc("Name of the query parameter", None, "campaign")]],
+        "values": NotRequired[Annotated[list[str], doc(VALUES, ["iOS"])]],
+        "weekdays": NotRequired[Annotated[list[int], doc(WEEKDAYS, None, [1, 2, 3, 4, 5])]],
+        "from": NotRequired[Annotated[str | None, doc(FROM, None, "09:00")]],
+        "to": NotRequired[Annotated[str | None, doc(TO, None, "17:00")]],
+        "timezone": NotRequired[Annotated[str, doc("Time zone of a schedule", None, "Europe/Berlin")]],
     },
 )
 """Has all fields of its type, with canonical values."""
 
 
 class RuleJson(TypedDict):
-    name: str
-    conditions: list[ConditionJson]
-    destination_url: _Uri
+    name: Annotated[str, doc("Name", "iPhone")]
+    conditions: Annotated[list[ConditionJson], doc(CONDITIONS)]
+    destination_url: Annotated[_Uri, doc(DESTINATION, "https://example.com/ios")]
 
 
 class VariantJson(TypedDict):
-    name: str
-    destination_url: _Uri
-    weight: int
+    name: Annotated[str, doc("Name", "B")]
+    destination_url: Annotated[_Uri, doc(DESTINATION, "https://example.com/b")]
+    weight: Annotated[int, doc(WEIGHT, 50)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
+from waypost.kit.docs import doc, field
 from waypost.kit.errors import Problems
 from waypost.kit.fields import (
     NOT_BLANK,
@@ -27,7 +28,7 @@ from waypost.kit.fields import (
 )
 from waypost.redirect import DEFAULT_TARGET
 from waypost.resources.links.routing.conditions import EMPTY_LIST, ConditionFields, check_condition
-from waypost.resources.links.routing.model import LinkRouting, RuleJson, VariantJson
+from waypost.resources.links.routing.model import CONDITIONS, DESTINATION, WEIGHT, LinkRouting, RuleJson, VariantJson
 
 MAX_RULES = 20
 MAX_CONDITIONS = 5
@@ -70,17 +71,19 @@ class RuleFields(Body):
     REQUIRED = ("name", "conditions", "destination_url")
     NESTED: ClassVar = {"conditions": ConditionFields}
 
-    name: NameText | None = None
-    conditions: Annotated[list[Any], max_entries(MAX_CONDITIONS), Documented({"minItems": 1})] | None = None
-    destination_url: UrlText | None = None
+    name: NameText | None = field("Name")
+    conditions: Annotated[list[Any], max_entries(MAX_CONDITIONS), Documented({"minItems": 1})] | None = field(
+        CONDITIONS
+    )
+    destination_url: UrlText | None = field(DESTINATION)
 
 
 class VariantFields(Body):
     REQUIRED = ("name", "destination_url", "weight")
 
-    name: NameText | None = None
-    destination_url: UrlText | None = None
-    weight: Annotated[int, Field(ge=1, le=100)] | None = None
+    name: NameText | None = field("Name")
+    destination_url: UrlText | None = field(DESTINATION)
+    weight: Annotated[int, Field(ge=1, le=100)] | None = field(WEIGHT)
 
 
 class RoutingFields(Body):
@@ -99,12 +102,27 @@ class RoutingFields(Body):
         "fallback_url": "https://example.com/over",
     }
 
-    rules: Annotated[list[Any], max_entries(MAX_RULES)] | None = None
-    variants: Annotated[list[Any], max_entries(MAX_VARIANTS)] | None = None
-    password: Password | None = Field(default=None, repr=False)
-    starts_at: Timestamp | None = None
-    click_limit: Annotated[int, Field(ge=1, le=MAX_CLICKS)] | None = None
-    fallback_url: UrlText | None = None
+    rules: Annotated[list[Any], max_entries(MAX_RULES)] | None = field(
+        "At most 20 rules; the first that matches counts"
+    )
+    variants: Annotated[list[Any], max_entries(MAX_VARIANTS)] | None = field(
+        "At most 10 variants, for visitors without a matching rule. The weights add up to at most 100"
+    )
+    password: Password | None = field(
+        "4 to 128 characters that visitors have to enter; null removes it, and without this field it stays."
+        " It is never returned.",
+        "correct horse",
+        repr=False,
+    )
+    starts_at: Timestamp | None = field(
+        "Time before which the link does not redirect; null for no start", "2026-12-01T08:00:00.000000Z"
+    )
+    click_limit: Annotated[int, Field(ge=1, le=MAX_CLICKS)] | None = field(
+        "Number of clicks after which the link ends; null for no limit"
+    )
+    fallback_url: UrlText | None = field(
+        "URL for visitors before the start, after the click limit, and of an expired link; null for an error page"
+    )
 
     @property
     def keeps_password(self) -> bool:
@@ -182,14 +200,26 @@ def _check_name(name: str | None, used: set[str], problems: Problems) -> None:
 
 
 class RoutingJson(TypedDict):
-    link_id: IdText
-    rules: list[RuleJson]
-    variants: list[VariantJson]
-    starts_at: TimestampText | None
-    click_limit: int | None
-    fallback_url: UriText | None
-    has_password: bool
-    updated_at: TimestampText | None
+    link_id: Annotated[IdText, doc("ID of the link", "01a1fbb2-2855-72ee-8e77-c161c4205e89")]
+    rules: Annotated[list[RuleJson], doc("At most 20 rules; the first that matches counts")]
+    variants: Annotated[
+        list[VariantJson],
+        doc("At most 10 variants, for visitors without a matching rule. The weights add up to at most 100"),
+    ]
+    starts_at: Annotated[
+        TimestampText | None,
+        doc("Time before which the link does not redirect; null for no start", None, "2026-12-01T08:00:00.000000Z"),
+    ]
+    click_limit: Annotated[int | None, doc("Number of clicks after which the link ends; null for no limit", 1000)]
+    fallback_url: Annotated[
+        UriText | None,
+        doc(
+            "URL for visitors before the start, after the click limit, and of an expired link; null for an error page",
+            "https://example.com/over",
+        ),
+    ]
+    has_password: Annotated[bool, doc("Whether visitors have to enter a password", False)]
+    updated_at: Annotated[TimestampText | None, doc("Time of the last change", "2026-11-23T07:00:00.000000Z")]
 
 
 def to_json(

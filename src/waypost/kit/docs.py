@@ -1,0 +1,19 @@
+"""What the OpenAPI document says of a field of a body or of a response, written at the field itself.
+
+The first example is the value in the example of the whole object; the field shows the first that has content. The
+objects of a list are examples themselves: an example of such a list is an entry that follows theirs.
+"""
+
+from typing import Any
+
+from pydantic import Field
+
+
+def doc(description: str, *examples: Any) -> Any:
+    """Describe a field of a response, in its `Annotated`."""
+    return Field(description=description, examples=list(examples) or None)
+
+
+def field(description: str, *examples: Any, **options: Any) -> Any:
+    """Return the default None of a field of a body, with its description. `options`: those of pydantic."""
+    return Field(None, description=description, examples=list(examples) or None, **options)
