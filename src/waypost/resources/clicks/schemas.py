@@ -38,10 +38,8 @@ class ClickJson(ClickEventJson):
 
 
 class PixelFiredJson(TypedDict):
-    pixel_id: Annotated[
-        IdText, doc("ID of the pixel on its platform. It is never returned.", "01a1fbb2-5e07-7c7a-9d1b-6b0b7a3c9e10")
-    ]
-    platform: Annotated[PlatformText, doc("Operating system, such as Android")]
+    pixel_id: Annotated[IdText, doc("ID of the pixel", "01a1fbb2-5e07-7c7a-9d1b-6b0b7a3c9e10")]
+    platform: Annotated[PlatformText, doc("Advertising platform")]
     link_id: Annotated[IdText, doc("ID of the link", "01a1fbb2-2855-72ee-8e77-c161c4205e89")]
     visit_id: Annotated[IdText | None, doc("ID of the click that triggered it", "01a1fbb2-9c41-7bd0-a1f6-0f3f5c1d2e3f")]
 
