@@ -13,6 +13,7 @@ from uuid import UUID
 
 from waypost import accounts
 from waypost.accounts import emails
+from waypost.accounts.deps import Deps
 from waypost.accounts.members import store as memberships
 from waypost.accounts.model import Person
 from waypost.accounts.sessions.store import Session
@@ -21,7 +22,6 @@ from waypost.kit.clock import Clock
 from waypost.kit.errors import Unavailable
 from waypost.redirect import InvalidateRoutes
 from waypost.resources import plan, qrcodes
-from waypost.accounts.deps import Deps
 from waypost.resources.audit import account_data as audit_of_account
 from waypost.resources.clicks.click_store import ClickStore
 from waypost.resources.domains import Deps as DomainDeps

@@ -8,10 +8,10 @@ from uuid import UUID
 from starlette.responses import Response
 
 from waypost.accounts import Account
-from waypost.kit.errors import Invalid
-from waypost.kit.fair_queue import FairQueue
 from waypost.accounts.data.archive.contents import write_archive
 from waypost.accounts.deps import ExportDeps
+from waypost.kit.errors import Invalid
+from waypost.kit.fair_queue import FairQueue
 from waypost.web.streaming import StreamedResponse
 
 RUNNING = "An export is already running. Wait until it has finished."

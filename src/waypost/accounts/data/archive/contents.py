@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from waypost.accounts import Account, list_keys
+from waypost.accounts.data.archive.zip_stream import Part, write_zip
+from waypost.accounts.deps import ExportDeps
+from waypost.accounts.keys import schemas
 from waypost.accounts.members import store as memberships
 from waypost.kit.clock import EPOCH, timestamp
 from waypost.kit.csv_cells import csv_text
-from waypost.accounts.keys import schemas
-from waypost.accounts.data.archive.zip_stream import Part, write_zip
-from waypost.accounts.deps import ExportDeps
 from waypost.resources.audit import account_data as audit_of_account
 from waypost.resources.clicks.click_store import ExportQuery
 from waypost.resources.clicks.days import find_kept_since

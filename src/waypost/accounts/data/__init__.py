@@ -1,0 +1,1 @@
+"""All data of an account: export, archive and deletion."""
