@@ -107,13 +107,13 @@ async def test_reports_files_that_others_can_read(settings: Settings) -> None:
 
 async def test_reports_an_old_schema(settings: Settings, db: Database) -> None:
     async with db.write() as tx:
-        await tx.execute(text("UPDATE alembic_version SET version_num = '0023'"))
-    assert "waypost migrate` of commit d3574ac" in (await found(settings, "schema")).advice
+        await tx.execute(text("UPDATE alembic_version SET version_num = '0054'"))
+    assert "waypost migrate` of commit 2edbd7bb" in (await found(settings, "schema")).advice
 
 
 async def test_offers_a_backup_before_a_migration(settings: Settings, db: Database) -> None:
     async with db.write() as tx:
-        await tx.execute(text("UPDATE alembic_version SET version_num = '0030'"))
+        await tx.execute(text("UPDATE alembic_version SET version_num = '0055'"))
     offered = "waypost migrate --backup FILE" if db.dialect == "sqlite" else "pg_dump and waypost migrate"
     assert (await found(settings, "schema")).advice == f"Create a backup, then migrate: {offered}."
 

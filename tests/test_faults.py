@@ -20,6 +20,7 @@ from sqlalchemy import create_engine
 from test_cli import Waypost
 
 from waypost.database.migrations import _config
+from waypost.database.schema import revisions
 
 AS_ORDINARY_USER = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
 """Root without its power over the files of others."""
@@ -151,7 +152,7 @@ def set_schema(waypost: Waypost, revision: str, compatible_since: str | None = N
         )
 
 
-@pytest.mark.parametrize("compatible_since", [None, "0030"])
+@pytest.mark.parametrize("compatible_since", [None, "0055"])
 @pytest.mark.parametrize("name", ["serve", "migrate"])
 def test_a_database_of_a_newer_version(waypost: Waypost, name: str, compatible_since: str | None) -> None:
     set_schema(waypost, "9999", compatible_since)
@@ -160,9 +161,9 @@ def test_a_database_of_a_newer_version(waypost: Waypost, name: str, compatible_s
 
 
 def test_a_database_of_an_older_version_with_another_role(waypost: Waypost) -> None:
-    set_schema(waypost, "0030")
+    set_schema(waypost, "0055")
     assert "Run: waypost migrate" in refused(waypost, "--role", "web", code=1)
-    set_schema(waypost, "0023")
+    set_schema(waypost, "0054")
     assert "which is too old for this version" in refused(waypost, code=1)
 
 
@@ -171,7 +172,7 @@ def test_a_backup_before_a_migration(waypost: Waypost) -> None:
     db.unlink()
     engine = create_engine(f"sqlite:///{db}")
     with engine.begin() as connection:
-        command.upgrade(_config(connection=connection), "0030")
+        command.upgrade(_config(connection=connection), min(revisions()))
     engine.dispose()
     file = waypost.directory / "before.tar.gz"
     done = waypost("migrate", "--backup", "before.tar.gz")

@@ -2,21 +2,17 @@
 
 import asyncio
 from pathlib import Path
-from uuid import UUID
 
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, select
 from test_cli import Waypost
 from test_secret_rotation import subscribe
 
 from waypost.commands.doctor import examine
-from waypost.commands.key_check import ENCRYPTED, prepare_key
-from waypost.commands.secret_rotation import encrypted_columns
-from waypost.database import Ciphertext, Database, KeyRing, find_key_fingerprint, metadata
+from waypost.commands.key_check import prepare_key
+from waypost.database import Database, KeyRing, find_key_fingerprint
 from waypost.database.key_fingerprint import secret_key_fingerprint
-from waypost.kit.clock import now
-from waypost.resources.webhooks.model import webhooks
 from waypost.secret_key import FILE, fingerprints
 from waypost.settings import Settings, SettingsError
 
@@ -121,50 +117,6 @@ async def test_a_lost_key_can_be_replaced(waypost: Waypost, db: Database, tmp_pa
         "1 secrets examined with the 1 key of WAYPOST_SECRET_KEY; 0 re-encrypted, 1 unreadable.\n"
     )
     assert await starts(db, node(tmp_path, NEW)) == ""
-
-
-# ── a database of a version without fingerprints ────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("used", "keys", "expected"),
-    [
-        ([OLD], OLD, OLD),
-        ([OLD], f"{NEW},{OLD}", OLD),
-        ([OLD, NEW], f"{NEW},{OLD}", OLD),
-        ([NEW], f"{NEW},{OLD}", NEW),
-        ([], f"{NEW},{OLD}", NEW),
-        ([OTHER, NEW], NEW, NEW),  # one secret was unreadable before
-    ],
-)
-async def test_its_secrets_tell_the_key(
-    db: Database, tmp_path: Path, used: list[str], keys: str, expected: str
-) -> None:
-    for number, key in enumerate(used):
-        await subscribe(db, number, KeyRing([key]))
-    assert await starts(db, node(tmp_path, keys)) == ""
-    assert await stored(db) == fingerprint(expected)
-
-
-@pytest.mark.parametrize("key", [OTHER, ""])
-async def test_refuses_a_key_of_no_secret(db: Database, tmp_path: Path, key: str) -> None:
-    await subscribe(db, 1, KeyRing([OLD]))
-    assert "Copy the key of the other nodes" in await starts(db, node(tmp_path / "b", key))
-    assert await stored(db) is None
-    assert not (tmp_path / "b" / FILE).exists()
-
-
-def test_knows_all_encrypted_columns() -> None:
-    assert {(column.table.name, column.name) for column in encrypted_columns(metadata)} == set(ENCRYPTED)
-
-
-async def test_ignores_what_is_no_ciphertext(db: Database, tmp_path: Path) -> None:
-    row = {"id": UUID(int=1), "account_id": UUID(int=0), "url": "https://example.com/", "event_types": []}
-    async with db.write() as tx:
-        secret = {"secret": Ciphertext(b"x"), "created_at": now(), "updated_at": now()}
-        await tx.execute(insert(webhooks), row | secret)
-    await subscribe(db, 2, KeyRing([OLD]))
-    assert await starts(db, node(tmp_path, OLD)) == ""
 
 
 # ── roles, and the commands ─────────────────────────────────────────────────────────────────────────────────────────

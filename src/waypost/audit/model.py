@@ -67,10 +67,7 @@ class Actor:
         return {"type": self.type, "id": str(self.id) if self.id else None, "name": self.name, "ip": self.ip}
 
     @classmethod
-    def from_json(cls, account_id: UUID, values: Mapping[str, Any] | None) -> Self:
-        """None: a version before the audit log has stored the work."""
-        if values is None:
-            return cls.system(account_id)
+    def from_json(cls, account_id: UUID, values: Mapping[str, Any]) -> Self:
         id_ = UUID(values["id"]) if values["id"] else None
         return cls(account_id, values["type"], id_, values["name"], values["ip"])
 

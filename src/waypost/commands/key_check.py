@@ -4,26 +4,9 @@ The first node to start stores the fingerprint of its key. A node may have sever
 them. `waypost secrets rotate` stores that of the first one.
 """
 
-from sqlalchemy import text
-
-from waypost.database import Database, KeyRing, Tx, add_key_fingerprint, find_key_fingerprint
-from waypost.database.secrets import KEY_ID
-from waypost.secret_key import FILE, fingerprints, secret_text, with_existing_key, with_secret_key
+from waypost.database import Database, add_key_fingerprint, find_key_fingerprint
+from waypost.secret_key import FILE, fingerprints, with_existing_key, with_secret_key
 from waypost.settings import Settings, SettingsError
-
-ENCRYPTED = (
-    ("acme_accounts", "key"),
-    ("certificates", "key"),
-    ("idempotency_keys", "answer"),
-    ("import_requests", "token"),
-    ("imported_routing", "routing"),
-    ("imports", "token"),
-    ("pixels", "access_token"),
-    ("pixels", "pixel_id"),
-    ("second_factors", "secret"),
-    ("webhooks", "secret"),
-)
-"""Table and column of all secrets. Finding them in the models would take seconds, at the first start of everybody."""
 
 
 async def prepare_key(db: Database, settings: Settings, role: str) -> None:
@@ -71,28 +54,10 @@ def _advice(settings: Settings) -> str:
 
 
 async def _store_first(db: Database, settings: Settings) -> None:
-    """Store the fingerprint unless there is one.
-
-    Secrets of a version without fingerprints show which key it was. If any needs an old key of the ring, that one is
-    stored, because it must not be removed before `waypost secrets rotate`.
-    """
+    """Store the fingerprint of the first key unless there is one."""
     async with db.read() as tx:
         if await find_key_fingerprint(tx) is not None:
             return
-        ids = await _key_ids(tx)
-    own = with_existing_key(settings) if ids else with_secret_key(settings)
-    ring = KeyRing.from_setting(secret_text(own)) if own.secret_key else None
-    used = [position for id_ in ids if ring and (position := ring.position(id_)) is not None]
-    if ids and not used:
-        _refuse_other_key(settings, b"")
+    own = fingerprints(with_secret_key(settings))[0]
     async with db.write() as tx:
-        await add_key_fingerprint(tx, fingerprints(own)[max(used, default=0)])
-
-
-async def _key_ids(tx: Tx) -> set[bytes]:
-    """Return the ids of all keys that secrets are encrypted with."""
-    ids: set[bytes] = set()
-    for table, column in ENCRYPTED:
-        key_id = KEY_ID.format(column=column)
-        ids |= set(await tx.scalars(text(f"SELECT DISTINCT {key_id} FROM {table} WHERE {column} IS NOT NULL")))  # noqa: S608
-    return ids
+        await add_key_fingerprint(tx, own)

@@ -9,11 +9,11 @@ from waypost.database.engine import Database, Tx
 from waypost.kit.errors import WaypostError
 
 _VERSIONS = Path(__file__).parent / "migrations" / "versions"
-_LAST_BEFORE_BASELINE = "d3574ac"
+LAST_BEFORE_BASELINE = "2edbd7bb"
 """The commit whose `waypost migrate` upgrades databases older than the baseline."""
 
 
-COMPATIBLE_SINCE = "0052"
+COMPATIBLE_SINCE = "0056"
 """The oldest revision whose version of Waypost works on the newest schema.
 
 A migration that removes or renames something sets it to the revision since which no version uses that any more.
@@ -72,7 +72,7 @@ def refuse_unknown(revision: str | None) -> None:
         )
     raise SchemaUnknown(
         f"The database has schema {revision}, which is too old for this version: run `waypost migrate` of commit"
-        f" {_LAST_BEFORE_BASELINE} first, then start this version again."
+        f" {LAST_BEFORE_BASELINE} first, then start this version again."
     )
 
 

@@ -17,7 +17,6 @@ CREATE TABLE public.accounts (
     id uuid NOT NULL,
     email character varying(254) NOT NULL,
     name text NOT NULL,
-    password_hash text,
     plan_type text NOT NULL,
     plan_status text,
     trial_ends_at timestamp with time zone,
@@ -25,9 +24,11 @@ CREATE TABLE public.accounts (
     links_count integer DEFAULT 0 NOT NULL,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
-    confirmed_at timestamp with time zone,
     deleted_at timestamp with time zone,
-    image_bytes bigint DEFAULT '0'::bigint NOT NULL
+    image_bytes bigint DEFAULT '0'::bigint NOT NULL,
+    suspended_at timestamp with time zone,
+    suspended_reason text,
+    required_factor text DEFAULT 'none'::text NOT NULL
 );
 CREATE TABLE public.acme_accounts (
     id uuid NOT NULL,
@@ -59,7 +60,38 @@ CREATE TABLE public.api_keys (
     last_used_at timestamp with time zone,
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
-    created_at timestamp with time zone NOT NULL
+    created_at timestamp with time zone NOT NULL,
+    created_by uuid
+);
+CREATE TABLE public.audit_entries (
+    account_id uuid NOT NULL,
+    id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    actor_type text NOT NULL,
+    actor_id uuid,
+    actor_name text NOT NULL,
+    ip text,
+    action text NOT NULL,
+    item_id uuid,
+    item text NOT NULL,
+    changes jsonb,
+    details jsonb
+);
+CREATE TABLE public.bulk_changes (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    kind text NOT NULL,
+    payload jsonb NOT NULL,
+    state text NOT NULL,
+    total integer NOT NULL,
+    done integer NOT NULL,
+    changed integer NOT NULL,
+    refused jsonb NOT NULL,
+    refused_count integer NOT NULL,
+    cursor jsonb,
+    step jsonb,
+    created_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone
 );
 CREATE TABLE public.certificates (
     id uuid NOT NULL,
@@ -121,7 +153,25 @@ CREATE TABLE public.clicks (
     referrer text NOT NULL,
     device text NOT NULL,
     browser text NOT NULL,
-    platform text NOT NULL
+    platform text NOT NULL,
+    target text DEFAULT ''::text NOT NULL
+);
+CREATE TABLE public.deleted_links (
+    bulk_change_id uuid NOT NULL,
+    link_id uuid NOT NULL
+);
+CREATE TABLE public.disabled_links (
+    link_id uuid NOT NULL,
+    slug text NOT NULL COLLATE pg_catalog."C",
+    reason text NOT NULL,
+    was_enabled boolean NOT NULL,
+    disabled_at timestamp with time zone NOT NULL
+);
+CREATE TABLE public.domain_app_links (
+    domain_id uuid NOT NULL,
+    version uuid NOT NULL,
+    apple_app_site_association text,
+    assetlinks text
 );
 CREATE TABLE public.domains (
     id uuid NOT NULL,
@@ -148,6 +198,117 @@ CREATE TABLE public.domains (
     updated_at timestamp with time zone NOT NULL,
     needs_txt boolean DEFAULT false NOT NULL
 );
+CREATE TABLE public.hour_values_cache (
+    subject_id uuid NOT NULL,
+    day integer NOT NULL,
+    hour smallint NOT NULL,
+    account_id uuid NOT NULL,
+    clicks integer NOT NULL,
+    value_counts text NOT NULL
+);
+CREATE TABLE public.idempotency_keys (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    key character varying(255) NOT NULL,
+    request_id uuid NOT NULL,
+    digest bytea NOT NULL,
+    lease_until timestamp with time zone,
+    status smallint,
+    answer bytea,
+    answer_bytes integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+CREATE TABLE public.identities (
+    person_id uuid NOT NULL,
+    issuer text NOT NULL,
+    subject character varying(255) NOT NULL,
+    email character varying(254) NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    used_at timestamp with time zone NOT NULL
+);
+CREATE TABLE public.import_checks (
+    link_id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    problem text,
+    checked_at timestamp with time zone,
+    import_id uuid
+);
+CREATE TABLE public.import_file_pieces (
+    request_id uuid NOT NULL,
+    start bigint NOT NULL,
+    content bytea NOT NULL
+);
+CREATE TABLE public.import_refusals (
+    import_id uuid NOT NULL,
+    number integer NOT NULL,
+    source_id text NOT NULL,
+    reason text NOT NULL
+);
+CREATE TABLE public.import_requests (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    source text NOT NULL,
+    state text NOT NULL,
+    url text,
+    token bytea,
+    has_clicks boolean NOT NULL,
+    timezone text,
+    domains jsonb NOT NULL,
+    file_name text,
+    file_size bigint,
+    plan jsonb NOT NULL,
+    import_id uuid,
+    message text,
+    failures integer NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    actor jsonb
+);
+CREATE TABLE public.imported_clicks (
+    link_id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    clicks bigint NOT NULL
+);
+CREATE TABLE public.imported_links (
+    account_id uuid NOT NULL,
+    key uuid NOT NULL,
+    link_id uuid NOT NULL,
+    digest text NOT NULL
+);
+CREATE TABLE public.imported_routing (
+    link_id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    routing bytea NOT NULL
+);
+CREATE TABLE public.imports (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    source text NOT NULL,
+    options jsonb NOT NULL,
+    token bytea,
+    state text NOT NULL,
+    cursor jsonb,
+    counts jsonb NOT NULL,
+    warnings jsonb NOT NULL,
+    total integer,
+    error text,
+    lease_until timestamp with time zone,
+    leased_by text,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    actor jsonb
+);
+CREATE TABLE public.invitations (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    email character varying(254),
+    role text NOT NULL,
+    digest character varying(64) NOT NULL,
+    created_by uuid NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone
+);
 CREATE TABLE public.jobs (
     id uuid NOT NULL,
     name text NOT NULL,
@@ -160,6 +321,16 @@ CREATE TABLE public.jobs (
     leased_by text,
     error text,
     failed_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    deaths integer DEFAULT 0 NOT NULL
+);
+CREATE TABLE public.link_aliases (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    link_id uuid NOT NULL,
+    domain_id uuid NOT NULL,
+    path text NOT NULL,
+    digest uuid NOT NULL,
     created_at timestamp with time zone NOT NULL
 );
 CREATE TABLE public.link_clicks (
@@ -178,6 +349,26 @@ CREATE TABLE public.link_pixels (
     link_id uuid NOT NULL,
     "position" smallint NOT NULL,
     pixel_id uuid NOT NULL
+);
+CREATE TABLE public.link_reports (
+    id uuid NOT NULL,
+    link_id uuid NOT NULL,
+    reason text NOT NULL,
+    text text NOT NULL,
+    email text,
+    created_at timestamp with time zone NOT NULL
+);
+CREATE TABLE public.link_routing (
+    link_id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    rules text,
+    variants text,
+    fallback_url text,
+    password_hash text,
+    password_version bigint,
+    unsafe_urls text,
+    checked_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL
 );
 CREATE TABLE public.link_tags (
     account_id uuid NOT NULL,
@@ -203,24 +394,42 @@ CREATE TABLE public.links (
     updated_at timestamp with time zone NOT NULL,
     deleted_at timestamp with time zone,
     domain_id uuid,
-    og_image_bytes integer DEFAULT 0 NOT NULL
+    og_image_bytes integer DEFAULT 0 NOT NULL,
+    starts_at timestamp with time zone,
+    click_limit integer,
+    created_by text,
+    changed_by text
 );
 CREATE TABLE public.mail_rate_limits (
     digest character varying(64) NOT NULL,
     sent jsonb NOT NULL,
     sent_at timestamp with time zone NOT NULL
 );
+CREATE TABLE public.memberships (
+    account_id uuid NOT NULL,
+    person_id uuid NOT NULL,
+    role text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    by_groups boolean DEFAULT false NOT NULL
+);
 CREATE TABLE public.one_time_tokens (
     digest character varying(64) NOT NULL,
     purpose text NOT NULL,
-    account_id uuid,
+    person_id uuid,
     email character varying(254),
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL
 );
+CREATE TABLE public.ownership_offers (
+    account_id uuid NOT NULL,
+    person_id uuid NOT NULL,
+    offered_by uuid NOT NULL,
+    role_after text NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
 CREATE TABLE public.passkeys (
     id uuid NOT NULL,
-    account_id uuid NOT NULL,
+    person_id uuid NOT NULL,
     credential_id bytea NOT NULL,
     public_key bytea NOT NULL,
     uses bigint NOT NULL,
@@ -232,6 +441,16 @@ CREATE TABLE public.past_emails (
     digest character varying(64) NOT NULL,
     trial_ends_at timestamp with time zone NOT NULL,
     recorded_at timestamp with time zone NOT NULL
+);
+CREATE TABLE public.people (
+    id uuid NOT NULL,
+    email character varying(254) NOT NULL,
+    name text NOT NULL,
+    password_hash text,
+    confirmed_at timestamp with time zone,
+    is_operator boolean DEFAULT false NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL
 );
 CREATE TABLE public.pixel_batches (
     pixel_id uuid NOT NULL,
@@ -266,6 +485,13 @@ CREATE TABLE public.pixels (
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL
 );
+CREATE TABLE public.provider_sessions (
+    session_id uuid NOT NULL,
+    issuer text NOT NULL,
+    subject character varying(255) NOT NULL,
+    id character varying(255),
+    id_token text NOT NULL
+);
 CREATE TABLE public.qr_scans (
     link_id uuid NOT NULL,
     scans bigint NOT NULL
@@ -288,6 +514,21 @@ CREATE UNLOGGED TABLE public.rate_limits (
 )
 WITH (fillfactor='50');
 ALTER TABLE ONLY public.rate_limits ALTER COLUMN times SET STORAGE PLAIN;
+CREATE TABLE public.recovery_codes (
+    digest character varying(64) NOT NULL,
+    person_id uuid NOT NULL
+);
+CREATE TABLE public.reported_links (
+    link_id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    reports integer NOT NULL,
+    mailed integer NOT NULL,
+    mailed_at timestamp with time zone,
+    first_at timestamp with time zone NOT NULL,
+    last_at timestamp with time zone NOT NULL,
+    closed_at timestamp with time zone,
+    outcome text
+);
 CREATE TABLE public.route_changes (
     id integer NOT NULL,
     slug text NOT NULL COLLATE pg_catalog."C",
@@ -301,6 +542,12 @@ CREATE SEQUENCE public.route_changes_id_seq
     NO MAXVALUE
     CACHE 1;
 ALTER SEQUENCE public.route_changes_id_seq OWNED BY public.route_changes.id;
+CREATE TABLE public.second_factors (
+    person_id uuid NOT NULL,
+    secret bytea NOT NULL,
+    last_step bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
 CREATE TABLE public.secret_key_fingerprint (
     id integer NOT NULL,
     fingerprint bytea NOT NULL
@@ -308,14 +555,16 @@ CREATE TABLE public.secret_key_fingerprint (
 CREATE TABLE public.sessions (
     id uuid NOT NULL,
     digest character varying(64) NOT NULL,
-    account_id uuid NOT NULL,
+    person_id uuid NOT NULL,
+    account_id uuid,
     user_agent text NOT NULL,
     ip text NOT NULL,
     created_at timestamp with time zone NOT NULL,
     seen_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     authenticated_at timestamp with time zone NOT NULL,
-    passkey_id uuid
+    passkey_id uuid,
+    by_provider boolean DEFAULT false NOT NULL
 );
 CREATE TABLE public.sign_in_failures (
     slot integer NOT NULL,
@@ -403,54 +652,68 @@ CREATE TABLE public.webhooks (
     updated_at timestamp with time zone NOT NULL
 );
 ALTER TABLE ONLY public.route_changes ALTER COLUMN id SET DEFAULT nextval('public.route_changes_id_seq'::regclass);
-INSERT INTO public.accounts VALUES ('01a20689-146d-73ad-b171-591c9bd19501', 'owner@example.com', 'owner', NULL, 'lifetime', NULL, NULL, NULL, 2, '2026-11-23 03:52:56.685477+00', '2026-11-23 03:52:56.685477+00', '2026-11-23 03:52:56.685477+00', NULL, 0);
-INSERT INTO public.alembic_version VALUES ('0031', '0030');
-INSERT INTO public.api_keys VALUES ('01a20689-1821-7191-9603-072d001f9d85', '01a20689-146d-73ad-b171-591c9bd19501', 'journey', 'wp_live_KaRt', 'f750be74f778ce0dc7e606e64111d8b861c3337388009b90b6c2229038103e40', '["links:read", "links:write", "domains:read", "domains:write", "pixels:read", "pixels:write", "webhooks:manage"]', '2026-11-23 03:53:14.921393+00', NULL, NULL, '2026-11-23 03:52:57.632764+00');
-INSERT INTO public.click_dimensions VALUES (20780, '01a20689-146d-73ad-b171-591c9bd19501', 1, '', 4);
-INSERT INTO public.click_dimensions VALUES (20780, '01a20689-146d-73ad-b171-591c9bd19501', 2, '', 4);
-INSERT INTO public.click_dimensions VALUES (20780, '01a20689-146d-73ad-b171-591c9bd19501', 3, 'desktop	Firefox	Linux', 4);
-INSERT INTO public.click_dimensions VALUES (20780, '01a20689-146d-73ad-b171-591c9bd19501', 4, '01a206895fae76d4a7d701c4fc971bc1', 3);
-INSERT INTO public.click_dimensions VALUES (20780, '01a20689-146d-73ad-b171-591c9bd19501', 4, '01a2068960c1739dae20cfa6fe33a066', 1);
-INSERT INTO public.click_dimensions VALUES (20780, '01a20689-5fae-76d4-a7d7-01c4fc971bc1', 1, '', 3);
-INSERT INTO public.click_dimensions VALUES (20780, '01a20689-5fae-76d4-a7d7-01c4fc971bc1', 2, '', 3);
-INSERT INTO public.click_dimensions VALUES (20780, '01a20689-5fae-76d4-a7d7-01c4fc971bc1', 3, 'desktop	Firefox	Linux', 3);
-INSERT INTO public.click_dimensions VALUES (20780, '01a20689-60c1-739d-ae20-cfa6fe33a066', 1, '', 1);
-INSERT INTO public.click_dimensions VALUES (20780, '01a20689-60c1-739d-ae20-cfa6fe33a066', 2, '', 1);
-INSERT INTO public.click_dimensions VALUES (20780, '01a20689-60c1-739d-ae20-cfa6fe33a066', 3, 'desktop	Firefox	Linux', 1);
-INSERT INTO public.click_totals VALUES (20780, '01a20689-146d-73ad-b171-591c9bd19501', -1, 4, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, '2026-11-23 03:53:16.34794+00', '2026-11-23 03:53:16.46656+00');
-INSERT INTO public.click_totals VALUES (20780, '01a20689-146d-73ad-b171-591c9bd19501', 15, 4, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, '2026-11-23 03:53:16.34794+00', '2026-11-23 03:53:16.46656+00');
-INSERT INTO public.click_totals VALUES (20780, '01a20689-5fae-76d4-a7d7-01c4fc971bc1', -1, 3, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, '2026-11-23 03:53:16.34794+00', '2026-11-23 03:53:16.382598+00');
-INSERT INTO public.click_totals VALUES (20780, '01a20689-5fae-76d4-a7d7-01c4fc971bc1', 15, 3, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, '2026-11-23 03:53:16.34794+00', '2026-11-23 03:53:16.382598+00');
-INSERT INTO public.click_totals VALUES (20780, '01a20689-60c1-739d-ae20-cfa6fe33a066', -1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, '2026-11-23 03:53:16.46656+00', '2026-11-23 03:53:16.46656+00');
-INSERT INTO public.click_totals VALUES (20780, '01a20689-60c1-739d-ae20-cfa6fe33a066', 15, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, '2026-11-23 03:53:16.46656+00', '2026-11-23 03:53:16.46656+00');
-INSERT INTO public.clicks VALUES ('01a20689-613b-753d-afd0-dbe3e3015f4a', '01a20689-146d-73ad-b171-591c9bd19501', '01a20689-5fae-76d4-a7d7-01c4fc971bc1', 20780, '2026-11-23 03:53:16.34794+00', 'human', NULL, false, '127.0.0.1', '', -668644400294223985, '', 'desktop', 'Firefox', 'Linux');
-INSERT INTO public.clicks VALUES ('01a20689-614a-767a-9a24-74534f387ae4', '01a20689-146d-73ad-b171-591c9bd19501', '01a20689-5fae-76d4-a7d7-01c4fc971bc1', 20780, '2026-11-23 03:53:16.362516+00', 'human', NULL, false, '127.0.0.1', '', -668644400294223985, '', 'desktop', 'Firefox', 'Linux');
-INSERT INTO public.clicks VALUES ('01a20689-615e-71ca-8fde-f647c66f9bfa', '01a20689-146d-73ad-b171-591c9bd19501', '01a20689-5fae-76d4-a7d7-01c4fc971bc1', 20780, '2026-11-23 03:53:16.382598+00', 'human', NULL, false, '127.0.0.1', '', -668644400294223985, '', 'desktop', 'Firefox', 'Linux');
-INSERT INTO public.clicks VALUES ('01a20689-61b2-7316-af2e-2445490bc10a', '01a20689-146d-73ad-b171-591c9bd19501', '01a20689-60c1-739d-ae20-cfa6fe33a066', 20780, '2026-11-23 03:53:16.46656+00', 'human', NULL, false, '127.0.0.1', '', -668644400294223985, '', 'desktop', 'Firefox', 'Linux');
-INSERT INTO public.domains VALUES ('01a20689-5e72-7376-a8f8-43512a84fb1e', '01a20689-146d-73ad-b171-591c9bd19501', 'go.example.com', 'waypost-5d502565cef5897adc62c1fc1ed10098', 'pending', false, NULL, NULL, NULL, 0, '2026-11-23 03:53:15.634616+00', NULL, NULL, NULL, NULL, NULL, 0, 'none', NULL, NULL, '2026-11-23 03:53:15.634616+00', '2026-11-23 03:53:15.634616+00', false);
-INSERT INTO public.link_clicks VALUES ('01a20689-5fae-76d4-a7d7-01c4fc971bc1', '01a20689-146d-73ad-b171-591c9bd19501', 3);
-INSERT INTO public.link_clicks VALUES ('01a20689-60c1-739d-ae20-cfa6fe33a066', '01a20689-146d-73ad-b171-591c9bd19501', 1);
-INSERT INTO public.link_pixels VALUES ('01a20689-5fae-76d4-a7d7-01c4fc971bc1', 0, '01a20689-5ba9-734f-bb4a-140415a599a6');
-INSERT INTO public.link_tags VALUES ('01a20689-146d-73ad-b171-591c9bd19501', 'sale', '01a20689-5fae-76d4-a7d7-01c4fc971bc1');
-INSERT INTO public.links VALUES ('01a20689-5fae-76d4-a7d7-01c4fc971bc1', '01a20689-146d-73ad-b171-591c9bd19501', 'summer', 'http://127.0.0.1:41567', 'A page', NULL, 'About it', NULL, NULL, '{}', '["sale"]', 'a page
+INSERT INTO public.accounts VALUES ('01a21cd3-e192-7132-820f-cabef5ec2c12', 'owner@example.com', 'owner', 'lifetime', NULL, NULL, NULL, 2, '2026-11-27 11:46:17.610336+00', '2026-11-27 11:46:17.610336+00', NULL, 0, NULL, NULL, 'none');
+INSERT INTO public.alembic_version VALUES ('0055', '0052');
+INSERT INTO public.api_keys VALUES ('01a21cd3-e25e-72fd-bf92-84a4c722626d', '01a21cd3-e192-7132-820f-cabef5ec2c12', 'journey', 'wp_live_KD7i', 'a0a9506dc00489424a132b4fd027e774f0ee672e1d7a251ef5a5f1ad9d4312c3', '["links:read", "links:write", "domains:read", "domains:write", "pixels:read", "pixels:write", "webhooks:manage"]', '2026-11-27 11:46:18.315929+00', NULL, NULL, '2026-11-27 11:46:17.819183+00', NULL);
+INSERT INTO public.audit_entries VALUES ('01a21cd3-e192-7132-820f-cabef5ec2c12', '01a21cd3-e25b-72dc-88b4-da052c2a5765', '2026-11-27 11:46:17.819183+00', 'command', NULL, 'waypost key create', NULL, 'key.created', '01a21cd3-e25e-72fd-bf92-84a4c722626d', 'journey', NULL, '{"scopes": ["links:read", "links:write", "domains:read", "domains:write", "pixels:read", "pixels:write", "webhooks:manage"], "expires_at": null}');
+INSERT INTO public.audit_entries VALUES ('01a21cd3-e192-7132-820f-cabef5ec2c12', '01a21cd3-e44e-78c4-8521-5a832eb20118', '2026-11-27 11:46:18.318561+00', 'key', '01a21cd3-e25e-72fd-bf92-84a4c722626d', 'journey', '127.0.0.1', 'pixel.created', '01a21cd3-e44e-75ee-b494-d973e657685b', 'Shop', NULL, '{"platform": "facebook"}');
+INSERT INTO public.audit_entries VALUES ('01a21cd3-e192-7132-820f-cabef5ec2c12', '01a21cd3-e47b-7838-bdee-afeeb4d288fa', '2026-11-27 11:46:18.363526+00', 'key', '01a21cd3-e25e-72fd-bf92-84a4c722626d', 'journey', '127.0.0.1', 'webhook.created', '01a21cd3-e47b-7609-a3ea-0250f0b1f03f', '127.0.0.1:8932', NULL, '{"events": ["link.created"]}');
+INSERT INTO public.audit_entries VALUES ('01a21cd3-e192-7132-820f-cabef5ec2c12', '01a21cd3-e489-79c0-b768-c149cdb00466', '2026-11-27 11:46:18.377624+00', 'key', '01a21cd3-e25e-72fd-bf92-84a4c722626d', 'journey', '127.0.0.1', 'domain.created', '01a21cd3-e4e4-75b2-94e6-ab641fc59d6b', 'go.example.com', NULL, NULL);
+INSERT INTO public.audit_entries VALUES ('01a21cd3-e192-7132-820f-cabef5ec2c12', '01a21cd3-e552-7634-865f-c92e32769cd9', '2026-11-27 11:46:18.578397+00', 'key', '01a21cd3-e25e-72fd-bf92-84a4c722626d', 'journey', '127.0.0.1', 'link.created', '01a21cd3-e552-701b-ad59-08cb1f705a8b', 'waypost.test/summer', '{"destination_url": [null, "http://127.0.0.1:44765"]}', NULL);
+INSERT INTO public.audit_entries VALUES ('01a21cd3-e192-7132-820f-cabef5ec2c12', '01a21cd3-e57b-7584-b986-482f9154fa6e', '2026-11-27 11:46:18.619353+00', 'key', '01a21cd3-e25e-72fd-bf92-84a4c722626d', 'journey', '127.0.0.1', 'link.created', '01a21cd3-e57b-7596-a36e-0dac251e10d7', 'waypost.test/winter', '{"destination_url": [null, "http://127.0.0.1:44765"]}', NULL);
+INSERT INTO public.audit_entries VALUES ('01a21cd3-e192-7132-820f-cabef5ec2c12', '01a21cd3-ede2-752c-81a3-86c73d35a78b', '2026-11-27 11:46:20.770331+00', 'command', NULL, 'waypost account sign-in-link', NULL, 'sign_in_link.created', '01a21cd3-e18e-704f-99d2-e644c6967cad', 'owner@example.com', NULL, NULL);
+INSERT INTO public.audit_entries VALUES ('01a21cd3-e192-7132-820f-cabef5ec2c12', '01a21cd3-ee8a-73fc-97de-67139c0d03eb', '2026-11-27 11:46:20.938255+00', 'person', '01a21cd3-e18e-704f-99d2-e644c6967cad', 'owner@example.com', '127.0.0.1', 'person.signed_in', '01a21cd3-e18e-704f-99d2-e644c6967cad', 'owner@example.com', NULL, NULL);
+INSERT INTO public.audit_entries VALUES ('01a21cd3-e192-7132-820f-cabef5ec2c12', '01a21cd3-ef00-735c-b2c6-992f8880c0c8', '2026-11-27 11:46:21.056215+00', 'person', '01a21cd3-e18e-704f-99d2-e644c6967cad', 'owner@example.com', '127.0.0.1', 'password.changed', '01a21cd3-e18e-704f-99d2-e644c6967cad', 'owner@example.com', NULL, NULL);
+INSERT INTO public.click_dimensions VALUES (20784, '01a21cd3-e192-7132-820f-cabef5ec2c12', 1, '', 4);
+INSERT INTO public.click_dimensions VALUES (20784, '01a21cd3-e192-7132-820f-cabef5ec2c12', 2, '', 4);
+INSERT INTO public.click_dimensions VALUES (20784, '01a21cd3-e192-7132-820f-cabef5ec2c12', 3, 'desktop	Firefox	Linux', 4);
+INSERT INTO public.click_dimensions VALUES (20784, '01a21cd3-e192-7132-820f-cabef5ec2c12', 4, '01a21cd3e552701bad5908cb1f705a8b', 3);
+INSERT INTO public.click_dimensions VALUES (20784, '01a21cd3-e192-7132-820f-cabef5ec2c12', 4, '01a21cd3e57b7596a36e0dac251e10d7', 1);
+INSERT INTO public.click_dimensions VALUES (20784, '01a21cd3-e552-701b-ad59-08cb1f705a8b', 1, '', 3);
+INSERT INTO public.click_dimensions VALUES (20784, '01a21cd3-e552-701b-ad59-08cb1f705a8b', 2, '', 3);
+INSERT INTO public.click_dimensions VALUES (20784, '01a21cd3-e552-701b-ad59-08cb1f705a8b', 3, 'desktop	Firefox	Linux', 3);
+INSERT INTO public.click_dimensions VALUES (20784, '01a21cd3-e57b-7596-a36e-0dac251e10d7', 1, '', 1);
+INSERT INTO public.click_dimensions VALUES (20784, '01a21cd3-e57b-7596-a36e-0dac251e10d7', 2, '', 1);
+INSERT INTO public.click_dimensions VALUES (20784, '01a21cd3-e57b-7596-a36e-0dac251e10d7', 3, 'desktop	Firefox	Linux', 1);
+INSERT INTO public.click_totals VALUES (20784, '01a21cd3-e192-7132-820f-cabef5ec2c12', -1, 4, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, '2026-11-27 11:46:18.641574+00', '2026-11-27 11:46:18.650985+00');
+INSERT INTO public.click_totals VALUES (20784, '01a21cd3-e192-7132-820f-cabef5ec2c12', 47, 4, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, '2026-11-27 11:46:18.641574+00', '2026-11-27 11:46:18.650985+00');
+INSERT INTO public.click_totals VALUES (20784, '01a21cd3-e552-701b-ad59-08cb1f705a8b', -1, 3, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, '2026-11-27 11:46:18.641574+00', '2026-11-27 11:46:18.64603+00');
+INSERT INTO public.click_totals VALUES (20784, '01a21cd3-e552-701b-ad59-08cb1f705a8b', 47, 3, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, '2026-11-27 11:46:18.641574+00', '2026-11-27 11:46:18.64603+00');
+INSERT INTO public.click_totals VALUES (20784, '01a21cd3-e57b-7596-a36e-0dac251e10d7', -1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, '2026-11-27 11:46:18.650985+00', '2026-11-27 11:46:18.650985+00');
+INSERT INTO public.click_totals VALUES (20784, '01a21cd3-e57b-7596-a36e-0dac251e10d7', 47, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, '2026-11-27 11:46:18.650985+00', '2026-11-27 11:46:18.650985+00');
+INSERT INTO public.clicks VALUES ('01a21cd3-e591-7591-97a2-564f1bf71e00', '01a21cd3-e192-7132-820f-cabef5ec2c12', '01a21cd3-e552-701b-ad59-08cb1f705a8b', 20784, '2026-11-27 11:46:18.641574+00', 'human', NULL, false, '127.0.0.1', '', -2657002461290874784, '', 'desktop', 'Firefox', 'Linux', '');
+INSERT INTO public.clicks VALUES ('01a21cd3-e595-70c0-89b4-c5039da30400', '01a21cd3-e192-7132-820f-cabef5ec2c12', '01a21cd3-e552-701b-ad59-08cb1f705a8b', 20784, '2026-11-27 11:46:18.645045+00', 'human', NULL, false, '127.0.0.1', '', -2657002461290874784, '', 'desktop', 'Firefox', 'Linux', '');
+INSERT INTO public.clicks VALUES ('01a21cd3-e596-7748-8166-d2f8499f6500', '01a21cd3-e192-7132-820f-cabef5ec2c12', '01a21cd3-e552-701b-ad59-08cb1f705a8b', 20784, '2026-11-27 11:46:18.64603+00', 'human', NULL, false, '127.0.0.1', '', -2657002461290874784, '', 'desktop', 'Firefox', 'Linux', '');
+INSERT INTO public.clicks VALUES ('01a21cd3-e59a-77e4-9ea6-b955ccb40600', '01a21cd3-e192-7132-820f-cabef5ec2c12', '01a21cd3-e57b-7596-a36e-0dac251e10d7', 20784, '2026-11-27 11:46:18.650985+00', 'human', NULL, false, '127.0.0.1', '', -2657002461290874784, '', 'desktop', 'Firefox', 'Linux', '');
+INSERT INTO public.domains VALUES ('01a21cd3-e4e4-75b2-94e6-ab641fc59d6b', '01a21cd3-e192-7132-820f-cabef5ec2c12', 'go.example.com', 'waypost-dcc98d04d0591d2dd1ab9d23c600e5fd', 'pending', false, NULL, NULL, NULL, 0, '2026-11-27 11:46:18.377624+00', NULL, NULL, NULL, NULL, NULL, 0, 'none', NULL, NULL, '2026-11-27 11:46:18.377624+00', '2026-11-27 11:46:18.377624+00', false);
+INSERT INTO public.jobs VALUES ('01a21cd3-eefc-7618-828d-1e23ea43f749', 'mail.send', '{"to": "owner@example.com", "text": "The password of your account at http://waypost.test was changed. All other sessions were signed out.\n\nIf you did not change it, reset your password immediately: http://waypost.test/forgot\n", "subject": "Your password was changed"}', '01a21cd3-e18e-704f-99d2-e644c6967cad', '2026-11-27 11:46:21.040768+00', 0, 8, NULL, NULL, NULL, NULL, '2026-11-27 11:46:21.040768+00', 0);
+INSERT INTO public.link_clicks VALUES ('01a21cd3-e552-701b-ad59-08cb1f705a8b', '01a21cd3-e192-7132-820f-cabef5ec2c12', 3);
+INSERT INTO public.link_clicks VALUES ('01a21cd3-e57b-7596-a36e-0dac251e10d7', '01a21cd3-e192-7132-820f-cabef5ec2c12', 1);
+INSERT INTO public.link_pixels VALUES ('01a21cd3-e552-701b-ad59-08cb1f705a8b', 0, '01a21cd3-e44e-75ee-b494-d973e657685b');
+INSERT INTO public.link_tags VALUES ('01a21cd3-e192-7132-820f-cabef5ec2c12', 'sale', '01a21cd3-e552-701b-ad59-08cb1f705a8b');
+INSERT INTO public.links VALUES ('01a21cd3-e552-701b-ad59-08cb1f705a8b', '01a21cd3-e192-7132-820f-cabef5ec2c12', 'summer', 'http://127.0.0.1:44765', 'A page', NULL, 'About it', NULL, NULL, '{}', '["sale"]', 'a page
 summer
-http://127.0.0.1:41567', NULL, true, '2026-11-23 03:53:15.951013+00', '2026-11-23 03:53:15.951013+00', NULL, NULL, 0);
-INSERT INTO public.links VALUES ('01a20689-60c1-739d-ae20-cfa6fe33a066', '01a20689-146d-73ad-b171-591c9bd19501', 'winter', 'http://127.0.0.1:41567', 'Winter sale', NULL, 'About it', NULL, NULL, '{}', '[]', 'winter sale
+http://127.0.0.1:44765', NULL, true, '2026-11-27 11:46:18.578397+00', '2026-11-27 11:46:18.578397+00', NULL, NULL, 0, NULL, NULL, 'API key journey', NULL);
+INSERT INTO public.links VALUES ('01a21cd3-e57b-7596-a36e-0dac251e10d7', '01a21cd3-e192-7132-820f-cabef5ec2c12', 'winter', 'http://127.0.0.1:44765', 'Winter sale', NULL, 'About it', NULL, NULL, '{}', '[]', 'winter sale
 winter
-http://127.0.0.1:41567', NULL, true, '2026-11-23 03:53:16.225429+00', '2026-11-23 03:53:16.225429+00', NULL, NULL, 0);
-INSERT INTO public.pixels VALUES ('01a20689-5ba9-734f-bb4a-140415a599a6', '01a20689-146d-73ad-b171-591c9bd19501', 'facebook', 'Shop', '\x01c3935e079832b67b066487855c9d02b3f0615b9b93e1ea275ada60be9a9dfff369c695bec982ecd0a4b79a390642be', NULL, '2026-11-23 03:53:14.921979+00', '2026-11-23 03:53:14.921979+00');
-INSERT INTO public.rate_limits VALUES ('\xe7fc0e25cb121e7942af08be2ba7793f', '{"2026-11-23 03:53:14.919391+00","2026-11-23 03:53:15.023556+00","2026-11-23 03:53:15.114505+00","2026-11-23 03:53:15.82867+00","2026-11-23 03:53:16.176429+00","2026-11-23 03:53:16.494496+00","2026-11-23 03:53:18.570382+00","2026-11-23 03:53:20.590574+00","2026-11-23 03:53:22.653964+00"}', 1);
+http://127.0.0.1:44765', NULL, true, '2026-11-27 11:46:18.619353+00', '2026-11-27 11:46:18.619353+00', NULL, NULL, 0, NULL, NULL, 'API key journey', NULL);
+INSERT INTO public.mail_rate_limits VALUES ('977374c803cd399305962cdb8927af09cb77fc2f47bd0b5c8ab8fac0fffb9708', '[1795779981040768]', '2026-11-27 11:46:21.040768+00');
+INSERT INTO public.memberships VALUES ('01a21cd3-e192-7132-820f-cabef5ec2c12', '01a21cd3-e18e-704f-99d2-e644c6967cad', 'owner', '2026-11-27 11:46:17.610336+00', false);
+INSERT INTO public.people VALUES ('01a21cd3-e18e-704f-99d2-e644c6967cad', 'owner@example.com', 'owner', '$argon2id$v=19$m=19456,t=2,p=1$YxxfMLmuXGEw/2wfBeIf3A$pl2Suuql8Lx6u8JlEjutkwxM0QWOMYvJwmc6ND8bEno', '2026-11-27 11:46:17.610336+00', false, '2026-11-27 11:46:17.610336+00', '2026-11-27 11:46:21.040768+00');
+INSERT INTO public.pixels VALUES ('01a21cd3-e44e-75ee-b494-d973e657685b', '01a21cd3-e192-7132-820f-cabef5ec2c12', 'facebook', 'Shop', '\x01c3935e073c90ca0c3549833e120f6c62fc6ce685c9afd49ed50667511f2b0fae1ac802690356f32dedfc1d8f1c2c5e', NULL, '2026-11-27 11:46:18.318561+00', '2026-11-27 11:46:18.318561+00');
+INSERT INTO public.rate_limits VALUES ('\xcb0509a0c4221c0d1f0f5a9b0322b8e8', '{"2026-11-27 11:46:18.310302+00","2026-11-27 11:46:18.357017+00","2026-11-27 11:46:18.376049+00","2026-11-27 11:46:18.499125+00","2026-11-27 11:46:18.613022+00","2026-11-27 11:46:18.656974+00","2026-11-27 11:46:20.676835+00"}', 1);
+INSERT INTO public.rate_limits VALUES ('\x69ff7e96a47ced7c911a1c372149d409', '{"2026-11-27 11:46:20.970139+00"}', 1);
+INSERT INTO public.rate_limits VALUES ('\xdb4d42dcaeba9320fa60552e100e69b9', '{"2026-11-27 11:46:20.970789+00"}', 1);
 INSERT INTO public.secret_key_fingerprint VALUES (1, '\xfc515c4e358eda9ff8cdb91995f501cb1e65b2c3936ede22813234f42adc4748');
-INSERT INTO public.sessions VALUES ('01a20689-7cbc-71ac-884b-b4c3b90bfe8f', '35ee278c2879af638a52efe731126da20ea5c62294c89312b38097beadbe1978', '01a20689-146d-73ad-b171-591c9bd19501', 'python-httpx/0.28.1', '127.0.0.1', '2026-11-23 03:53:23.386602+00', '2026-11-23 03:53:23.386602+00', '2026-12-23 03:53:23.386602+00', '2026-11-23 03:53:23.386602+00', NULL);
-INSERT INTO public.slugs VALUES ('summer', '01a20689-146d-73ad-b171-591c9bd19501', '01a20689-5fae-76d4-a7d7-01c4fc971bc1');
-INSERT INTO public.slugs VALUES ('winter', '01a20689-146d-73ad-b171-591c9bd19501', '01a20689-60c1-739d-ae20-cfa6fe33a066');
-INSERT INTO public.spool_positions VALUES ('01a20689-5493-761b-ac61-f8fbde355a6f.visits', 803, NULL, NULL);
-INSERT INTO public.visitor_days VALUES (20780, -668644400294223985, '01a20689-146d-73ad-b171-591c9bd19501', 32768, 0);
-INSERT INTO public.visitor_days VALUES (20780, -668644400294223985, '01a20689-5fae-76d4-a7d7-01c4fc971bc1', 32768, 0);
-INSERT INTO public.visitor_days VALUES (20780, -668644400294223985, '01a20689-60c1-739d-ae20-cfa6fe33a066', 32768, 0);
-INSERT INTO public.webhook_deliveries VALUES ('01a20689-5fae-762c-8124-9867a4d24a66', '01a20689-146d-73ad-b171-591c9bd19501', '01a20689-5c2b-77bd-aa38-5eed7a913d1e', 'link.created', '{"id":"01a20689-5fae-762c-8124-9867a4d24a66","api_version":"v1","event":"link.created","created_at":"2026-11-23T03:53:15+00:00","data":{"id":"01a20689-5fae-76d4-a7d7-01c4fc971bc1","title":"A page","destination_url":"http://127.0.0.1:41567","short_url":"waypost.test/summer","slug":"summer","hostname":"waypost.test","og_title":null,"og_description":"About it","og_image":null,"utm_params":{},"tags":["sale"],"expires_at":null,"pixel_ids":["01a20689-5ba9-734f-bb4a-140415a599a6"],"clicks":0,"status":"active","created_at":"2026-11-23T03:53:15.951013Z","updated_at":"2026-11-23T03:53:15.951013Z"}}', 'pending', 1, '2026-11-23 03:53:30.881511+00', NULL, NULL, 'connection refused', '2026-11-23 03:53:15.951013+00', NULL);
-INSERT INTO public.webhook_deliveries VALUES ('01a20689-60c1-7f8c-ba94-37a9f3c6d40a', '01a20689-146d-73ad-b171-591c9bd19501', '01a20689-5c2b-77bd-aa38-5eed7a913d1e', 'link.created', '{"id":"01a20689-60c1-7f8c-ba94-37a9f3c6d40a","api_version":"v1","event":"link.created","created_at":"2026-11-23T03:53:16+00:00","data":{"id":"01a20689-60c1-739d-ae20-cfa6fe33a066","title":"Winter sale","destination_url":"http://127.0.0.1:41567","short_url":"waypost.test/winter","slug":"winter","hostname":"waypost.test","og_title":null,"og_description":"About it","og_image":null,"utm_params":{},"tags":[],"expires_at":null,"pixel_ids":[],"clicks":0,"status":"active","created_at":"2026-11-23T03:53:16.225429Z","updated_at":"2026-11-23T03:53:16.225429Z"}}', 'pending', 1, '2026-11-23 03:53:30.881742+00', NULL, NULL, 'connection refused', '2026-11-23 03:53:16.225429+00', NULL);
-INSERT INTO public.webhooks VALUES ('01a20689-5c2b-77bd-aa38-5eed7a913d1e', '01a20689-146d-73ad-b171-591c9bd19501', 'https://127.0.0.1:8932/hook', '["link.created"]', '\x01c3935e07db03216226c94a2f6533816bed86eef5544fd61b1a75cea22134b07f853f012c78f755abff1b9879f8ae658c45f002f11b1c82a48e48685454bc84f0426f5361ded1495ed41a2ac6f1fe99d32e', '2026-11-23 03:53:15.051732+00', '2026-11-23 03:53:15.051732+00');
+INSERT INTO public.sessions VALUES ('01a21cd3-ef08-703b-9b49-7550bcd651b2', '5d657658d93e1af910fab2532f927af1887729f0d3787f848f3845d3602292d1', '01a21cd3-e18e-704f-99d2-e644c6967cad', '01a21cd3-e192-7132-820f-cabef5ec2c12', 'python-httpx/0.28.1', '127.0.0.1', '2026-11-27 11:46:21.059562+00', '2026-11-27 11:46:21.059562+00', '2026-12-27 11:46:21.059562+00', '2026-11-27 11:46:21.059562+00', NULL, false);
+INSERT INTO public.slugs VALUES ('summer', '01a21cd3-e192-7132-820f-cabef5ec2c12', '01a21cd3-e552-701b-ad59-08cb1f705a8b');
+INSERT INTO public.slugs VALUES ('winter', '01a21cd3-e192-7132-820f-cabef5ec2c12', '01a21cd3-e57b-7596-a36e-0dac251e10d7');
+INSERT INTO public.spool_positions VALUES ('01a21cd3-e377-7311-8bd8-0f7b1a241d87.visits', 803, NULL, NULL);
+INSERT INTO public.visitor_days VALUES (20784, -2657002461290874784, '01a21cd3-e552-701b-ad59-08cb1f705a8b', 140737488355328, 0);
+INSERT INTO public.visitor_days VALUES (20784, -2657002461290874784, '01a21cd3-e57b-7596-a36e-0dac251e10d7', 140737488355328, 0);
+INSERT INTO public.webhook_deliveries VALUES ('01a21cd3-e552-7ac3-b61e-c5fb9f6b38ec', '01a21cd3-e192-7132-820f-cabef5ec2c12', '01a21cd3-e47b-7609-a3ea-0250f0b1f03f', 'link.created', '{"id":"01a21cd3-e552-7ac3-b61e-c5fb9f6b38ec","api_version":"v1","event":"link.created","created_at":"2026-11-27T11:46:18+00:00","data":{"id":"01a21cd3-e552-701b-ad59-08cb1f705a8b","title":"A page","destination_url":"http://127.0.0.1:44765","short_url":"waypost.test/summer","slug":"summer","hostname":"waypost.test","og_title":null,"og_description":"About it","og_image":null,"utm_params":{},"tags":["sale"],"expires_at":null,"pixel_ids":["01a21cd3-e44e-75ee-b494-d973e657685b"],"clicks":0,"status":"active","created_at":"2026-11-27T11:46:18.578397Z","updated_at":"2026-11-27T11:46:18.578397Z"}}', 'pending', 1, '2026-11-27 11:46:28.780658+00', NULL, NULL, 'connection refused', '2026-11-27 11:46:18.578397+00', NULL);
+INSERT INTO public.webhook_deliveries VALUES ('01a21cd3-e57b-7209-aca9-64cf9671f07a', '01a21cd3-e192-7132-820f-cabef5ec2c12', '01a21cd3-e47b-7609-a3ea-0250f0b1f03f', 'link.created', '{"id":"01a21cd3-e57b-7209-aca9-64cf9671f07a","api_version":"v1","event":"link.created","created_at":"2026-11-27T11:46:18+00:00","data":{"id":"01a21cd3-e57b-7596-a36e-0dac251e10d7","title":"Winter sale","destination_url":"http://127.0.0.1:44765","short_url":"waypost.test/winter","slug":"winter","hostname":"waypost.test","og_title":null,"og_description":"About it","og_image":null,"utm_params":{},"tags":[],"expires_at":null,"pixel_ids":[],"clicks":0,"status":"active","created_at":"2026-11-27T11:46:18.619353Z","updated_at":"2026-11-27T11:46:18.619353Z"}}', 'pending', 1, '2026-11-27 11:46:28.780861+00', NULL, NULL, 'connection refused', '2026-11-27 11:46:18.619353+00', NULL);
+INSERT INTO public.webhooks VALUES ('01a21cd3-e47b-7609-a3ea-0250f0b1f03f', '01a21cd3-e192-7132-820f-cabef5ec2c12', 'https://127.0.0.1:8932/hook', '["link.created"]', '\x01c3935e07bdb97df0c5cd16e62d733e1174ff322f5ad0ac5c2e9d77db648f3b1c77ef05bf67434e08cb0edcca01db279f168156dc5b86918386d58280ba2f35be30e3a86fa28c77823c38ddd2a8d242209b', '2026-11-27 11:46:18.363526+00', '2026-11-27 11:46:18.363526+00');
 SELECT pg_catalog.setval('public.route_changes_id_seq', 1, false);
 ALTER TABLE ONLY public.alembic_version
     ADD CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num);
@@ -464,6 +727,10 @@ ALTER TABLE ONLY public.acme_orders
     ADD CONSTRAINT pk_acme_orders PRIMARY KEY (id);
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT pk_api_keys PRIMARY KEY (id);
+ALTER TABLE ONLY public.audit_entries
+    ADD CONSTRAINT pk_audit_entries PRIMARY KEY (account_id, id);
+ALTER TABLE ONLY public.bulk_changes
+    ADD CONSTRAINT pk_bulk_changes PRIMARY KEY (id);
 ALTER TABLE ONLY public.certificates
     ADD CONSTRAINT pk_certificates PRIMARY KEY (id);
 ALTER TABLE ONLY public.click_dimensions
@@ -476,30 +743,72 @@ ALTER TABLE ONLY public.click_totals
     ADD CONSTRAINT pk_click_totals PRIMARY KEY (day, subject_id, quarter);
 ALTER TABLE ONLY public.clicks
     ADD CONSTRAINT pk_clicks PRIMARY KEY (id);
+ALTER TABLE ONLY public.deleted_links
+    ADD CONSTRAINT pk_deleted_links PRIMARY KEY (bulk_change_id, link_id);
+ALTER TABLE ONLY public.disabled_links
+    ADD CONSTRAINT pk_disabled_links PRIMARY KEY (link_id);
+ALTER TABLE ONLY public.domain_app_links
+    ADD CONSTRAINT pk_domain_app_links PRIMARY KEY (domain_id);
 ALTER TABLE ONLY public.unverified_registrations
     ADD CONSTRAINT pk_domain_claims PRIMARY KEY (account_id, hostname);
 ALTER TABLE ONLY public.domains
     ADD CONSTRAINT pk_domains PRIMARY KEY (id);
+ALTER TABLE ONLY public.hour_values_cache
+    ADD CONSTRAINT pk_hour_values_cache PRIMARY KEY (subject_id, day, hour);
+ALTER TABLE ONLY public.idempotency_keys
+    ADD CONSTRAINT pk_idempotency_keys PRIMARY KEY (id);
+ALTER TABLE ONLY public.identities
+    ADD CONSTRAINT pk_identities PRIMARY KEY (person_id);
+ALTER TABLE ONLY public.import_checks
+    ADD CONSTRAINT pk_import_checks PRIMARY KEY (link_id);
+ALTER TABLE ONLY public.import_file_pieces
+    ADD CONSTRAINT pk_import_file_pieces PRIMARY KEY (request_id, start);
+ALTER TABLE ONLY public.import_refusals
+    ADD CONSTRAINT pk_import_refusals PRIMARY KEY (import_id, number);
+ALTER TABLE ONLY public.import_requests
+    ADD CONSTRAINT pk_import_requests PRIMARY KEY (id);
+ALTER TABLE ONLY public.imported_clicks
+    ADD CONSTRAINT pk_imported_clicks PRIMARY KEY (link_id);
+ALTER TABLE ONLY public.imported_links
+    ADD CONSTRAINT pk_imported_links PRIMARY KEY (account_id, key);
+ALTER TABLE ONLY public.imported_routing
+    ADD CONSTRAINT pk_imported_routing PRIMARY KEY (link_id);
+ALTER TABLE ONLY public.imports
+    ADD CONSTRAINT pk_imports PRIMARY KEY (id);
+ALTER TABLE ONLY public.invitations
+    ADD CONSTRAINT pk_invitations PRIMARY KEY (id);
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT pk_jobs PRIMARY KEY (id);
 ALTER TABLE ONLY public.past_emails
     ADD CONSTRAINT pk_left_addresses PRIMARY KEY (digest);
+ALTER TABLE ONLY public.link_aliases
+    ADD CONSTRAINT pk_link_aliases PRIMARY KEY (id);
 ALTER TABLE ONLY public.link_clicks
     ADD CONSTRAINT pk_link_clicks PRIMARY KEY (link_id);
 ALTER TABLE ONLY public.link_images
     ADD CONSTRAINT pk_link_images PRIMARY KEY (name);
 ALTER TABLE ONLY public.link_pixels
     ADD CONSTRAINT pk_link_pixels PRIMARY KEY (link_id, "position");
+ALTER TABLE ONLY public.link_reports
+    ADD CONSTRAINT pk_link_reports PRIMARY KEY (id);
+ALTER TABLE ONLY public.link_routing
+    ADD CONSTRAINT pk_link_routing PRIMARY KEY (link_id);
 ALTER TABLE ONLY public.link_tags
     ADD CONSTRAINT pk_link_tags PRIMARY KEY (account_id, tag, link_id);
 ALTER TABLE ONLY public.links
     ADD CONSTRAINT pk_links PRIMARY KEY (id);
 ALTER TABLE ONLY public.mail_rate_limits
     ADD CONSTRAINT pk_mail_budgets PRIMARY KEY (digest);
+ALTER TABLE ONLY public.memberships
+    ADD CONSTRAINT pk_memberships PRIMARY KEY (account_id, person_id);
 ALTER TABLE ONLY public.one_time_tokens
     ADD CONSTRAINT pk_one_time_tokens PRIMARY KEY (digest);
+ALTER TABLE ONLY public.ownership_offers
+    ADD CONSTRAINT pk_ownership_offers PRIMARY KEY (account_id);
 ALTER TABLE ONLY public.passkeys
     ADD CONSTRAINT pk_passkeys PRIMARY KEY (id);
+ALTER TABLE ONLY public.people
+    ADD CONSTRAINT pk_people PRIMARY KEY (id);
 ALTER TABLE ONLY public.pixel_events
     ADD CONSTRAINT pk_pixel_events PRIMARY KEY (id);
 ALTER TABLE ONLY public.pixel_batches
@@ -508,14 +817,22 @@ ALTER TABLE ONLY public.pixel_results
     ADD CONSTRAINT pk_pixel_results PRIMARY KEY (pixel_id);
 ALTER TABLE ONLY public.pixels
     ADD CONSTRAINT pk_pixels PRIMARY KEY (id);
+ALTER TABLE ONLY public.provider_sessions
+    ADD CONSTRAINT pk_provider_sessions PRIMARY KEY (session_id);
 ALTER TABLE ONLY public.qr_styles
     ADD CONSTRAINT pk_qr_looks PRIMARY KEY (link_id);
 ALTER TABLE ONLY public.qr_scans
     ADD CONSTRAINT pk_qr_scans PRIMARY KEY (link_id);
 ALTER TABLE ONLY public.rate_limits
     ADD CONSTRAINT pk_rate_limits PRIMARY KEY (key);
+ALTER TABLE ONLY public.recovery_codes
+    ADD CONSTRAINT pk_recovery_codes PRIMARY KEY (digest);
+ALTER TABLE ONLY public.reported_links
+    ADD CONSTRAINT pk_reported_links PRIMARY KEY (link_id);
 ALTER TABLE ONLY public.route_changes
     ADD CONSTRAINT pk_route_changes PRIMARY KEY (id);
+ALTER TABLE ONLY public.second_factors
+    ADD CONSTRAINT pk_second_factors PRIMARY KEY (person_id);
 ALTER TABLE ONLY public.secret_key_fingerprint
     ADD CONSTRAINT pk_secret_key_fingerprint PRIMARY KEY (id);
 ALTER TABLE ONLY public.sessions
@@ -550,8 +867,16 @@ ALTER TABLE ONLY public.certificates
     ADD CONSTRAINT uq_certificates_hostname UNIQUE (hostname);
 ALTER TABLE ONLY public.domains
     ADD CONSTRAINT uq_domains_hostname UNIQUE (hostname);
+ALTER TABLE ONLY public.idempotency_keys
+    ADD CONSTRAINT uq_idempotency_keys_account_id_key UNIQUE (account_id, key);
+ALTER TABLE ONLY public.identities
+    ADD CONSTRAINT uq_identities_issuer_subject UNIQUE (issuer, subject);
+ALTER TABLE ONLY public.invitations
+    ADD CONSTRAINT uq_invitations_digest UNIQUE (digest);
 ALTER TABLE ONLY public.passkeys
     ADD CONSTRAINT uq_passkeys_credential_id UNIQUE (credential_id);
+ALTER TABLE ONLY public.people
+    ADD CONSTRAINT uq_people_email UNIQUE (email);
 ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT uq_sessions_digest UNIQUE (digest);
 ALTER TABLE ONLY public.stripe_customers
@@ -559,35 +884,65 @@ ALTER TABLE ONLY public.stripe_customers
 CREATE INDEX ix_acme_challenges_created_at ON public.acme_challenges USING btree (created_at);
 CREATE INDEX ix_acme_orders_ordered_at ON public.acme_orders USING btree (ordered_at);
 CREATE INDEX ix_api_keys_account_id ON public.api_keys USING btree (account_id);
+CREATE INDEX ix_api_keys_created_by ON public.api_keys USING btree (created_by);
+CREATE INDEX ix_audit_entries_action ON public.audit_entries USING btree (account_id, action, id);
+CREATE INDEX ix_audit_entries_actor_id ON public.audit_entries USING btree (account_id, actor_id, id);
+CREATE INDEX ix_audit_entries_item_id ON public.audit_entries USING btree (account_id, item_id, id);
+CREATE INDEX ix_bulk_changes_newest ON public.bulk_changes USING btree (account_id, created_at, id);
 CREATE INDEX ix_certificates_due ON public.certificates USING btree (due_at, id);
 CREATE INDEX ix_certificates_leased ON public.certificates USING btree (leased_until);
 CREATE INDEX ix_certificates_updated ON public.certificates USING btree (updated_at);
 CREATE INDEX ix_clicks_account ON public.clicks USING btree (day, account_id, created_at, id, kind);
 CREATE INDEX ix_clicks_link ON public.clicks USING btree (day, link_id, created_at, id, kind);
+CREATE INDEX ix_disabled_links_slug ON public.disabled_links USING btree (slug);
 CREATE INDEX ix_domains_account ON public.domains USING btree (account_id, created_at, id);
 CREATE INDEX ix_domains_due ON public.domains USING btree (check_at);
 CREATE INDEX ix_domains_leased ON public.domains USING btree (leased_until);
 CREATE INDEX ix_domains_unverified ON public.domains USING btree (unverified_since);
+CREATE INDEX ix_hour_values_cache_account_id ON public.hour_values_cache USING btree (account_id);
+CREATE INDEX ix_idempotency_keys_created_at ON public.idempotency_keys USING btree (created_at);
+CREATE INDEX ix_idempotency_keys_share ON public.idempotency_keys USING btree (account_id, answer_bytes);
+CREATE INDEX ix_import_checks_account ON public.import_checks USING btree (account_id, checked_at, link_id);
+CREATE INDEX ix_import_requests_account ON public.import_requests USING btree (account_id, id);
+CREATE INDEX ix_imported_clicks_account ON public.imported_clicks USING btree (account_id, clicks);
+CREATE INDEX ix_imported_routing_account_id ON public.imported_routing USING btree (account_id);
+CREATE INDEX ix_imports_account ON public.imports USING btree (account_id, created_at, id);
+CREATE INDEX ix_invitations_account_id ON public.invitations USING btree (account_id);
+CREATE INDEX ix_invitations_created_by ON public.invitations USING btree (created_by);
 CREATE INDEX ix_jobs_waiting ON public.jobs USING btree (run_at) WHERE (failed_at IS NULL);
+CREATE INDEX ix_link_aliases_link ON public.link_aliases USING btree (link_id, created_at, id);
 CREATE INDEX ix_link_clicks_most ON public.link_clicks USING btree (account_id, clicks, link_id);
 CREATE INDEX ix_link_pixels_pixel ON public.link_pixels USING btree (pixel_id, link_id);
+CREATE INDEX ix_link_reports_link_id ON public.link_reports USING btree (link_id);
+CREATE INDEX ix_link_routing_checked_at ON public.link_routing USING btree (checked_at);
+CREATE INDEX ix_links_deleted ON public.links USING btree (account_id, id) WHERE (deleted_at IS NOT NULL);
 CREATE INDEX ix_links_domain ON public.links USING btree (domain_id, created_at, id) WHERE ((domain_id IS NOT NULL) AND (deleted_at IS NULL));
 CREATE INDEX ix_links_image ON public.links USING btree (og_image_file_name) WHERE (og_image_file_name IS NOT NULL);
+CREATE INDEX ix_links_limited ON public.links USING btree (account_id, id, starts_at, click_limit) WHERE ((deleted_at IS NULL) AND ((starts_at IS NOT NULL) OR (click_limit IS NOT NULL)));
 CREATE INDEX ix_links_newest ON public.links USING btree (account_id, created_at, id, is_enabled, expires_at) WHERE (deleted_at IS NULL);
 CREATE INDEX ix_links_title ON public.links USING btree (account_id, substr(search_text, 1, 64), created_at DESC, id DESC) WHERE (deleted_at IS NULL);
 CREATE INDEX ix_links_trigrams ON public.links USING gin (search_text public.gin_trgm_ops) WITH (fastupdate=off) WHERE (deleted_at IS NULL);
 CREATE INDEX ix_mail_rate_limits_sent_at ON public.mail_rate_limits USING btree (sent_at);
-CREATE INDEX ix_one_time_tokens_account_id ON public.one_time_tokens USING btree (account_id);
+CREATE INDEX ix_memberships_person_id ON public.memberships USING btree (person_id);
 CREATE INDEX ix_one_time_tokens_expires_at ON public.one_time_tokens USING btree (expires_at);
-CREATE INDEX ix_passkeys_account_id ON public.passkeys USING btree (account_id);
+CREATE INDEX ix_one_time_tokens_person_id ON public.one_time_tokens USING btree (person_id);
+CREATE INDEX ix_ownership_offers_offered_by ON public.ownership_offers USING btree (offered_by);
+CREATE INDEX ix_ownership_offers_person_id ON public.ownership_offers USING btree (person_id);
+CREATE INDEX ix_passkeys_person_id ON public.passkeys USING btree (person_id);
 CREATE INDEX ix_past_emails_recorded_at ON public.past_emails USING btree (recorded_at);
 CREATE INDEX ix_pixel_batches_lease ON public.pixel_batches USING btree (leased_until);
 CREATE INDEX ix_pixel_events_pixel ON public.pixel_events USING btree (pixel_id, id);
 CREATE INDEX ix_pixels_account ON public.pixels USING btree (account_id, id);
+CREATE INDEX ix_provider_sessions_id ON public.provider_sessions USING btree (id);
+CREATE INDEX ix_provider_sessions_subject ON public.provider_sessions USING btree (subject);
+CREATE INDEX ix_recovery_codes_person_id ON public.recovery_codes USING btree (person_id);
+CREATE INDEX ix_reported_links_account_id ON public.reported_links USING btree (account_id);
+CREATE INDEX ix_reported_links_open ON public.reported_links USING btree (last_at, link_id) WHERE (closed_at IS NULL);
 CREATE INDEX ix_route_changes_at ON public.route_changes USING btree (at);
 CREATE INDEX ix_sessions_account_id ON public.sessions USING btree (account_id);
 CREATE INDEX ix_sessions_expires_at ON public.sessions USING btree (expires_at);
 CREATE INDEX ix_sessions_passkey_id ON public.sessions USING btree (passkey_id);
+CREATE INDEX ix_sessions_person_id ON public.sessions USING btree (person_id);
 CREATE INDEX ix_stripe_checkouts_account_id ON public.stripe_checkouts USING btree (account_id);
 CREATE INDEX ix_stripe_events_received_at ON public.stripe_events USING btree (received_at);
 CREATE INDEX ix_top_values_cache_account_id ON public.top_values_cache USING btree (account_id);
@@ -596,23 +951,68 @@ CREATE INDEX ix_webhook_deliveries_leased ON public.webhook_deliveries USING btr
 CREATE INDEX ix_webhook_deliveries_log ON public.webhook_deliveries USING btree (webhook_id, id, status, event);
 CREATE INDEX ix_webhook_deliveries_pending ON public.webhook_deliveries USING btree (webhook_id, next_attempt_at, id) WHERE (status = 'pending'::text);
 CREATE INDEX ix_webhooks_account ON public.webhooks USING btree (account_id, id);
+CREATE UNIQUE INDEX uq_link_aliases_address ON public.link_aliases USING btree (domain_id, digest);
 CREATE UNIQUE INDEX uq_links_slug ON public.links USING btree (slug) WHERE (deleted_at IS NULL);
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT fk_api_keys_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.api_keys
+    ADD CONSTRAINT fk_api_keys_created_by FOREIGN KEY (created_by) REFERENCES public.people(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.top_values_cache
     ADD CONSTRAINT fk_click_leaders_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.hour_values_cache
+    ADD CONSTRAINT fk_hour_values_cache_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.idempotency_keys
+    ADD CONSTRAINT fk_idempotency_keys_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.identities
+    ADD CONSTRAINT fk_identities_person_id FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.import_checks
+    ADD CONSTRAINT fk_import_checks_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.import_file_pieces
+    ADD CONSTRAINT fk_import_file_pieces_request_id FOREIGN KEY (request_id) REFERENCES public.import_requests(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.import_refusals
+    ADD CONSTRAINT fk_import_refusals_import_id FOREIGN KEY (import_id) REFERENCES public.imports(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.import_requests
+    ADD CONSTRAINT fk_import_requests_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.imported_links
+    ADD CONSTRAINT fk_imported_links_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.imported_routing
+    ADD CONSTRAINT fk_imported_routing_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.imports
+    ADD CONSTRAINT fk_imports_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.invitations
+    ADD CONSTRAINT fk_invitations_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.invitations
+    ADD CONSTRAINT fk_invitations_created_by FOREIGN KEY (created_by) REFERENCES public.people(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.links
     ADD CONSTRAINT fk_links_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY public.memberships
+    ADD CONSTRAINT fk_memberships_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.memberships
+    ADD CONSTRAINT fk_memberships_person_id FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.one_time_tokens
-    ADD CONSTRAINT fk_one_time_tokens_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id) ON DELETE CASCADE;
+    ADD CONSTRAINT fk_one_time_tokens_person_id FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.ownership_offers
+    ADD CONSTRAINT fk_ownership_offers_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.ownership_offers
+    ADD CONSTRAINT fk_ownership_offers_offered_by FOREIGN KEY (offered_by) REFERENCES public.people(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.ownership_offers
+    ADD CONSTRAINT fk_ownership_offers_person_id FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.passkeys
-    ADD CONSTRAINT fk_passkeys_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id) ON DELETE CASCADE;
+    ADD CONSTRAINT fk_passkeys_person_id FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.pixel_results
     ADD CONSTRAINT fk_pixel_results_pixel_id FOREIGN KEY (pixel_id) REFERENCES public.pixels(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.provider_sessions
+    ADD CONSTRAINT fk_provider_sessions_session_id FOREIGN KEY (session_id) REFERENCES public.sessions(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.recovery_codes
+    ADD CONSTRAINT fk_recovery_codes_person_id FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.second_factors
+    ADD CONSTRAINT fk_second_factors_person_id FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.sessions
-    ADD CONSTRAINT fk_sessions_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id) ON DELETE CASCADE;
+    ADD CONSTRAINT fk_sessions_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id) ON DELETE SET NULL;
 ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT fk_sessions_passkey_id FOREIGN KEY (passkey_id) REFERENCES public.passkeys(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT fk_sessions_person_id FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.stripe_checkouts
     ADD CONSTRAINT fk_stripe_checkouts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.stripe_customers

@@ -46,6 +46,13 @@ async def test_needs_a_migration(clickhouse: Any) -> None:
     assert (await refusal(clickhouse.url)).endswith(f"needs {schema.newest()}. Run: waypost migrate")
 
 
+async def test_refuses_tables_older_than_the_first_migration(clickhouse: Any, client: ClickHouse) -> None:
+    clickhouse.sql("TRUNCATE TABLE schema_version")
+    clickhouse.sql("INSERT INTO schema_version (version, compatible_since) VALUES (1, 1)")
+    with pytest.raises(WaypostError, match="has schema 1, which is too old for this version: run `waypost migrate`"):
+        await schema.migrate(client)
+
+
 @pytest.mark.parametrize(
     ("statement", "message"),
     [

@@ -9,7 +9,7 @@ import pytest
 from people import new_person
 from resources.links.env import Env, open_env
 from resources.links.test_images import image_bytes, upload
-from sqlalchemy import select, text, update
+from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from waypost.database import Database
@@ -17,7 +17,6 @@ from waypost.kit.errors import Unavailable
 from waypost.resources.links.images.encoder import ReencodedImage
 from waypost.resources.links.images.media import new_name
 from waypost.resources.links.images.rows import ImageRows
-from waypost.resources.links.model import link_images, links
 
 
 @pytest.fixture
@@ -186,68 +185,6 @@ async def test_without_the_database_no_image_is_served(env: Env, tmp_path: Path)
         await ImageRows(gone, tmp_path / "b", env.clock).delete(new_name("png"))
     assert [entry["event"] for entry in logged] == ["image not deleted, the worker will retry"]
     await gone.close()
-
-
-async def moved_to_files(db: Database, directory: Path) -> dict[str, bytes]:
-    """As the version before left them: files, and links that refer to them."""
-    (directory / "media").mkdir(exist_ok=True, parents=True)
-    async with db.write() as tx:
-        found = {row.name: row.content for row in await tx.execute(select(link_images))}
-        await tx.execute(link_images.delete())
-    for name, content in found.items():
-        (directory / "media" / name).write_bytes(content)
-    return found
-
-
-async def move(store: ImageRows) -> list[str]:
-    with capture_logs() as logged:
-        while await store.move_files():
-            pass
-    return [entry["event"] for entry in logged]
-
-
-async def test_moves_files_of_the_version_before(env: Env, db: Database, other: ImageRows, tmp_path: Path) -> None:
-    for _ in range(22):
-        await name_of(env)
-    files = await moved_to_files(db, tmp_path / "b")
-    name = next(iter(files))
-    assert await content_of(other, name) == files[name]  # of the local file
-    assert await rows_of(env).find(name) is None
-    assert await move(other) == ["image files moved to the database"] * 2
-    assert await env.uploaded_images() == files
-    assert list((tmp_path / "b" / "media").iterdir()) == []
-    assert await content_of(rows_of(env), name) == files[name]
-    assert await move(other) == []
-
-
-async def test_files_without_a_link_are_neither_moved_nor_served(
-    env: Env, db: Database, other: ImageRows, tmp_path: Path
-) -> None:
-    name = await name_of(env)
-    files = await moved_to_files(db, tmp_path / "b")
-    async with db.write() as tx:
-        await tx.execute(update(links).values(og_image_file_name=None))
-    assert await other.find(name) is None
-    message = "image files without a link are not moved, delete them if the database is the right one"
-    assert await move(other) == [message]
-    assert await move(other) == []
-    assert [path.name for path in (tmp_path / "b" / "media").iterdir()] == list(files)
-
-
-async def test_nodes_with_one_directory_move_each_file_once(env: Env, db: Database, tmp_path: Path) -> None:
-    for _ in range(3):
-        await name_of(env)
-    files = await moved_to_files(db, tmp_path / "b")
-    nodes = [ImageRows(db, tmp_path / "b", env.clock) for _ in range(3)]
-    await asyncio.gather(*map(move, nodes))
-    assert await env.uploaded_images() == files
-
-
-async def test_a_deleted_link_takes_its_file_along(env: Env, db: Database, tmp_path: Path) -> None:
-    link = await upload(env, image_bytes())
-    await moved_to_files(db, tmp_path / "a")
-    await env.delete(link)
-    assert list((tmp_path / "a" / "media").iterdir()) == []
 
 
 async def test_finds_an_image_by_an_index(db: Database) -> None:

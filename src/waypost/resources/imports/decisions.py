@@ -14,7 +14,6 @@ from waypost.resources.imports.hosts import Hosts
 from waypost.resources.imports.model import Import
 from waypost.resources.imports.report import Counts
 from waypost.resources.imports.routing.fitting import PLAIN, Fitted
-from waypost.resources.imports.routing.importing import FIELDS as ROUTING_FIELDS
 from waypost.resources.imports.routing.importing import RoutingImport
 from waypost.resources.imports.rules import Draft, Refused
 from waypost.resources.imports.run import Page
@@ -141,10 +140,6 @@ class Decider:
             else:
                 unchanged.append(link_id)
         done = Page(Counts(unchanged=len(unchanged)))
-        for link_id in await self._routing.find_edited(tx, [id_ for id_ in names if "routing" in names[id_]]):
-            names[link_id] = set(names[link_id]) - ROUTING_FIELDS - {"is_enabled"}
-            text = "Its routing was set here and is kept, without that of the source"
-            done.warn(text, differing[link_id].source.source_id)
         here = await batch.find_all(tx, self._account_id, differing)
         changed = [Change(here[id_], draft, names[id_]) for id_, draft in differing.items()]
         placed = await self._place(tx, new, done)

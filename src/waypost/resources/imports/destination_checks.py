@@ -34,12 +34,7 @@ async def warnings_about_destinations(tx: Tx, import_: Import) -> list[str]:
     """Return what the checks of the links that the import found have shown so far, the newest first."""
     problems = await store.list_problems(tx, import_, limit=_MAX_LISTED)
     links = await batch.find_all(tx, import_.account_id, [id_ for id_, _ in problems])
-    return [_with_url(problem, links[id_].destination_url).rstrip(".") for id_, problem in problems if id_ in links]
-
-
-def _with_url(problem: str, destination: str) -> str:
-    """Earlier versions stored no URL."""
-    return problem if problem.startswith("http") else f"{destination}: {problem}"
+    return [problem.rstrip(".") for id_, problem in problems if id_ in links]
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,15 +59,6 @@ imported_links = Table(
     sqlite_with_rowid=False,
 )
 
-imported_routing = Table(  # what earlier versions imported without applying it; contains passwords
-    "imported_routing",
-    metadata,
-    Column("link_id", Id, primary_key=True),
-    Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
-    Column("routing", Encrypted, nullable=False),  # JSON, see `SourceLink.routing`
-    sqlite_with_rowid=False,
-)
-
 import_checks = Table(  # links whose destinations are still to be checked, or had a problem
     "import_checks",
     metadata,
@@ -75,7 +66,7 @@ import_checks = Table(  # links whose destinations are still to be checked, or h
     Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False),
     Column("problem", Text),
     Column("checked_at", Instant),  # null: not yet
-    Column("import_id", Id),  # the last one that found the link; null: one of an earlier version
+    Column("import_id", Id),  # the last one that found the link
     sqlite_with_rowid=False,
 )
 Index("ix_import_checks_account", *(import_checks.c[name] for name in ("account_id", "checked_at", "link_id")))
@@ -99,7 +90,7 @@ class Import:
     leased_by: str | None
     created_at: datetime
     updated_at: datetime
-    actor: Mapping[str, Any] | None
+    actor: Mapping[str, Any]
 
     @property
     def item(self) -> Item:

@@ -29,10 +29,7 @@ _UNREADABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\
 
 LINK_FIELDS = ("domain_id", "destination_url", "title", "tags", "is_enabled", "expires_at")
 FIELDS = (*LINK_FIELDS, "addresses", "clicks", "routing", "click_limit")
-"""What is compared with the last import. Only what differs is changed, so that changes made here stay.
-
-Digests of earlier versions have fewer fields. New ones come last.
-"""
+"""What is compared with the last import. Only what differs is changed, so that changes made here stay."""
 _DIGEST_SIZE = 8  # hexadecimal digits per field
 
 
@@ -167,8 +164,6 @@ def warnings_about(draft: Draft) -> Iterator[str]:
 def changed_fields(before: str, after: str) -> list[str]:
     """`before`: "" for a link that was not imported before."""
     size = _DIGEST_SIZE
-    if before:
-        before += _digest_of("") * (len(FIELDS) - len(before) // size)
     return [
         name
         for number, name in enumerate(FIELDS)
@@ -215,7 +210,6 @@ def _digest_of(text: str) -> str:
 
 
 def _routing_text(source: SourceLink) -> str:
-    """Differs from that of versions that did not apply the routing: importing such a link again applies it."""
     sent = {name: value for name, value in (source.routing or {}).items() if name != "click_limit"}
     parts = [sent, [*source.lost_rules]]
     return json.dumps(parts, ensure_ascii=False, sort_keys=True) if any(parts) else ""

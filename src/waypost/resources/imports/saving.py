@@ -44,7 +44,6 @@ async def save(tx: Tx, deps: Deps, import_: Import, decision: Decision, routing:
     await store.add_checks(tx, import_, [each.link.id for each in saved])
     await store.keep_checks(tx, import_, decision.unchanged)
     await _save_imported_clicks(tx, account_id, saved)
-    await store.delete_unapplied_routing(tx, [change.before.id for change in decision.changed])
     await routing.save(tx, saved)
     await link_store.record_route_changes(tx, changes, deps.clock())
     return changes

@@ -17,7 +17,6 @@ from waypost.resources.imports.model import (
     import_checks,
     import_refusals,
     imported_links,
-    imported_routing,
     imports,
 )
 from waypost.resources.imports.source import RefusedRow
@@ -104,17 +103,6 @@ async def save_links(tx: Tx, account_id: UUID, rows: Mapping[UUID, tuple[UUID, s
     values = [(account_id.bytes, key.bytes, link.bytes, digest) for key, (link, digest) in sorted(rows.items())]
     replace = "ON CONFLICT (account_id, key) DO UPDATE SET link_id = excluded.link_id, digest = excluded.digest"
     await bulk.insert(tx, imported_links, values, on_conflict=replace)
-
-
-async def find_unapplied_routing(tx: Tx, link_ids: Sequence[UUID]) -> Sequence[UUID]:
-    """Return the links whose routing earlier versions kept without applying it."""
-    own = imported_routing.c
-    return (await tx.scalars(select(own.link_id).where(own.link_id.in_(link_ids)))).all() if link_ids else []
-
-
-async def delete_unapplied_routing(tx: Tx, link_ids: Sequence[UUID]) -> None:
-    if link_ids:
-        await tx.execute(delete(imported_routing).where(imported_routing.c.link_id.in_(link_ids)))
 
 
 async def add_checks(tx: Tx, import_: Import, link_ids: Sequence[UUID]) -> None:

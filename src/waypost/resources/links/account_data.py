@@ -211,6 +211,6 @@ async def delete_rows(tx: Tx, ids: Sequence[UUID]) -> None:
     await tx.execute(delete(link_clicks).where(link_clicks.c.link_id.in_(ids)))
     await tx.execute(delete(imported_clicks).where(imported_clicks.c.link_id.in_(ids)))
     await tx.execute(delete(disabled_links).where(disabled_links.c.link_id.in_(ids)))
-    await aliases.delete_of_links(tx, ids)  # those that an older version left
+    await aliases.delete_of_links(tx, ids)  # hidden links have theirs until they are purged
     await routing.delete_of_links(tx, ids)
     await tx.execute(delete(links).where(links.c.id.in_(ids)))

@@ -62,7 +62,7 @@ links = Table(
     Column("deleted_at", Instant),  # the row stays, so that clicks still in the spool find their account
     Column("starts_at", Instant),  # this and the next belong to the routing; here the status needs no join
     Column("click_limit", Integer),
-    Column("created_by", Text),  # for the dashboard only; null for links of versions before the audit log
+    Column("created_by", Text),  # for the dashboard only
     Column("changed_by", Text),
 )
 NOT_DELETED = links.c.deleted_at.is_(None)

@@ -99,5 +99,5 @@ def worker_parts(
         periodic.append((60, RoutingRecheck(settings, db, client, invalidate_routes, clock).step))
     if db.dialect == "postgresql":
         rows = _image_rows(settings, db, clock)
-        periodic += [(60, rows.clean_cache), (3600, rows.move_files), (3600, rows.delete_unused)]
+        periodic += [(60, rows.clean_cache), (3600, rows.delete_unused)]
     return WorkerParts(periodic=periodic)

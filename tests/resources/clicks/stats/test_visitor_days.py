@@ -1,22 +1,17 @@
 """Rows of visitors: one for each link, and one of the account for visitors of many links."""
 
-import importlib
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 import pytest
-from alembic.migration import MigrationContext
-from alembic.operations import Operations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from people import START
 from resources.clicks.visited import new_click, new_link
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import delete, select
 
-from waypost.accounts.model import accounts
 from waypost.database import Database, bulk
-from waypost.database.migrations import versions
 from waypost.kit.clock import QUARTER
 from waypost.resources.clicks import store
 from waypost.resources.clicks.model import WHOLE_DAY, Click, click_dimensions, click_totals, clicks, visitor_days
@@ -137,31 +132,6 @@ async def test_clicks_come_between_the_batches_of_a_rebuild(db: Database) -> Non
     await add(db, [click(0, 3)])
     await rebuild(db)
     assert (await visitors(db), await differences(db)) == (1, [])
-
-
-async def test_migration_deletes_rows_that_add_nothing(db: Database) -> None:
-    """Rows of the version before, which had one of the account for each visitor. Leftovers change no count."""
-    await add(db, [click(0), click(0, 1, visitor=5)], [click(n, n, visitor=9) for n in range(12)])
-    right = await rows(db)
-    day = click(0).day
-    async with db.write() as tx:
-        for number in (0, 5, 77):  # the last has no link's row: it was left by something else
-            values = {"day": day, "visitor_id": number ^ ACCOUNTS[0].int, "subject_id": ACCOUNTS[0]}
-            await tx.execute(insert(visitor_days).values(morning=1 << (number == 5), afternoon=0, **values))
-    await add(db, [click(0)], [click(1, 1, visitor=5)])
-    assert await visitors(db) == 3
-    async with db.write() as tx:
-        row = {"email": "alice@example.com", "name": "", "plan_type": "none", "created_at": START, "updated_at": START}
-        await tx.execute(insert(accounts).values(id=ACCOUNTS[0], **row))
-        await tx.run_sync(_upgrade)
-    assert await rows(db) == right | {(OF_FIRST[1].id, 5): (2, 0)}
-    assert (await visitors(db), await differences(db)) == (3, [])
-
-
-def _upgrade(connection: Connection) -> None:
-    migration = importlib.import_module(f"{versions.__name__}.0052_visitors_of_links")
-    with Operations.context(MigrationContext.configure(connection)):
-        migration.upgrade()
 
 
 def test_an_imported_archive_has_visitors_of_its_account() -> None:

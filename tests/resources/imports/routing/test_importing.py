@@ -1,6 +1,5 @@
 """The routing of imported links as it is stored, changed by a second run, and followed by redirects."""
 
-import json
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -10,7 +9,7 @@ from uuid import UUID
 
 import pytest
 from people import Person, new_person
-from resources.imports.importing import KEYS, SHARED, Pages, link, new_deps, run
+from resources.imports.importing import SHARED, Pages, link, new_deps, run
 from resources.imports.servers.dub import Dub, dub_link
 from resources.imports.servers.scripted import ScriptedService
 from resources.imports.servers.shlink import Shlink, short_url
@@ -19,7 +18,6 @@ from resources.imports.servers.spoo_me import SpooMe, spoo_me_link
 from resources.imports.sources.reading import source_of
 from resources.imports.test_importer import stored
 from resources.links.test_route_source import new_route_source
-from sqlalchemy import func, insert, select, update
 
 from waypost import accounts
 from waypost.accounts.model import SignInClient
@@ -27,7 +25,6 @@ from waypost.database import Database
 from waypost.redirect.route import ROUTED
 from waypost.redirect.routing.rules import KnownVisitor, decide
 from waypost.resources import links
-from waypost.resources.imports.model import imported_links, imported_routing
 from waypost.resources.imports.routing_data import rule, variant
 from waypost.resources.imports.source import SourceLink
 from waypost.resources.links import Link, routing
@@ -86,8 +83,6 @@ async def test_stores_routing_with_a_hashed_password(db: Database, alice: Person
     assert (limited.click_limit, row is not None) == (7, True)
     assert (await found(db, "c"))[1] is None
     assert [text for text in report.warnings if "go to" not in text] == []
-    async with db.read() as tx:
-        assert await tx.scalar(select(func.count()).select_from(imported_routing)) == 0
 
 
 async def test_a_dry_run_says_the_same_and_hashes_nothing(db: Database, alice: Person) -> None:
@@ -158,34 +153,6 @@ async def test_keeps_a_password_that_was_set_here(db: Database, alice: Person) -
     own, after = await found(db)
     assert after is not None
     assert (after.password_hash, after.rules[0]["name"], own.is_enabled) == ("hash", "Android", True)
-
-
-@pytest.mark.parametrize("is_edited", [False, True])
-async def test_importing_again_applies_what_an_earlier_version_kept(
-    db: Database, alice: Person, is_edited: bool
-) -> None:
-    source, deps = routed(password="secret"), new_deps(db)
-    await run(deps, alice, Pages([[replace(source, routing=None, has_unreadable_password=True), link("plain")]]))
-    own, _ = await found(db)
-    async with db.write() as tx:
-        value = KEYS.encrypt(imported_routing.c.routing, own.id, json.dumps(source.routing))
-        await tx.execute(
-            insert(imported_routing), {"link_id": own.id, "account_id": alice.account_id, "routing": value}
-        )
-        own_fields = func.substr(imported_links.c.digest, 1, 9 * 8)  # without the click limit
-        await tx.execute(update(imported_links).values(digest=own_fields))
-        if is_edited:
-            here = LinkRouting(own.id, alice.account_id, own.created_at, own.created_at, fallback_url=URL)
-            await routing.save(tx, here)
-    report = await run(deps, alice, Pages([[source, link("plain")]]))
-    assert (report.counts.updated, report.counts.unchanged) == (1, 1)
-    own, after = await found(db)
-    assert after is not None
-    assert (len(after.rules), own.is_enabled) == ((0, False) if is_edited else (1, True))
-    assert any("is kept" in text for text in report.warnings) is is_edited
-    async with db.read() as tx:
-        assert await tx.scalar(select(func.count()).select_from(imported_routing)) == 0
-    assert (await run(deps, alice, Pages([[source]]))).counts.unchanged == 1
 
 
 def services() -> Mapping[str, ScriptedService]:

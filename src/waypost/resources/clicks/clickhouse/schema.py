@@ -5,13 +5,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from waypost.database.schema import LAST_BEFORE_BASELINE
 from waypost.kit.errors import WaypostError
 from waypost.resources.clicks.clickhouse.client import INSERT_SETTINGS, ClickHouse, ClickStoreUnavailable
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _MIN_VERSION = (24, 8)
 """The first with deduplication by token in materialized views."""
-_COMPATIBLE_SINCE = 1
+_COMPATIBLE_SINCE = 2
 """The oldest schema whose version of Waypost works on the newest one: see `database.schema.COMPATIBLE_SINCE`."""
 _WINDOW = 10_000
 """Insertions of which a table remembers the tokens. A batch is repeated before the next one, so it needs one."""
@@ -47,6 +48,11 @@ async def migrate(client: ClickHouse, cluster: str = "") -> tuple[int, int]:
     before, _ = await _find_version(client)
     if before > newest():
         raise _newer_version(client, before)
+    if before and before < min(version for version, _ in _migrations()):
+        raise ClickHouseUnusable(
+            f"The ClickHouse database {_name(client)} has schema {before}, which is too old for this version: run"
+            f" `waypost migrate` of commit {LAST_BEFORE_BASELINE} first."
+        )
     for version, path in _migrations():
         if version > before:
             for statement in _statements(path):

@@ -159,9 +159,7 @@ async def _find_largest_cached_days(
     for row in await tx.execute(query):
         cached_days = CachedDays(*row[1:])
         if sum(clicks for day, clicks in days.items() if cached_days.has(day)) == cached_days.clicks:
-            cached = json.loads(row.top_values)
-            if "target" in cached:  # else the version before cached them
-                return cached_days, cached
+            return cached_days, json.loads(row.top_values)
     return None, {}
 
 

@@ -74,7 +74,7 @@ class ImportRequest:
     failures: int
     created_at: datetime
     updated_at: datetime
-    actor: Mapping[str, Any] | None
+    actor: Mapping[str, Any]
 
     @property
     def item(self) -> Item:

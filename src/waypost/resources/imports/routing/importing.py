@@ -10,7 +10,7 @@ from waypost.database import Tx
 from waypost.kit.clock import EPOCH
 from waypost.kit.urls import Url
 from waypost.resources import domains, links
-from waypost.resources.imports import destinations, rules, store
+from waypost.resources.imports import destinations, rules
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.routing.fitting import PLAIN, CheckedUrls, Fitted, fit, urls_of
 from waypost.resources.imports.rules import Draft, Refused
@@ -62,10 +62,6 @@ class RoutingImport:
                 own = await domains.find_custom_domains(tx, self._account_id, hosts)
             checked |= {text: LOOP for text, url in checked.items() if isinstance(url, Url) and url.host in own}
         return checked
-
-    async def find_edited(self, tx: Tx, link_ids: Sequence[UUID]) -> Collection[UUID]:
-        """Return the links whose routing an earlier version kept without applying it, and that have got some here."""
-        return (await routing.find_of_links(tx, await store.find_unapplied_routing(tx, link_ids))).keys()
 
     async def hash_passwords(self, drafts: Sequence[Draft]) -> None:
         """Call this before `save`: each takes some milliseconds of a processor."""

@@ -58,7 +58,7 @@ class BulkChange:
 
     @property
     def actor(self) -> Actor:
-        return Actor.from_json(self.account_id, self.payload.get("actor"))
+        return Actor.from_json(self.account_id, self.payload["actor"])
 
     @property
     def filter(self) -> LinkFilter:

@@ -2,14 +2,13 @@
 
 import asyncio
 import os
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
 
 from waypost.kit.errors import Unavailable
-from waypost.resources.links.images.media import NAME, UploadedImage, new_name
+from waypost.resources.links.images.media import UploadedImage, new_name
 
 if TYPE_CHECKING:
     from waypost.resources.links.images.encoder import ReencodedImage
@@ -45,14 +44,6 @@ class ImageFiles:
     async def find(self, name: str) -> Path | None:
         path = self.directory / name
         return path if path.is_file() else None
-
-    def read(self, name: str) -> tuple[bytes, datetime]:
-        """Return the content and the time of the upload. Raises OSError."""
-        with (self.directory / name).open("rb") as file:
-            return file.read(), datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC)
-
-    def names(self) -> list[str]:
-        return [path.name for path in self.directory.glob("*.*") if NAME.fullmatch(path.name)]
 
 
 def _write(directory: Path, name: str, content: bytes) -> None:

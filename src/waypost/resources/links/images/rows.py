@@ -18,7 +18,6 @@ from waypost.database import Database, upsert
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Unavailable
 from waypost.resources.links.images.cache import ImageCache
-from waypost.resources.links.images.files import ImageFiles
 from waypost.resources.links.images.media import UploadedImage, new_name
 from waypost.resources.links.model import link_images, links
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 CACHE_BYTES = 256 << 20
 _MAX_LOADING = 4  # images of up to 2 MB, which also take connections
 _BATCH = 500  # parameters of one statement
-_MOVED_AT_ONCE = 20  # files of one step
 _UPLOAD_TIME = timedelta(hours=1)  # more than the time between saving an image and the commit of its link
 
 log = structlog.get_logger()
@@ -36,7 +34,7 @@ log = structlog.get_logger()
 _IN_USE = links.c.og_image_file_name
 _FIND = (
     select(link_images.c.digest, link_images.c.created_at)
-    .select_from(links.outerjoin(link_images, link_images.c.name == _IN_USE))
+    .select_from(links.join(link_images, link_images.c.name == _IN_USE))
     .where(bindparam("name") == _IN_USE)
 )
 _READ = select(link_images.c.content).where(link_images.c.name == bindparam("name"))
@@ -44,9 +42,9 @@ _IS_UNUSED = ~select(links.c.id).where(link_images.c.name == _IN_USE).exists()
 
 
 class _Found(NamedTuple):
-    """An image that a link has. Without a digest it is a file of an earlier version."""
+    """An image that a link has."""
 
-    digest: bytes | None
+    digest: bytes
     created_at: datetime
 
 
@@ -54,14 +52,11 @@ class ImageRows:
     def __init__(self, db: Database, data_dir: Path, clock: Clock, *, cache_bytes: int = CACHE_BYTES) -> None:
         self._db = db
         self._cache = ImageCache(data_dir / "cache" / "images", limit=cache_bytes)
-        self._files = ImageFiles(data_dir / "media")
-        """Images of earlier versions, until the worker has moved them."""
         self._clock = clock
         self._running: dict[str, asyncio.Task[_Found | None]] = {}
         self._next: dict[str, asyncio.Task[_Found | None]] = {}
         """By name of the image: the statement that runs, and the one that begins afterwards."""
         self._loading = asyncio.Semaphore(_MAX_LOADING)
-        self._unused_files: set[str] = set()
 
     async def save(self, image: "ReencodedImage") -> UploadedImage:
         name = new_name(image.extension)
@@ -78,14 +73,11 @@ class ImageRows:
             await asyncio.to_thread(self._cache.remove, name)
         except (Unavailable, OSError) as error:
             log.warning("image not deleted, the worker will retry", name=name, reason=str(error))
-        await self._files.delete(name)
 
     async def find(self, name: str) -> Path | bytes | None:
         row = await self._find_row(name)
         if row is None:
             return None
-        if row.digest is None:
-            return await self._files.find(name)
         cached = await asyncio.to_thread(self._cache.find, name, row.digest)
         return cached or await self._load(name, row.digest, row.created_at)
 
@@ -134,29 +126,6 @@ class ImageRows:
             await tx.execute(upsert(tx, link_images).on_conflict_do_nothing(), row)
 
     # steps of the worker
-
-    async def move_files(self) -> bool:
-        """Move images of earlier versions from this machine's files to the database. Files without a link stay."""
-        names = set(await asyncio.to_thread(self._files.names)) - self._unused_files
-        next_ones = sorted(names)[:_MOVED_AT_ONCE]
-        used = await self._find_used(next_ones)
-        for name in used:
-            try:
-                content, modified_at = await asyncio.to_thread(self._files.read, name)
-            except FileNotFoundError:  # deleted, or moved by another node that has the same directory
-                continue
-            await self._insert(name, content, modified_at)
-            await self._files.delete(name)
-        if used:
-            log.info("image files moved to the database", count=len(used), remaining=len(names) - len(next_ones))
-        self._unused_files |= set(next_ones) - used
-        if next_ones and len(next_ones) == len(names) and self._unused_files:
-            log.warning(
-                "image files without a link are not moved, delete them if the database is the right one",
-                count=len(self._unused_files),
-                directory=str(self._files.directory),
-            )
-        return len(names) > len(next_ones)
 
     async def clean_cache(self) -> bool:
         """Remove cached files of images that were deleted on other nodes."""

@@ -1,5 +1,6 @@
 -- All ids are the 16 bytes of a UUID, so that they are sorted as in the other databases. `day` is days since 1970, in UTC.
--- Rows of a day are stored together: that is what lists, retention and the count of visitors read.
+-- Rows of a day are stored together: that is what lists, retention and the count of visitors read. `target` is the name
+-- of the rule or variant that a visitor was sent to, or `default`; empty for a link without rules and variants.
 
 CREATE TABLE clicks {on_cluster}
 (
@@ -18,7 +19,8 @@ CREATE TABLE clicks {on_cluster}
     device LowCardinality(String),
     browser LowCardinality(String),
     platform LowCardinality(String),
-    batch LowCardinality(String)
+    batch LowCardinality(String),
+    target LowCardinality(String)
 )
 ENGINE = {replicated}MergeTree
 PARTITION BY toYYYYMM(created_at)
@@ -101,15 +103,18 @@ FROM
         day,
         account_id AS account,
         concat(device, '\t', browser, '\t', platform) AS agent,
-        arrayJoin([
-            (account_id, toUInt8(1), toString(country)),
-            (link_id, toUInt8(1), toString(country)),
-            (account_id, toUInt8(2), referrer),
-            (link_id, toUInt8(2), referrer),
-            (account_id, toUInt8(3), agent),
-            (link_id, toUInt8(3), agent),
-            (account_id, toUInt8(4), lower(hex(link_id)))
-        ]) AS counted
+        arrayJoin(arrayConcat(
+            [
+                (account_id, toUInt8(1), toString(country)),
+                (link_id, toUInt8(1), toString(country)),
+                (account_id, toUInt8(2), referrer),
+                (link_id, toUInt8(2), referrer),
+                (account_id, toUInt8(3), agent),
+                (link_id, toUInt8(3), agent),
+                (account_id, toUInt8(4), lower(hex(link_id)))
+            ],
+            if(target = '', [], [(link_id, toUInt8(5), toString(target))])
+        )) AS counted
     FROM clicks
     WHERE kind = 'human'
 )
