@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
 from waypost.database import Database, KeyRing
+from waypost.kit.clock import now
 from waypost.kit.memory import limited_memory, prefer_to_be_killed
 from waypost.redirect import ChangeFeed
 from waypost.resources.imports.deps import new_deps
@@ -17,6 +18,7 @@ from waypost.resources.imports.requests import store
 from waypost.resources.imports.requests.outcome import Outcome
 from waypost.resources.imports.requests.turn import Turn
 from waypost.resources.imports.requests.uploads import new_uploads
+from waypost.resources.links import Routes
 from waypost.secret_key import secret_text
 from waypost.settings import Settings
 from waypost.wiring import outbound_client
@@ -38,7 +40,7 @@ async def run(settings: Settings, request_id: UUID, *, stop: asyncio.Event, memo
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
         stack.callback(feed.close)
         outbound, key_ring = outbound_client(settings), KeyRing.from_setting(secret_text(settings))
-        deps = new_deps(settings, db, outbound, key_ring, feed.publish)
+        deps = new_deps(settings, db, outbound, key_ring, Routes(feed.publish, now))
         stack.push_async_callback(deps.click_writer.close)
         turn = Turn(deps, new_uploads(db, settings.data_dir), outbound, time.monotonic, stop)
         async with db.read() as tx:

@@ -19,7 +19,7 @@ from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock
 from waypost.mcp.endpoint import McpEndpoint
 from waypost.outbound import DnsRecords
-from waypost.redirect import ChangeFeed, HostTable, InvalidateRoutes
+from waypost.redirect import ChangeFeed, HostTable
 from waypost.resources import domains, links
 from waypost.resources.audit import wiring as audit_wiring
 from waypost.resources.audit.deps import Deps as AuditDeps
@@ -49,7 +49,7 @@ from waypost.secret_key import derived_keys, secret_text
 from waypost.settings import Settings
 from waypost.web import Endpoints, Guard
 from waypost.web.dashboard import SessionAuth, Views
-from waypost.wiring import domain_deps, outbound_client, publisher
+from waypost.wiring import domain_deps, outbound_client
 
 TEMPLATES = {"account": "waypost.accounts"} | {
     name: f"waypost.resources.{name}"
@@ -95,17 +95,17 @@ def resource_deps(
     listens_locally: bool = False,
 ) -> ResourceDeps:
     client, key_ring = outbound_client(settings), KeyRing.from_setting(secret_text(settings))
-    base_url, click_store, publish = settings.base_url, new_click_store(settings), publisher(db, feed)
-    domains_deps = domain_deps(settings, db, feed, clock)
-    links_deps = new_links_deps(settings, db, client, publish, clock)
+    base_url, click_store, routes = settings.base_url, new_click_store(settings), links.Routes(feed.publish, clock)
+    domains_deps = domain_deps(settings, db, routes, clock)
+    links_deps = new_links_deps(settings, db, client, routes, clock)
     urls = Urls(base_url, derived_keys(settings, "qrcodes"))
-    domains_web_deps = _domain_web_deps(settings, domains_deps, publish, links_deps.destination_checker.check_url)
+    domains_web_deps = _domain_web_deps(settings, domains_deps, routes, links_deps.destination_checker.check_url)
     return ResourceDeps(
         account=account_wiring.new_deps(
             settings,
             db,
             limiters,
-            publish,
+            routes,
             click_store,
             links_deps.image_store,
             clock,
@@ -116,7 +116,7 @@ def resource_deps(
         clicks=ClicksDeps(db, click_store, settings.shared_domain, base_url, clock),
         domains=domains_web_deps,
         webhooks=WebhooksDeps(db, EndpointChecker(client), key_ring, base_url, clock),
-        pixels=PixelsDeps(db, key_ring, partial(links.invalidate_pixel, publish, clock), base_url, clock),
+        pixels=PixelsDeps(db, key_ring, routes.pixel_changed, base_url, clock),
         qrcodes=QrCodesDeps(db, urls, settings.shared_domain, base_url, clock),
         plan=plan_wiring.new_deps(settings, db, client, clock),
         imports=imports_wiring.new_deps(settings, db, key_ring, domains_web_deps, clock),
@@ -124,7 +124,7 @@ def resource_deps(
 
 
 def _domain_web_deps(
-    settings: Settings, deps: domains.Deps, publish: InvalidateRoutes, check_url: domains.CheckUrl
+    settings: Settings, deps: domains.Deps, routes: links.Routes, check_url: domains.CheckUrl
 ) -> domains.WebDeps:
     own = {urlsplit(f"//{netloc}").hostname or "" for netloc in settings.own_hosts}
     records = DnsRecords(settings.dns_servers)
@@ -135,7 +135,7 @@ def _domain_web_deps(
         cname_target=deps.cname_target,
         base_url=deps.base_url,
         clock=deps.clock,
-        invalidate_host_pages=partial(links.invalidate_host_pages, publish, deps.clock),
+        invalidate_host_pages=routes.host_pages_changed,
         own_hosts=tuple(sorted(own | {settings.cname_host})),
         check_url=check_url,
         points_here=partial(records.points_to, target=settings.cname_host),

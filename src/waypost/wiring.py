@@ -5,25 +5,19 @@ from functools import partial
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.outbound import Outbound
-from waypost.redirect import ChangeFeed, InvalidateRoutes
 from waypost.resources import domains, links
 from waypost.settings import Settings
 
 
-def domain_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> domains.Deps:
+def domain_deps(settings: Settings, db: Database, routes: links.Routes, clock: Clock) -> domains.Deps:
     return domains.Deps(
         db=db,
-        invalidate_host=partial(links.invalidate_host, publisher(db, feed), clock),
+        invalidate_host=routes.host_changed,
         detach_links=partial(links.detach_domain, clock=clock),
         cname_target=settings.cname_host,
         base_url=settings.base_url,
         clock=clock,
     )
-
-
-def publisher(db: Database, feed: ChangeFeed) -> InvalidateRoutes:
-    """Publish after the commit, also if the commit waits for the answer of the request."""
-    return partial(db.after_commit, feed.publish)
 
 
 def outbound_client(settings: Settings) -> Outbound:

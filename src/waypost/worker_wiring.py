@@ -26,7 +26,7 @@ from waypost.resources.imports import work as imports_work
 from waypost.resources.imports.model import CHECK_JOB
 from waypost.resources.imports.requests.model import TURN_JOB
 from waypost.resources.imports.requests.turns import stop as stop_import
-from waypost.resources.links import domain_detach
+from waypost.resources.links import Routes, domain_detach
 from waypost.resources.links import work as links_work
 from waypost.resources.pixels import work as pixels_work
 from waypost.resources.plan import work as plan_work
@@ -41,12 +41,13 @@ from waypost.worker.run import WorkerParts
 
 
 def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: AsyncExitStack) -> list[WorkerParts]:
-    client, deps = outbound_client(settings), domain_deps(settings, db, feed, now)
+    client, routes = outbound_client(settings), Routes(feed.publish, now)
+    deps = domain_deps(settings, db, routes, now)
     key_ring = KeyRing.from_setting(secret_text(settings))
     poster, click_store = Poster(client), new_click_store(settings)
     stack.push_async_callback(poster.close)
     stack.push_async_callback(click_store.close)
-    bulk_jobs = links_work.BulkJobs(settings, db, client, feed.publish, now)
+    bulk_jobs = links_work.BulkJobs(settings, db, client, routes, now)
     long_jobs = LongJobRunner(
         {
             links_work.CHANGE_JOB: bulk_jobs.change,
@@ -57,10 +58,10 @@ def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: Asyn
         clock=now,
         stops={TURN_JOB: partial(stop_import, clock=now), links_work.CHANGE_JOB: bulk_jobs.stop_change},
     )
-    jobs = JobRunner(handlers(settings, db, client, deps, feed, click_store), clock=now, excluded=long_jobs.names)
+    jobs = JobRunner(handlers(settings, db, client, deps, routes, click_store), clock=now, excluded=long_jobs.names)
     return [
         WorkerParts([jobs, long_jobs], [*rate_limit_steps(db), (60, partial(delete_expired, db, now))]),
-        links_work.worker_parts(settings, db, client, feed.publish, now),
+        links_work.worker_parts(settings, db, client, routes, now),
         webhooks_work.worker_parts(settings, db, poster, key_ring),
         pixels_work.worker_parts(settings, db, poster, key_ring),
         domains_work.worker_parts(settings, deps, client, key_ring),
@@ -76,7 +77,7 @@ def handlers(
     db: Database,
     client: Outbound,
     deps: domains.Deps,
-    feed: ChangeFeed,
+    routes: Routes,
     click_store: ClickStore,
 ) -> Handlers:
     """Return the handlers of the general queue by job name."""
@@ -86,7 +87,7 @@ def handlers(
         sign_in.JOB: partial(sign_in.send_password_reset, new_auth_deps(settings, db, now)),
         mail.JOB: mail.handler(mail_sender(settings)),
         plan.JOB: partial(plan.cancel_subscriptions, plan_work.new_stripe(settings, client)),
-        account_deletion.JOB: account_deletion.AccountDeletion(db, feed.publish, deps, image_store, click_store, now),
+        account_deletion.JOB: account_deletion.AccountDeletion(db, routes, deps, image_store, click_store, now),
     }
 
 

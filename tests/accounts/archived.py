@@ -31,7 +31,7 @@ from waypost.resources.domains.model import Domain
 from waypost.resources.imports.archive.format import MANIFEST
 from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.report import Report
-from waypost.resources.links import account_data, aliases, routing, slug_store, store
+from waypost.resources.links import aliases, routing, slug_store, store
 from waypost.resources.links.aliases import Alias
 from waypost.resources.links.bulk import batch
 from waypost.resources.links.images.encoder import ReencodedImage
@@ -167,5 +167,4 @@ async def furnish(db: Database, directory: Path, who: Person) -> None:
         for table in (clicks, visitor_days):
             await tx.execute(delete(table).where(table.c.day == first))
         await tx.execute(insert(click_retention), {"id": 1, "kept_since": first + 1})
-        await account_data.delete_batch(tx, who.account_id, NOW, batch_size=0)
         await store.mark_deleted(tx, [made[6]], NOW)

@@ -34,6 +34,7 @@ from waypost.resources.clicks.clickhouse.client import ClickStoreUnavailable
 from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.domains import service as domain_service
 from waypost.resources.domains.schemas import NewDomain
+from waypost.resources.links import Routes
 from waypost.resources.links import rules as link_rules
 from waypost.resources.links import store as link_store
 from waypost.resources.links.schemas import NewLink
@@ -143,9 +144,10 @@ async def counted(place: WebApp) -> dict[str, int]:
 async def run_jobs(place: WebApp) -> list[str]:
     """The phases, as often as there was a job for each."""
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
-    domain_deps = wiring.domain_deps(place.settings, place.db, feed, place.clock)
+    routes = Routes(feed.publish, place.clock)
+    domain_deps = wiring.domain_deps(place.settings, place.db, routes, place.clock)
     work = worker_wiring.handlers(
-        place.settings, place.db, wiring.outbound_client(place.settings), domain_deps, feed, SqlClickStore()
+        place.settings, place.db, wiring.outbound_client(place.settings), domain_deps, routes, SqlClickStore()
     )
     done: list[str] = []
     while True:

@@ -46,6 +46,7 @@ from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound, RateLimited
 from waypost.redirect import ChangeFeed
 from waypost.resources.clicks.sql_store import SqlClickStore
+from waypost.resources.links import Routes
 from waypost.resources.links.model import links, slugs
 from waypost.wiring import domain_deps, outbound_client
 from waypost.worker_wiring import handlers
@@ -420,8 +421,9 @@ async def test_deletes_an_account(place: WebApp, tmp_path: Path) -> None:
     assert (await ada.client.get("/api/v1/me", headers=bearer)).status_code == 401
     assert (await signed_in(place)).status_code == 422
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
-    domains = domain_deps(place.settings, place.db, feed, place.clock)
-    by_name = handlers(place.settings, place.db, outbound_client(place.settings), domains, feed, SqlClickStore())
+    routes = Routes(feed.publish, place.clock)
+    domains = domain_deps(place.settings, place.db, routes, place.clock)
+    by_name = handlers(place.settings, place.db, outbound_client(place.settings), domains, routes, SqlClickStore())
     while found := await due(place, account_deletion.JOB):
         for job in found:
             await by_name[account_deletion.JOB](job)

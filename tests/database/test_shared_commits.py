@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event, text
 
-from waypost.database import Database
+from waypost.database import Database, after_commit
 from waypost.database.shared_commits import SharedCommits
 from waypost.kit.errors import Unavailable
 
@@ -38,11 +38,14 @@ class Disk:
 class Notes:
     def __init__(self, db: Database) -> None:
         self._db, self.disk, self.now = db, Disk(db), 0.0
+        self.told: list[str] = []
+        """What writers had called after the commit."""
         self.commits = SharedCommits(self.disk.begin, monotonic=lambda: self.now)  # type: ignore[arg-type]
 
     async def write(self, note: str, *, then: BaseException | None = None) -> None:
         async with self.commits.write() as tx:
             await tx.execute(text("INSERT INTO notes VALUES (:note)"), {"note": note})
+            after_commit(tx, lambda: self.told.append(note))
             if then:
                 raise then
 
@@ -89,7 +92,7 @@ async def test_a_failed_writer_loses_its_own_changes_only(notes: Notes, failing:
     writing = (notes.write(str(n), then=ValueError("no") if n == failing else None) for n in range(3))
     results = await asyncio.gather(*writing, return_exceptions=True)
     assert [isinstance(result, ValueError) for result in results] == [n == failing for n in range(3)]
-    assert await notes.read() == [str(n) for n in range(3) if n != failing]
+    assert await notes.read() == notes.told == [str(n) for n in range(3) if n != failing]
 
 
 async def test_a_failed_commit_fails_all_of_its_writers(notes: Notes) -> None:
@@ -98,7 +101,7 @@ async def test_a_failed_commit_fails_all_of_its_writers(notes: Notes) -> None:
     assert results == [notes.disk.error] * 2
     notes.disk.error = None
     await notes.write("c")
-    assert await notes.read() == ["c"]
+    assert await notes.read() == notes.told == ["c"]
 
 
 async def test_a_lost_transaction_fails_all_of_its_writers(notes: Notes) -> None:
@@ -201,7 +204,7 @@ async def test_processes_that_answer_requests_share_commits(tmp_path: Path) -> N
 _WRITER = """
 import asyncio, os, sys
 from sqlalchemy import text
-from waypost.database import Database
+from waypost.database import Database, after_commit
 
 async def write(db, writer):
     for number in range(1_000_000):

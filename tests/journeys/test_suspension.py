@@ -52,10 +52,11 @@ def test_takes_effect_at_once_in_every_process_and_survives_restarts(database_ur
 
 SUSPEND = """
 import asyncio, os, signal, sys
-from waypost import auth
+from waypost import accounts
 from waypost.audit import Actor
 from waypost.database import Database
 from waypost.kit.clock import now
+from waypost.resources.links import Routes
 from waypost.resources.operator.suspension import SuspensionDeps, suspend
 
 def die(*_):
@@ -71,8 +72,8 @@ def clock():  # for the second time inside the transaction
 
 async def main():
     db = Database(sys.argv[1])
-    account = await auth.get_account(db, sys.argv[2])
-    await suspend(SuspensionDeps(db, die, clock), Actor.command(account.id, "a test"), "Phishing")
+    account = await accounts.get_account(db, sys.argv[2])
+    await suspend(SuspensionDeps(db, Routes(die, clock), clock), Actor.command(account.id, "a test"), "Phishing")
 
 asyncio.run(main())
 """

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
@@ -15,7 +16,7 @@ from sqlalchemy import func, select, text
 from starlette.responses import Response
 
 from waypost.accounts import ApiCaller
-from waypost.database import Database
+from waypost.database import Database, after_commit
 from waypost.idempotency import delete_expired, service
 from waypost.idempotency.model import KEPT_FOR, idempotency_keys
 from waypost.kit.clock import now
@@ -48,7 +49,7 @@ class Verbs:
         for name in fields.get("names", ["one"]):
             async with self.db.write() as tx:
                 id_ = await enqueue(tx, name, {}, now=now())
-            self.db.after_commit(self.published.append, name)
+                after_commit(tx, partial(self.published.append, name))
         if "broken" in fields:
             raise ZeroDivisionError
         return str(id_)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from waypost.accounts.auth_deps import Deps as AuthDeps
-from waypost.redirect import InvalidateRoutes
 from waypost.resources.clicks.click_store import ClickStore
+from waypost.resources.links import Routes
 from waypost.resources.links.images.media import ImageStore
 
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ class ExportDeps:
 class Deps:
     auth: AuthDeps
     sign_in_limiter: "SignInLimiter"
-    invalidate_routes: InvalidateRoutes
-    """Called after the commit and before the response."""
+    routes: Routes
     export: ExportDeps
     is_local: bool = False
     """Whether only this machine can reach the service: its sockets and its base URL are on the loopback interface."""

@@ -10,8 +10,8 @@ from waypost.accounts.sign_in.limiter import SignInLimiter
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.proxies import is_loopback
-from waypost.redirect import InvalidateRoutes
 from waypost.resources.clicks.click_store import ClickStore
+from waypost.resources.links import Routes
 from waypost.resources.links.images.media import ImageStore
 from waypost.secret_key import derived_key
 from waypost.settings import Settings
@@ -23,7 +23,7 @@ def new_deps(
     settings: Settings,
     db: Database,
     limiters: RateLimiters,
-    invalidate_routes: InvalidateRoutes,
+    routes: Routes,
     click_store: ClickStore,
     image_store: ImageStore,
     clock: Clock,
@@ -45,7 +45,7 @@ def new_deps(
 
         oidc = new_oidc_deps(settings, auth)
     is_local = listens_locally and is_loopback(urlsplit(settings.base_url).hostname or "")
-    return Deps(auth, limiter, invalidate_routes, export, is_local, oidc)
+    return Deps(auth, limiter, routes, export, is_local, oidc)
 
 
 def endpoints(deps: Deps, guard: Guard, auth: SessionAuth, views: Views) -> Endpoints:

@@ -285,12 +285,13 @@ async def _open_suspension(settings: "Settings") -> "AsyncIterator[SuspensionDep
     from waypost.commands.database import open_database
     from waypost.kit import clock
     from waypost.redirect import ChangeFeed
+    from waypost.resources.links import Routes
     from waypost.resources.operator.suspension import SuspensionDeps
 
     logs.configure()
     async with open_database(settings) as db:
         with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
-            yield SuspensionDeps(db, feed.publish, clock.now)
+            yield SuspensionDeps(db, Routes(feed.publish, clock.now), clock.now)
 
 
 def _read_new_password(*not_allowed: str) -> str | None:

@@ -49,11 +49,12 @@ async def release_domain(
     from waypost.kit.errors import NotFound
     from waypost.redirect import ChangeFeed
     from waypost.resources.domains import service
+    from waypost.resources.links import Routes
     from waypost.wiring import domain_deps
 
     async with open_database(settings) as db:
         with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
-            deps = domain_deps(settings, db, feed, now)
+            deps = domain_deps(settings, db, Routes(feed.publish, now), now)
             try:
                 released = await service.release(deps, hostname, is_forced=force)
             except NotFound:

@@ -1,6 +1,6 @@
 """The database: transactions, column types, secrets at rest, migrations. It knows no other package's tables."""
 
-from waypost.database.engine import Database, Tx, take_advisory_lock, upsert
+from waypost.database.engine import Database, Tx, after_commit, take_advisory_lock, upsert
 from waypost.database.held_commit import HeldCommit
 from waypost.database.key_fingerprint import add_key_fingerprint, find_key_fingerprint, replace_key_fingerprint
 from waypost.database.point_read import PointRead, RowQuery
@@ -21,6 +21,7 @@ __all__ = [
     "RowQuery",
     "Tx",
     "add_key_fingerprint",
+    "after_commit",
     "find_key_fingerprint",
     "metadata",
     "replace_key_fingerprint",

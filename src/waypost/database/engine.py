@@ -9,7 +9,7 @@ import contextlib
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 from uuid import UUID
 
 from sqlalchemy import Table, text
@@ -21,12 +21,11 @@ from waypost.database.connections import checkpoint, engine_gauges, in_thread_en
 from waypost.database.failures import translate_errors
 from waypost.database.held_commit import HeldCommit
 from waypost.database.point_read import PointRead
-from waypost.database.shared_commits import SharedCommits
+from waypost.database.shared_commits import AFTER_COMMIT, SharedCommits
 from waypost.database.write_lock import WriteLock
 from waypost.kit.fair_queue import FairQueue
 from waypost.metrics import Gauge
 
-T = TypeVar("T")
 Tx = AsyncConnection
 """An open transaction, from `read()` or `write()`. Its user neither commits nor rolls back."""
 
@@ -37,6 +36,11 @@ _TAKE_LOCK = text(
     "SELECT set_config('lock_timeout', '10s', TRUE), set_config('idle_in_transaction_session_timeout', '60s', TRUE),"
     " pg_advisory_xact_lock(:key)"
 )
+
+
+def after_commit(tx: Tx, call: Callable[[], None]) -> None:
+    """Call as soon as this write transaction is committed, before anybody learns of it. Not if it is rolled back."""
+    tx.info[AFTER_COMMIT].append(call)
 
 
 class Database:
@@ -152,7 +156,11 @@ class Database:
     @contextlib.asynccontextmanager
     async def _begin_write(self) -> AsyncIterator[Tx]:
         async with self._writing(), self._writer.begin() as connection:
+            calls: list[Callable[[], None]] = []
+            connection.info[AFTER_COMMIT] = calls
             yield connection
+        for call in calls:
+            call()
 
     def hold_commits(self) -> HeldCommit:
         """Keep the last write transaction of the current task open until `let_commits_go` and the commit.
@@ -164,14 +172,6 @@ class Database:
 
     def let_commits_go(self) -> None:
         del self._held[asyncio.current_task()]
-
-    def after_commit(self, call: Callable[[T], None], argument: T) -> None:
-        """Call after `write()`: immediately, or after the commit if that is held."""
-        held = self._held.get(asyncio.current_task()) if self._held else None
-        if held:
-            held.after_commit(call, argument)
-        else:
-            call(argument)
 
     async def _commit_held(self) -> None:
         if held := self._held.get(asyncio.current_task()):

@@ -6,21 +6,17 @@ Otherwise a process that is killed between the two would leave a change whose re
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import TypeVar
 
 from waypost.database.async_engine import AsyncConnection
 
-T = TypeVar("T")
-
 
 class HeldCommit:
-    """The open transaction of one task, and what it has to call after the commit."""
+    """The open transaction of one task."""
 
     def __init__(self, begin: Callable[[], AbstractAsyncContextManager[AsyncConnection]]) -> None:
         self._begin = begin
         self._tx: AsyncConnection | None = None
         self._closing = AsyncExitStack()
-        self._callbacks: list[Callable[[], None]] = []
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
@@ -45,26 +41,17 @@ class HeldCommit:
             raise
         await self.commit()
 
-    def after_commit(self, call: Callable[[T], None], argument: T) -> None:
-        if self._tx is None:
-            call(argument)
-        else:
-            self._callbacks.append(lambda: call(argument))
-
     async def roll_back(self) -> None:
         error = _RolledBack()
         with contextlib.suppress(_RolledBack):
             await self._open_stack().__aexit__(_RolledBack, error, None)
 
     async def commit(self) -> None:
-        callbacks = self._callbacks
         await self._open_stack().aclose()
-        for callback in callbacks:
-            callback()
 
     def _open_stack(self) -> AsyncExitStack:
         """Return what closes the transaction, and forget it."""
-        closing, self._tx, self._closing, self._callbacks = self._closing, None, AsyncExitStack(), []
+        closing, self._tx, self._closing = self._closing, None, AsyncExitStack()
         return closing
 
 

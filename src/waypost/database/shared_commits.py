@@ -15,6 +15,8 @@ from waypost.database.async_engine import AsyncConnection
 from waypost.database.write_lock import with_timeout
 from waypost.kit.errors import Unavailable
 
+AFTER_COMMIT = "after commit"
+"""In `info` of the connection: what to call after the commit."""
 _FAILED = "The changes could not be saved. Try again in a moment."
 _MAX_AGE = 0.05  # seconds: then the transaction takes no more writers, and other processes get their turn
 
@@ -141,6 +143,8 @@ async def _whole(shared: _Shared) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _savepoint(shared: _Shared) -> AsyncIterator[None]:
+    calls = shared.tx.info[AFTER_COMMIT]
+    count = len(calls)
     try:
         savepoint = await shared.tx.begin_nested()
     except BaseException as error:
@@ -149,6 +153,7 @@ async def _savepoint(shared: _Shared) -> AsyncIterator[None]:
     try:
         yield
     except BaseException:
+        del calls[count:]
         await _finish(shared, savepoint.rollback())
         raise
     await _finish(shared, savepoint.commit())

@@ -27,7 +27,7 @@ from waypost.redirect.spool import Visit, encode
 from waypost.resources.clicks.click_stores import new_click_store
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.work import intake_settings, new_drainer
-from waypost.resources.links import slug_store
+from waypost.resources.links import Routes, slug_store
 from waypost.resources.links.work import new_image_store
 from waypost.resources.webhooks.deps import Deps as WebhooksDeps
 from waypost.secret_key import secret_text
@@ -70,7 +70,7 @@ async def create(
     )
     caller, random = accounts.ProcessCaller(account, "waypost demo"), Random(seed)  # noqa: S311
     key_ring = KeyRing.from_setting(secret_text(settings))
-    deps = new_link_deps(settings, db, feed.publish, now)
+    deps = new_link_deps(settings, db, Routes(feed.publish, lambda: now), now)
     try:
         await add_domains(db, account.id, now)
         added = await add_links(deps, settings, caller, await add_pixels(deps, key_ring, caller), random)
@@ -99,10 +99,11 @@ async def remove(settings: Settings, db: Database, feed: ChangeFeed, *, clock: C
         """Do nothing: the links are deleted before their domains."""
 
     click_store = new_click_store(settings)
+    routes = Routes(feed.publish, clock)
     deletion = AccountDeletion(
         db,
-        feed.publish,
-        replace(domain_deps(settings, db, feed, clock), detach_links=detach_links),
+        routes,
+        replace(domain_deps(settings, db, routes, clock), detach_links=detach_links),
         new_image_store(settings, db, clock),
         click_store,
         clock,

@@ -21,11 +21,10 @@ from waypost.kit.fields import Upload
 from waypost.kit.reserved import RESERVED
 from waypost.kit.urls import Url, UtmKey
 from waypost.outbound import DestinationChecker, Outbound, PageMetadata, UrlSafety
-from waypost.redirect import InvalidateRoutes
 from waypost.redirect.pixel_pages import PLATFORM_LETTERS
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.model import Domain
-from waypost.resources.links import Link, invalidate_pixel, service
+from waypost.resources.links import Link, Routes, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images.encoder import ImageReencoder
 from waypost.resources.links.schemas import LinkChange, NewLink
@@ -58,13 +57,13 @@ class _KnownDestinations(DestinationChecker):
         return PageMetadata()
 
 
-def new_link_deps(settings: Settings, db: Database, invalidate_routes: InvalidateRoutes, now: datetime) -> Deps:
+def new_link_deps(settings: Settings, db: Database, routes: Routes, now: datetime) -> Deps:
     """Close its `images` afterwards."""
     return Deps(
         db=db,
         destination_checker=_KnownDestinations(Outbound(), UrlSafety()),
         image_store=new_image_store(settings, db, lambda: now),
-        invalidate_routes=invalidate_routes,
+        routes=routes,
         shared_domain=settings.shared_domain,
         base_url=settings.base_url,
         clock=lambda: now,
@@ -95,8 +94,7 @@ async def add_domains(db: Database, account_id: UUID, now: datetime) -> None:
 
 
 async def add_pixels(deps: Deps, key_ring: KeyRing, caller: accounts.Caller) -> dict[str, Pixel]:
-    invalidate = partial(invalidate_pixel, deps.invalidate_routes, deps.clock)
-    pixels_deps = PixelsDeps(deps.db, key_ring, invalidate, deps.base_url, deps.clock)
+    pixels_deps = PixelsDeps(deps.db, key_ring, deps.routes.pixel_changed, deps.base_url, deps.clock)
     return {
         name: await pixels.create(
             pixels_deps, caller, NewPixel(platform=platform, name=name, pixel_id=platform_id), Problems()

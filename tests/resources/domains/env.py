@@ -101,8 +101,8 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
     async with open_links_env(db, directory) as beside:
         deps = WebDeps(
             db=db,
-            invalidate_host=partial(links.invalidate_host, beside.changed_slugs.extend, beside.clock),
-            invalidate_host_pages=partial(links.invalidate_host_pages, beside.changed_slugs.extend, beside.clock),
+            invalidate_host=beside.deps.routes.host_changed,
+            invalidate_host_pages=beside.deps.routes.host_pages_changed,
             detach_links=partial(links.detach_domain, clock=beside.clock),
             own_hosts=("app.test", TARGET, SHARED, "127.0.0.1"),
             cname_target=TARGET,

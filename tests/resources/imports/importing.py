@@ -22,6 +22,7 @@ from waypost.resources.imports.report import Report
 from waypost.resources.imports.runs import new_run
 from waypost.resources.imports.source import Address, LinkPage, Source, SourceLink, SourceOptions
 from waypost.resources.imports.sources.csv import open_source
+from waypost.resources.links import Routes
 from waypost.resources.links.images.files import ImageFiles
 
 SHARED = "go.test"
@@ -63,15 +64,16 @@ def new_deps(
     check_ip: Callable[[Url], Awaitable[None]] | None = None,
     media: Path | None = None,
 ) -> Deps:
+    clock = clock or FakeClock()
     return Deps(
         db=db,
         key_ring=KEYS,
-        invalidate_routes=([] if changes is None else changes).extend,
+        routes=Routes(([] if changes is None else changes).extend, clock),
         check_ip=check_ip or DestinationChecker(Outbound(), UrlSafety()).check_ip,
         shared_domain=SHARED,
         base_url=BASE_URL,
         reserved=RESERVED,
-        clock=clock or FakeClock(),
+        clock=clock,
         intake=lambda: INTAKE,
         click_writer=click_writer or SqlClickWriter(),
         image_store=ImageFiles(media or Path("media")),

@@ -35,6 +35,7 @@ from waypost.resources.imports.requests import turn, turns
 from waypost.resources.imports.requests.expiry import give_up_unused
 from waypost.resources.imports.requests.model import TURN_JOB, import_file_pieces, import_requests
 from waypost.resources.imports.requests.uploads import new_uploads
+from waypost.resources.links import Routes
 from waypost.resources.links.model import links
 from waypost.secret_key import secret_text
 from waypost.wiring import outbound_client
@@ -64,7 +65,7 @@ def new_turn(place: WebApp) -> Iterator[turn.Turn]:
     ):
         ring = KeyRing.from_setting(secret_text(place.settings))
         outbound, uploads = outbound_client(place.settings), new_uploads(place.db, place.settings.data_dir)
-        import_deps = deps.new_deps(place.settings, place.db, outbound, ring, feed.publish)
+        import_deps = deps.new_deps(place.settings, place.db, outbound, ring, Routes(feed.publish, place.clock))
         yield turn.Turn(import_deps, uploads, outbound, time.monotonic, asyncio.Event())
 
 

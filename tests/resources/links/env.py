@@ -5,7 +5,6 @@ import contextlib
 import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from waypost.database import Database, KeyRing
 from waypost.kit.reserved import RESERVED
 from waypost.outbound import Blocklist, DestinationChecker, Outbound, UrlSafety
 from waypost.resources import pixels
-from waypost.resources.links import api, invalidate_pixel
+from waypost.resources.links import Routes, api
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import api as media_api
 from waypost.resources.links.images import media
@@ -171,6 +170,7 @@ def _endpoints(guard: Guard, deps: Deps, of_pixels: pixels.Deps, images: media.I
 @contextlib.asynccontextmanager
 async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
     clock, changed_slugs = FakeClock(), []
+    routes = Routes(changed_slugs.extend, clock)
     async with Website().open() as site:
         blocklist = directory / "blocklist"
         blocklist.write_text(site.url(UNSAFE) + "\n")
@@ -179,7 +179,7 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
             db=db,
             destination_checker=DestinationChecker(outbound, UrlSafety(Blocklist(blocklist))),
             image_store=new_image_store(Settings(data_dir=directory), db, clock),
-            invalidate_routes=changed_slugs.extend,
+            routes=routes,
             shared_domain=SHARED,
             base_url=BASE_URL,
             clock=clock,
@@ -187,7 +187,7 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
             images=ImageReencoder(),
         )
 
-        of_pixels = pixels.Deps(db, KEYS, partial(invalidate_pixel, changed_slugs.extend, clock), BASE_URL, clock)
+        of_pixels = pixels.Deps(db, KEYS, routes.pixel_changed, BASE_URL, clock)
 
         alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
         async with new_client(db, directory, _endpoints, deps, of_pixels, deps.image_store, clock=clock) as client:

@@ -11,7 +11,7 @@ from resources.links.env import KEYS, SHARED, Env
 
 from waypost.database import Database
 from waypost.redirect import NEVER, Route, new_route
-from waypost.resources.links import routing, store
+from waypost.resources.links import routing
 from waypost.resources.links.model import ROUTE_CHANNEL
 from waypost.resources.links.routes.source import PostgresRouteSource, SqliteRouteSource
 from waypost.resources.links.routing import LinkRouting
@@ -87,8 +87,9 @@ async def test_other_machines_are_notified_of_changes(env: Env, database_url: st
 async def test_old_changes_are_deleted(db: Database, env: Env) -> None:
     routes = SqliteRouteSource(db.path, SHARED, KEYS)
     async with db.write() as tx:
-        await store.record_route_changes(tx, ["old"], env.clock())
-        await store.record_route_changes(tx, ["new"], env.clock() + timedelta(hours=1, seconds=1))
+        await env.deps.routes.changed(tx, ["old"])
+        env.clock.at += timedelta(hours=1, seconds=1)
+        await env.deps.routes.changed(tx, ["new"])
     assert routes.read_changes() == ["new"]
     routes.close()
 
@@ -97,7 +98,7 @@ LOADED = """
 import sys
 from pathlib import Path
 import waypost.child, waypost.app, waypost.web_process, waypost.redirect_app
-from waypost.resources.links.route_source import SqliteRouteSource
+from waypost.resources.links.routes.source import SqliteRouteSource
 
 def says(what):
     print(what, *(name for name in ("waypost.visitors", "waypost.redirect.routing.rules") if name in sys.modules))

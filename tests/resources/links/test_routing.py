@@ -18,7 +18,7 @@ from waypost.accounts.sign_in import passwords
 from waypost.kit.clock import timestamp
 from waypost.kit.errors import RateLimited
 from waypost.kit.ids import new_id
-from waypost.resources.links import account_data, routing, rules
+from waypost.resources.links import Routes, account_data, routing, rules
 from waypost.resources.links.model import link_clicks
 from waypost.resources.links.routing import LinkRouting, password_check, service
 from waypost.resources.links.routing.password_check import ATTEMPTS_PER_MINUTE, PasswordChecker
@@ -232,7 +232,9 @@ async def test_skips_only_what_leads_to_an_unsafe_destination(env: Env, link: di
     await saved(env, other, click_limit=1)
     settings = Settings(data_dir=tmp_path, blocklist=tmp_path / "blocklist", outbound_allow=[HOST])
     changed: list[str] = []
-    worker = RoutingRecheck(settings, env.deps.db, outbound_client(settings), changed.extend, env.clock)
+    worker = RoutingRecheck(
+        settings, env.deps.db, outbound_client(settings), Routes(changed.extend, env.clock), env.clock
+    )
 
     async def after(hours: int, *lines: str) -> Any:
         """The unsafe destinations some time after the blocklist had these lines."""

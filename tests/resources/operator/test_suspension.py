@@ -21,12 +21,14 @@ from waypost.accounts.model import accounts
 from waypost.audit import Actor
 from waypost.audit.store import AuditFilter, list_before
 from waypost.database import Database
+from waypost.kit.clock import now
 from waypost.kit.errors import Invalid, NotFound
 from waypost.kit.ids import new_id
 from waypost.redirect import ALL_ROUTES, ChangeFeed
 from waypost.redirect_app import WebProcess
+from waypost.resources.links import Routes
 from waypost.resources.links.model import links
-from waypost.resources.links.routes import invalidation as route_invalidation
+from waypost.resources.links.routes import changes as route_changes
 from waypost.resources.operator import suspension
 from waypost.resources.operator.suspension import SuspensionDeps, resume, suspend
 from waypost.resources.pixels.events import queue as event_queue
@@ -59,7 +61,7 @@ class Node:
             self.published += changes
             self.feed.publish(changes)
 
-        return SuspensionDeps(self.web.db, publish, lambda: datetime.now(UTC))
+        return SuspensionDeps(self.web.db, Routes(publish, now), now)
 
 
 @contextlib.asynccontextmanager
@@ -204,7 +206,7 @@ async def test_a_few_links_are_published_by_name_and_many_by_one_message(
     await suspend(node.deps, Actor.operator(alice.account_id), "Phishing")
     assert sorted({*node.published}) == [f"@{CUSTOM}", "a", "b", "c"]
     node.published.clear()
-    monkeypatch.setattr(route_invalidation, "_MAX_CHANGES", 3)
+    monkeypatch.setattr(route_changes, "_MAX_CHANGES", 3)
     await resume(node.deps, Actor.operator(alice.account_id))
     assert {*node.published} == {ALL_ROUTES}
     assert [await node.visit(f"/{slug}") for slug in (*slugs, "bobs")] == [(302, DESTINATION)] * 4
@@ -217,7 +219,7 @@ async def test_a_few_links_are_published_by_name_and_many_by_one_message(
 async def test_other_nodes_follow(
     node: Node, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:
-    monkeypatch.setattr(route_invalidation, "_MAX_CHANGES", limit)
+    monkeypatch.setattr(route_changes, "_MAX_CHANGES", limit)
     alice = await new_person(node.web.db, "alice")
     await domain(node.web.db, alice.account_id, CUSTOM, root_url=ROOT)
     await add_link(node.web.db, alice, "own")
@@ -271,7 +273,7 @@ async def test_suspension_is_in_the_audit_log(node: Node) -> None:
 
 
 async def test_webhooks_and_pixel_events_wait(db: Database) -> None:
-    deps = SuspensionDeps(db, lambda _: None, lambda: START)
+    deps = SuspensionDeps(db, Routes(lambda _: None, lambda: START), lambda: START)
     alice, bob = await new_person(db, "alice"), await new_person(db, "bob")
     hooks = {who: await subscribe(db, f"{who.key_id}.example", account_id=who.account_id) for who in (alice, bob)}
     for hook in hooks.values():

@@ -20,13 +20,13 @@ from waypost.accounts.sessions.store import Session
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Unavailable
-from waypost.redirect import InvalidateRoutes
 from waypost.resources import plan, qrcodes
 from waypost.resources.audit import account_data as audit_of_account
 from waypost.resources.clicks.click_store import ClickStore
 from waypost.resources.domains import Deps as DomainDeps
 from waypost.resources.domains import account_data as domains_of_account
 from waypost.resources.imports import account_data as imports_of_account
+from waypost.resources.links import Routes
 from waypost.resources.links import account_data as links_of_account
 from waypost.resources.links.images.media import ImageStore
 from waypost.resources.pixels import account_data as pixels_of_account
@@ -67,11 +67,12 @@ async def start(deps: Deps, session: Session) -> None:
             await accounts.mark_account_deleted(deps.auth, tx, account_id)
             await _notify(deps, tx, session, owners)  # afterwards: it deletes unsent emails of people it deletes
             await plan.cancel_later(tx, account_id, now)
-            deleted = await links_of_account.delete_batch(tx, account_id, now, batch_size=_BATCH_SIZE, skip_locked=True)
+            deleted = await links_of_account.delete_batch(
+                deps.routes, tx, account_id, now, batch_size=_BATCH_SIZE, skip_locked=True
+            )
             images = [link.image for link in deleted if link.image]  # only this job knows these images now
             first = {"phase": _PHASES[0], "images": images}
             await jobs.enqueue(tx, JOB, first, now=now, account_id=account_id)
-    deps.invalidate_routes([link.slug for link in deleted])
 
 
 async def _notify(deps: Deps, tx: Tx, session: Session, owners: Sequence[Person]) -> None:
@@ -86,7 +87,7 @@ class AccountDeletion:
     """Handles the job, which has a phase. An interrupted phase starts again."""
 
     db: Database
-    invalidate_routes: InvalidateRoutes
+    routes: Routes
     domains: DomainDeps
     image_store: ImageStore
     click_store: ClickStore
@@ -123,7 +124,7 @@ class AccountDeletion:
             self.db,
             account_id,
             image_store=self.image_store,
-            invalidate_routes=self.invalidate_routes,
+            routes=self.routes,
             clock=self.clock,
             batch_size=_BATCH_SIZE,
         ):

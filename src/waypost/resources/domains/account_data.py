@@ -29,6 +29,5 @@ async def delete_account_data(deps: Deps, account_id: UUID) -> AsyncGenerator[No
     for domain_id in ids:
         with suppress(NotFound):  # deleted concurrently
             async with deps.db.write() as tx:
-                notify = await service.delete_locked(deps, tx, await store.get_for_update(tx, account_id, domain_id))
-            notify()
+                await service.delete_locked(deps, tx, await store.get_for_update(tx, account_id, domain_id))
         yield

@@ -9,10 +9,8 @@ from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.urls import Url
 
-
-class InvalidateHost(Protocol):
-    async def __call__(self, tx: Tx, hostname: str) -> Callable[[], None]:
-        """Invalidate cached routes. Call the returned function after the commit and before the response."""
+InvalidateHost = Callable[[Tx, str], Awaitable[None]]
+"""Invalidate cached routes of a hostname after the commit."""
 
 
 class DetachLinks(Protocol):

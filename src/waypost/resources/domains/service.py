@@ -1,7 +1,7 @@
 """Creates, changes, deletes and lists domains. The worker checks their DNS."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
@@ -102,17 +102,15 @@ async def change(deps: WebDeps, caller: Caller, domain_id: UUID, change: DomainC
         values["updated_at"] = now
         await store.save(tx, domain_id, values)
         await audit.record(tx, caller.actor, "domain.updated", now, item_of(before), changes=changes)
-        notify = await deps.invalidate_host_pages(tx, before.hostname)
-    notify()
+        await deps.invalidate_host_pages(tx, before.hostname)
     return replace(before, **values)
 
 
 async def delete(deps: Deps, caller: Caller, domain_id: UUID) -> None:
     async with deps.db.write() as tx:
         domain = await store.get_for_update(tx, caller.account.id, domain_id)
-        notify = await delete_locked(deps, tx, domain)
+        await delete_locked(deps, tx, domain)
         await record_deleted(tx, caller.actor, domain, deps.clock())
-    notify()
 
 
 async def record_deleted(tx: Tx, actor: Actor, domain: Domain, now: datetime) -> None:
@@ -132,11 +130,10 @@ async def release(deps: Deps, hostname: str, *, is_forced: bool) -> Domain:
             raise NotFound(f"{name} is not registered. waypost domain list shows all domains.")
         if domain.is_served and not is_forced:
             raise Conflict({name: ["It is verified, and its links work. Add --force to release it anyway."]})
-        notify = await delete_locked(deps, tx, domain)
+        await delete_locked(deps, tx, domain)
         now = deps.clock()
         await history.record_end(tx, domain.account_id, name, since=now - history.MAX_UNVERIFIED, at=now)
         await record_deleted(tx, Actor.command(domain.account_id, "waypost domain release"), domain, now)
-    notify()
     return domain
 
 
@@ -146,11 +143,8 @@ async def delete_registrations(deps: Deps, hostname: str) -> bool:
         return await history.delete_registrations(tx, _canonical(hostname, field=hostname))
 
 
-async def delete_locked(deps: Deps, tx: Tx, domain: Domain) -> Callable[[], None]:
-    """Delete a locked domain and its certificate; its links move to the shared domain.
-
-    Call the returned function after the commit.
-    """
+async def delete_locked(deps: Deps, tx: Tx, domain: Domain) -> None:
+    """Delete a locked domain and its certificate; its links move to the shared domain."""
     await store.delete_row(tx, domain.id)
     await app_links_store.delete_of_domain(tx, domain.id)
     now = deps.clock()
@@ -160,7 +154,7 @@ async def delete_locked(deps: Deps, tx: Tx, domain: Domain) -> Callable[[], None
         await history.record_end(tx, domain.account_id, domain.hostname, since=domain.unverified_since, at=now)
     await certificates.delete_certificate(tx, domain.hostname, now)
     await deps.detach_links(tx, domain.account_id, domain.id)
-    return await deps.invalidate_host(tx, domain.hostname)
+    await deps.invalidate_host(tx, domain.hostname)
 
 
 async def request_verification(deps: Deps, caller: Caller, domain_id: UUID) -> Domain:

@@ -10,11 +10,11 @@ from waypost.kit.clock import Clock, now
 from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
 from waypost.kit.urls import PrivateNames, Url
 from waypost.outbound import DestinationChecker, Outbound, UrlSafety
-from waypost.redirect import InvalidateRoutes
 from waypost.resources.clicks.click_stores import new_clickhouse_store
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.work import intake_settings
 from waypost.resources.imports.clicks import ClickWriter, SqlClickWriter
+from waypost.resources.links import Routes
 from waypost.resources.links.images.media import ImageStore
 from waypost.resources.links.work import new_image_store
 from waypost.settings import Settings
@@ -24,7 +24,7 @@ from waypost.settings import Settings
 class Deps:
     db: Database
     key_ring: KeyRing
-    invalidate_routes: InvalidateRoutes
+    routes: Routes
     check_ip: Callable[[Url], Awaitable[None]]
     """`DestinationChecker.check_ip`: raises NotPublic, without a request or DNS lookup."""
     shared_domain: str
@@ -41,14 +41,12 @@ class Deps:
     """Hosts of the service itself, without ports."""
 
 
-def new_deps(
-    settings: Settings, db: Database, outbound: Outbound, key_ring: KeyRing, invalidate_routes: InvalidateRoutes
-) -> Deps:
+def new_deps(settings: Settings, db: Database, outbound: Outbound, key_ring: KeyRing, routes: Routes) -> Deps:
     """`settings`: with the secret key. Call `click_writer.close` at the end."""
     return Deps(
         db=db,
         key_ring=key_ring,
-        invalidate_routes=invalidate_routes,
+        routes=routes,
         check_ip=DestinationChecker(outbound, UrlSafety()).check_ip,
         shared_domain=settings.shared_domain,
         base_url=settings.base_url,

@@ -72,7 +72,7 @@ class Importer(ImportRun):
             await self._keeping_lease(self._routing.hash_passwords([*decision.new, *routed]))
         async with self._write(done, cursor, page.total) as tx:
             if not self._is_dry_run:
-                done.changes += await saving.save(tx, self._deps, self._import, decision, self._routing)
+                await saving.save(tx, self._deps, self._import, decision, self._routing)
             elif self._clicks.has_rows:
                 totals = {link.source_id: link.clicks or 0 for link in page.links}
                 done.counts.clicks += sum(totals[draft.source.source_id] for draft in decision.new)

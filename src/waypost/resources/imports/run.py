@@ -173,8 +173,6 @@ class ImportRun(ABC):
                 await store.save(tx, import_id, now, values)
         if self._is_dry_run:
             self.refused += done.refused
-        else:
-            self._deps.invalidate_routes(done.changes)
         self.counts, self.warnings, self.total, self._cursor = counts, warnings, total, cursor
 
 

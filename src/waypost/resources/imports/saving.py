@@ -24,8 +24,8 @@ class Outdated(Exception):
     """A slug or an alias was taken, or a link was changed, after the decision: decide again."""
 
 
-async def save(tx: Tx, deps: Deps, import_: Import, decision: Decision, routing: RoutingImport) -> list[str]:
-    """Return what has to be published: slugs, and hostnames with new aliases. Raises Outdated."""
+async def save(tx: Tx, deps: Deps, import_: Import, decision: Decision, routing: RoutingImport) -> None:
+    """Raises Outdated."""
     account_id = import_.account_id
     changes = await _add(tx, deps, import_, decision)
     await _add_aliases(tx, decision.aliases)
@@ -45,8 +45,7 @@ async def save(tx: Tx, deps: Deps, import_: Import, decision: Decision, routing:
     await store.keep_checks(tx, import_, decision.unchanged)
     await _save_imported_clicks(tx, account_id, saved)
     await routing.save(tx, saved)
-    await link_store.record_route_changes(tx, changes, deps.clock())
-    return changes
+    await deps.routes.changed(tx, changes)
 
 
 async def _add(tx: Tx, deps: Deps, import_: Import, decision: Decision) -> list[str]:

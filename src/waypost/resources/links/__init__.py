@@ -15,12 +15,7 @@ from waypost.resources.links.click_counters import (
 )
 from waypost.resources.links.domain_detach import detach_domain
 from waypost.resources.links.model import Link
-from waypost.resources.links.routes.invalidation import (
-    invalidate_account,
-    invalidate_host,
-    invalidate_host_pages,
-    invalidate_pixel,
-)
+from waypost.resources.links.routes.changes import Routes
 from waypost.resources.links.store import (
     SHORT_LINKS,
     find_accounts,
@@ -34,6 +29,7 @@ from waypost.resources.links.store import (
 __all__ = [
     "SHORT_LINKS",
     "Link",
+    "Routes",
     "add_clicks",
     "count_clicks",
     "count_imported_clicks",
@@ -47,10 +43,6 @@ __all__ = [
     "find_names",
     "find_wrong_clicks",
     "get",
-    "invalidate_account",
-    "invalidate_host",
-    "invalidate_host_pages",
-    "invalidate_pixel",
     "require_exists",
     "set_clicks",
 ]

@@ -11,7 +11,6 @@ from typing_extensions import TypedDict
 from waypost.database import Database, Id, Instant, Tx, bulk
 from waypost.kit.clock import Clock, microseconds, timestamp
 from waypost.kit.fields import IdText, TimestampText
-from waypost.redirect import InvalidateRoutes
 from waypost.resources.links import aliases, routing, store
 from waypost.resources.links.aliases.schemas import AliasJson
 from waypost.resources.links.aliases.schemas import to_json as alias_to_json
@@ -27,6 +26,7 @@ from waypost.resources.links.model import (
     link_tags,
     links,
 )
+from waypost.resources.links.routes.changes import Routes
 from waypost.resources.links.routing import LinkRouting
 from waypost.resources.links.routing.schemas import RoutingJson
 from waypost.resources.links.routing.schemas import to_json as routing_to_json
@@ -162,7 +162,7 @@ async def delete_account_data(
     account_id: UUID,
     *,
     image_store: ImageStore,
-    invalidate_routes: InvalidateRoutes,
+    routes: Routes,
     clock: Clock,
     batch_size: int,
 ) -> AsyncGenerator[None, None]:
@@ -173,8 +173,7 @@ async def delete_account_data(
     is_more_left = True
     while is_more_left:
         async with db.write() as tx:
-            deleted = await delete_batch(tx, account_id, clock(), batch_size=batch_size)
-        invalidate_routes([link.slug for link in deleted])
+            deleted = await delete_batch(routes, tx, account_id, clock(), batch_size=batch_size)
         for link in deleted:
             await image_store.delete(link.image)
         is_more_left = len(deleted) >= batch_size
@@ -183,7 +182,7 @@ async def delete_account_data(
 
 
 async def delete_batch(
-    tx: Tx, account_id: UUID, now: datetime, *, batch_size: int, skip_locked: bool = False
+    routes: Routes, tx: Tx, account_id: UUID, now: datetime, *, batch_size: int, skip_locked: bool = False
 ) -> Sequence[DeletedLink]:
     """Delete up to `batch_size` links. Their slugs stay reserved: a printed QR code must not lead to another account.
 
@@ -197,7 +196,7 @@ async def delete_batch(
         ids, slugs = [link.id for link in deleted], [link.slug for link in deleted]
         await store.mark_all_deleted(tx, ids, slugs, now)
         await tx.execute(delete(link_tags).where(link_tags.c.account_id == account_id, link_tags.c.link_id.in_(ids)))
-        await store.record_route_changes(tx, slugs, now)
+        await routes.changed(tx, slugs)
     return deleted
 
 

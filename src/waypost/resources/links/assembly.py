@@ -4,9 +4,9 @@ from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
 from waypost.outbound import Blocklist, DestinationChecker, Outbound, SafeBrowsing, UrlSafety
-from waypost.redirect import InvalidateRoutes
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images.encoder import ImageReencoder
+from waypost.resources.links.routes.changes import Routes
 from waypost.resources.links.work import new_image_store
 from waypost.settings import Settings
 
@@ -20,14 +20,12 @@ def new_checker(settings: Settings, client: Outbound) -> DestinationChecker:
     return DestinationChecker(client, safety)
 
 
-def new_deps(
-    settings: Settings, db: Database, client: Outbound, invalidate_routes: InvalidateRoutes, clock: Clock
-) -> Deps:
+def new_deps(settings: Settings, db: Database, client: Outbound, routes: Routes, clock: Clock) -> Deps:
     return Deps(
         db=db,
         destination_checker=new_checker(settings, client),
         image_store=new_image_store(settings, db, clock),
-        invalidate_routes=invalidate_routes,
+        routes=routes,
         shared_domain=settings.shared_domain,
         base_url=settings.base_url,
         clock=clock,

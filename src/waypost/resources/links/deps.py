@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.fair_queue import FairQueue
-from waypost.redirect import InvalidateRoutes
 from waypost.resources.links.images.media import ImageStore
+from waypost.resources.links.routes.changes import Routes
 
 if TYPE_CHECKING:
     from waypost.outbound import DestinationChecker
@@ -24,8 +24,7 @@ class Deps:
     db: Database
     destination_checker: "DestinationChecker"
     image_store: ImageStore
-    invalidate_routes: InvalidateRoutes
-    """Called after the commit and before the response."""
+    routes: Routes
     shared_domain: str
     base_url: str
     clock: Clock

@@ -29,11 +29,10 @@ async def disable(deps: Deps, link_id: UUID, reason: str) -> Link:
         else:
             change = update(disabled_links).where(disabled_links.c.link_id == link_id)
             await tx.execute(change.values(reason=reason))
-        await _save(tx, link, now, is_enabled=False)
+        await _save(deps, tx, link, now, is_enabled=False)
         item = audit_entries.item_of(link, deps.shared_domain)
         actor, details = Actor.operator(link.account_id), {"reason": reason}
         await audit.record(tx, actor, "link.disabled_by_operator", now, item, details=details)
-    deps.invalidate_routes([link.slug])
     return link
 
 
@@ -46,10 +45,9 @@ async def lift(deps: Deps, link_id: UUID) -> Link:
         row = or_not_found((await tx.execute(query.returning(*disabled_links.c))).one_or_none())
         if row.slug != link.slug:
             await tx.execute(update(slugs).where(slugs.c.slug == row.slug).values(link_id=None))
-        await _save(tx, link, now, is_enabled=row.was_enabled)
+        await _save(deps, tx, link, now, is_enabled=row.was_enabled)
         item = audit_entries.item_of(link, deps.shared_domain)
         await audit.record(tx, Actor.operator(link.account_id), "link.enabled_by_operator", now, item)
-    deps.invalidate_routes([link.slug])
     return link
 
 
@@ -58,7 +56,7 @@ async def _lock(tx: Tx, link_id: UUID) -> Link:
     return or_not_found(next(iter(await store.lock_any(tx, [link_id])), None))
 
 
-async def _save(tx: Tx, link: Link, now: datetime, *, is_enabled: bool) -> None:
+async def _save(deps: Deps, tx: Tx, link: Link, now: datetime, *, is_enabled: bool) -> None:
     by = Actor.operator(link.account_id).label
     await store.save(tx, link, replace(link, is_enabled=is_enabled, updated_at=now, changed_by=by))
-    await store.record_route_changes(tx, [link.slug], now)
+    await deps.routes.changed(tx, [link.slug])

@@ -61,10 +61,9 @@ async def create(
         if not await store.add(tx, link):
             raise Invalid({"body": [rules.FORM_USED]})
         await _count_image(tx, account, link.og_image_bytes)
-        await store.record_route_changes(tx, [link.slug], link.created_at)
+        await deps.routes.changed(tx, [link.slug])
         await webhooks.record(tx, _created_event(deps, link))
         await audit_entries.record_created(tx, caller.actor, link, deps.shared_domain)
-    deps.invalidate_routes([link.slug])
     return link
 
 
@@ -150,10 +149,8 @@ async def _change(
         after = replace(after, updated_at=deps.clock(), changed_by=caller.actor.label)
         await store.save(tx, before, after)
         await _count_image(tx, account, after.og_image_bytes - before.og_image_bytes)
-        slugs = sorted({before.slug, after.slug})
-        await store.record_route_changes(tx, slugs, after.updated_at)
+        await deps.routes.changed(tx, sorted({before.slug, after.slug}))
         await record(tx, before, after)
-    deps.invalidate_routes(slugs)
     if before.og_image_file_name != after.og_image_file_name:
         await deps.image_store.delete(before.og_image_file_name)
     return after
@@ -165,17 +162,15 @@ async def delete(deps: Deps, caller: accounts.Caller, link_id: UUID) -> None:
         await delete_locked(deps, tx, caller.account.id, [link])
         item = audit_entries.item_of(link, deps.shared_domain)
         await audit.record(tx, caller.actor, "link.deleted", deps.clock(), item)
-    deps.invalidate_routes([link.slug])
     await deps.image_store.delete(link.og_image_file_name)
 
 
 async def delete_locked(deps: Deps, tx: Tx, account: UUID, links: Sequence[Link]) -> None:
-    """Delete links of the account that the transaction has locked. The caller invalidates routes and deletes images."""
+    """Delete links of the account that the transaction has locked. The caller deletes images."""
     if links:
-        now = deps.clock()
-        await store.mark_deleted(tx, links, now)
+        await store.mark_deleted(tx, links, deps.clock())
         await _count_image(tx, account, -sum(link.og_image_bytes for link in links))
-        await store.record_route_changes(tx, [link.slug for link in links], now)
+        await deps.routes.changed(tx, [link.slug for link in links])
 
 
 async def clean_up_deleted(tx: Tx, account: UUID, hidden: Sequence[Link], now: datetime) -> None:

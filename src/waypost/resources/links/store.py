@@ -1,12 +1,12 @@
 """SQL of links, apart from lists. Other packages use some of it inside their transactions."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Text, bindparam, cast, delete, func, insert, literal, or_, select, update
+from sqlalchemy import bindparam, delete, func, insert, literal, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from waypost import accounts
@@ -19,12 +19,10 @@ from waypost.resources.links.model import (
     COLUMNS,
     HOSTNAME,
     NOT_DELETED,
-    ROUTE_CHANNEL,
     Link,
     link_clicks,
     link_tags,
     links,
-    route_changes,
     slugs,
 )
 
@@ -35,7 +33,6 @@ _FIND = RowQuery(
 )
 """Built once: it is the API's most frequent statement, and building it took as long as running it."""
 
-_CHANGE_RETENTION = timedelta(hours=1)
 _IN_OTHER_TABLES = ("hostname", "clicks", "pixel_ids", "disabled_reason")
 
 _ADD = {
@@ -226,20 +223,6 @@ async def mark_all_deleted(tx: Tx, ids: Sequence[UUID], their_slugs: Sequence[st
     await pixels.detach_from_links(tx, ids)
     await aliases.delete_of_links(tx, ids)
     await routing.delete_of_links(tx, ids)
-
-
-async def record_route_changes(tx: Tx, changes: Iterable[str], at: datetime) -> None:
-    """Record changed slugs, hosts or pixels for other machines, and for this one in case the process dies after the
-    commit.
-    """
-    rows = [{"slug": change, "at": at} for change in changes]
-    if tx.dialect.name == "postgresql":
-        messages = func.unnest(cast([row["slug"] for row in rows], postgresql.ARRAY(Text)))
-        await tx.execute(select(func.pg_notify(ROUTE_CHANNEL, messages)))
-        return
-    if rows:
-        await tx.execute(insert(route_changes), rows)
-    await tx.execute(delete(route_changes).where(route_changes.c.at < at - _CHANGE_RETENTION))
 
 
 async def get(tx: Tx | PointRead, account_id: UUID, link_id: UUID) -> Link:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
-from waypost.redirect import InvalidateRoutes
 from waypost.resources.links import routing
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images.files import ImageFiles
 from waypost.resources.links.images.media import ImageStore
+from waypost.resources.links.routes.changes import Routes
 from waypost.settings import Settings
 from waypost.worker.jobs import Job
 from waypost.worker.run import Periodic, WorkerParts
@@ -39,10 +39,8 @@ def _image_rows(settings: Settings, db: Database, clock: Clock) -> "ImageRows":
 class BulkJobs:
     """Handles jobs that change many links. They load what they need: most workers never run one."""
 
-    def __init__(
-        self, settings: Settings, db: Database, client: "Outbound", invalidate_routes: InvalidateRoutes, clock: Clock
-    ) -> None:
-        self._new_deps = settings, db, client, invalidate_routes, clock
+    def __init__(self, settings: Settings, db: Database, client: "Outbound", routes: Routes, clock: Clock) -> None:
+        self._new_deps = settings, db, client, routes, clock
 
     async def change(self, job: Job) -> None:
         from waypost.resources.links.bulk import changes as bulk_changes  # noqa: PLC0415
@@ -69,11 +67,9 @@ class BulkJobs:
 class RoutingRecheck:
     """Checks routed destinations again. It loads what it needs when the first is due."""
 
-    def __init__(
-        self, settings: Settings, db: Database, client: "Outbound", invalidate_routes: InvalidateRoutes, clock: Clock
-    ) -> None:
+    def __init__(self, settings: Settings, db: Database, client: "Outbound", routes: Routes, clock: Clock) -> None:
         self._settings, self._client = settings, client
-        self._db, self._invalidate_routes, self._clock = db, invalidate_routes, clock
+        self._db, self._routes, self._clock = db, routes, clock
 
     async def step(self) -> bool:
         async with self._db.read() as tx:
@@ -81,7 +77,7 @@ class RoutingRecheck:
         if due:
             from waypost.resources.links.routing.recheck import recheck  # noqa: PLC0415
 
-            await recheck(self._db, self._checker, due, self._invalidate_routes, self._clock)
+            await recheck(self._db, self._checker, due, self._routes, self._clock)
         return len(due) == _RECHECKED_AT_ONCE
 
     @cached_property
@@ -91,12 +87,10 @@ class RoutingRecheck:
         return new_checker(self._settings, self._client)
 
 
-def worker_parts(
-    settings: Settings, db: Database, client: "Outbound", invalidate_routes: InvalidateRoutes, clock: Clock
-) -> WorkerParts:
+def worker_parts(settings: Settings, db: Database, client: "Outbound", routes: Routes, clock: Clock) -> WorkerParts:
     periodic: list[Periodic] = []
     if settings.blocklist or settings.safe_browsing_key:
-        periodic.append((60, RoutingRecheck(settings, db, client, invalidate_routes, clock).step))
+        periodic.append((60, RoutingRecheck(settings, db, client, routes, clock).step))
     if db.dialect == "postgresql":
         rows = _image_rows(settings, db, clock)
         periodic += [(60, rows.clean_cache), (3600, rows.delete_unused)]

@@ -14,7 +14,6 @@ from waypost.audit import Actor, Item
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.errors import or_not_found
-from waypost.redirect import InvalidateRoutes
 from waypost.resources import links
 
 log = structlog.get_logger(__name__)
@@ -23,7 +22,7 @@ log = structlog.get_logger(__name__)
 @dataclass(frozen=True, slots=True)
 class SuspensionDeps:
     db: Database
-    invalidate_routes: InvalidateRoutes
+    routes: links.Routes
     clock: Clock
 
 
@@ -62,8 +61,7 @@ async def _change(
             details = {"reason": account.suspended_reason} if account.suspended_reason else None
             item = Item(account_id, account.email)
             await audit.record(tx, actor, action, deps.clock(), item, details=details)
-            publish = await links.invalidate_account(deps.invalidate_routes, deps.clock, tx, account_id)
-    publish()
+            await deps.routes.account_changed(tx, account_id)
     await _invalidate_again(deps, account_id)
     return account
 
@@ -71,5 +69,4 @@ async def _change(
 async def _invalidate_again(deps: SuspensionDeps, account_id: UUID) -> None:
     """Invalidate slugs that links got, and redirects loaded, between the look-up of slugs and the commit above."""
     async with deps.db.write() as tx:
-        publish = await links.invalidate_account(deps.invalidate_routes, deps.clock, tx, account_id)
-    publish()
+        await deps.routes.account_changed(tx, account_id)

@@ -12,7 +12,7 @@ from waypost.web.dashboard import SessionAuth, Views
 
 
 def new_deps(account: AccountDeps, clicks: ClicksDeps, links: LinksDeps) -> Deps:
-    suspension = SuspensionDeps(clicks.db, account.invalidate_routes, clicks.clock)
+    suspension = SuspensionDeps(clicks.db, account.routes, clicks.clock)
     return Deps(account, suspension, clicks.store, links)
 
 

@@ -1,23 +1,18 @@
 """Dependencies of pixels, set once by the composition root."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
 from uuid import UUID
 
 from waypost.database import Database, KeyRing, Tx
 from waypost.kit.clock import Clock
 
 
-class InvalidatePixel(Protocol):
-    async def __call__(self, tx: Tx, pixel_id: UUID) -> Callable[[], None]:
-        """Invalidate the routes of all links with this pixel. Call the result after the commit, before the response."""
-
-
 @dataclass(frozen=True, slots=True)
 class Deps:
     db: Database
     key_ring: KeyRing
-    invalidate_pixel: InvalidatePixel
+    invalidate_pixel: Callable[[Tx, UUID], Awaitable[None]]
+    """Invalidate the routes of all links with this pixel after the commit."""
     base_url: str
     clock: Clock

@@ -75,9 +75,8 @@ async def change(deps: Deps, caller: Caller, pixel_id: UUID, requested: PixelCha
         await store.save(tx, after, secrets)
         changes = audit.compare(before, after, ignored=["updated_at"]) | audit.compare_secrets(secrets)
         await audit.record(tx, caller.actor, "pixel.updated", after.updated_at, _item_of(after), changes=changes)
-        notify = await deps.invalidate_pixel(tx, pixel_id) if _FIELDS_OF_ROUTES & sent else None
-    if notify:
-        notify()
+        if _FIELDS_OF_ROUTES & sent:
+            await deps.invalidate_pixel(tx, pixel_id)
     return after
 
 
@@ -88,11 +87,10 @@ async def delete(deps: Deps, caller: Caller, pixel_id: UUID) -> None:
     """
     async with deps.db.write() as tx:
         pixel = await store.lock(tx, caller.account.id, pixel_id)
-        notify = await deps.invalidate_pixel(tx, pixel_id)
+        await deps.invalidate_pixel(tx, pixel_id)
         await store.delete(tx, pixel_id)
         is_more_left = await store.detach(tx, pixel_id, _DETACH_BATCH)
         await audit.record(tx, caller.actor, "pixel.deleted", deps.clock(), _item_of(pixel))
-    notify()
     while is_more_left:
         async with deps.db.write() as tx:
             is_more_left = await store.detach(tx, pixel_id, _DETACH_BATCH)

@@ -85,7 +85,6 @@ class Checker(QueueWorker[queue.DomainCheckClaim, ProbedDomain]):
 
     async def _save_verdict(self, claimed: queue.DomainCheckClaim, verdict: verification.DnsVerdict) -> bool:
         """Return whether the domain was verified."""
-        notify = None
         async with self._deps.db.write() as tx:
             leased = await queue.find_leased(tx, claimed)
             if leased is None:
@@ -98,7 +97,7 @@ class Checker(QueueWorker[queue.DomainCheckClaim, ProbedDomain]):
             lease = {"leased_until": claimed.leased_until} if verdict.outcome == "verified" else {}  # for the probe
             await store.save(tx, domain.id, {**result.values, **lease})
             if result.is_now_served is not None:
-                notify = await self._deps.invalidate_host(tx, domain.hostname)
+                await self._deps.invalidate_host(tx, domain.hostname)
                 if self._set_served:
                     await self._set_served(tx, domain.hostname, is_served=result.is_now_served)
             if result.is_now_served:
@@ -106,8 +105,7 @@ class Checker(QueueWorker[queue.DomainCheckClaim, ProbedDomain]):
             await self._record(tx, domain, result)
             if result.is_now_served is False:
                 await self._notify_owner(tx, domain)
-        if notify:
-            notify()
+        if result.is_now_served is not None:
             log.info("domain went live" if result.is_now_served else "domain went down", hostname=domain.hostname)
         return verdict.outcome == "verified"
 
@@ -150,9 +148,8 @@ async def delete_expired(deps: Deps) -> bool:
         if row is None:  # verified concurrently, or locked by another process
             return False
         domain = Domain(*row)
-        notify = await service.delete_locked(deps, tx, domain)
+        await service.delete_locked(deps, tx, domain)
         await service.record_deleted(tx, Actor.system(domain.account_id, "expiry"), domain, deps.clock())
-    notify()
     account, links = str(domain.account_id), domain.links_count
     log.info("unverified domain expired", hostname=domain.hostname, account=account, links=links)
     return True

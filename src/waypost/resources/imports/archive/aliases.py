@@ -37,7 +37,7 @@ async def save(context: Context, tx: Tx, new: Sequence[Alias], done: Page) -> No
     added = await insert_free(tx, kept, done)
     done.counts.aliases = len(added)
     await link_store.save_search_texts(tx, [here[link_id] for link_id in {alias.link_id for alias in added}])
-    await link_store.record_route_changes(tx, done.changes, context.deps.clock())
+    await context.deps.routes.changed(tx, done.changes)
 
 
 async def insert_free(tx: Tx, new: Sequence[Alias], done: Page) -> list[Alias]:

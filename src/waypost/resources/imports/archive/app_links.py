@@ -7,7 +7,6 @@ from waypost.resources.domains.app_links.documents import to_texts
 from waypost.resources.imports.archive.context import Context, Rows
 from waypost.resources.imports.archive.rows import AppLinksRow, parse_rows
 from waypost.resources.imports.run import Page
-from waypost.resources.links import store as link_store
 
 
 async def save(context: Context, tx: Tx, rows: Rows, done: Page) -> None:
@@ -21,4 +20,4 @@ async def save(context: Context, tx: Tx, rows: Rows, done: Page) -> None:
             done.warn(f"App links are left out. {place}: {message}", row.hostname)
         elif hostname := await account_data.add(tx, context.account_id, host.domain_id, texts):
             done.changes.append(hostname)
-    await link_store.record_route_changes(tx, done.changes, context.deps.clock())
+    await context.deps.routes.changed(tx, done.changes)

@@ -77,7 +77,7 @@ async def use(context: Context, tx: Tx, link_id: UUID, image: UploadedImage, don
         return False
     await link_store.save(tx, before, replace(before, og_image_file_name=image.name, og_image_bytes=image.size))
     done.changes.append(before.slug)
-    await link_store.record_route_changes(tx, done.changes, context.deps.clock())
+    await context.deps.routes.changed(tx, done.changes)
     return True
 
 

@@ -42,7 +42,7 @@ async def save(context: Context, tx: Tx, drafts: Sequence[Draft], done: Page) ->
     counts = {link_id: draft.row.imported_clicks for link_id, draft in saved.items() if draft.row.imported_clicks}
     await batch.set_imported_clicks(tx, context.account_id, counts)
     done.counts.imported_clicks = sum(counts.values())
-    await link_store.record_route_changes(tx, done.changes, context.deps.clock())
+    await context.deps.routes.changed(tx, done.changes)
 
 
 async def _add(context: Context, tx: Tx, new: Sequence[Draft], done: Page) -> dict[UUID, Draft]:

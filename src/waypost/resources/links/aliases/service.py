@@ -43,10 +43,9 @@ async def add(deps: Deps, caller: accounts.Caller, link_id: UUID, new: NewAlias,
         if not await aliases.add(tx, alias):
             raise Invalid({"path": [aliases.PATH_TAKEN]})
         await store.save_search_text(tx, link)
-        await store.record_route_changes(tx, [alias.hostname], alias.created_at)
+        await deps.routes.changed(tx, [alias.hostname])
         item, details = audit_entries.item_of(link, deps.shared_domain), _details(alias)
         await audit.record(tx, caller.actor, "alias.created", alias.created_at, item, details=details)
-    deps.invalidate_routes([alias.hostname])
     return alias
 
 
@@ -64,11 +63,9 @@ async def delete(deps: Deps, caller: accounts.Caller, link_id: UUID, alias_id: U
         alias = await aliases.get(tx, link_id, alias_id)
         await aliases.delete(tx, [alias_id])
         await store.save_search_text(tx, link)
-        change = alias_change(alias.hostname, alias.path)
         now, item = deps.clock(), audit_entries.item_of(link, deps.shared_domain)
-        await store.record_route_changes(tx, [change], now)
+        await deps.routes.changed(tx, [alias_change(alias.hostname, alias.path)])
         await audit.record(tx, caller.actor, "alias.deleted", now, item, details=_details(alias))
-    deps.invalidate_routes([change])
 
 
 def _details(alias: Alias) -> dict[str, str]:

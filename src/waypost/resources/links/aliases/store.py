@@ -50,8 +50,7 @@ async def add_many(tx: Tx, aliases: Sequence[Alias]) -> None:
     The caller finds these with `find_links` before or after. It also
 
     - appends `to_search_text` of all paths of a link to the link's `search_text`, so that searches find them,
-    - calls `links.invalidate_host_pages` in the transaction for each hostname, and the result after the commit:
-      redirects look for aliases only on hosts that have some.
+    - calls `routes.changed` with each hostname: redirects look for aliases only on hosts that have some.
     """
     rows = [
         (

@@ -55,7 +55,7 @@ async def _set_next(deps: Deps, change: BulkChange) -> bool:
     async with _progress(deps, change) as tx:
         before = await store.lock_all(tx, change.account_id, ids)
         by = change.actor.label
-        results, slugs = await bulk.change_in(deps, tx, change.account_id, ids, checked, changed_by=by)
+        results = await bulk.change_in(deps, tx, change.account_id, ids, checked, changed_by=by)
         refused = [
             (_address(deps, before[id_]), " ".join(text for texts in result.values() for text in texts))
             for id_, result in zip(ids, results, strict=True)
@@ -66,7 +66,6 @@ async def _set_next(deps: Deps, change: BulkChange) -> bool:
         await audit_entries.record_step(tx, change, updated, deps.shared_domain)
         if not cursor:
             await changes.finish(tx, change.id, "finished", deps.clock())
-    deps.invalidate_routes(slugs)
     return cursor is not None
 
 
@@ -74,17 +73,16 @@ async def _delete_next(deps: Deps, change: BulkChange) -> bool:
     ids, cursor = await changes.find_next(deps.db, change, STEP)
     async with _progress(deps, change) as tx:
         found = list((await store.lock_all(tx, change.account_id, ids)).values())
-        slugs, now = [link.slug for link in found], deps.clock()
+        now = deps.clock()
         await store.hide(tx, found, now)
         if found:
             rows = [{"bulk_change_id": change.id, "link_id": link.id} for link in found]
             await tx.execute(insert(deleted_links), rows)
-        await store.record_route_changes(tx, slugs, now)
+        await deps.routes.changed(tx, [link.slug for link in found])
         await changes.save(tx, change, len(ids), len(found), [], cursor)
         await audit_entries.record_step(tx, change, found, deps.shared_domain)
         if not cursor:
             await changes.finish(tx, change.id, "finished", now)
-    deps.invalidate_routes(slugs)
     return cursor is not None
 
 
@@ -104,14 +102,13 @@ async def _restore_next(deps: Deps, change: BulkChange) -> bool:
         with_aliases = await aliases.find_of_links(tx, [link.id for link in restored])
         routes = [link.slug for link in restored]
         routes += sorted({alias.hostname for of_link in with_aliases.values() for alias in of_link})
-        await store.record_route_changes(tx, routes, now)
+        await deps.routes.changed(tx, routes)
         cursor = [str(ids[-1])] if len(ids) == STEP else None
         await changes.save(tx, change, len(ids), len(restored), refused, cursor)
         await audit_entries.record_step(tx, change, restored, deps.shared_domain)
         if not cursor:
             await changes.finish(tx, change.id, "finished", now)
             await changes.finish(tx, deletion, "undone", now)
-    deps.invalidate_routes(routes)
     return cursor is not None
 
 

@@ -105,10 +105,9 @@ async def change(
     """
     setting = await check_set(deps, caller.account.id, sent, problems)
     async with deps.db.write() as tx:
-        results, slugs = await change_in(deps, tx, caller.account.id, ids, setting, changed_by=caller.actor.label)
+        results = await change_in(deps, tx, caller.account.id, ids, setting, changed_by=caller.actor.label)
         changed = dict.fromkeys(id_ for id_, result in zip(ids, results, strict=True) if id_ and result == "updated")
         await audit_entries.record_many(tx, caller.actor, "links.updated", deps.clock(), changed, sent)
-    deps.invalidate_routes(slugs)
     return results
 
 
@@ -140,8 +139,8 @@ def apply_set(before: Link, checked: CheckedSet, base_url: str) -> Link | Errors
 
 async def change_in(
     deps: Deps, tx: Tx, account: UUID, ids: Sequence[UUID | None], checked: CheckedSet, *, changed_by: str
-) -> tuple[list[Changed], list[str]]:
-    """Change the links in the caller's transaction. Return also the slugs whose routes changed."""
+) -> list[Changed]:
+    """Change the links in the caller's transaction."""
     before = await store.lock_all(tx, account, [id_ for id_ in ids if id_])
     after, now = dict(before), deps.clock()
     results: list[Changed] = []
@@ -158,9 +157,9 @@ async def change_in(
     changed = [(before[id_], link) for id_, link in after.items() if link != before[id_]]
     await _lock_references(tx, account, checked.change, [(old.domain_id, new.domain_id) for old, new in changed])
     await store.save_all(tx, [(old, replace(new, updated_at=now, changed_by=changed_by)) for old, new in changed])
-    slugs = [new.slug for old, new in changed if new != replace(old, tags=new.tags)]  # routes have no tags
-    await store.record_route_changes(tx, slugs, now)
-    return results, slugs
+    rerouted = [new.slug for old, new in changed if new != replace(old, tags=new.tags)]  # routes have no tags
+    await deps.routes.changed(tx, rerouted)
+    return results
 
 
 async def delete(deps: Deps, caller: accounts.Caller, ids: Sequence[UUID | None]) -> list[bool]:
@@ -169,7 +168,6 @@ async def delete(deps: Deps, caller: accounts.Caller, ids: Sequence[UUID | None]
         links = await store.lock_all(tx, caller.account.id, [id_ for id_ in ids if id_])
         await service.delete_locked(deps, tx, caller.account.id, list(links.values()))
         await audit_entries.record_many(tx, caller.actor, "links.deleted", deps.clock(), links, {})
-    deps.invalidate_routes([link.slug for link in links.values()])
     for link in links.values():
         await deps.image_store.delete(link.og_image_file_name)
     return [id_ is not None and links.pop(id_, None) is not None for id_ in ids]

@@ -13,8 +13,8 @@ from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.urls import BadUrl
 from waypost.outbound import DestinationChecker, NotPublic, Unsafe
-from waypost.redirect import InvalidateRoutes
 from waypost.resources.links import routing, store
+from waypost.resources.links.routes.changes import Routes
 from waypost.resources.links.routing import LinkRouting
 
 log = structlog.get_logger(__name__)
@@ -24,7 +24,7 @@ async def recheck(
     db: Database,
     checker: DestinationChecker,
     due: Sequence[LinkRouting],
-    invalidate_routes: InvalidateRoutes,
+    routes: Routes,
     clock: Clock,
 ) -> None:
     unsafe = {url for url in {url for each in due for url in each.destinations} if await _is_unsafe(checker, url)}
@@ -39,8 +39,7 @@ async def recheck(
             if found and link_id in links:
                 slugs.append(links[link_id].slug)
                 log.warning("routed destination unsafe", slug=links[link_id].slug, urls=sorted(found))
-        await store.record_route_changes(tx, slugs, now)
-    invalidate_routes(slugs)
+        await routes.changed(tx, slugs)
 
 
 async def _is_unsafe(checker: DestinationChecker, url: str) -> bool:

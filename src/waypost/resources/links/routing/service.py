@@ -68,8 +68,7 @@ async def save(
         else:
             await routing.delete_of_links(tx, [link_id])
         await store.save(tx, link, changed)
-        await store.record_route_changes(tx, [link.slug], now)
-    deps.invalidate_routes([link.slug])
+        await deps.routes.changed(tx, [link.slug])
     return RoutedLink(changed, stored)
 
 
@@ -85,8 +84,7 @@ async def delete(deps: Deps, caller: accounts.Caller, link_id: UUID) -> None:
             await audit.record(tx, caller.actor, "routing.deleted", now, item, changes=changes)
         await routing.delete_of_links(tx, [link_id])
         await store.save(tx, link, plain)
-        await store.record_route_changes(tx, [link.slug], now)
-    deps.invalidate_routes([link.slug])
+        await deps.routes.changed(tx, [link.slug])
 
 
 def compare(before: RoutedLink, after: RoutedLink) -> audit.Changes:
