@@ -1,11 +1,12 @@
 """Creates and removes the demo account, through the functions that the API, the dashboard and the worker call.
 
-Visits go through the drainer, so that clicks, statistics and counters are exact. Webhooks are added after them.
+Visits go through the drainer, so that clicks, statistics and counters are exact.
 """
 
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -16,21 +17,32 @@ from waypost.accounts.auth_deps import new_deps as new_auth_deps
 from waypost.accounts.data.deletion import AccountDeletion
 from waypost.accounts.sign_in import service as sign_in
 from waypost.database import Database, KeyRing, Tx
-from waypost.demo.deliveries import AnyEndpoint, add_webhooks
-from waypost.demo.links import add_domains, add_links, add_pixels, new_link_deps
+from waypost.demo.content import WEBHOOKS
+from waypost.demo.links import KnownDestinations, add_domains, add_links, add_pixels
 from waypost.demo.traffic import country_of_address, visits
 from waypost.kit.clock import Clock
-from waypost.kit.errors import WaypostError
-from waypost.outbound import Outbound
+from waypost.kit.errors import Problems, WaypostError
+from waypost.kit.urls import Url
+from waypost.outbound import Outbound, UrlSafety
 from waypost.redirect import ChangeFeed, Spool
 from waypost.redirect.spool import Visit, encode
+from waypost.resources import webhooks
 from waypost.resources.clicks.click_stores import new_click_store
-from waypost.resources.clicks.intake.steps import IntakeSettings
+from waypost.resources.clicks.intake.record_events import record_events
+from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
 from waypost.resources.clicks.work import intake_settings, new_drainer
-from waypost.resources.links import Routes, slug_store
+from waypost.resources.links import Link, Routes, slug_store
+from waypost.resources.links.assembly import new_deps as new_link_deps
+from waypost.resources.links.schemas import to_json
 from waypost.resources.links.work import new_image_store
+from waypost.resources.qrcodes.deps import Urls
+from waypost.resources.webhooks import service as webhook_service
+from waypost.resources.webhooks import store as webhook_store
 from waypost.resources.webhooks.deps import Deps as WebhooksDeps
-from waypost.secret_key import secret_text
+from waypost.resources.webhooks.endpoint_checker import EndpointChecker
+from waypost.resources.webhooks.model import MAX_ATTEMPTS
+from waypost.resources.webhooks.schemas import NewWebhook
+from waypost.secret_key import derived_keys, secret_text
 from waypost.settings import Settings
 from waypost.wiring import domain_deps
 
@@ -70,18 +82,26 @@ async def create(
     )
     caller, random = accounts.ProcessCaller(account, "waypost demo"), Random(seed)  # noqa: S311
     key_ring = KeyRing.from_setting(secret_text(settings))
-    deps = new_link_deps(settings, db, Routes(feed.publish, lambda: now), now)
+    outbound = Outbound()
+    deps = new_link_deps(settings, db, outbound, Routes(feed.publish, lambda: now), lambda: now)
+    deps = replace(deps, destination_checker=KnownDestinations(outbound, UrlSafety()))
     try:
         await add_domains(db, account.id, now)
-        added = await add_links(deps, settings, caller, await add_pixels(deps, key_ring, caller), random)
+        urls = Urls(settings.base_url, derived_keys(settings, "qrcodes"))
+        added = await add_links(deps, urls, caller, await add_pixels(deps, key_ring, caller), random)
     finally:
         deps.images.close()
     intake = replace(intake_settings(settings), trusted_proxies=(), country_of_address=country_of_address)
     all_visits = visits([visited for _, visited in added], now, seed, volume)
     count = await _store(settings, db, all_visits, intake)
-    webhooks_deps = WebhooksDeps(db, AnyEndpoint(Outbound()), key_ring, settings.base_url, lambda: now)
     links = [link for link, _ in added]
-    await add_webhooks(webhooks_deps, caller, links, all_visits, intake=intake, shared_domain=settings.shared_domain)
+    await _add_webhooks(
+        WebhooksDeps(db, _AnyEndpoint(outbound), key_ring, settings.base_url, lambda: now),
+        caller,
+        [link for link in links if link.created_at > now - timedelta(days=28)],  # the log keeps deliveries for 30
+        all_visits[-150:],
+        intake,
+    )
     owner = await accounts.get_person(db, EMAIL)
     _, key = await accounts.create_key(
         db, account_id=account.id, name="Demo", scopes=accounts.SCOPES, now=now, created_by=owner.id
@@ -135,3 +155,36 @@ async def _store(settings: Settings, db: Database, all_visits: list[Visit], inta
                 pass
             await drainer.remove_drained()
             return drainer.drained_clicks
+
+
+class _AnyEndpoint(EndpointChecker):
+    """Accepts every host without looking it up."""
+
+    async def check(self, url: Url, *, account: UUID) -> None:
+        pass
+
+
+async def _add_webhooks(
+    deps: WebhooksDeps,
+    caller: accounts.Caller,
+    links: Sequence[Link],
+    all_visits: Sequence[Visit],
+    intake: IntakeSettings,
+) -> None:
+    """Add webhooks and events of `links` and `all_visits`. The last webhook fails. Nothing is sent."""
+    new = (NewWebhook(**each) for each in WEBHOOKS)
+    created = [(await webhook_service.create(deps, caller, each, Problems()))[0] for each in new]
+    clicks = [build_click(visit, caller.account.id.bytes, intake) for visit in all_visits]
+    async with deps.db.write() as tx:
+        for link in links:
+            at = link.created_at
+            data = to_json(link, shared_domain=intake.shared_domain, base_url=deps.base_url, now=at)
+            await webhooks.record(tx, webhooks.WebhookEvent("link.created", link.account_id, link.id, at, data))
+        await record_events(tx, clicks, intake, now=deps.clock())
+        delivered = {"attempts": 1, "response_status": 200, "response_body": '{"received":true}'}
+        gone = {"attempts": MAX_ATTEMPTS, "response_status": 503, "response_body": "The warehouse has moved."}
+        *working, failing = created
+        for webhook in working:
+            await webhook_store.end_deliveries(tx, webhook.id, status="delivered", **delivered)
+        error = "answered 503: The warehouse has moved."
+        await webhook_store.end_deliveries(tx, failing.id, status="failed", error=error, **gone)

@@ -18,7 +18,6 @@ from waypost.resources.webhooks.model import (
     Delivery,
     DeliveryBodies,
     DeliveryFilter,
-    DeliveryStatus,
     Webhook,
     webhook_deliveries,
     webhooks,
@@ -146,20 +145,10 @@ async def make_due(tx: Tx, webhook_id: UUID, delivery_id: UUID, now: datetime) -
     await tx.execute(statement.where(_deliveries.status != "pending").values(restarted))
 
 
-async def end_deliveries(
-    tx: Tx,
-    ids: Sequence[UUID],
-    *,
-    status: DeliveryStatus,
-    attempts: int,
-    response_status: int,
-    error: str | None,
-    response_body: str,
-) -> None:
+async def end_deliveries(tx: Tx, webhook_id: UUID, **result: Any) -> None:
     """Give deliveries a result in the transaction that records them: those of `waypost demo` are never sent."""
-    values = {"status": status, "attempts": attempts, "response_status": response_status, "error": error}
-    statement = update(webhook_deliveries).where(_deliveries.id.in_(ids))
-    await tx.execute(statement.values(**values, response_body=response_body, next_attempt_at=None))
+    of_webhook = update(webhook_deliveries).where(_deliveries.webhook_id == webhook_id)
+    await tx.execute(of_webhook.values(**result, next_attempt_at=None))
 
 
 def _match(account_id: UUID, webhook_id: UUID) -> Sequence[ColumnElement[bool]]:
