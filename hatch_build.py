@@ -31,7 +31,7 @@ class BuildHook(BuildHookInterface):
             path.write_text(f"{commit or ask_git(root)}\n")
         build_data["force_include"][str(path)] = "commit.txt" if self.target_name == "sdist" else "waypost/commit.txt"
         if self.target_name == "wheel":
-            build_data["force_include"][str(root / "docs")] = "waypost/docs"  # ADR 62
+            build_data["force_include"][str(root / "docs")] = "waypost/docs"  # ADR 33
         if self._is_compiled():
             self.directory_of_code = TemporaryDirectory()
             directory = Path(self.directory_of_code.name)

@@ -1,4 +1,4 @@
-"""The documentation as pages of this service: the files of docs/, which the package contains (ADR 62).
+"""The documentation as pages of this service: the files of docs/, which the package contains (ADR 33).
 
 A page is rendered when it is first requested, one at a time, and then kept: requests for all of them cost little.
 """
