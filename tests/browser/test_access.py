@@ -20,8 +20,9 @@ from playwright.async_api import Browser, Page, expect
 PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
 LOOK = """async ([rules, excluded]) => {
-  const where = { include: [["html"]], exclude: excluded.filter((each) => document.querySelector(each)).map((each) => [each]) };
-  const reported = await axe.run(where, { resultTypes: ["violations"], preload: false, ...(rules && { runOnly: rules }) });
+  const exclude = excluded.filter((each) => document.querySelector(each)).map((each) => [each]);
+  const where = { include: [["html"]], exclude };
+  const reported = await axe.run(where, { resultTypes: ["violations"], ...(rules && { runOnly: rules }) });
   return reported.violations.flatMap((each) => each.nodes.map((node) => `${each.id}: ${node.html.slice(0, 200)}`));
 }"""
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 800}
