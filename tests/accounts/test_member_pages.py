@@ -84,7 +84,7 @@ async def test_lists_members_and_changes_them(place: WebApp) -> None:
     assert answer.status_code == 422
     assert members.LAST_OWNER in answer.text
     answer = await ada.post(f"{one(bob)}/remove")
-    assert answer.headers["location"] == f"{MEMBERS}?done=removed"
+    assert answer.headers["location"] == f"{MEMBERS}?done=member-removed"
     assert (await ada.get(one(bob))).status_code == 404
     assert "bob@example.com" not in (await ada.get(MEMBERS)).text
     settings = (await bob.get("/account/settings")).text
@@ -178,7 +178,7 @@ async def test_invitations_are_resent_and_revoked(place: WebApp) -> None:
     renewed = await ada.post(f"{found[0]}/resend")
     assert renewed.status_code == 201
     assert (await bob.get(path)).status_code == 404
-    assert (await ada.post(f"{found[0]}/revoke")).headers["location"] == f"{MEMBERS}?done=revoked"
+    assert (await ada.post(f"{found[0]}/revoke")).headers["location"] == f"{MEMBERS}?done=invitation-revoked"
     assert (await ada.get(found[0])).status_code == 404
 
 
@@ -206,7 +206,7 @@ async def test_leaving_revokes_the_own_keys(place: WebApp) -> None:
     assert 'name="keys_to"' not in page
     assert "Take over" in (await ada.get(one(bob))).text
     answer = await bob.post(f"{MEMBERS}/leave", {"keys_to": str(ada.person.id)})
-    assert answer.headers["location"] == "/account/accounts?left=1"
+    assert answer.headers["location"] == "/account/accounts?done=left"
     revoked = await accounts.get_key(place.db, ada.account.id, key.id)
     assert (revoked.created_by, revoked.revoked_at) == (bob.person.id, place.clock())
 
@@ -222,8 +222,8 @@ async def test_members_leave_and_delete_their_sign_in(place: WebApp) -> None:
             await nobody.get(one(Browser(nobody.client, None, await accounts.get_person(place.db, "bob@example.com"))))
         ).text
     )
-    assert (await nobody.post(f"{MEMBERS}/leave")).headers["location"] == "/account/accounts?left=1"
-    page = (await nobody.get("/account/accounts?left=1")).text
+    assert (await nobody.post(f"{MEMBERS}/leave")).headers["location"] == "/account/accounts?done=left"
+    page = (await nobody.get("/account/accounts?done=left")).text
     assert "You left the account" in page
     assert "Create account" in page
     assert (await nobody.get("/links")).headers["location"] == "/account/accounts"

@@ -473,8 +473,8 @@ async def test_disconnects_and_signs_out(office: Office) -> None:
     assert (await other.post(DISCONNECT, {"current_password": PASSWORD})).status_code == 422  # not proven
     assert "Disconnect" in (await ann.get("/account/security")).text
     assert "ann@example.com" in (await ann.get(DISCONNECT)).text
-    assert (await ann.post(DISCONNECT, {})).headers["location"] == "/login?done=disconnected"
-    assert "was disconnected" in (await ann.get("/login?done=disconnected")).text
+    assert (await ann.post(DISCONNECT, {})).headers["location"] == "/login?done=without-sso"
+    assert "was disconnected" in (await ann.get("/login?done=without-sso")).text
     assert (await other.get("/account")).status_code == 200  # began with the password
     _, answer = await office.sign_in()
     assert "already has an account" in answer.text

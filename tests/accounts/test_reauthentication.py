@@ -200,10 +200,10 @@ async def test_removing_a_passkey_ends_its_sessions(place: WebApp) -> None:
     thief, phone = [await signed_in_by(place, ada, each) for each in (lost, kept)]
     assert (await thief.get("/account")).status_code == 200
     removed = await phone.post(f"/account/passkeys/{lost}/remove", {"current_password": ""})
-    assert removed.headers["location"] == "/account/security?done=removed"
+    assert removed.headers["location"] == "/account/security?done=passkey-removed"
     assert [(await each.get("/account")).status_code for each in (ada, phone, thief)] == [200, 200, 303]
     own = await phone.post(f"/account/passkeys/{kept}/remove", {"current_password": ""})
-    assert own.headers["location"] == "/login?done=passkey"
+    assert own.headers["location"] == "/login?done=without-passkey"
     assert "The passkey was removed" in (await phone.get(own.headers["location"])).text
 
 

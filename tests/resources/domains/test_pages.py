@@ -30,7 +30,7 @@ async def add(browser: Browser, hostname: str = NAME) -> str:
     answer = await browser.post("/domains", {"hostname": hostname})
     assert answer.status_code == 303, answer.text
     path, _, done = answer.headers["location"].partition("?")
-    assert done == "done=added"
+    assert done == "done=domain-added"
     assert "Domain added." in (await browser.get(answer.headers["location"])).text
     return path
 
@@ -195,7 +195,7 @@ async def test_warns_of_dns_that_still_points_here_after_deletion(
 
         names.questions.clear()
         assert not await warns(bob, alias), "who never had it"
-        assert not await warns(ada, "/domains?deleted=%3Cb%3Enothing")
+        assert not await warns(ada, "/domains?deleted=%3Cb%3Enothing&done=domain-deleted")
         assert names.questions == [], "nobody has names looked up that were not theirs"
         await add(bob, "alias.brand.test")
         assert not await warns(ada, alias)

@@ -32,7 +32,7 @@ async def test_adds_visits_finds_and_deletes_an_address(place: WebApp, site: Web
     await domain(place.db, ada.account.id, NAME)
     assert await visit(ada, "/summer/%F0%9F%98%80") == 404
     answer = await ada.post(f"{link}/addresses", {"hostname": NAME, "path": "summer/😀"})
-    assert answer.headers["location"] == f"{link}/addresses?done=added"
+    assert answer.headers["location"] == f"{link}/addresses?done=address-added"
     page = await ada.get(answer.headers["location"])
     assert "Address added." in page.text
     assert f'href="http://{NAME}/summer/%F0%9F%98%80"' in page.text
@@ -41,7 +41,7 @@ async def test_adds_visits_finds_and_deletes_an_address(place: WebApp, site: Web
     assert "app.test/main" in (await ada.get("/links?search=SUMMER/")).text
     question = re.findall(rf'{link}/addresses/[^"]+/delete', page.text)[0]
     assert "summer/😀?" in (await ada.get(question)).text
-    assert (await ada.post(question)).headers["location"] == f"{link}/addresses?done=deleted"
+    assert (await ada.post(question)).headers["location"] == f"{link}/addresses?done=address-deleted"
     assert await visit(ada, "/summer/%F0%9F%98%80") == 404
     assert "No other addresses" in (await ada.get(f"{link}/addresses")).text
 

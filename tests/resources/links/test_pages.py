@@ -216,7 +216,7 @@ async def test_disables_copies_and_deletes_a_link(place: WebApp, site: Website) 
     assert ("undo this for 24 hours" in question.text, "<html" in question.text) == (True, False)
     assert "<html" in (await ada.get(f"/links/{id_}/delete")).text
     deleted = (await ada.post(f"/links/{id_}/delete?tag=t")).headers["location"]
-    assert deleted.startswith("/links?tag=t&done=deleted&change=")
+    assert deleted.startswith("/links?tag=t&done=link-deleted&change=")
     assert (await ada.post(f"/links/{id_}/delete")).status_code == 404
     assert (await ada.get("/a")).status_code == 404
     assert "No links yet" in (await ada.get("/links")).text

@@ -97,7 +97,7 @@ async def test_rules_and_variants_are_edited_tested_and_saved(place: WebApp, sit
     assert "Variant &#39;B&#39; gets 40% of the visitors" in page.text
     assert "The link&#39;s own destination gets 60% of the visitors" in page.text
     answer = await ada.post(path, fields(page.text) | {"password": "open sesame", "click_limit": "5"})
-    assert answer.headers["location"] == f"{path}?done=saved", answer.text
+    assert answer.headers["location"] == f"{path}?done=routing-saved", answer.text
     page = await ada.get(answer.headers["location"])
     assert "open sesame" not in page.text
     assert "A password is set." in page.text

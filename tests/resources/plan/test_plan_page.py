@@ -58,10 +58,10 @@ async def test_shows_each_state_of_a_plan(place: WebApp) -> None:
         assert text in page.text
         assert ("until your plan is active" in page.text) == (plan in {"none", "past_due"})
         assert ("waypost account plan" in page.text) == (plan != "lifetime")
-    assert "was changed" not in (await ada.get("/plan?refused=1")).text
-    assert "Stripe" not in (await ada.get("/plan?paid=1")).text
+    assert "was changed" not in (await ada.get("/plan?done=refused")).text
+    assert "Stripe" not in (await ada.get("/plan?done=paid")).text
     await accounts.set_plan(place.db, ada.account.id, "past_due", now=place.clock(), trial_days=14)
-    refused = (await ada.get("/plan?refused=1")).text
+    refused = (await ada.get("/plan?done=refused")).text
     assert ("so nothing was changed" in refused, "Ask the administrator to reactivate" in refused) == (True, True)
 
 

@@ -96,9 +96,9 @@ async def test_a_subscription_and_a_lifetime_payment_set_the_plan(
 
     paid = stripe.subscribe("cus_1", "active")
     back = await ada.get("/plan/paid?checkout=cs_1")
-    assert back.headers["location"] == "/plan?paid=1"
+    assert back.headers["location"] == "/plan?done=paid"
     assert await ask() == (200, "subscription", "active")
-    page = (await ada.get("/plan?paid=1")).text
+    page = (await ada.get("/plan?done=paid")).text
     assert "Thank you." in page
     assert "Renews on 17 Mar 2030" in page
     assert "Choose a plan" not in page

@@ -58,7 +58,7 @@ async def test_saves_a_style(place: WebApp) -> None:
     }
 
     saved = await ada.post(f"/links/{link.id}/qrcode", STYLE)
-    assert (saved.status_code, saved.headers["location"]) == (303, f"/links/{link.id}/qrcode?saved=1")
+    assert (saved.status_code, saved.headers["location"]) == (303, f"/links/{link.id}/qrcode?done=saved")
     page = await ada.get(saved.headers["location"])
     assert values(page.text) == STYLE | {"foreground": "#00aa33"}
     preview = await ada.get(preview_of(page.text))

@@ -112,7 +112,7 @@ async def test_a_lapsed_account_can_view_disable_and_delete(place: WebApp) -> No
         refused = await ada.post(path, fields)
         reported = "no active plan" in refused.text or "your plan is not active" in refused.text
         assert (refused.status_code, reported, kept in refused.text) == (402, True, True), path
-    assert (await ada.post(f"{domain}/verify", headers=HTMX)).headers["hx-redirect"] == "/plan?refused=1"
+    assert (await ada.post(f"{domain}/verify", headers=HTMX)).headers["hx-redirect"] == "/plan?done=refused"
     assert "no active plan" in (await ada.post("/links/preview", {"destination_url": "http://127.0.0.1/"})).text
     assert (await rows(place, links), await rows(place, webhook_deliveries)) == before
 

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import Annotated, Any
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost import accounts
@@ -17,7 +17,7 @@ from waypost.accounts.sign_in.reauthentication import reauthentication_context, 
 from waypost.kit.errors import Invalid, NotFound, Problems, RateLimited
 from waypost.kit.fields import Body, Text, Timestamp, max_entries, parse
 from waypost.web import require_pagination
-from waypost.web.dashboard import Form, NotSignedIn, Pages, get, post
+from waypost.web.dashboard import Form, NotSignedIn, Pages, get, post, redirect
 from waypost.web.dashboard.views import HEADERS
 
 _PATH = "/integrations/api"
@@ -63,9 +63,8 @@ class KeyPages(Pages[Deps]):
         page = await accounts.list_keys_page(self._deps.auth.db, session.account.id, pagination, now=now)
         makers = await accounts.find_key_makers(self._deps.auth.db, page.items)
         usable = {key.id for key in page.items if is_usable(key, now)}
-        notice = "Key revoked." if "revoked" in request.query_params else ""
         has_active_plan = is_plan_active(session.account.plan, now)
-        context: dict[str, Any] = {"page": page, "makers": makers, "usable": usable, "notice": notice}
+        context: dict[str, Any] = {"page": page, "makers": makers, "usable": usable}
         context["has_assistants"] = find_spec("mcp") is not None
         return self._render(request, "list", has_active_plan=has_active_plan, **context)
 
@@ -105,7 +104,7 @@ class KeyPages(Pages[Deps]):
     async def revoke(self, request: Request) -> Response:
         session, key = await self._auth.require_session(request), await self._get_key(request)
         await accounts.revoke_key(self._deps.auth.db, key.id, now=self._deps.auth.clock(), session=session)
-        return RedirectResponse(f"{_PATH}?revoked=1", 303)
+        return redirect(_PATH, "key-revoked")
 
     async def reference(self, request: Request) -> Response:
         response = self._render(request, "reference")

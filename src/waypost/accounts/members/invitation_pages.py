@@ -6,7 +6,7 @@ That page shows what is accepted and has no effect by itself: mail scanners open
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts.deps import Deps
@@ -21,7 +21,7 @@ from waypost.accounts.sessions.store import Session
 from waypost.accounts.sign_in.password_routes import password_routes
 from waypost.accounts.sign_in.reauthentication import reauthentication_context, require_recent
 from waypost.kit.errors import Invalid, RateLimited, WaypostError
-from waypost.web.dashboard import BLANK, Form, Pages, get, post
+from waypost.web.dashboard import BLANK, Form, Pages, get, post, redirect
 
 _ONE = f"{PATH}/invitations/{{id}}"
 _TOKEN = "/invite/account/{token}"  # noqa: S105
@@ -78,7 +78,7 @@ class InvitationPages(Pages[Deps]):
     async def revoke(self, request: Request) -> Response:
         session, _ = await self._read(request)
         await invitations.revoke(self._deps.auth, session, self._path_id(request))
-        return RedirectResponse(f"{PATH}?done=revoked", 303)
+        return redirect(PATH, "invitation-revoked")
 
     # ── who is invited ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -104,7 +104,7 @@ class InvitationPages(Pages[Deps]):
             await valid_link(request, invitations.accept(self._deps.auth, session, request.path_params["token"]))
         except Invalid as error:
             return await self.show_accept(request, BLANK, error)
-        return RedirectResponse("/", 303)
+        return redirect("/")
 
     async def sign_up(self, request: Request) -> Response:
         form = await self._read_public(request)
@@ -133,7 +133,7 @@ class InvitationPages(Pages[Deps]):
     def _made(self, request: Request, made: invitations.NewInvitation) -> Response:
         """Redirect, or show the link, which cannot be shown again."""
         if made.url is None:
-            return RedirectResponse(f"{PATH}?done=invited", 303)
+            return redirect(PATH, "invited")
         return self._views.render_page(request, "account/invitation_link.html", status=201, made=made)
 
     async def _render(

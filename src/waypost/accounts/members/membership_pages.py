@@ -3,7 +3,7 @@
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts import account_settings
@@ -14,9 +14,7 @@ from waypost.accounts.sessions import store as sessions
 from waypost.accounts.setup import signup
 from waypost.accounts.sign_in.reauthentication import proof_context, require_proven
 from waypost.kit.errors import Invalid, RateLimited, WaypostError
-from waypost.web.dashboard import BLANK, Form, Pages, get, post
-
-_NOTICES = {"name": "Account name changed.", "email": "Account email changed."}
+from waypost.web.dashboard import BLANK, Form, Pages, get, post, redirect
 
 
 class MembershipPages(Pages[Deps]):
@@ -44,7 +42,6 @@ class MembershipPages(Pages[Deps]):
             "account/accounts.html",
             form,
             error,
-            notice="You left the account." if "left" in request.query_params else "",
             memberships=found,
             can_create=signup.may_create_account(self._deps.auth, session.person) and not has_own,
         )
@@ -53,7 +50,7 @@ class MembershipPages(Pages[Deps]):
         session = await self._auth.require_person(request)
         async with self._deps.auth.db.write() as tx:
             await sessions.show_account(tx, session, self._path_id(request))
-        return RedirectResponse("/", 303)
+        return redirect("/")
 
     async def create_account(self, request: Request) -> Response:
         session = await self._auth.require_person(request)
@@ -63,7 +60,7 @@ class MembershipPages(Pages[Deps]):
             return await self.list_accounts(request, BLANK, error)
         async with self._deps.auth.db.write() as tx:
             await sessions.show_account(tx, session, account.id)
-        return RedirectResponse("/", 303)
+        return redirect("/")
 
     async def show_deletion(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         session = await self._auth.require_person(request)
@@ -79,7 +76,7 @@ class MembershipPages(Pages[Deps]):
             await members.delete_person(self._deps.auth, session.person, session.request_ip)
         except (Invalid, RateLimited) as error:
             return await self.show_deletion(request, form, error)
-        response = RedirectResponse("/login?done=person", 303)
+        response = redirect("/login", "person")
         await self._auth.sign_out(request, response)
         return response
 
@@ -90,7 +87,6 @@ class MembershipPages(Pages[Deps]):
         async with self._deps.auth.db.read() as tx:
             owners = await memberships.list_owners(tx, session.account.id)
         context = {
-            "notice": _NOTICES.get(request.query_params.get("done", ""), ""),
             "owners": owners,
             "emails": [(email, email) for email in sorted({session.account.email, *(each.email for each in owners)})],
         }
@@ -102,7 +98,7 @@ class MembershipPages(Pages[Deps]):
             await account_settings.change_name(self._deps.auth, session, form.text("name"))
         except Invalid as error:
             return await self.show_settings(request, form, error)
-        return RedirectResponse("/account/settings?done=name", 303)
+        return redirect("/account/settings", "account-name")
 
     async def change_email(self, request: Request) -> Response:
         session, form = await self._read(request)
@@ -110,4 +106,4 @@ class MembershipPages(Pages[Deps]):
             await account_settings.change_email(self._deps.auth, session, form.text("email"))
         except Invalid as error:
             return await self.show_settings(request, form, error)
-        return RedirectResponse("/account/settings?done=email", 303)
+        return redirect("/account/settings", "account-email")

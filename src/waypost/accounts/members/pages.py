@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost import accounts
@@ -22,20 +22,11 @@ from waypost.accounts.sign_in.reauthentication import reauthentication_context, 
 from waypost.kit.errors import Invalid, RateLimited, WaypostError, or_not_found
 from waypost.kit.ids import parse_id
 from waypost.web import require_pagination
-from waypost.web.dashboard import BLANK, Form, Pages, get, post
+from waypost.web.dashboard import BLANK, Form, Pages, get, post, redirect
 
 PATH = "/account/members"
 _PER_PAGE = 50
 _MAX_SEARCH = 100
-_NOTICES = {
-    "role": "Role changed.",
-    "removed": "Member removed.",
-    "invited": "Invitation sent.",
-    "revoked": "Invitation revoked.",
-    "offered": "Ownership offered. It passes when the other accepts.",
-    "withdrawn": "The offer of ownership has ended.",
-    "accepted": "You are an owner of this account now.",
-}
 
 
 class MemberPages(Pages[Deps]):
@@ -64,7 +55,6 @@ class MemberPages(Pages[Deps]):
         return self._views.render_page(
             request,
             "account/members.html",
-            notice=_NOTICES.get(request.query_params.get("done", ""), ""),
             page=page,
             filters={"search": search, "role": role},
             roles=ROLES,
@@ -101,7 +91,7 @@ class MemberPages(Pages[Deps]):
             await members.change_role(self._deps.auth, session.actor, person_id, role)
         except (Invalid, RateLimited) as error:
             return await self.show(request, form, error)
-        return _redirect("role")
+        return redirect(PATH, "role")
 
     async def remove(self, request: Request) -> Response:
         session, form = await self._read(request)
@@ -112,7 +102,7 @@ class MemberPages(Pages[Deps]):
             await members.remove(self._deps.auth, session.actor, person_id, keys_to=receiver)
         except (Invalid, RateLimited) as error:
             return await self.show(request, form, error)
-        return _redirect("removed")
+        return redirect(PATH, "member-removed")
 
     async def leave(self, request: Request) -> Response:
         session, form = await self._read(request)
@@ -121,7 +111,7 @@ class MemberPages(Pages[Deps]):
             await members.remove(self._deps.auth, session.actor, session.person.id)
         except (Invalid, RateLimited) as error:
             return await self.show(request, form, error)
-        return RedirectResponse("/account/accounts?left=1", 303)
+        return redirect("/account/accounts", "left")
 
     async def offer(self, request: Request) -> Response:
         session, form = await self._read(request)
@@ -131,17 +121,17 @@ class MemberPages(Pages[Deps]):
             await ownership.offer(self._deps.auth, session, request.path_params["id"], role_after=role_after)
         except (Invalid, RateLimited) as error:
             return await self.show(request, form, error)
-        return _redirect("offered")
+        return redirect(PATH, "offered")
 
     async def accept_offer(self, request: Request) -> Response:
         session, _ = await self._read(request)
         await ownership.accept(self._deps.auth, session)
-        return _redirect("accepted")
+        return redirect(PATH, "accepted")
 
     async def withdraw_offer(self, request: Request) -> Response:
         session, _ = await self._read(request)
         await ownership.withdraw(self._deps.auth, session)
-        return _redirect("withdrawn")
+        return redirect(PATH, "withdrawn")
 
     async def _usable_keys(self, session: Session, person_id: UUID) -> list[ApiKey]:
         now = self._deps.auth.clock()
@@ -177,7 +167,3 @@ def role_choices(allowed: Sequence[Role]) -> list[tuple[Role, str]]:
 
 def _may_give(session: Session, before: Role, after: Role) -> bool:
     return roles.may(session.role, roles.action_to_change(before, after))
-
-
-def _redirect(done: str) -> RedirectResponse:
-    return RedirectResponse(f"{PATH}?done={done}", 303)

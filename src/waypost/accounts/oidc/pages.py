@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import structlog
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from waypost.accounts.deps import Deps
@@ -22,7 +22,7 @@ from waypost.accounts.sessions.start import CONNECT_PATH, DISCONNECT_PATH, PENDI
 from waypost.accounts.sign_in.next_path import safe_next_path
 from waypost.accounts.sign_in.reauthentication import proof_context, require_proven
 from waypost.kit.errors import Forbidden, Invalid, RateLimited, Unavailable, WaypostError
-from waypost.web.dashboard import BLANK, Form, NotSignedIn, PageError, Pages, get, post, read_form
+from waypost.web.dashboard import BLANK, Form, NotSignedIn, PageError, Pages, get, post, read_form, redirect
 from waypost.web.dashboard.session_auth import CROSS_SITE
 
 log = structlog.get_logger(__name__)
@@ -61,14 +61,14 @@ class OidcPages(Pages[Deps]):
         next_path = safe_next_path(request.query_params.get("next", ""))
         is_signed_in = await self._auth.peek_session(request) is not None
         if purpose == "sign_in" and is_signed_in:
-            return RedirectResponse(next_path, 303)
+            return redirect(next_path)
         if purpose != "sign_in" and not is_signed_in:
             raise NotSignedIn
         if purpose != "sign_in" and request.headers.get("sec-fetch-site", "none") not in _OWN_SITES:
             raise Forbidden(CROSS_SITE)  # other sites must not make a session count as just authenticated
         await self._deps.sign_in_limiter.check(request)
         browser = self._browser(request) or secrets.token_bytes(_BROWSER_SECRET)
-        response = RedirectResponse(await _explained(flow.start(self._oidc, browser, purpose, next_path)), 303)
+        response = redirect(await _explained(flow.start(self._oidc, browser, purpose, next_path)))
         self._set_cookie(response, "oidc", base64.urlsafe_b64encode(browser).decode(), max_age=3_600)
         return response
 
@@ -78,17 +78,17 @@ class OidcPages(Pages[Deps]):
         next_path = safe_next_path(completed.next_path)
         session = await self._auth.peek_session(request)
         if completed.purpose == "connect":
-            return self._keep(RedirectResponse(CONNECT_PATH, 303), completed.identity)
+            return self._keep(redirect(CONNECT_PATH), completed.identity)
         if completed.purpose == "verify":
             if session is None:
                 raise NotSignedIn
             await _explained(service.verify(self._oidc, session, completed.identity))
-            return RedirectResponse(next_path, 303)
+            return redirect(next_path)
         try:
             authenticated = await _explained(service.sign_in(self._oidc, completed.identity))
         except service.NotConnected:
             return self._ask_to_connect(request, completed.identity, is_signed_in=session is not None)
-        response = RedirectResponse(next_path, 303)
+        response = redirect(next_path)
         await self._auth.sign_in(request, authenticated, response)
         await self._deps.sign_in_limiter.remember(response, authenticated)
         return response
@@ -115,7 +115,7 @@ class OidcPages(Pages[Deps]):
         session = await self._auth.require_person(request)
         identity = self._kept(request)
         if identity is None:
-            return RedirectResponse("/account/security", 303)
+            return redirect("/account/security")
         context = await proof_context(self._deps, session)
         provider = urlsplit(identity.issuer).hostname
         return self._views.form(
@@ -126,13 +126,13 @@ class OidcPages(Pages[Deps]):
         session, form = await self._read_as_person(request)
         identity = self._kept(request)
         if identity is None:
-            return RedirectResponse("/account/security", 303)
+            return redirect("/account/security")
         try:
             await require_proven(self._deps, session, form)
             await service.connect(self._oidc, session, identity)
         except (Invalid, RateLimited) as error:
             return await self.show_connection(request, form, error)
-        response = RedirectResponse("/account/security?done=connected", 303)
+        response = redirect("/account/security", "connected")
         self._set_cookie(response, PENDING, "", max_age=0)
         return response
 
@@ -142,7 +142,7 @@ class OidcPages(Pages[Deps]):
         session = await self._auth.require_person(request)
         context = await proof_context(self._deps, session)
         if context["sso_email"] is None:
-            return RedirectResponse("/account/security", 303)
+            return redirect("/account/security")
         return self._views.form(request, "account/disconnect.html", form, error, path=DISCONNECT_PATH, **context)
 
     async def disconnect(self, request: Request) -> Response:
@@ -153,12 +153,13 @@ class OidcPages(Pages[Deps]):
         except (Invalid, RateLimited) as error:
             return await self.show_disconnection(request, form, error)
         async with self._deps.auth.db.read() as tx:
-            page = "/account/security" if await sessions.is_active(tx, session) else "/login"
-        return RedirectResponse(f"{page}?done=disconnected", 303)
+            if await sessions.is_active(tx, session):
+                return redirect("/account/security", "disconnected")
+        return redirect("/login", "without-sso")
 
     def _ask_to_connect(self, request: Request, identity: Identity, *, is_signed_in: bool) -> Response:
         if is_signed_in:
-            return self._keep(RedirectResponse(CONNECT_PATH, 303), identity)
+            return self._keep(redirect(CONNECT_PATH), identity)
         response = self._views.render_page(
             request, "account/connect_first.html", email=identity.email, has_passwords=self._deps.auth.has_passwords
         )

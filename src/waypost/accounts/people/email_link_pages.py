@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts import Person
@@ -21,7 +21,8 @@ from waypost.accounts.setup.pages import PATH as SETUP_PATH
 from waypost.accounts.sign_in import service as sign_in
 from waypost.accounts.sign_in.password_routes import password_routes
 from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
-from waypost.web.dashboard import BLANK, Form, NotSignedIn, PageError, Pages, get, post
+from waypost.web.dashboard import BLANK, Form, NotSignedIn, PageError, Pages, get, post, redirect
+from waypost.web.dashboard.notices import with_notice
 
 T = TypeVar("T")
 
@@ -127,9 +128,9 @@ class EmailLinkPages(Pages[Deps]):
             confirmed = await valid_link(request, self._confirm(request))
         except (Invalid, RateLimited) as error:
             return await self.show_confirm(request, form, error)
-        path = "/account?done=confirmed"
+        path = with_notice("/account", "confirmed")
         if authenticated is None:
-            return RedirectResponse(path, 303)
+            return redirect(path)
         return await start_session(self._deps, self._auth, request, replace(authenticated, person=confirmed), path)
 
     async def _confirm(self, request: Request) -> Person:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from waypost import audit
@@ -24,28 +24,7 @@ from waypost.accounts.sign_in.reauthentication import (
     what_proof_changes,
 )
 from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
-from waypost.web.dashboard import BLANK, Form, Pages, SessionAuth, Views, get, post
-
-_NOTICES = {
-    "name": "Name changed.",
-    "email": "Email changed.",
-    "mail": "Check the email and the spam folder of the new address. Open the link in the email to confirm the change. "
-    "We send at most one email every 2 minutes.",
-    "confirm": "Check your email and the spam folder. We send at most one email every 2 minutes.",
-    "logged": "This service does not send emails. Ask the administrator for the confirmation link: the log shows where"
-    " the email is stored.",
-    "confirmed": "Your email address is confirmed.",
-    "password": "Password changed. All other sessions were signed out.",
-    "keys": "Password changed. All other sessions were signed out, and all API keys were revoked.",
-    "passkey": "Passkey added.",
-    "removed": "Passkey removed.",
-    "two-factor": "Two-factor authentication removed.",
-    "connected": "Single sign-on connected.",
-    "disconnected": "Single sign-on disconnected.",
-    "ended": "Session signed out.",
-    "others": "Other sessions signed out.",
-}
-
+from waypost.web.dashboard import BLANK, Form, Pages, SessionAuth, Views, get, post, redirect
 
 _BROWSERS = (
     ("Edg", "Edge"),
@@ -112,7 +91,7 @@ class ProfilePages(Pages[Deps]):
             await profile.change_name(self._deps.auth, session, form.text("name"))
         except Invalid as error:
             return await self.show_profile(request, form, error)
-        return _redirect("/account", "name")
+        return redirect("/account", "name")
 
     async def change_email(self, request: Request) -> Response:
         session, form = await self._read_as_person(request)
@@ -121,13 +100,13 @@ class ProfilePages(Pages[Deps]):
             is_changed = await profile.change_email(self._deps.auth, session, form.text("email"))
         except (Invalid, RateLimited) as error:
             return await self.show_profile(request, form, error)
-        return _redirect("/account", "email" if is_changed else "mail")
+        return redirect("/account", "email" if is_changed else "mail")
 
     async def resend_confirmation(self, request: Request) -> Response:
         session = await self._auth.require_person(request)
         await self._deps.sign_in_limiter.check_session(session)
         await profile.resend_confirmation(self._deps.auth, session.person)
-        return _redirect("/account", "confirm" if self._deps.auth.sends_mail else "logged")
+        return redirect("/account", "confirm" if self._deps.auth.sends_mail else "logged")
 
     # ── password and passkeys ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -151,7 +130,7 @@ class ProfilePages(Pages[Deps]):
             )
         except (Invalid, RateLimited) as error:
             return await self.show_security(request, form, error)
-        response = _redirect("/account/security", "keys" if revoke_keys else "password")
+        response = redirect("/account/security", "keys" if revoke_keys else "password")
         await self._auth.sign_in(request, authenticated, response, is_recorded=True)
         await self._deps.sign_in_limiter.remember(response, authenticated)
         return response
@@ -179,7 +158,7 @@ class ProfilePages(Pages[Deps]):
             await passkeys.register(self._deps.auth, session.person, name, credential, ip=session.request_ip)
         except Invalid as error:
             return await self.show_security(request, form, error)
-        return _redirect("/account/security", "passkey")
+        return redirect("/account/security", "passkey")
 
     async def show_passkey_removal(self, request: Request) -> Response:
         session = await self._auth.require_person(request)
@@ -196,8 +175,8 @@ class ProfilePages(Pages[Deps]):
         await passkeys.delete_passkey(self._deps.auth, session.person, passkey.id, ip=session.request_ip)
         async with self._deps.auth.db.read() as tx:
             if await sessions.is_active(tx, session):
-                return _redirect("/account/security", "removed")
-        return _redirect("/login", "passkey")
+                return redirect("/account/security", "passkey-removed")
+        return redirect("/login", "without-passkey")
 
     # ── sessions ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -206,22 +185,20 @@ class ProfilePages(Pages[Deps]):
         async with self._deps.auth.db.read() as tx:
             active = await sessions.list_active(tx, session.person, now=self._deps.auth.clock())
         listed = [(other, device_name(other.user_agent)) for other in active]
-        return self._views.render_page(
-            request, "account/sessions.html", notice=_notice(request), sessions=listed, current=session.id
-        )
+        return self._views.render_page(request, "account/sessions.html", sessions=listed, current=session.id)
 
     async def end_session(self, request: Request) -> Response:
         session = await self._auth.require_person(request)
         async with self._deps.auth.db.write() as tx:
             if not await sessions.end(tx, session.person.id, self._path_id(request)):
                 raise NotFound
-        return _redirect("/account/sessions", "ended")
+        return redirect("/account/sessions", "ended")
 
     async def end_other_sessions(self, request: Request) -> Response:
         session = await self._auth.require_person(request)
         async with self._deps.auth.db.write() as tx:
             await sessions.end_others(tx, session)
-        return _redirect("/account/sessions", "others")
+        return redirect("/account/sessions", "others")
 
     # ── data ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -253,7 +230,7 @@ class ProfilePages(Pages[Deps]):
             await account_deletion.start(self._deps, session)
         except (Invalid, RateLimited) as error:
             return await self.show_deletion(request, form, error)
-        response = RedirectResponse("/login?done=deleted", 303)
+        response = redirect("/login", "deleted")
         await self._auth.sign_out(request, response)
         return response
 
@@ -263,17 +240,9 @@ class ProfilePages(Pages[Deps]):
         self, request: Request, template: str, form: Form, error: WaypostError | None = None, **context: Any
     ) -> Response:
         session = await self._auth.require_person(request)
-        context |= {"notice": _notice(request), **await reauthentication_context(self._deps, session)}
+        context |= await reauthentication_context(self._deps, session)
         context["proof"] = context | await what_proof_changes(self._deps, session)
         return self._views.form(request, template, form, error, **context)
-
-
-def _notice(request: Request) -> str:
-    return _NOTICES.get(request.query_params.get("done", ""), "")
-
-
-def _redirect(path: str, done: str) -> RedirectResponse:
-    return RedirectResponse(f"{path}?done={done}", 303)
 
 
 def device_name(user_agent: str) -> str:

@@ -1,7 +1,7 @@
 """The step of a sign-in after the password: the code of the second factor, or a recovery code."""
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts.deps import Deps
@@ -10,9 +10,7 @@ from waypost.accounts.sessions.start import CODE_COOKIE, CODE_PATH, cookie_name,
 from waypost.accounts.sign_in.next_path import safe_next_path
 from waypost.accounts.sign_in.password_routes import password_routes
 from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
-from waypost.web.dashboard import BLANK, Form, Pages, get, post
-
-_EXPIRED = "/login?done=expired"
+from waypost.web.dashboard import BLANK, Form, Pages, get, post, redirect
 
 
 class CodePages(Pages[Deps]):
@@ -25,7 +23,7 @@ class CodePages(Pages[Deps]):
         try:
             person, _ = await verification.get_waiting(self._deps.auth, self._token(request))
         except NotFound:
-            return RedirectResponse(_EXPIRED, 303)
+            return redirect("/login", "expired")
         path = safe_next_path(form.text("next") or request.query_params.get("next", ""))
         is_recovery = form.is_checked("recovery") or "recovery" in request.query_params
         return self._views.form(
@@ -40,7 +38,7 @@ class CodePages(Pages[Deps]):
             ip = self._auth.storable_address(request)
             authenticated = await verification.finish(self._deps.auth, token, person, form.text("code"), client, ip=ip)
         except NotFound:
-            return RedirectResponse(_EXPIRED, 303)
+            return redirect("/login", "expired")
         except (Invalid, RateLimited) as error:
             return await self.show(request, form, error)
         path = safe_next_path(form.text("next"))

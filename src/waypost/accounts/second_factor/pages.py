@@ -4,7 +4,7 @@ import asyncio
 from base64 import b64encode
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts import AuthenticationResult
@@ -15,7 +15,7 @@ from waypost.accounts.sessions.store import PersonSession
 from waypost.accounts.sign_in.password_routes import password_routes
 from waypost.accounts.sign_in.reauthentication import proof_context, refuse_unproven, require_proven, require_recent
 from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
-from waypost.web.dashboard import BLANK, Form, NotSignedIn, Pages, get, post
+from waypost.web.dashboard import BLANK, Form, NotSignedIn, Pages, get, post, redirect
 
 PATH = "/account/two-factor"
 _SECURITY = "/account/security"
@@ -39,7 +39,7 @@ class SecondFactorPages(Pages[Deps]):
     async def show_start(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         session = await self._auth.require_person(request)
         if error is None and await service.find(self._deps.auth, session.person):
-            return RedirectResponse(_SECURITY, 303)
+            return redirect(_SECURITY)
         return await self._render(request, session, "two_factor_start", form, error)
 
     async def start(self, request: Request) -> Response:
@@ -97,7 +97,7 @@ class SecondFactorPages(Pages[Deps]):
         except (Invalid, RateLimited) as error:
             return await self.show_removal(request, form, error)
         await service.remove(self._deps.auth, session)
-        return RedirectResponse(f"{_SECURITY}?done=two-factor", 303)
+        return redirect(_SECURITY, "two-factor")
 
     # ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

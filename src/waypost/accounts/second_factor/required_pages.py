@@ -1,7 +1,7 @@
 """What an account requires of the sign-ins of its members: the owners' page, and the page of those who lack it."""
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts.deps import Deps
@@ -9,7 +9,7 @@ from waypost.accounts.second_factor import required as required_factor
 from waypost.accounts.sessions.store import Session
 from waypost.accounts.sign_in.reauthentication import reauthentication_context, require_recent
 from waypost.kit.errors import Invalid, RateLimited, WaypostError
-from waypost.web.dashboard import Form, Pages, get, post
+from waypost.web.dashboard import Form, Pages, get, post, redirect
 
 PATH = "/account/sign-in-rules"
 
@@ -34,12 +34,12 @@ class RequiredFactorPages(Pages[Deps]):
             await required_factor.change(self._deps.auth, session, form.text("required_factor"))
         except (Invalid, RateLimited) as error:
             return await self._render(request, session, form, error)
-        return RedirectResponse(f"{PATH}?done=1", 303)
+        return redirect(PATH, "sign-in-rules")
 
     async def show_missing(self, request: Request) -> Response:
         session = await self._auth.require_person(request)
         if session.missing is None:
-            return RedirectResponse("/", 303)
+            return redirect("/")
         context = await reauthentication_context(self._deps, session)
         return self._views.render_page(
             request, "account/required.html", missing=session.missing, sends_mail=self._deps.auth.sends_mail, **context
@@ -49,5 +49,4 @@ class RequiredFactorPages(Pages[Deps]):
         self, request: Request, session: Session, form: Form, error: WaypostError | None = None
     ) -> Response:
         context = await reauthentication_context(self._deps, session)
-        notice = "Sign-in rules changed." if error is None and "done" in request.query_params else ""
-        return self._views.form(request, "account/sign_in_rules.html", form, error, notice=notice, **context)
+        return self._views.form(request, "account/sign_in_rules.html", form, error, **context)

@@ -8,7 +8,7 @@ is not the service's.
 from typing import NamedTuple
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts import Person
@@ -19,7 +19,7 @@ from waypost.accounts.setup import service as setup
 from waypost.accounts.sign_in.password_routes import password_routes
 from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
 from waypost.serving.client_address import is_from_this_machine
-from waypost.web.dashboard import Form, Pages, get, post
+from waypost.web.dashboard import Form, Pages, get, post, redirect
 
 PATH = "/setup"
 
@@ -78,8 +78,8 @@ class SetupPages(Pages[Deps]):
     async def _close(self, request: Request) -> Response:
         """Lead on: also a person who has added a passkey, and only lacks an email and a name."""
         if session := await self._auth.find_session(request):
-            return RedirectResponse("/account" if session.person.email == first_start.PLACEHOLDER else "/", 303)
-        return RedirectResponse("/login?done=setup", 303)
+            return redirect("/account" if session.person.email == first_start.PLACEHOLDER else "/")
+        return redirect("/login", "setup")
 
     def _render(self, request: Request, visitor: _Visitor, form: Form, error: WaypostError | None = None) -> Response:
         context = {"needs_code": visitor.needs_code, "has_sso": self._deps.oidc is not None}

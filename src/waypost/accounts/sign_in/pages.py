@@ -3,7 +3,7 @@
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from waypost.accounts.deps import Deps
@@ -16,18 +16,7 @@ from waypost.accounts.sign_in import service as sign_in
 from waypost.accounts.sign_in.next_path import safe_next_path
 from waypost.accounts.sign_in.password_routes import password_routes
 from waypost.kit.errors import Forbidden, Invalid, RateLimited, WaypostError
-from waypost.web.dashboard import BLANK, Form, PageError, Pages, get, post
-
-_NOTICES = {
-    "passkey": "The passkey was removed, and all sessions that used it were signed out, including this one. "
-    "Sign in again.",
-    "disconnected": "Single sign-on was disconnected, and all sessions that used it were signed out, including this "
-    "one. Sign in again.",
-    "expired": "You took longer than five minutes. Sign in again.",
-    "person": "Your sign-in was deleted.",
-    "setup": "This service is set up. Sign in.",
-    "deleted": "Your account was deleted. Its links are disabled, and its data is being deleted.",
-}
+from waypost.web.dashboard import BLANK, Form, PageError, Pages, get, post, redirect
 
 
 class SignupClosed(PageError, Forbidden):
@@ -56,9 +45,9 @@ class AuthPages(Pages[Deps]):
     async def show_login(self, request: Request) -> Response:
         path = safe_next_path(request.query_params.get("next", ""))
         if await self._auth.peek_session(request):
-            return RedirectResponse(path, 303)
+            return redirect(path)
         if await self._has_no_owner():
-            return RedirectResponse("/setup", 303)
+            return redirect("/setup")
         return self._render_login(request, Form({"next": path}))
 
     async def login(self, request: Request) -> Response:
@@ -93,7 +82,7 @@ class AuthPages(Pages[Deps]):
         url = await self._provider_sign_out_url(request) if self._deps.oidc else None
         # a redirect to another site would end at the policy for forms
         page = self._views.render_page(request, "account/signing_out.html", url=url) if url else None
-        response = page or RedirectResponse("/login", 303)
+        response = page or redirect("/login")
         if url:
             response.headers["Refresh"] = f"0; url={url}"
         await self._auth.sign_out(request, response)
@@ -108,7 +97,7 @@ class AuthPages(Pages[Deps]):
         if token is None and policy == "invite":
             raise SignupClosed(signup.INVITED_ONLY, title="Sign-up is closed")
         if token is None and error is None and await self._has_no_owner():
-            return RedirectResponse("/setup", 303)
+            return redirect("/setup")
         email = (await valid_link(request, signup.get_invitation(self._deps.auth, token))).email if token else None
         needs_confirmation = self._deps.auth.sends_mail and token is None
         return self._views.form(
@@ -158,6 +147,4 @@ class AuthPages(Pages[Deps]):
             "has_passwords": has_passwords,
             "has_sso": self._deps.oidc is not None,
         }
-        if error is None:
-            context["notice"] = _NOTICES.get(request.query_params.get("done", ""))
         return self._views.form(request, "account/login.html", form, error, **context)

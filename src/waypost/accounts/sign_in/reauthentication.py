@@ -9,7 +9,7 @@ How a person signs in is only changed by who proves as much as they have: see `r
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from waypost.accounts.deps import Deps
@@ -20,7 +20,7 @@ from waypost.accounts.sign_in import service as sign_in
 from waypost.accounts.sign_in.next_path import safe_next_path
 from waypost.accounts.sign_in.password_routes import password_routes
 from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
-from waypost.web.dashboard import Form, NotSignedIn, Pages, get, post
+from waypost.web.dashboard import Form, NotSignedIn, Pages, get, post, redirect
 
 PROVE_FIRST = (
     "Confirm that it's you with a passkey or single sign-on first. The password is not enough for this change."
@@ -115,7 +115,7 @@ class ReauthenticationPages(Pages[Deps]):
         session = await self._auth.require_person(request)
         form = Form({"next": safe_next_path(request.query_params.get("next", ""))})
         if sign_in.is_recent(self._deps.auth, session) and await _is_proven(self._deps, session) is not False:
-            return RedirectResponse(form.text("next"), 303)
+            return redirect(form.text("next"))
         return await self._render(request, session, form)
 
     async def by_password(self, request: Request) -> Response:
@@ -127,7 +127,7 @@ class ReauthenticationPages(Pages[Deps]):
                 await require_recent(self._deps, session, form)
         except (Invalid, RateLimited) as error:
             return await self._render(request, session, form, error)
-        return RedirectResponse(safe_next_path(form.text("next")), 303)
+        return redirect(safe_next_path(form.text("next")))
 
     async def _require_password_and_code(self, session: PersonSession, form: Form) -> None:
         await self._deps.sign_in_limiter.check_session(session)
@@ -150,7 +150,7 @@ class ReauthenticationPages(Pages[Deps]):
             await sign_in.reauthenticate_by_passkey(self._deps.auth, session, form.text("credential"))
         except (Invalid, RateLimited) as error:
             return await self._render(request, session, form, error)
-        return RedirectResponse(safe_next_path(form.text("next")), 303)
+        return redirect(safe_next_path(form.text("next")))
 
     async def _render(
         self, request: Request, session: PersonSession, form: Form, error: WaypostError | None = None

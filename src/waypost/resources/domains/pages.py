@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.kit.errors import Invalid, PaymentRequired, UnregistrableName, WaypostError
@@ -16,12 +16,11 @@ from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import DomainChange, NewDomain, to_json
 from waypost.web import require_pagination
-from waypost.web.dashboard import Form, Pages, get, is_fragment_request, post
+from waypost.web.dashboard import Form, Pages, get, is_fragment_request, post, redirect
 
 _ALL = "/domains"
 _ONE = "/domains/{id}"
 _PER_PAGE = 25
-_NOTICES = {"added": "Domain added.", "saved": "Changes saved."}
 _TARGET_URLS = ("root_url", "not_found_url")
 
 
@@ -54,14 +53,11 @@ class DomainPages(Pages[WebDeps]):
             return await self._render_list(request, form, Invalid({"hostname": [error.message]}))
         except (Invalid, PaymentRequired) as error:
             return await self._render_list(request, form, error)
-        return RedirectResponse(f"/domains/{domain.id}?done=added", 303)
+        return redirect(f"/domains/{domain.id}", "domain-added")
 
     async def show(self, request: Request) -> Response:
         domain = await self._get_domain(request)
-        notice = _NOTICES.get(request.query_params.get("done", ""), "")
-        return await self._render_domain(
-            request, domain, Form({name: getattr(domain, name) for name in _TARGET_URLS}), notice=notice
-        )
+        return await self._render_domain(request, domain, Form({name: getattr(domain, name) for name in _TARGET_URLS}))
 
     async def change(self, request: Request) -> Response:
         domain = await self._get_domain(request)  # before the form: others get 404 for any input
@@ -72,7 +68,7 @@ class DomainPages(Pages[WebDeps]):
             await service.change(self._deps, session, domain.id, change, problems)
         except (Invalid, PaymentRequired) as error:
             return await self._render_domain(request, domain, form, error)
-        return RedirectResponse(f"/domains/{domain.id}?done=saved", 303)
+        return redirect(f"/domains/{domain.id}", "saved")
 
     async def show_status(self, request: Request) -> Response:
         """Render the status, which the page polls while a check is in flight."""
@@ -90,7 +86,7 @@ class DomainPages(Pages[WebDeps]):
         domain = await service.request_verification(self._deps, session, self._path_id(request))
         if is_fragment_request(request):
             return await self._render_status(request, domain)
-        return RedirectResponse(f"/domains/{domain.id}", 303)
+        return redirect(f"/domains/{domain.id}")
 
     async def show_deletion(self, request: Request) -> Response:
         domain = await self._get_domain(request)
@@ -100,7 +96,7 @@ class DomainPages(Pages[WebDeps]):
         session = await self._auth.require_session(request)
         domain = await self._get_domain(request)
         await service.delete(self._deps, session, domain.id)
-        return RedirectResponse(f"/domains?deleted={domain.hostname}", 303)
+        return redirect(f"/domains?deleted={domain.hostname}", "domain-deleted")
 
     async def _get_domain(self, request: Request) -> Domain:
         session = await self._auth.require_session(request)
@@ -111,17 +107,16 @@ class DomainPages(Pages[WebDeps]):
         pagination = replace(require_pagination(request), per_page=_PER_PAGE)
         page = await service.list_domains(self._deps, session, pagination)
         deleted = request.query_params.get("deleted", "")
-        notice = "Domain deleted." if deleted else ""
         context: dict[str, Any] = {"page": page, "readable": names.readable}
         if is_fragment_request(request, "found"):  # polled while a check is in flight
             return self._views.render_fragment(request, "domains/list.html", "found", **context)
         context["dangling"] = await service.find_dangling_dns(self._deps, session, deleted) if deleted else None
-        return self._views.form(request, "domains/list.html", form, error, notice=notice, **context)
+        return self._views.form(request, "domains/list.html", form, error, **context)
 
     async def _render_domain(
-        self, request: Request, domain: Domain, form: Form, error: WaypostError | None = None, *, notice: str = ""
+        self, request: Request, domain: Domain, form: Form, error: WaypostError | None = None
     ) -> Response:
-        return self._views.form(request, "domains/one.html", form, error, notice=notice, **await self._context(domain))
+        return self._views.form(request, "domains/one.html", form, error, **await self._context(domain))
 
     async def _render_status(self, request: Request, domain: Domain) -> Response:
         return self._views.render_page(request, "domains/_state.html", **await self._context(domain))

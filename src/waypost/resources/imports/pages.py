@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from waypost.accounts import roles
@@ -30,7 +30,7 @@ from waypost.resources.imports.requests.model import ImportRequest
 from waypost.resources.imports.requests.plans import Plan
 from waypost.resources.imports.requests.uploads import MAX_FILE, MAX_PIECE
 from waypost.web.body import read_body
-from waypost.web.dashboard import BLANK, Form, Pages, get, is_fragment_request, post, read_form
+from waypost.web.dashboard import BLANK, Form, Pages, get, is_fragment_request, post, read_form, redirect
 
 _CHOOSE = "/links/import"
 _NEW = "/links/import/{source}"
@@ -94,7 +94,7 @@ class ImportPages(Pages[Deps]):
             await service.add_piece(
                 self._deps, created, start, file.content[start : start + MAX_PIECE] if file else b""
             )
-        return RedirectResponse(_url(created), 303)
+        return redirect(_url(created))
 
     async def add_piece(self, request: Request) -> Response:
         """Store a piece of the file, and respond with the size of the file so far: where the next one begins."""
@@ -122,7 +122,7 @@ class ImportPages(Pages[Deps]):
             message = f"{hostname}: {error.details.removeprefix('hostname: ')}"
             return await self._render(request, session, replace(current, domains=mapped), Invalid({"body": [message]}))
         await service.set_domains(self._deps, current, mapped | {hostname: hostname})
-        return RedirectResponse(f"{_url(current)}#domains", 303)
+        return redirect(f"{_url(current)}#domains")
 
     async def plan_again(self, request: Request) -> Response:
         return await self._proceed(request, service.plan_again)
@@ -140,7 +140,7 @@ class ImportPages(Pages[Deps]):
     async def give_up(self, request: Request) -> Response:
         session, current = await self._get(request)
         await service.give_up(self._deps, session, current)
-        return RedirectResponse(_url(current), 303)
+        return redirect(_url(current))
 
     async def download_refused(self, request: Request) -> Response:
         _, current = await self._get(request)
@@ -158,7 +158,7 @@ class ImportPages(Pages[Deps]):
             await proceed(self._deps, session, current, mapped)
         except (Invalid, PaymentRequired) as error:
             return await self._render(request, session, replace(current, domains=mapped), error)
-        return RedirectResponse(_url(current), 303)
+        return redirect(_url(current))
 
     async def _require_choice(self, request: Request) -> tuple[Session, choices.SourceChoice]:
         session, choice = await self._auth.require_session(request), _choice(request)

@@ -7,7 +7,7 @@ from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts.sessions.store import Session
@@ -30,7 +30,7 @@ from waypost.resources.links.model import Link
 from waypost.resources.links.routing import pages as routing_pages
 from waypost.resources.links.schemas import LinkChange
 from waypost.web import read_pagination, read_query
-from waypost.web.dashboard import Form, Pages, SessionAuth, Views, get, is_fragment_request, post, read_form
+from waypost.web.dashboard import Form, Pages, SessionAuth, Views, get, is_fragment_request, post, read_form, redirect
 
 Sparklines = Callable[[UUID, Sequence[UUID]], Awaitable[Mapping[UUID, Sequence[int]]]]
 """Returns the clicks per day of each link of an account, oldest day first. Nothing while they are unavailable."""
@@ -40,11 +40,6 @@ _MAX_COUNTED = 1_000
 """With a filter, a longer list shows "more than 1,000"."""
 _LIST_PARAMETERS = (*FILTERS, "sort")
 _WIDTH, _HEIGHT = 84, 24  # of a sparkline
-_NOTICES = {
-    "enabled": "Link enabled.",
-    "disabled": "Link disabled. Visitors see “Link not found”.",
-    "deleted": "Link deleted.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +98,6 @@ class LinkPages(Pages[Deps]):
             response.headers["HX-Push-Url"] = f"/links?{query}" if query else "/links"
             return response
         context |= {"choices": choices, "shared_domain": self._deps.shared_domain}
-        context["notice"] = _NOTICES.get(request.query_params.get("done", ""))
         context["undo"] = (new_id(), parse_id(request.query_params.get("change", "")))
         return self._views.render_page(request, "links/list.html", status=status, **context)
 
@@ -137,7 +131,7 @@ class LinkPages(Pages[Deps]):
         change = await bulk_changes.start(self._deps, session, new_id(), "delete", one, {})
         if not change.changed:
             raise NotFound
-        return _redirect_to_list(request, "deleted", change=str(change.id))
+        return _redirect_to_list(request, "link-deleted", change=str(change.id))
 
     async def _rows(
         self,
@@ -197,4 +191,4 @@ def _query(request: Request) -> str:
 def _redirect_to_list(request: Request, done: str, **params: str) -> Response:
     """`params`: `link`, or `change` that can be undone."""
     query = urlencode({"done": done, **params})
-    return RedirectResponse("/links?" + "&".join(filter(None, (_query(request), query))), 303)
+    return redirect("/links?" + "&".join(filter(None, (_query(request), query))))

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts import account_list
@@ -20,12 +20,11 @@ from waypost.resources.clicks.click_store import ClicksUnavailable
 from waypost.resources.clicks.days import day_of
 from waypost.resources.operator import suspension
 from waypost.resources.operator.deps import Deps
-from waypost.web.dashboard import BLANK, Form, Pages, get, post, read_form
+from waypost.web.dashboard import BLANK, Form, Pages, get, post, read_form, redirect
 
 _PER_PAGE = 25
 _DAYS = 30
 _MAX_SEARCH = 254
-_NOTICES = {"suspended": "Account suspended.", "resumed": "Account resumed."}
 
 
 class AccountPages(Pages[Deps]):
@@ -67,7 +66,6 @@ class AccountPages(Pages[Deps]):
             "listed": listed,
             "members": members,
             "clicks": (await self._count_clicks([id_])).get(id_),
-            "notice": _NOTICES.get(request.query_params.get("done", ""), ""),
             **await reauthentication_context(self._deps.account, session),
         }
         return self._views.form(request, "operator/account.html", form, error, **context)
@@ -89,7 +87,7 @@ class AccountPages(Pages[Deps]):
                 await suspension.resume(self._deps.suspension, Actor.operator(id_), by=by)
         except (Invalid, RateLimited) as error:
             return await self.show_account(request, form, error)
-        return RedirectResponse(f"/operator/accounts/{id_}?done={done}", 303)
+        return redirect(f"/operator/accounts/{id_}?done={done}")
 
     async def _count_clicks(self, ids: Sequence[UUID]) -> Mapping[UUID, int]:
         """Count the clicks of the last days in UTC. Nothing while they are unavailable."""

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import structlog
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts import account_list
@@ -21,14 +21,9 @@ from waypost.resources.links import operator_disabling
 from waypost.resources.operator.deps import Deps
 from waypost.resources.reports import store as reports
 from waypost.resources.reports.model import Outcome
-from waypost.web.dashboard import BLANK, Form, Pages, get, post, read_form
+from waypost.web.dashboard import BLANK, Form, Pages, get, post, read_form, redirect
 
 _PER_PAGE = 25
-_NOTICES = {
-    "disabled": "Link disabled. Visitors see “Link not found”.",
-    "enabled": "The owner can enable the link again.",
-    "dismissed": "Reports dismissed.",
-}
 
 log = structlog.get_logger(__name__)
 
@@ -77,7 +72,7 @@ class LinkPages(Pages[Deps]):
         if link_id is None:
             problem = {"url": ["There is no link with this short URL."]}
             return await self.list_reports(request, Form({"url": url}, problem))
-        return RedirectResponse(f"/operator/links/{link_id}", 303)
+        return redirect(f"/operator/links/{link_id}")
 
     async def show_link(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         session, id_ = await self._auth.require_operator(request), self._path_id(request)
@@ -97,7 +92,6 @@ class LinkPages(Pages[Deps]):
             error,
             reasons=REASONS,
             short_url=f"{link.hostname or self._deps.links.shared_domain}/{link.slug}",
-            notice=_NOTICES.get(request.query_params.get("done", ""), ""),
             **context,
             **await reauthentication_context(self._deps.account, session),
         )
@@ -115,7 +109,7 @@ class LinkPages(Pages[Deps]):
             await operator_disabling.lift(self._deps.links, id_)
             log.info("link enabled by the operator", link=str(id_), by=by)
 
-        return await self._change(request, lift, "enabled")
+        return await self._change(request, lift, "released")
 
     async def dismiss(self, request: Request) -> Response:
         async def dismiss(id_: UUID, _form: Form, by: str) -> None:
@@ -134,7 +128,7 @@ class LinkPages(Pages[Deps]):
             await change(id_, form, str(session.person.id))
         except (Invalid, RateLimited) as error:
             return await self.show_link(request, form, error)
-        return RedirectResponse(f"/operator/links/{id_}?done={done}", 303)
+        return redirect(f"/operator/links/{id_}?done={done}")
 
     async def _close_reports(self, id_: UUID, outcome: Outcome) -> None:
         async with self._deps.links.db.write() as tx:

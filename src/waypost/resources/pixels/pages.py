@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts.sessions.store import Session
@@ -16,13 +16,12 @@ from waypost.resources.pixels.model import Pixel
 from waypost.resources.pixels.platforms import PLATFORM_HINTS, is_usual_id
 from waypost.resources.pixels.schemas import NewPixel, PixelChange
 from waypost.web import require_pagination, status_of
-from waypost.web.dashboard import Form, Pages, get, post, read_form
+from waypost.web.dashboard import Form, Pages, get, post, read_form, redirect
 
 _LIST_PATH = "/pixels"
 _PATH = "/pixels/{id}"
 _PER_PAGE = 25
 _SECRETS = ("pixel_id", "access_token")
-_NOTICES = {"created": "Pixel created.", "saved": "Changes saved."}
 _UNUSUAL = "This does not look like a {name} pixel ID. {name} may ignore it. {id_format}."
 
 
@@ -44,8 +43,7 @@ class PixelPages(Pages[Deps]):
             self._deps, session, replace(require_pagination(request), per_page=_PER_PAGE)
         )
         counts = await service.count_links_per_pixel(self._deps, [pixel.id for pixel in pixels.items])
-        notice = "Pixel deleted." if "deleted" in request.query_params else ""
-        return self._render(request, "list", page=pixels, counts=counts, notice=notice)
+        return self._render(request, "list", page=pixels, counts=counts)
 
     async def new(self, request: Request) -> Response:
         await self._auth.require_session(request)
@@ -62,13 +60,12 @@ class PixelPages(Pages[Deps]):
             pixel = await service.create(self._deps, session, new, problems)
         except (Invalid, PaymentRequired) as error:
             return self._render(request, "new", status_of(error), form=form.with_error(error))
-        return RedirectResponse(f"/pixels/{pixel.id}?done=created", 303)
+        return redirect(f"/pixels/{pixel.id}", "pixel-created")
 
     async def show(self, request: Request) -> Response:
         session, pixel = await self._get(request)
         form = Form({"platform": pixel.platform, "name": pixel.name})
-        notice = _NOTICES.get(request.query_params.get("done", ""), "")
-        return await self._render_pixel(request, session, pixel, form, notice=notice)
+        return await self._render_pixel(request, session, pixel, form)
 
     async def change(self, request: Request) -> Response:
         session, pixel = await self._get(request)
@@ -83,7 +80,7 @@ class PixelPages(Pages[Deps]):
         except (Invalid, PaymentRequired) as error:
             refused, status = form.with_error(error), status_of(error)
             return await self._render_pixel(request, session, pixel, refused, status=status)
-        return RedirectResponse(f"/pixels/{pixel.id}?done=saved", 303)
+        return redirect(f"/pixels/{pixel.id}", "saved")
 
     async def confirm_delete(self, request: Request) -> Response:
         _, pixel = await self._get(request)
@@ -92,7 +89,7 @@ class PixelPages(Pages[Deps]):
     async def delete(self, request: Request) -> Response:
         session = await self._auth.require_session(request)
         await service.delete(self._deps, session, self._path_id(request))
-        return RedirectResponse("/pixels?deleted=1", 303)
+        return redirect("/pixels", "pixel-deleted")
 
     async def _get(self, request: Request) -> tuple[Session, Pixel]:
         session = await self._auth.require_session(request)

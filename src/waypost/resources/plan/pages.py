@@ -6,7 +6,7 @@ from typing import Any
 
 import structlog
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts import REQUESTS_PER_MINUTE, is_plan_active
@@ -15,7 +15,8 @@ from waypost.kit.errors import RateLimited, Unavailable
 from waypost.resources.plan import service
 from waypost.resources.plan.deps import Deps
 from waypost.web import headers_of, status_of
-from waypost.web.dashboard import Pages, get, post
+from waypost.web.dashboard import Pages, get, post, redirect
+from waypost.web.dashboard.notices import notice_of
 from waypost.web.dashboard.views import HEADERS
 
 # Browsers apply this policy to the redirects of a form, too. The hosts of checkout and customer portal are chosen by
@@ -38,12 +39,9 @@ class PlanPages(Pages[Deps]):
 
     async def show(self, request: Request) -> Response:
         session = await self._auth.require_session(request)
-        notice = ""
-        if "paid" in request.query_params and self._deps.stripe:
-            notice = "Thank you. Stripe has received your order."
-        elif "refused" in request.query_params and not self._auth.has_active_plan(session):
-            notice = "Your plan is not active, so nothing was changed."
-        return await self._page(request, session, notice=notice)
+        is_refused = request.query_params.get("done") == "refused"
+        is_over = self._auth.has_active_plan(session) if is_refused else self._deps.stripe is None
+        return await self._page(request, session, notice="" if is_over else notice_of(request))
 
     async def create_checkout(self, request: Request) -> Response:
         session, form = await self._read(request)
@@ -65,14 +63,14 @@ class PlanPages(Pages[Deps]):
             await service.sync_checkout(self._deps, session.account, request.query_params.get("checkout", "")[:255])
         except (RateLimited, Unavailable) as error:
             log.warning("payment not checked, waiting for the event from Stripe", reason=error.message)
-        return RedirectResponse("/plan?paid=1", 303)
+        return redirect("/plan", "paid")
 
     async def _redirect_to_stripe(
         self, request: Request, session: Session, find_url: Callable[[], Awaitable[str]]
     ) -> Response:
         try:
             await self._auth.limit_expensive(session, "stripe")
-            return RedirectResponse(await find_url(), 303)
+            return redirect(await find_url())
         except (RateLimited, Unavailable) as error:
             page = await self._page(request, session, status=status_of(error), error=error.message)
             page.headers.update(headers_of(error))

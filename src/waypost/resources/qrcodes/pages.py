@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.kit.errors import Invalid, PaymentRequired
@@ -19,7 +19,7 @@ from waypost.resources.qrcodes.image_response import SAFE_HEADERS
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.schemas import NewStyle, form_fields
 from waypost.resources.qrcodes.style import MAX_MARGIN, MAX_SIZE, MEDIA_TYPES, MIN_SIZE, CodeStyle, style_text, warnings
-from waypost.web.dashboard import Form, Pages, get, post, read_form
+from waypost.web.dashboard import Form, Pages, get, post, read_form, redirect
 
 _PATH = "/links/{id}/qrcode"
 _FIELDS = tuple(CodeStyle.__dataclass_fields__)
@@ -40,8 +40,7 @@ class DesignPages(Pages[Deps]):
         """Show the saved style, or the one in the query: the preview also works without scripts."""
         code = await self._code(request)
         form = _query_form(request)
-        notice = "Changes saved." if "saved" in request.query_params else ""
-        return await self._page(request, code, form if form.fields else Form(_texts(code.style)), notice=notice)
+        return await self._page(request, code, form if form.fields else Form(_texts(code.style)))
 
     async def save(self, request: Request) -> Response:
         session = await self._auth.require_session(request)
@@ -54,7 +53,7 @@ class DesignPages(Pages[Deps]):
             await service.set_style(self._deps, session, code.link_id, new, problems)
         except Invalid:
             return await self._page(request, code, form, status=422)
-        return RedirectResponse(f"/links/{code.link_id}/qrcode?saved=1", 303)
+        return redirect(f"/links/{code.link_id}/qrcode", "saved")
 
     async def show_style(self, request: Request) -> Response:
         """Render problems, warnings and downloads of an unsaved style."""

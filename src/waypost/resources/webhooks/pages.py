@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts.sessions.store import Session
@@ -32,7 +32,7 @@ from waypost.resources.webhooks.model import (
 )
 from waypost.resources.webhooks.schemas import NewWebhook
 from waypost.web import read_query, require_pagination, status_of
-from waypost.web.dashboard import Form, Pages, get, is_fragment_request, post
+from waypost.web.dashboard import Form, Pages, get, is_fragment_request, post, redirect
 
 _ALL = "/webhooks"
 _ONE = "/webhooks/{id}"
@@ -66,8 +66,7 @@ class WebhookPages(Pages[Deps]):
         page_of_25 = replace(require_pagination(request), per_page=_PER_PAGE)
         page = await service.list_webhooks(self._deps, session, page_of_25)
         latest = await service.find_latest_deliveries(self._deps, [webhook.id for webhook in page.items])
-        notice = "Webhook deleted." if "deleted" in request.query_params else ""
-        return self._page(request, "list", page=page, latest=latest, notice=notice)
+        return self._page(request, "list", page=page, latest=latest)
 
     async def new(self, request: Request) -> Response:
         await self._auth.require_session(request)
@@ -122,7 +121,7 @@ class WebhookPages(Pages[Deps]):
     async def delete(self, request: Request) -> Response:
         session = await self._auth.require_session(request)
         await service.delete(self._deps, session, self._path_id(request))
-        return RedirectResponse("/webhooks?deleted=1", 303)
+        return redirect("/webhooks", "webhook-deleted")
 
     async def _session_that_may_send(self, request: Request) -> Session:
         """Raises PaymentRequired and RateLimited."""
@@ -177,4 +176,4 @@ def _query(filters: DeliveryFilter, before: UUID | None = None) -> str:
 
 
 def _redirect_to_delivery(webhook_id: UUID, delivery_id: UUID) -> Response:
-    return RedirectResponse(f"/webhooks/{webhook_id}/deliveries/{delivery_id}", 303)
+    return redirect(f"/webhooks/{webhook_id}/deliveries/{delivery_id}")

@@ -5,6 +5,7 @@ from waypost.web.dashboard.app_router import AppRouter
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.forms import BLANK, Form, read_form
 from waypost.web.dashboard.htmx import is_fragment_request
+from waypost.web.dashboard.notices import redirect
 from waypost.web.dashboard.page_error import PageError
 from waypost.web.dashboard.pages import Pages, get, post
 from waypost.web.dashboard.session_auth import NoAccount, NotSignedIn, SessionAuth
@@ -26,4 +27,5 @@ __all__ = [
     "new_dashboard",
     "post",
     "read_form",
+    "redirect",
 ]

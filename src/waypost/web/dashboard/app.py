@@ -56,7 +56,7 @@ class _ErrorPages:
         if isinstance(error, FactorRequired):
             return _to_page(request, "/account/required")
         if isinstance(error, errors.PaymentRequired) and is_fragment_request(request):
-            return Response(status_code=204, headers={"HX-Redirect": "/plan?refused=1"})  # a fragment cannot show it
+            return Response(status_code=204, headers={"HX-Redirect": "/plan?done=refused"})  # a fragment cannot show it
         message = error.message
         if isinstance(error, errors.RateLimited):
             message = f"Try again in {error.retry_after} second{'s' * (error.retry_after > 1)}."
@@ -82,9 +82,9 @@ class _ErrorPages:
         error: errors.WaypostError | None = None,
     ) -> Response:
         title = "Something went wrong" if status >= 500 else _TITLES.get(status, "Request failed")
-        context: dict[str, Any] = {"title": title, "next_step": None}
+        context: dict[str, Any] = {"title": title, "next_step": None, "notice": ""}
         if isinstance(error, PageError):
-            context = {"title": error.title, "next_step": error.next_step}
+            context |= {"title": error.title, "next_step": error.next_step}
         page = self._views.render_page(
             request, "frame/error.html", status=status, status_code=status, message=message, **context
         )

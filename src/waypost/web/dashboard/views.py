@@ -23,6 +23,7 @@ from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.documentation import page_about
 from waypost.web.dashboard.form_account import ACCOUNTS, SESSION, add_account
 from waypost.web.dashboard.forms import Form
+from waypost.web.dashboard.notices import notice_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -99,7 +100,7 @@ class Views:
     def _context(self, request: Request, context: Mapping[str, Any]) -> dict[str, Any]:
         session = request.scope.get(SESSION)
         given = {"request": request, "session": session, "accounts": request.scope.get(ACCOUNTS, ())}
-        return {**given, "may": partial(_may, session), "now": self._clock(), **context}
+        return {**given, "may": partial(_may, session), "now": self._clock(), "notice": notice_of(request), **context}
 
     def _respond(self, request: Request, html: str, status: int) -> Response:
         """Compress the page, which takes a millisecond. A page that can be requested twice has no secrets, so that its

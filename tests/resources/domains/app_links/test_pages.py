@@ -41,7 +41,7 @@ async def test_saves_and_clears_the_documents(place: WebApp) -> None:
     assert f'href="{path}/app-links"' in (await ada.get(path)).text
     assert typed((await ada.get(f"{path}/app-links")).text) == {APPLE: "", GOOGLE: ""}
     saved = await save(ada, path, json.dumps(APPLE_EXAMPLE), f"\r\n{json.dumps(GOOGLE_EXAMPLE, indent=8)}\r\n")
-    assert (saved.status_code, saved.headers["location"]) == (303, f"{path}/app-links?saved=1")
+    assert (saved.status_code, saved.headers["location"]) == (303, f"{path}/app-links?done=saved")
     page = (await ada.get(saved.headers["location"])).text
     assert "Changes saved." in page
     assert {name: json.loads(text) for name, text in typed(page).items()} == {

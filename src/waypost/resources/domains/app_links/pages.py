@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.kit.errors import Errors, Invalid, PaymentRequired, WaypostError
@@ -17,7 +17,7 @@ from waypost.resources.domains.app_links.schemas import APPLE_EXAMPLE, GOOGLE_EX
 from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.model import Domain
 from waypost.web.body import RepeatedKey, load_json
-from waypost.web.dashboard import Form, Pages, get, post
+from waypost.web.dashboard import Form, Pages, get, post, redirect
 
 _PATH = "/domains/{id}/app-links"
 _REPEATED_KEY = "An object has a key twice. Remove one of them."
@@ -31,8 +31,7 @@ class AppLinksPages(Pages[WebDeps]):
     async def show(self, request: Request) -> Response:
         domain, texts = await self._get(request)
         form = Form({name: _indented(load(text)) for name, text in texts._asdict().items() if text})
-        notice = "Changes saved." if "saved" in request.query_params else ""
-        return self._render(request, domain, texts, form, notice=notice)
+        return self._render(request, domain, texts, form)
 
     async def save(self, request: Request) -> Response:
         domain, texts = await self._get(request)  # before the form: others get 404 for any input
@@ -45,7 +44,7 @@ class AppLinksPages(Pages[WebDeps]):
             await service.save(self._deps, session, domain.id, new, problems)
         except (Invalid, PaymentRequired) as error:
             return self._render(request, domain, texts, form, error)
-        return RedirectResponse(f"/domains/{domain.id}/app-links?saved=1", 303)
+        return redirect(f"/domains/{domain.id}/app-links", "saved")
 
     async def _get(self, request: Request) -> tuple[Domain, AppLinksTexts]:
         session = await self._auth.require_session(request)
@@ -58,8 +57,6 @@ class AppLinksPages(Pages[WebDeps]):
         texts: AppLinksTexts,
         form: Form,
         error: WaypostError | None = None,
-        *,
-        notice: str = "",
     ) -> Response:
         """`texts`: what is served."""
         errors = error.errors if isinstance(error, Invalid) else {}
@@ -68,7 +65,6 @@ class AppLinksPages(Pages[WebDeps]):
             "domains/app_links.html",
             form,
             error,
-            notice=notice,
             domain=domain,
             readable=names.readable,
             served=texts,

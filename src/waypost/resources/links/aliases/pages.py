@@ -3,7 +3,7 @@
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.kit.errors import Invalid, PaymentRequired, WaypostError
@@ -16,11 +16,10 @@ from waypost.resources.links.aliases.schemas import NewAlias
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.form.choices import find_choices
 from waypost.web import require_pagination
-from waypost.web.dashboard import Form, Pages, get, post
+from waypost.web.dashboard import Form, Pages, get, post, redirect
 
 _PATH = "/links/{id}/addresses"
 _PER_PAGE = 25
-_NOTICES = {"added": "Address added.", "deleted": "Address deleted."}
 
 
 class AliasPages(Pages[Deps]):
@@ -44,7 +43,7 @@ class AliasPages(Pages[Deps]):
             await alias_service.add(self._deps, session, link_id, new, problems)
         except (Invalid, PaymentRequired) as error:
             return await self._render(request, form, error)
-        return RedirectResponse(f"/links/{link_id}/addresses?done=added", 303)
+        return redirect(f"/links/{link_id}/addresses", "address-added")
 
     async def confirm_delete(self, request: Request) -> Response:
         session, link_id = await self._auth.require_session(request), self._path_id(request)
@@ -54,7 +53,7 @@ class AliasPages(Pages[Deps]):
     async def delete(self, request: Request) -> Response:
         session, link_id = await self._auth.require_session(request), self._path_id(request)
         await alias_service.delete(self._deps, session, link_id, self._path_id(request, "alias_id"))
-        return RedirectResponse(f"/links/{link_id}/addresses?done=deleted", 303)
+        return redirect(f"/links/{link_id}/addresses", "address-deleted")
 
     async def _render(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
         session = await self._auth.require_session(request)
@@ -68,7 +67,4 @@ class AliasPages(Pages[Deps]):
         context: dict[str, Any] = {"link": link, "page": aliases, "choices": choices, "unserved": unserved}
         context["is_routed"] = bool(routed)
         context["short_url"] = f"{link.hostname or self._deps.shared_domain}/{link.slug}"
-        notice = _NOTICES.get(request.query_params.get("done", ""), "")
-        return self._views.form(
-            request, "links/addresses.html", form, error, notice=notice, readable=domains.readable, **context
-        )
+        return self._views.form(request, "links/addresses.html", form, error, readable=domains.readable, **context)

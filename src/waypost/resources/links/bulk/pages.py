@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, get_args
 from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts.sessions.store import Session
@@ -32,7 +32,7 @@ from waypost.resources.links.lists.query import FILTERS, LinkFilter, read_filter
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import MAX_URL
 from waypost.web.body import nest
-from waypost.web.dashboard import Form, Pages, get, is_fragment_request, post
+from waypost.web.dashboard import Form, Pages, get, is_fragment_request, post, redirect
 
 _PREVIEWED = 25
 _NOTHING_SELECTED = "Select at least one link."
@@ -87,7 +87,7 @@ class BulkPages(Pages[Deps]):
             await bulk_changes.start(self._deps, session, id_, asked.kind, asked.selection, asked.values)
         except (Invalid, PaymentRequired) as error:
             return await self._form(request, session, form, error)
-        return RedirectResponse(f"/links/bulk/{id_}", 303)
+        return redirect(f"/links/bulk/{id_}")
 
     async def show(self, request: Request) -> Response:
         session, id_ = await self._auth.require_session(request), self._path_id(request)
@@ -101,13 +101,13 @@ class BulkPages(Pages[Deps]):
     async def cancel(self, request: Request) -> Response:
         session, id_ = await self._auth.require_session(request), self._path_id(request)
         await bulk_changes.cancel(self._deps, session, id_)
-        return RedirectResponse(f"/links/bulk/{id_}", 303)
+        return redirect(f"/links/bulk/{id_}")
 
     async def undo(self, request: Request) -> Response:
         (session, form), id_ = await self._read(request), self._path_id(request)
         change_id = parse_id(form.text("change_id")) or new_id()
         change = await bulk_changes.undo(self._deps, session, change_id, id_)
-        return RedirectResponse(f"/links/bulk/{change.id}", 303)
+        return redirect(f"/links/bulk/{change.id}")
 
     async def _form(
         self, request: Request, session: Session, form: Form, error: Invalid | PaymentRequired | None = None

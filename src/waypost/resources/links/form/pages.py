@@ -4,7 +4,7 @@ A card's image is fetched and re-encoded here, because our pages load nothing fr
 """
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts import roles
@@ -19,7 +19,7 @@ from waypost.resources.links.form.choices import find_choices
 from waypost.resources.links.images import api as media_api
 from waypost.resources.links.model import Link
 from waypost.web import status_of
-from waypost.web.dashboard import Form, Pages, get, post, read_form
+from waypost.web.dashboard import Form, Pages, get, post, read_form, redirect
 
 _TEMPLATE = "links/form.html"
 _IMAGE_HEADERS = media_api.DISPLAY_ONLY | {
@@ -161,4 +161,4 @@ class LinkFormPages(Pages[Deps]):
 
 def _redirect_to(link: Link, done: str, problems: Problems) -> Response:
     unreachable = "&destination=unreachable" if problems.reasons else ""
-    return RedirectResponse(f"/links/{link.id}?done={done}{unreachable}", 303)
+    return redirect(f"/links/{link.id}?done={done}{unreachable}")

@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import Any, get_args
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.kit.clock import parse_timestamp
@@ -31,7 +31,7 @@ from waypost.resources.links.routing.schemas import (
 )
 from waypost.visitors.agents import OTHER, OTHER_DEVICE, Agent, Device
 from waypost.visitors.queries import parse_query
-from waypost.web.dashboard import Form, Pages, get, post, read_form
+from waypost.web.dashboard import Form, Pages, get, post, read_form, redirect
 
 _PATH = "/links/{id}/routing"
 TYPES = {
@@ -85,7 +85,7 @@ class RoutingPages(Pages[Deps]):
             await service.save(self._deps, session, routed.link.id, fields, problems)
         except (Invalid, PaymentRequired, Unavailable) as error:
             return await self._render(request, routed, form, error)
-        return RedirectResponse(f"/links/{routed.link.id}/routing?done=saved", 303)
+        return redirect(f"/links/{routed.link.id}/routing", "routing-saved")
 
     def _test(self, routed: service.RoutedLink, form: Form, fields: RoutingFields, problems: Problems) -> TestResult:
         """Say where the visitor is sent by the routing in the form, saved or not. Raises Invalid."""
@@ -139,7 +139,6 @@ class RoutingPages(Pages[Deps]):
             "focus": focus,
             "zones": sorted(zone_names()),
             "result": result,
-            "notice": "Routing saved. It applies to the next visitor." if "done" in request.query_params else "",
         }
         return self._views.form(request, "links/routing.html", form, error, **context, **_CHOICES)
 
