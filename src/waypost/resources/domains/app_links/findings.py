@@ -1,7 +1,8 @@
 """What is wrong with a document, and where: errors refuse it, hints do not."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 from waypost.kit.errors import Problems
 from waypost.kit.fields import REQUIRED
@@ -16,6 +17,10 @@ UNKNOWN_KEY = "This key is not known. It is served as it is: check its spelling.
 MAX_FINDINGS = 50
 """Of each kind. More do not help to correct a document."""
 _MAX_KEY = 100
+_WRONG_TYPE = {str: NO_TEXT, bool: NO_BOOLEAN}
+
+Shape: TypeAlias = "Mapping[str, Shape] | list[Shape] | type | Callable[[Findings, Any, str], None]"
+"""What a value must be: an object with these keys, a list of such entries, a type, or what a function accepts."""
 
 
 class Findings:
@@ -30,48 +35,47 @@ class Findings:
     def hint(self, place: str, message: str) -> None:
         _add(self.hints, place, message)
 
-    def object_at(self, value: Any, place: str, known: Collection[str]) -> Mapping[str, Any] | None:
-        """Return the object, None for any other value. `known`: its keys."""
-        if not isinstance(value, dict):
+    def check(self, value: Any, shape: Shape, place: str = "") -> None:
+        if isinstance(shape, type):
+            if not isinstance(value, shape):
+                self.add(place, _WRONG_TYPE[shape])
+        elif isinstance(shape, list):
+            if not isinstance(value, list) or not value:
+                self.add(place, NO_LIST if value != [] else EMPTY_LIST)
+            else:
+                for index, entry in enumerate(value):
+                    self.check(entry, shape[0], f"{place}.{index}")
+        elif callable(shape):
+            shape(self, value, place)
+        elif not isinstance(value, dict):
             self.add(place, NO_OBJECT)
-            return None
-        for key in value:
-            if key not in known:
-                self.hint(_join(place, key), UNKNOWN_KEY)
-        return value
-
-    def entries(self, owner: Mapping[str, Any], key: str, place: str) -> Iterator[tuple[str, Any]]:
-        """Yield (place, entry) of a list that must have some. `place`: of its owner."""
-        at = _join(place, key)
-        value = owner.get(key)
-        if key not in owner:
-            self.add(at, REQUIRED)
-        elif not isinstance(value, list):
-            self.add(at, NO_LIST)
-        elif not value:
-            self.add(at, EMPTY_LIST)
         else:
-            yield from ((f"{at}.{index}", entry) for index, entry in enumerate(value))
+            for key, entry in value.items():
+                shown = key if len(key) <= _MAX_KEY else f"{key[:_MAX_KEY]}…"
+                at = f"{place}.{shown}".removeprefix(".")
+                if key in shape:
+                    self.check(entry, shape[key], at)
+                else:
+                    self.hint(at, UNKNOWN_KEY)
 
-    def text(self, value: Any, place: str, is_valid: Callable[[str], object] = bool, message: str = EMPTY) -> None:
-        """`message`: for text that is not valid."""
-        if not isinstance(value, str):
-            self.add(place, NO_TEXT)
-        elif not is_valid(value):
-            self.add(place, message)
-
-    def types(self, owner: Mapping[str, Any], keys: Collection[str], place: str, kind: type, message: str) -> None:
-        """Check the types of optional values."""
+    def require(self, value: Any, place: str, *keys: str) -> None:
+        """Report keys that an object lacks."""
         for key in keys:
-            if key in owner and not isinstance(owner[key], kind):
-                self.add(_join(place, key), message)
+            if isinstance(value, dict) and key not in value:
+                self.add(f"{place}.{key}", REQUIRED)
+
+
+def text(pattern: str, message: str) -> Shape:
+    """Return the shape of text that matches entirely."""
+    compiled = re.compile(pattern)
+
+    def check(findings: Findings, value: Any, place: str) -> None:
+        if not isinstance(value, str) or not compiled.fullmatch(value):
+            findings.add(place, message if isinstance(value, str) else NO_TEXT)
+
+    return check
 
 
 def _add(problems: Problems, place: str, message: str) -> None:
     if len(problems.errors) < MAX_FINDINGS:
         problems.add(place, message)
-
-
-def _join(place: str, key: str) -> str:
-    shown = key if len(key) <= _MAX_KEY else f"{key[:_MAX_KEY]}…"
-    return f"{place}.{shown}" if place else shown

@@ -1,11 +1,9 @@
-"""Checks an assetlinks.json document: a list of statements of Digital Asset Links."""
+"""Checks an assetlinks.json document, as Google describes Digital Asset Links."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from waypost.kit.fields import REQUIRED
-from waypost.resources.domains.app_links.findings import Findings
+from waypost.resources.domains.app_links.findings import Findings, Shape, text
 
 RELATION = "This must be a relation such as delegate_permission/common.handle_all_urls."
 UNKNOWN_RELATION = "This relation is not known. It is served as it is: check its spelling."
@@ -23,52 +21,47 @@ _RELATIONS = frozenset(
     f"delegate_permission/common.{name}"
     for name in ("handle_all_urls", "get_login_creds", "use_as_origin", "query_webapk")
 )
-_KEYS = {"android_app": ("package_name", "sha256_cert_fingerprints"), "web": ("site",)}
-"""Keys of a target, by namespace."""
-_RELATION = re.compile(r"[a-z0-9_.]+/[a-z0-9_.]+")
-_PACKAGE = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+")
-_FINGERPRINT = re.compile(r"[0-9A-F]{2}(:[0-9A-F]{2}){31}")
-_SITE = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?/?")
-_INCLUDE = re.compile(r"https://[^\s/]+/\S*")
+_RELATION = text(r"[a-z0-9_.]+/[a-z0-9_.]+", RELATION)
+_TARGETS: Mapping[str, Mapping[str, Shape]] = {
+    "android_app": {
+        "package_name": text(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+", PACKAGE),
+        "sha256_cert_fingerprints": [text(r"[0-9A-F]{2}(:[0-9A-F]{2}){31}", FINGERPRINT)],
+    },
+    "web": {"site": text(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?/?", SITE)},
+}
+"""By namespace."""
+_INCLUDE = text(r"https://[^\s/]+/\S*", INCLUDE)
 
 
 def check(document: Sequence[Any]) -> Findings:
     findings = Findings()
-    for index, entry in enumerate(document):
-        place = str(index)
-        statement = findings.object_at(entry, place, ("relation", "target", "include", "relation_extensions"))
-        if statement is None:
-            continue
-        if "include" in statement:
-            findings.text(statement["include"], f"{place}.include", _INCLUDE.fullmatch, INCLUDE)
-        else:
-            _check_statement(statement, place, findings)
+    for index, statement in enumerate(document):
+        _check_statement(findings, statement, str(index))
     return findings
 
 
-def _check_statement(statement: Mapping[str, Any], place: str, findings: Findings) -> None:
-    for at, relation in findings.entries(statement, "relation", place):
-        findings.text(relation, at, _RELATION.fullmatch, RELATION)
-        if isinstance(relation, str) and _RELATION.fullmatch(relation) and relation not in _RELATIONS:
-            findings.hint(at, UNKNOWN_RELATION)
-    if "target" in statement:
-        _check_target(statement["target"], f"{place}.target", findings)
+def _check_statement(findings: Findings, statement: Any, place: str) -> None:
+    keys: Mapping[str, Shape] = dict.fromkeys(("relation", "target", "include", "relation_extensions"), object)
+    if isinstance(statement, dict) and "include" in statement:
+        findings.check(statement, {**keys, "include": _INCLUDE}, place)
     else:
-        findings.add(f"{place}.target", REQUIRED)
+        findings.check(statement, {**keys, "relation": [_check_relation], "target": _check_target}, place)
+        findings.require(statement, place, "relation", "target")
 
 
-def _check_target(target: Any, place: str, findings: Findings) -> None:
+def _check_relation(findings: Findings, relation: Any, place: str) -> None:
+    findings.check(relation, _RELATION, place)
+    if isinstance(relation, str) and place not in findings.errors and relation not in _RELATIONS:
+        findings.hint(place, UNKNOWN_RELATION)
+
+
+def _check_target(findings: Findings, target: Any, place: str) -> None:
     namespace = target.get("namespace") if isinstance(target, dict) else None
-    known = _KEYS.get(namespace) if isinstance(namespace, str) else ()
-    if findings.object_at(target, place, target if known is None else ("namespace", *known)) is None:
-        return
-    if namespace == "android_app":
-        findings.text(target.get("package_name", ""), f"{place}.package_name", _PACKAGE.fullmatch, PACKAGE)
-        for at, fingerprint in findings.entries(target, "sha256_cert_fingerprints", place):
-            findings.text(fingerprint, at, _FINGERPRINT.fullmatch, FINGERPRINT)
-    elif namespace == "web":
-        findings.text(target.get("site", ""), f"{place}.site", _SITE.fullmatch, SITE)
-    elif isinstance(namespace, str):
+    if isinstance(target, dict) and not isinstance(namespace, str):
+        findings.add(f"{place}.namespace", NO_NAMESPACE)
+    elif isinstance(namespace, str) and namespace not in _TARGETS:
         findings.hint(f"{place}.namespace", UNKNOWN_NAMESPACE)
     else:
-        findings.add(f"{place}.namespace", NO_NAMESPACE)
+        keys = _TARGETS.get(namespace or "", {})
+        findings.check(target, {"namespace": str, **keys}, place)
+        findings.require(target, place, *keys)
