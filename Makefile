@@ -47,9 +47,12 @@ REDIRECTS = redirect architecture/test_redirect.py web/test_security_headers.py 
 JOURNEYS = kills full_disk outage memory_limit click_limit attacks day domains previews privacy qrcodes \
 	reports routing_guides suspension two_instances
 
-test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test .venv/.tools-compiler .venv/.provider-test .venv/.clickhouse-test .venv/.installed-docs .venv/.installed-deployments .venv/.openapi-test .venv/.npm-tools
+# Lint runs beside the tests: mypy takes one core.
+test: .venv/.installed-test .venv/.tools-test .venv/.tools-compiler .venv/.provider-test .venv/.clickhouse-test .venv/.installed-docs .venv/.installed-deployments .venv/.openapi-test .venv/.npm-tools
+	@$(if $(FILE),:,$(MAKE) lint) & lint=$$!; \
 	.venv/bin/pytest -q -n 3 --dist loadfile --no-loadscope-reorder \
-		$(or $(FILE),$(addprefix --ignore ,$(SLOW))) $(ARGS)
+		$(or $(FILE),$(addprefix --ignore ,$(SLOW))) $(ARGS); tests=$$?; \
+	wait $$lint || { echo "make lint failed"; exit 1; }; exit $$tests
 
 test-fresh:
 	@scripts/test-fresh $(ARGS)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from browser.furnished import Person, SeededService, furnish
-from browser.visits import Visit, of_everybody, of_nobody, of_owner, of_viewer
+from browser.visits import Visit, of_nobody, of_owner, of_viewer, of_who_has_nothing
 from browser.watching import watched
 from journeys.service import Service
 from playwright.async_api import Browser, Page, expect
@@ -95,7 +95,7 @@ async def test_every_page(chromium: Browser, service: Service, seeded: SeededSer
 async def test_pages_of_who_has_nothing(chromium: Browser, service: Service, seeded: SeededService) -> None:
     expect.set_options(timeout=PATIENCE)
     unproven = [Visit(path) for path in ("/", "/links/new", "/plan", "/account")]
-    rounds = (seeded.eve, of_everybody()), (seeded.bob, unproven)
+    rounds = (seeded.eve, of_who_has_nothing()), (seeded.bob, unproven)
     begun = [troubles(await new_page(chromium, service, person), visits) for person, visits in rounds]
     found = await asyncio.gather(*begun)
     assert [each for reported in found for each in reported] == []

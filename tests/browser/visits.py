@@ -52,10 +52,15 @@ def of_nobody(seeded: SeededService) -> Iterator[Visit]:
     yield Visit("/confirm/spent")
 
 
+def of_who_has_nothing() -> Iterator[Visit]:
+    """Where they find how to begin."""
+    names = ["", "links", "links/new", "domains", "pixels", "webhooks", "integrations", "integrations/api"]
+    yield from (Visit(f"/{name}") for name in names)
+
+
 def of_everybody() -> Iterator[Visit]:
-    """Where somebody with nothing finds how to begin."""
-    names = ["", "links", "links/new", "domains", "pixels", "pixels/new", "webhooks", "webhooks/new"]
-    names += ["integrations", "integrations/api", "integrations/api/new", "plan", "links/nothing/here"]
+    yield from of_who_has_nothing()
+    names = ["pixels/new", "webhooks/new", "integrations/api/new", "plan", "links/nothing/here"]
     names += [
         "account",
         "account/security",
