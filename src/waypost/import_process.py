@@ -9,8 +9,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
-from waypost.database import Database, KeyRing
-from waypost.kit.clock import now
+from waypost.composition import new_context
+from waypost.database import Database
 from waypost.kit.memory import limited_memory, prefer_to_be_killed
 from waypost.redirect import ChangeFeed
 from waypost.resources.imports.deps import new_deps
@@ -18,10 +18,7 @@ from waypost.resources.imports.requests import store
 from waypost.resources.imports.requests.outcome import Outcome
 from waypost.resources.imports.requests.turn import Turn
 from waypost.resources.imports.requests.uploads import new_uploads
-from waypost.resources.links import Routes
-from waypost.secret_key import secret_text
 from waypost.settings import Settings
-from waypost.wiring import outbound_client
 
 _MEMORY = 256 << 20
 """Bytes that a turn may take besides what the process takes at its start. Decoding an image takes half of it."""
@@ -39,10 +36,9 @@ async def run(settings: Settings, request_id: UUID, *, stop: asyncio.Event, memo
         stack.push_async_callback(db.close)
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
         stack.callback(feed.close)
-        outbound, key_ring = outbound_client(settings), KeyRing.from_setting(secret_text(settings))
-        deps = new_deps(settings, db, outbound, key_ring, Routes(feed.publish, now))
+        deps = new_deps(settings, new_context(settings, db, feed.publish))
         stack.push_async_callback(deps.click_writer.close)
-        turn = Turn(deps, new_uploads(db, settings.data_dir), outbound, time.monotonic, stop)
+        turn = Turn(deps, new_uploads(db, settings.data_dir), deps.outbound, time.monotonic, stop)
         async with db.read() as tx:
             request = await store.find(tx, request_id)
         with limited_memory(memory):

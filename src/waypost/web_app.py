@@ -4,23 +4,23 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable
+from typing import Any
+from uuid import UUID
 
 from fastapi import APIRouter
 from starlette.types import ASGIApp
 
-from waypost import web_wiring
-from waypost.accounts import RateLimiters, open_limiters
-from waypost.database import Database, KeyRing
+from waypost.accounts import open_limiters
+from waypost.composition import RESOURCES, new_context, new_destination_checker
 from waypost.kit.clock import Clock, now
 from waypost.kit.reserved import API_SEGMENTS
 from waypost.mcp import endpoint as mcp
 from waypost.probes import probe_routes
 from waypost.redirect_app import WebProcess, open_redirect_parts
-from waypost.resources.qrcodes import wiring as qrcodes_wiring
-from waypost.secret_key import secret_text
+from waypost.resource import Web
+from waypost.resources import links
 from waypost.settings import Settings
-from waypost.web import guard as web_guard
-from waypost.web import new_api
+from waypost.web import Guard, new_api
 from waypost.web.dashboard import AppRouter, Assets, SessionAuth, Views, new_dashboard
 from waypost.worker.loop import cancel, every
 
@@ -39,59 +39,73 @@ async def open_full_app(
     `listens_locally`: whether all sockets are on the loopback interface.
     """
     async with open_redirect_parts(settings, time_ns) as redirects, contextlib.AsyncExitStack() as stack:
-        db, feed = redirects.db, redirects.feed
+        db = redirects.db
+        context = new_context(settings, db, redirects.feed.publish, clock)
+        stack.push_async_callback(context.click_store.close)
         limiters = open_limiters(db, settings.data_dir)
         stack.push_async_callback(limiters.close)
-        guard = web_guard.Guard(
-            db,
-            limiters,
-            KeyRing.from_setting(secret_text(settings)),
-            base_url=settings.base_url,
-            trusted=settings.trusted_proxies,
-            contact=settings.contact_email,
-            ip_privacy=settings.ip_privacy,
-            clock=clock,
-        )
+        shared: dict[str, Any] = {
+            "base_url": settings.base_url,
+            "trusted": settings.trusted_proxies,
+            "contact": settings.contact_email,
+            "ip_privacy": settings.ip_privacy,
+            "clock": clock,
+        }
+        guard = Guard(db, limiters, context.key_ring, **shared)
         stack.push_async_callback(guard.flush)
         flushing = asyncio.create_task(every(5, guard.flush))
         stack.push_async_callback(cancel, [flushing])
-        assets = Assets()
-        views = Views(web_wiring.TEMPLATES, assets, base_url=settings.base_url, docs_url=settings.docs_url, clock=clock)
-        auth = _session_auth(settings, db, limiters, clock)
-        deps = web_wiring.resource_deps(settings, db, limiters, feed, clock, listens_locally=listens_locally)
-        endpoints = web_wiring.endpoints(
-            settings, deps, redirects.hosts, guard, auth, views, is_shutting_down=is_shutting_down, stack=stack
+        assets, auth = Assets(), SessionAuth(db, limiters, **shared)
+        web = Web(
+            settings=settings,
+            context=context,
+            guard=guard,
+            auth=auth,
+            views=_views(settings, assets, clock),
+            limiters=limiters,
+            destination_checker=new_destination_checker(settings, context.outbound),
+            routes=redirects.state.table,
+            hosts=redirects.hosts,
+            is_shutting_down=is_shutting_down,
+            listens_locally=listens_locally,
+            stack=stack,
         )
-        api = new_api(settings.base_url, [event for package in endpoints for event in package.events])
-        probes = APIRouter(routes=probe_routes(settings, db, clock, is_shutting_down))
-        for router in (probes, *(router for package in endpoints for router in package.api)):
-            api.add(router)
-        api.add(mcp.new_router(web_wiring.mcp_endpoint(settings, db, api, guard)))
-        dashboard = new_dashboard(auth, views, assets, [page for package in endpoints for page in package.pages])
-        images = qrcodes_wiring.before_framework(deps.qrcodes, api, redirects.state.table, guard)
-        app = redirects.app(settings, _app_router(settings, images, dashboard), clock)
+        app = redirects.app(settings, _app(web, assets), clock)
         read_gauges = [*redirects.read_gauges, limiters.gauges]
         yield WebProcess(app, redirects.state, db, [redirects.task, flushing], read_gauges)
 
 
-def _session_auth(settings: Settings, db: Database, limiters: RateLimiters, clock: Clock) -> SessionAuth:
-    return SessionAuth(
-        db,
-        limiters,
-        base_url=settings.base_url,
-        trusted=settings.trusted_proxies,
-        ip_privacy=settings.ip_privacy,
-        contact=settings.contact_email,
-        clock=clock,
-    )
+def _views(settings: Settings, assets: Assets, clock: Clock) -> Views:
+    templates = {name: package for resource in RESOURCES for name, package in resource.templates.items()}
+    return Views(templates, assets, base_url=settings.base_url, docs_url=settings.docs_url, clock=clock)
 
 
-def _app_router(settings: Settings, api: ASGIApp, dashboard: ASGIApp) -> AppRouter:
+def _app(web: Web, assets: Assets) -> ASGIApp:
+    settings, context = web.settings, web.context
+    endpoints = [resource.endpoints(web) for resource in RESOURCES if resource.endpoints]
+    api = new_api(settings.base_url, [event for each in endpoints for event in each.events])
+    probes = APIRouter(routes=probe_routes(settings, context.db, context.clock, web.is_shutting_down))
+    for router in (probes, *(router for each in endpoints for router in each.api)):
+        api.add(router)
+    api.add(mcp.new_router(_mcp_endpoint(web, api)))
+    app: ASGIApp = api
+    for each in endpoints:
+        app = each.before_framework(app) if each.before_framework else app
     return AppRouter(
-        api,
-        dashboard,
+        app,
+        new_dashboard(web.auth, web.views, assets, [page for each in endpoints for page in each.pages]),
         API_SEGMENTS,
         base_url=settings.base_url,
         trusted=settings.trusted_proxies,
         has_tls=settings.tls,
     )
+
+
+def _mcp_endpoint(web: Web, api: ASGIApp) -> mcp.McpEndpoint:
+    context = web.context
+
+    async def find_link(account: UUID, host: str, path: str) -> UUID | None:
+        async with context.db.read_for(account) as tx:
+            return await links.find_by_address(tx, host, path)
+
+    return mcp.McpEndpoint(api, web.guard, find_link, base_url=context.base_url, shared_domain=context.shared_domain)

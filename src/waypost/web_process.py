@@ -49,7 +49,7 @@ async def run(
     `welcome`: file descriptor of the token for the message of the first start.
     """
     async with (
-        _open_app(role, [*sockets, *tls_sockets])(
+        open_app(role, [*sockets, *tls_sockets])(
             settings, clock=clock, time_ns=time_ns, is_shutting_down=stop.is_set
         ) as web,
         shared_metrics(settings.data_dir, "redirect" if role == "redirect" else "web", web.read_gauges),
@@ -80,9 +80,7 @@ async def run(
             await cancel(short_lived)
 
 
-def _open_app(
-    role: str, listeners: Sequence[socket.socket]
-) -> "Callable[..., AbstractAsyncContextManager[WebProcess]]":
+def open_app(role: str, listeners: Sequence[socket.socket]) -> "Callable[..., AbstractAsyncContextManager[WebProcess]]":
     if role == "redirect":
         from waypost.redirect_app import open_redirect_app
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import structlog
 
+from waypost.composition import worker_parts
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.kit.memory import release_free_memory
@@ -17,7 +18,6 @@ from waypost.worker import queue_ages
 from waypost.worker.loop import WorkerLoop
 from waypost.worker.metrics_writer import shared_metrics
 from waypost.worker.run import collect_garbage_rarely, work
-from waypost.worker_wiring import worker_parts
 
 _RELEASE_INTERVAL = 30.0  # seconds; batches of clicks leave free memory behind
 

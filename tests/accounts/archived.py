@@ -11,6 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from contexts import new_context
 from people import START, FakeClock, Person
 from PIL import Image
 from resources.clicks.visited import fill, new_click, new_link
@@ -18,13 +19,11 @@ from resources.imports.importing import new_deps, run
 from sqlalchemy import delete, insert
 
 from waypost.accounts import get_account
-from waypost.accounts.auth_deps import Deps as AuthDeps
 from waypost.accounts.data.archive import contents
-from waypost.accounts.deps import ExportDeps
+from waypost.context import Context
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.resources.clicks.model import click_retention, clicks, visitor_days
-from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.clicks.stats.rebuild import rebuild
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.model import Domain
@@ -45,14 +44,13 @@ NOW = START + timedelta(days=5)
 IPHONE: ConditionJson = {"type": "platform", "operator": "in", "values": ["iOS"]}
 
 
-def export_deps(db: Database, directory: Path) -> ExportDeps:
-    auth = AuthDeps(db, "http://go.test", "open", "trial", 14, False, [b"key"], FakeClock(NOW))
-    return ExportDeps(auth, SqlClickStore(), ImageFiles(directory / "media"), "go.test", "go.test")
+def export_context(db: Database, directory: Path) -> Context:
+    return new_context(db, FakeClock(NOW), directory=directory, base_url="http://go.test")
 
 
 async def exported(db: Database, directory: Path, email: str) -> bytes:
     account = await get_account(db, email)
-    return b"".join([chunk async for chunk in contents.write_archive(export_deps(db, directory), account)])
+    return b"".join([chunk async for chunk in contents.write_archive(export_context(db, directory), account)])
 
 
 async def restored(

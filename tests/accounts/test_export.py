@@ -4,6 +4,7 @@ import io
 import json
 import zipfile
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,17 +15,15 @@ from people import START
 from resources.clicks.visited import fill, new_click, new_link
 from sqlalchemy import update
 
-from waypost.accounts.auth_deps import new_deps
 from waypost.accounts.data import export
 from waypost.accounts.data.archive import contents
-from waypost.accounts.deps import ExportDeps
+from waypost.composition import new_context
+from waypost.context import Context
 from waypost.kit.fair_queue import FairQueue
 from waypost.resources.clicks import sql_export as click_export
 from waypost.resources.clicks.model import Click
-from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.links import Link, account_data, store
 from waypost.resources.links.model import links
-from waypost.resources.links.work import new_image_store
 
 _BATCH_SIZE = 50
 
@@ -41,10 +40,9 @@ def _in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(account_data, "_EXPORT_BATCH", 4)
 
 
-def export_deps(place: WebApp) -> ExportDeps:
-    auth = new_deps(place.settings, place.db, place.clock)
-    image_store = new_image_store(place.settings, place.db, place.clock)
-    return ExportDeps(auth, SqlClickStore(), image_store, "app.test", "app.test")
+def export_context(place: WebApp) -> Context:
+    context = new_context(place.settings, place.db, lambda _: None, place.clock)
+    return replace(context, shared_domain="app.test", cname_target="app.test")
 
 
 async def furnish(place: WebApp, browser: Browser, count: int) -> tuple[list[Link], list[Click]]:
@@ -99,7 +97,7 @@ async def test_the_archive_is_written_while_it_is_read(place: WebApp, monkeypatc
             yield batch
 
     monkeypatch.setattr(contents, "read_batches", counted)
-    deps = export_deps(place)
+    deps = export_context(place)
     assert ada.account
     turns = FairQueue(1, per_key=1)
     ahead = [len(read) async for _ in export.archive(deps, ada.account, turns)]

@@ -42,14 +42,11 @@ from waypost.accounts.sign_in import delay as sign_in_delay
 from waypost.accounts.sign_in import passkeys
 from waypost.accounts.sign_in import service as sign_in
 from waypost.accounts.sign_in.limiter import SignInLimiter
+from waypost.composition import new_context
 from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound, RateLimited
 from waypost.redirect import ChangeFeed
-from waypost.resources.clicks.sql_store import SqlClickStore
-from waypost.resources.links import Routes
 from waypost.resources.links.model import links, slugs
-from waypost.wiring import domain_deps, outbound_client
-from waypost.worker_wiring import handlers
 
 
 @pytest.fixture
@@ -421,12 +418,10 @@ async def test_deletes_an_account(place: WebApp, tmp_path: Path) -> None:
     assert (await ada.client.get("/api/v1/me", headers=bearer)).status_code == 401
     assert (await signed_in(place)).status_code == 422
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
-    routes = Routes(feed.publish, place.clock)
-    domains = domain_deps(place.settings, place.db, routes, place.clock)
-    by_name = handlers(place.settings, place.db, outbound_client(place.settings), domains, routes, SqlClickStore())
+    delete = account_deletion.AccountDeletion(new_context(place.settings, place.db, feed.publish, place.clock))
     while found := await due(place, account_deletion.JOB):
         for job in found:
-            await by_name[account_deletion.JOB](job)
+            await delete(job)
     feed.close()
     assert [row.email for row in await rows(place, select(accounts.c.email))] == ["bob@example.com"]
     assert await due(place, "mail.send", keep=True) == []  # a deleted account gets no email

@@ -8,10 +8,11 @@ from typing import Any
 from uuid import UUID
 
 from browser.hostile import TEXTS
+from contexts import webhook_deps
 from resources.clicks.visited import fill, new_link, some_clicks
 from sqlalchemy import insert, update
 
-from waypost import accounts, web_wiring
+from waypost import accounts
 from waypost.accounts import Account, Caller, ProcessCaller
 from waypost.accounts import model as tables
 from waypost.accounts.members import invitation_store
@@ -19,6 +20,7 @@ from waypost.accounts.members import store as memberships
 from waypost.accounts.people import tokens
 from waypost.accounts.sessions import store as sessions
 from waypost.accounts.sign_in.passkeys import passkeys
+from waypost.composition import new_context
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.kit.errors import Problems
@@ -104,9 +106,7 @@ async def furnish(data: Path, base_url: str) -> SeededService:
     """`data`: the directory of a service whose database has the current schema."""
     settings = with_secret_key(Settings(base_url=base_url, data_dir=data, outbound_allow="127.0.0.0/8"))
     db = Database(f"sqlite:///{data}/waypost.db")
-    resources = web_wiring.resource_deps(
-        settings, db, accounts.open_limiters(db, data), ChangeFeed(data / "run" / "changes"), now
-    )
+    context = new_context(settings, db, ChangeFeed(data / "run" / "changes").publish)
     ada, eve, bob = [await _person(db, name) for name in ("Ada Lovelace", "Eve", "Bob")]
     secret = await accounts.hash_password(PASSWORD)
     async with db.write() as tx:
@@ -115,15 +115,15 @@ async def furnish(data: Path, base_url: str) -> SeededService:
             await tx.execute(update(tables.people).where(tables.people.c.email == person.account.email).values(values))
     caller = ProcessCaller(ada.account, "ada")
     links = await _links(db, ada.account)
-    pixel_ids = await _pixels(db, resources.pixels, caller)
-    webhook, deliveries = await _webhook(db, resources.webhooks, caller)
+    pixel_ids = await _pixels(db, context, caller)
+    webhook, deliveries = await _webhook(db, webhook_deps(context), caller)
     key, passkey, texts = await _ways_in(db, ada.account)
     seeded = SeededService(
         ada,
         eve,
         bob,
         [str(link.id) for link in links],
-        await _domains(db, resources.domains, caller),
+        await _domains(db, context, caller),
         pixel_ids,
         webhook,
         deliveries,

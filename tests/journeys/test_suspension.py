@@ -56,8 +56,9 @@ from waypost import accounts
 from waypost.audit import Actor
 from waypost.database import Database
 from waypost.kit.clock import now
-from waypost.resources.links import Routes
-from waypost.resources.operator.suspension import SuspensionDeps, suspend
+from waypost.composition import new_context
+from waypost.resources.operator.suspension import suspend
+from waypost.settings import Settings
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -73,7 +74,7 @@ def clock():  # for the second time inside the transaction
 async def main():
     db = Database(sys.argv[1])
     account = await accounts.get_account(db, sys.argv[2])
-    await suspend(SuspensionDeps(db, Routes(die, clock), clock), Actor.command(account.id, "a test"), "Phishing")
+    await suspend(new_context(Settings(), db, die, clock), Actor.command(account.id, "a test"), "Phishing")
 
 asyncio.run(main())
 """

@@ -10,7 +10,7 @@ from people import FakeClock
 from smtp import MailServer
 from sqlalchemy import select
 
-from waypost import worker_wiring
+from waypost.composition import mail_sender
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.outbound.mail import Mailer
@@ -77,7 +77,7 @@ async def test_without_a_server_it_is_shown_on_a_terminal_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
-    sending = mail.handler(worker_wiring.mail_sender(Settings(data_dir=tmp_path)))
+    sending = mail.handler(mail_sender(Settings(data_dir=tmp_path)))
     job = Job(new_id(), mail.JOB, MAIL, None, 1, 8, "test")
     with structlog.testing.capture_logs() as logs:
         await sending(job)

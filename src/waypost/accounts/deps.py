@@ -4,9 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from waypost.accounts.auth_deps import Deps as AuthDeps
-from waypost.resources.clicks.click_store import ClickStore
-from waypost.resources.links import Routes
-from waypost.resources.links.images.media import ImageStore
+from waypost.context import Context
 
 if TYPE_CHECKING:
     from waypost.accounts.oidc.deps import Deps as OidcDeps
@@ -14,20 +12,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class ExportDeps:
-    auth: AuthDeps
-    click_store: ClickStore
-    image_store: ImageStore
-    shared_domain: str
-    cname_target: str
-
-
-@dataclass(frozen=True, slots=True)
 class Deps:
     auth: AuthDeps
     sign_in_limiter: "SignInLimiter"
-    routes: Routes
-    export: ExportDeps
+    context: Context
     is_local: bool = False
     """Whether only this machine can reach the service: its sockets and its base URL are on the loopback interface."""
     oidc: "OidcDeps | None" = None

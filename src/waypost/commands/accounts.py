@@ -1,8 +1,6 @@
 """`waypost account` and `waypost key`."""
 
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
@@ -18,7 +16,6 @@ from waypost.commands.runner import (
 )
 
 if TYPE_CHECKING:
-    from waypost.resources.operator.suspension import SuspensionDeps
     from waypost.settings import Settings
 
 PlanOption = Literal["trial", "subscription", "past_due", "lifetime", "none"]
@@ -111,13 +108,13 @@ async def suspend_account(
     """Suspend an account: its links and keys stop working. Nothing is deleted."""
     from waypost.audit import Actor
     from waypost.commands import output
-    from waypost.commands.database import get_account
+    from waypost.commands.database import get_account, open_context
     from waypost.resources.operator import suspension
 
-    async with _open_suspension(settings) as deps:
-        owner = await get_account(deps.db, email)
+    async with open_context(settings) as context:
+        owner = await get_account(context.db, email)
         actor = Actor.command(owner.id, "waypost account suspend")
-        suspended = await suspension.suspend(deps, actor, reason)
+        suspended = await suspension.suspend(context, actor, reason)
     output.write(output.account_json(suspended), as_json=json)
 
 
@@ -127,12 +124,12 @@ async def resume_account(settings: "Settings", email: AccountArgument, /, *, jso
     """Resume a suspended account: its links and keys work again."""
     from waypost.audit import Actor
     from waypost.commands import output
-    from waypost.commands.database import get_account
+    from waypost.commands.database import get_account, open_context
     from waypost.resources.operator import suspension
 
-    async with _open_suspension(settings) as deps:
-        owner = await get_account(deps.db, email)
-        resumed = await suspension.resume(deps, Actor.command(owner.id, "waypost account resume"))
+    async with open_context(settings) as context:
+        owner = await get_account(context.db, email)
+        resumed = await suspension.resume(context, Actor.command(owner.id, "waypost account resume"))
     output.write(output.account_json(resumed), as_json=json)
 
 
@@ -277,21 +274,6 @@ async def list_keys(settings: "Settings", *, account: AccountOption, json: JsonO
     async with open_database(settings) as db:
         owner = await get_account(db, account)
         output.write([output.key_json(key) for key in await accounts.list_keys(db, owner.id)], as_json=json)
-
-
-@asynccontextmanager
-async def _open_suspension(settings: "Settings") -> "AsyncIterator[SuspensionDeps]":
-    from waypost import logs
-    from waypost.commands.database import open_database
-    from waypost.kit import clock
-    from waypost.redirect import ChangeFeed
-    from waypost.resources.links import Routes
-    from waypost.resources.operator.suspension import SuspensionDeps
-
-    logs.configure()
-    async with open_database(settings) as db:
-        with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
-            yield SuspensionDeps(db, Routes(feed.publish, clock.now), clock.now)
 
 
 def _read_new_password(*not_allowed: str) -> str | None:

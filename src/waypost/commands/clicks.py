@@ -159,9 +159,10 @@ async def export_all(
 ) -> None:
     """Write all data of an account to one ZIP file, while the service runs. `waypost import waypost` reads it."""
     from waypost.commands import account_export
-    from waypost.commands.database import get_account, open_click_store, open_database
+    from waypost.commands.database import check_click_store, get_account, open_context
 
-    async with open_database(settings) as db, open_click_store(settings) as store:
-        await account_export.write(settings, db, store, await get_account(db, account), output)
+    async with open_context(settings) as context:
+        await check_click_store(settings)
+        await account_export.write(context, await get_account(context.db, account), output)
     say(f"Exported to {output}.")
     say_if_url_is_assumed(settings)

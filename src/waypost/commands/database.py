@@ -1,19 +1,21 @@
 """Opens and migrates the database for a command, and reads the accounts and times of options."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from waypost import accounts
 from waypost.accounts import Account, Person
+from waypost.context import Context
 from waypost.database import Database
 from waypost.database.schema import is_usable, pending
 from waypost.kit import clock
 from waypost.kit.errors import Invalid, NotFound, WaypostError
+from waypost.redirect import ChangeFeed
 from waypost.resources.clicks.click_store import ClickStore
 from waypost.resources.clicks.click_stores import new_click_store, new_clickhouse_store
-from waypost.secret_key import make_data_dir
+from waypost.secret_key import make_data_dir, with_existing_key
 from waypost.settings import Settings
 
 if TYPE_CHECKING:
@@ -36,6 +38,20 @@ async def open_database(settings: Settings) -> AsyncIterator[Database]:
         yield db
     finally:
         await db.close()
+
+
+@asynccontextmanager
+async def open_context(settings: Settings) -> AsyncIterator[Context]:
+    """For commands that change what a running service redirects. Raises as `open_database`."""
+    from waypost.composition import new_context  # half of the application
+
+    async with open_database(settings) as db:
+        with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
+            context = new_context(with_existing_key(settings), db, feed.publish)
+            try:
+                yield context
+            finally:
+                await context.click_store.close()
 
 
 @asynccontextmanager

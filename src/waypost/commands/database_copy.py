@@ -17,10 +17,9 @@ from typing import NamedTuple
 from sqlalchemy import Table, text
 from sqlalchemy.engine import make_url
 
-import waypost.web_app
-import waypost.worker_wiring  # noqa: F401  # both add every package's tables to the metadata
 from waypost.commands.copy_ends import IMAGES, CopyEnd, CopyFailed, PostgresEnd, Row, SqliteEnd
 from waypost.commands.output import ReportProgress
+from waypost.composition import load_tables
 from waypost.database import Database, Json, metadata
 from waypost.database.migrations import migrate
 from waypost.database.schema import COPYING, newest
@@ -57,6 +56,7 @@ class CopyResult:
 async def copy(settings: Settings, to: str, report: ReportProgress | None = None) -> CopyResult:
     """Raise Invalid, and CopyFailed: then the target has no rows, and a mark from which services see that."""
     _check_target(settings, to)
+    load_tables()
     with closing(_open_source(settings)) as source:
         await _prepare(to)
         with closing(_open_end(to, _media_of(to))) as target:

@@ -1,6 +1,5 @@
 """`waypost domain`."""
 
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 from cyclopts import App
@@ -44,24 +43,20 @@ async def release_domain(
         Release the domain even if it is verified and its links work.
 
     """
-    from waypost.commands.database import open_database
-    from waypost.kit.clock import now
+    from waypost.commands.database import open_context
     from waypost.kit.errors import NotFound
-    from waypost.redirect import ChangeFeed
+    from waypost.resources import links
     from waypost.resources.domains import service
-    from waypost.resources.links import Routes
-    from waypost.wiring import domain_deps
 
-    async with open_database(settings) as db:
-        with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
-            deps = domain_deps(settings, db, Routes(feed.publish, now), now)
-            try:
-                released = await service.release(deps, hostname, is_forced=force)
-            except NotFound:
-                if not await service.delete_registrations(deps, hostname):
-                    raise
-                say(f"{hostname} is not registered. Any waiting period for it has ended.")
-                return
+    async with open_context(settings) as context:
+        deps = links.domain_deps(context)
+        try:
+            released = await service.release(deps, hostname, is_forced=force)
+        except NotFound:
+            if not await service.delete_registrations(deps, hostname):
+                raise
+            say(f"{hostname} is not registered. Any waiting period for it has ended.")
+            return
     count = released.links_count
     say(f"Released {released.hostname}. {count:,} link{'s' * (count != 1)} moved to the shared domain.")
     if released.verified_at:

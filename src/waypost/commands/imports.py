@@ -17,8 +17,8 @@ from waypost.commands import output
 from waypost.commands.database import get_account, open_database
 from waypost.commands.key_check import prepare_key
 from waypost.commands.runner import EXIT_FAILED, EXIT_OK, read_text, say
-from waypost.database import Database, KeyRing
-from waypost.kit.clock import now
+from waypost.composition import new_context, outbound_client
+from waypost.database import Database
 from waypost.kit.errors import Invalid
 from waypost.kit.memory import limited_memory
 from waypost.redirect import ChangeFeed
@@ -31,10 +31,8 @@ from waypost.resources.imports.run import ImportRun
 from waypost.resources.imports.runs import new_run
 from waypost.resources.imports.source import LinkPage, Source, SourceError, SourceOptions
 from waypost.resources.imports.sources import open_source
-from waypost.resources.links import Routes
-from waypost.secret_key import secret_text, with_existing_key
+from waypost.secret_key import with_existing_key
 from waypost.settings import Settings
-from waypost.wiring import outbound_client
 
 _CACHE = 16_000
 """KiB of SQLite's pages."""
@@ -90,9 +88,8 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
             await _limit_cache(db)
             await prepare_key(db, settings, "all")
         own = with_existing_key(settings)
-        key_ring = KeyRing(["of a dry run"]) if options.is_dry_run else KeyRing.from_setting(secret_text(own))
         with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
-            deps = new_deps(own, db, outbound, key_ring, Routes(feed.publish, now))
+            deps = new_deps(own, new_context(own, db, feed.publish))
             new = service.new_import(deps, Actor.command(owner.id, "waypost import"), options.source, stored)
             try:
                 with limited_memory(_MEMORY):

@@ -12,8 +12,8 @@ from uuid import UUID
 from pydantic import SecretStr
 from sqlalchemy import Column, MetaData, func, select, update
 
-import waypost.web_app  # noqa: F401  # adds every package's tables to the metadata
 from waypost.commands.output import ReportProgress, progress
+from waypost.composition import load_tables
 from waypost.database import Ciphertext, Database, KeyRing, metadata, replace_key_fingerprint
 from waypost.database.secrets import DecryptionFailed, Encrypted
 from waypost.kit.errors import WaypostError
@@ -61,6 +61,7 @@ def read_key_ring(settings: Settings, *, is_old_key_lost: bool = False) -> RingS
 
 async def rotate_all(db: Database, ring: RingSource) -> RotationResult:
     """Re-encrypt all secrets. From then on, a node must have the first key of the ring."""
+    load_tables()
     with progress("Re-encrypting") as report:
         result = await rotate(db, ring.key_ring, encrypted_columns(metadata), report=report)
     async with db.write() as tx:

@@ -13,7 +13,7 @@ from waypost.commands.key_check import check_key
 from waypost.database import Database
 from waypost.kit.errors import Invalid, WaypostError
 from waypost.redirect.spool import UnknownFormat, bytes_of, is_finished, read_lines, segments
-from waypost.resources.clicks.work import intake_settings, new_drainer
+from waypost.resources.clicks.intake.drainers import intake_settings, new_drainer
 from waypost.secret_key import with_existing_key
 from waypost.settings import Settings
 

@@ -16,25 +16,25 @@ from waypost import accounts
 from waypost.accounts.auth_deps import new_deps as new_auth_deps
 from waypost.accounts.data.deletion import AccountDeletion
 from waypost.accounts.sign_in import service as sign_in
-from waypost.database import Database, KeyRing, Tx
+from waypost.composition import new_context
+from waypost.database import Database
 from waypost.demo.content import WEBHOOKS
 from waypost.demo.links import KnownDestinations, add_domains, add_links, add_pixels
 from waypost.demo.traffic import country_of_address, visits
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Problems, WaypostError
 from waypost.kit.urls import Url
-from waypost.outbound import Outbound, UrlSafety
+from waypost.outbound import UrlSafety
 from waypost.redirect import ChangeFeed, Spool
 from waypost.redirect.spool import Visit, encode
 from waypost.resources import webhooks
-from waypost.resources.clicks.click_stores import new_click_store
+from waypost.resources.clicks.intake.drainers import intake_settings, new_drainer
 from waypost.resources.clicks.intake.record_events import record_events
 from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
-from waypost.resources.clicks.work import intake_settings, new_drainer
-from waypost.resources.links import Link, Routes, slug_store
-from waypost.resources.links.assembly import new_deps as new_link_deps
+from waypost.resources.links import Link, domain_detach, slug_store
+from waypost.resources.links.resource import new_deps as new_link_deps
 from waypost.resources.links.schemas import to_json
-from waypost.resources.links.work import new_image_store
+from waypost.resources.qrcodes.deps import Deps as QrCodesDeps
 from waypost.resources.qrcodes.deps import Urls
 from waypost.resources.webhooks import service as webhook_service
 from waypost.resources.webhooks import store as webhook_store
@@ -42,9 +42,9 @@ from waypost.resources.webhooks.deps import Deps as WebhooksDeps
 from waypost.resources.webhooks.endpoint_checker import EndpointChecker
 from waypost.resources.webhooks.model import MAX_ATTEMPTS
 from waypost.resources.webhooks.schemas import NewWebhook
-from waypost.secret_key import derived_keys, secret_text
+from waypost.secret_key import derived_keys
 from waypost.settings import Settings
-from waypost.wiring import domain_deps
+from waypost.worker import jobs
 
 ACCOUNT_ID = UUID("00000000-0000-7000-8000-000064656d6f")
 """Marks the account. No other account gets this id, whatever its email: theirs begin with the time."""
@@ -81,14 +81,12 @@ async def create(
         db, email=EMAIL, name="Larkspur Outdoor", plan="lifetime", now=now, trial_days=0, account_id=ACCOUNT_ID
     )
     caller, random = accounts.ProcessCaller(account, "waypost demo"), Random(seed)  # noqa: S311
-    key_ring = KeyRing.from_setting(secret_text(settings))
-    outbound = Outbound()
-    deps = new_link_deps(settings, db, outbound, Routes(feed.publish, lambda: now), lambda: now)
-    deps = replace(deps, destination_checker=KnownDestinations(outbound, UrlSafety()))
+    context = new_context(settings, db, feed.publish, lambda: now)
+    deps = new_link_deps(settings, context, KnownDestinations(context.outbound, UrlSafety()))
+    codes = QrCodesDeps(**vars(context), urls=Urls(context.base_url, derived_keys(settings, "qrcodes")))
     try:
         await add_domains(db, account.id, now)
-        urls = Urls(settings.base_url, derived_keys(settings, "qrcodes"))
-        added = await add_links(deps, urls, caller, await add_pixels(deps, key_ring, caller), random)
+        added = await add_links(deps, codes, caller, await add_pixels(context, caller), random)
     finally:
         deps.images.close()
     intake = replace(intake_settings(settings), trusted_proxies=(), country_of_address=country_of_address)
@@ -96,7 +94,7 @@ async def create(
     count = await _store(settings, db, all_visits, intake)
     links = [link for link, _ in added]
     await _add_webhooks(
-        WebhooksDeps(db, _AnyEndpoint(outbound), key_ring, settings.base_url, lambda: now),
+        WebhooksDeps(**vars(context), endpoint_checker=_AnyEndpoint(context.outbound)),
         caller,
         [link for link in links if link.created_at > now - timedelta(days=28)],  # the log keeps deliveries for 30
         all_visits[-150:],
@@ -114,27 +112,15 @@ async def remove(settings: Settings, db: Database, feed: ChangeFeed, *, clock: C
     """Delete the account and all of its rows, also those that others keep, such as slugs. Raises NoDemo."""
     if not await _exists(db):
         raise NoDemo
-
-    async def detach_links(tx: Tx, account_id: UUID, domain_id: UUID) -> None:
-        """Do nothing: the links are deleted before their domains."""
-
-    click_store = new_click_store(settings)
-    routes = Routes(feed.publish, clock)
-    deletion = AccountDeletion(
-        db,
-        routes,
-        replace(domain_deps(settings, db, routes, clock), detach_links=detach_links),
-        new_image_store(settings, db, clock),
-        click_store,
-        clock,
-    )
+    context = new_context(settings, db, feed.publish, clock)
     try:
         with accounts.invalidating_callers(db):
-            await deletion.delete_now(ACCOUNT_ID)
+            await AccountDeletion(context).delete_now(ACCOUNT_ID)
     finally:
-        await click_store.close()
+        await context.click_store.close()
     async with db.write() as tx:
         await slug_store.delete_slugs(tx, ACCOUNT_ID)
+        await jobs.delete_jobs(tx, domain_detach.JOB, ACCOUNT_ID)  # its links are deleted
 
 
 async def _exists(db: Database) -> bool:

@@ -12,7 +12,8 @@ from uuid import UUID
 from PIL import Image, ImageDraw, ImageOps
 
 from waypost import accounts
-from waypost.database import Database, KeyRing
+from waypost.context import Context
+from waypost.database import Database
 from waypost.demo.content import CHANNELS, HOSTNAMES, LINKS, PIXELS, SITE, PlannedLink
 from waypost.demo.traffic import VisitedLink, uuid7
 from waypost.kit.clock import microseconds
@@ -26,12 +27,10 @@ from waypost.resources.links import Link, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.schemas import LinkChange, NewLink
 from waypost.resources.pixels import service as pixels
-from waypost.resources.pixels.deps import Deps as PixelsDeps
 from waypost.resources.pixels.model import Pixel
 from waypost.resources.pixels.schemas import NewPixel
 from waypost.resources.qrcodes import service as qrcodes
 from waypost.resources.qrcodes.deps import Deps as QrCodesDeps
-from waypost.resources.qrcodes.deps import Urls
 from waypost.resources.qrcodes.schemas import NewStyle
 
 
@@ -55,16 +54,15 @@ async def add_domains(db: Database, account_id: UUID, now: datetime) -> None:
                 raise Conflict({hostname: ["An account has this domain already."]})
 
 
-async def add_pixels(deps: Deps, key_ring: KeyRing, caller: accounts.Caller) -> Mapping[str, Pixel]:
-    pixels_deps = PixelsDeps(deps.db, key_ring, deps.routes.pixel_changed, deps.base_url, deps.clock)
+async def add_pixels(context: Context, caller: accounts.Caller) -> Mapping[str, Pixel]:
     return {
-        name: await pixels.create(pixels_deps, caller, NewPixel(platform=platform, name=name, pixel_id=id_), Problems())
+        name: await pixels.create(context, caller, NewPixel(platform=platform, name=name, pixel_id=id_), Problems())
         for name, (platform, id_) in PIXELS.items()
     }
 
 
 async def add_links(
-    deps: Deps, urls: Urls, caller: accounts.Caller, pixels_by_name: Mapping[str, Pixel], random: Random
+    deps: Deps, codes: QrCodesDeps, caller: accounts.Caller, pixels_by_name: Mapping[str, Pixel], random: Random
 ) -> list[tuple[Link, VisitedLink]]:
     """Add the links, each at its time, with the styles of their QR codes."""
     added = []
@@ -74,8 +72,8 @@ async def add_links(
         deps_then = replace(deps, clock=partial(lambda at: at, at))
         link = await _add_link(deps_then, caller, plan, own_pixels, random)
         if plan.style:
-            codes = QrCodesDeps(deps.db, urls, deps.shared_domain, deps.base_url, deps_then.clock)
-            await qrcodes.set_style(codes, caller, link.id, NewStyle(**plan.style), Problems())
+            codes_then = replace(codes, clock=deps_then.clock)
+            await qrcodes.set_style(codes_then, caller, link.id, NewStyle(**plan.style), Problems())
         fired = b",".join(f"{PLATFORM_LETTERS[pixel.platform]}{pixel.id.hex}".encode() for pixel in own_pixels)
         added.append((link, VisitedLink(link.id, at, plan, fired)))
     return added

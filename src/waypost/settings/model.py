@@ -9,6 +9,7 @@ from pydantic import AnyUrl, BaseModel, ConfigDict, Field, PrivateAttr, model_va
 
 from waypost.kit.outbound_proxy import ProxyServer, parse_proxy_url
 from waypost.kit.proxies import Network
+from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
 from waypost.kit.urls import BadUrl, PrivateNames, canonical
 from waypost.settings.formats import (
     Allowed,
@@ -147,6 +148,17 @@ class Settings(BaseModel):
     def own_hosts(self) -> tuple[str, str]:
         """`host[:port]` of the service itself, in contrast to custom domains."""
         return self.base_host, self.shared_domain
+
+    @property
+    def own_hostnames(self) -> tuple[str, ...]:
+        """The same without ports, and the target of custom domains."""
+        own = {urlsplit(f"//{netloc}").hostname or "" for netloc in self.own_hosts}
+        return tuple(sorted(own | {self.cname_host}))
+
+    @property
+    def reserved_slugs(self) -> frozenset[str]:
+        """More of them if short links share the application's host."""
+        return RESERVED if self.base_host == self.shared_domain else INFRASTRUCTURE
 
     @property
     def sender(self) -> str:

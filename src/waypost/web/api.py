@@ -1,6 +1,6 @@
 """The JSON API's application: FastAPI with our error envelope and OpenAPI document."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fastapi import APIRouter, FastAPI
@@ -8,6 +8,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
 
 from waypost.version import VERSION
 from waypost.web import idempotency
@@ -31,9 +32,11 @@ class EventDocs(NamedTuple):
 class Endpoints(NamedTuple):
     """The HTTP endpoints of one package, and its events."""
 
-    api: Sequence[APIRouter]
-    pages: Sequence[BaseRoute]
+    api: Sequence[APIRouter] = ()
+    pages: Sequence[BaseRoute] = ()
     events: Sequence[EventDocs] = ()
+    before_framework: Callable[[ASGIApp], ASGIApp] | None = None
+    """Returns an application that answers some requests itself, and passes all others on."""
 
 
 class _Api(FastAPI):

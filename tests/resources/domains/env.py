@@ -4,14 +4,14 @@ import contextlib
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import httpx
+from contexts import new_context
 from fastapi import APIRouter
-from people import BASE_URL, FakeClock, Person, new_client
+from people import FakeClock, Person, new_client
 from resources.links.env import SHARED
 from resources.links.env import Env as LinksEnv
 from resources.links.env import open_env as open_links_env
@@ -99,15 +99,10 @@ async def no_addresses() -> list[str]:
 @contextlib.asynccontextmanager
 async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
     async with open_links_env(db, directory) as beside:
+        own_hosts = "app.test", TARGET, SHARED, "127.0.0.1"
+        context = new_context(db, beside.clock, beside.changed_slugs.extend, own_hosts=own_hosts, cname_target=TARGET)
         deps = WebDeps(
-            db=db,
-            invalidate_host=beside.deps.routes.host_changed,
-            invalidate_host_pages=beside.deps.routes.host_pages_changed,
-            detach_links=partial(links.detach_domain, clock=beside.clock),
-            own_hosts=("app.test", TARGET, SHARED, "127.0.0.1"),
-            cname_target=TARGET,
-            base_url=BASE_URL,
-            clock=beside.clock,
+            **vars(links.domain_deps(context)),
             points_here=points_nowhere,
             find_addresses=no_addresses,
             check_url=beside.deps.destination_checker.check_url,

@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from people import BASE_URL, FakeClock, Person
+from contexts import new_context
+from people import FakeClock, Person
 
 from waypost.audit import Actor
 from waypost.database import Database, KeyRing
 from waypost.kit.reserved import RESERVED
-from waypost.kit.urls import NO_NAME, Url
+from waypost.kit.urls import Url
 from waypost.outbound import DestinationChecker, Outbound, UrlSafety
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.imports import lease, service
@@ -22,7 +23,6 @@ from waypost.resources.imports.report import Report
 from waypost.resources.imports.runs import new_run
 from waypost.resources.imports.source import Address, LinkPage, Source, SourceLink, SourceOptions
 from waypost.resources.imports.sources.csv import open_source
-from waypost.resources.links import Routes
 from waypost.resources.links.images.files import ImageFiles
 
 SHARED = "go.test"
@@ -64,21 +64,16 @@ def new_deps(
     check_ip: Callable[[Url], Awaitable[None]] | None = None,
     media: Path | None = None,
 ) -> Deps:
-    clock = clock or FakeClock()
+    publish = ([] if changes is None else changes).extend
+    images = ImageFiles(media or Path("media"))
+    context = new_context(
+        db, clock or FakeClock(), publish, key_ring=KEYS, image_store=images, reserved=RESERVED, own_hosts=(SHARED,)
+    )
     return Deps(
-        db=db,
-        key_ring=KEYS,
-        routes=Routes(([] if changes is None else changes).extend, clock),
+        **vars(context),
         check_ip=check_ip or DestinationChecker(Outbound(), UrlSafety()).check_ip,
-        shared_domain=SHARED,
-        base_url=BASE_URL,
-        reserved=RESERVED,
-        clock=clock,
         intake=lambda: INTAKE,
         click_writer=click_writer or SqlClickWriter(),
-        image_store=ImageFiles(media or Path("media")),
-        private_names=NO_NAME,
-        own_hosts=[SHARED],
     )
 
 

@@ -25,7 +25,7 @@ from sqlalchemy import func, select, update
 
 from waypost.audit import store as audit_store
 from waypost.audit.store import AuditFilter
-from waypost.database import KeyRing
+from waypost.composition import new_context
 from waypost.kit.errors import Unavailable
 from waypost.redirect import ChangeFeed
 from waypost.resources.clicks.stats.rebuild import check
@@ -35,10 +35,7 @@ from waypost.resources.imports.requests import turn, turns
 from waypost.resources.imports.requests.expiry import give_up_unused
 from waypost.resources.imports.requests.model import TURN_JOB, import_file_pieces, import_requests
 from waypost.resources.imports.requests.uploads import new_uploads
-from waypost.resources.links import Routes
 from waypost.resources.links.model import links
-from waypost.secret_key import secret_text
-from waypost.wiring import outbound_client
 from waypost.worker.jobs import JobRunner, jobs
 from waypost.worker.loop import WorkerLoop
 
@@ -60,13 +57,11 @@ async def ada(place: WebApp) -> Browser:
 def new_turn(place: WebApp) -> Iterator[turn.Turn]:
     """What the process of a turn runs."""
     with (
-        mock.patch.object(deps, "now", place.clock),
         closing(ChangeFeed(place.settings.data_dir / "run" / "changes")) as feed,
     ):
-        ring = KeyRing.from_setting(secret_text(place.settings))
-        outbound, uploads = outbound_client(place.settings), new_uploads(place.db, place.settings.data_dir)
-        import_deps = deps.new_deps(place.settings, place.db, outbound, ring, Routes(feed.publish, place.clock))
-        yield turn.Turn(import_deps, uploads, outbound, time.monotonic, asyncio.Event())
+        uploads = new_uploads(place.db, place.settings.data_dir)
+        import_deps = deps.new_deps(place.settings, new_context(place.settings, place.db, feed.publish, place.clock))
+        yield turn.Turn(import_deps, uploads, import_deps.outbound, time.monotonic, asyncio.Event())
 
 
 async def work_off(place: WebApp) -> None:

@@ -10,25 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from contexts import new_context
 from fastapi import APIRouter
-from people import BASE_URL, FakeClock, Person, new_client, new_person
+from people import FakeClock, Person, new_client, new_person
 from sqlalchemy import select
 
 from waypost.accounts import Caller, ProcessCaller, find_account
+from waypost.context import Context
 from waypost.database import Database, KeyRing
 from waypost.kit.reserved import RESERVED
 from waypost.outbound import Blocklist, DestinationChecker, Outbound, UrlSafety
-from waypost.resources import pixels
-from waypost.resources.links import Routes, api
+from waypost.resources.links import api
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import api as media_api
 from waypost.resources.links.images import media
 from waypost.resources.links.images.encoder import ImageReencoder
 from waypost.resources.links.images.files import ImageFiles
 from waypost.resources.links.model import link_images
-from waypost.resources.links.work import new_image_store
 from waypost.resources.pixels import api as pixels_api
-from waypost.settings import Settings
 from waypost.web import Guard
 
 HOST = "127.0.0.2"  # the only local host that outbound requests may reach
@@ -159,7 +158,7 @@ def faults(answer: httpx.Response) -> dict[str, list[str]]:
     return error["errors"]
 
 
-def _endpoints(guard: Guard, deps: Deps, of_pixels: pixels.Deps, images: media.ImageStore) -> APIRouter:
+def _endpoints(guard: Guard, deps: Deps, of_pixels: Context, images: media.ImageStore) -> APIRouter:
     router = APIRouter()
     router.include_router(pixels_api.endpoints(of_pixels, guard))
     router.include_router(api.endpoints(deps, guard))
@@ -170,26 +169,16 @@ def _endpoints(guard: Guard, deps: Deps, of_pixels: pixels.Deps, images: media.I
 @contextlib.asynccontextmanager
 async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
     clock, changed_slugs = FakeClock(), []
-    routes = Routes(changed_slugs.extend, clock)
     async with Website().open() as site:
         blocklist = directory / "blocklist"
         blocklist.write_text(site.url(UNSAFE) + "\n")
         outbound = Outbound(allow=[ip_network(HOST)])
-        deps = Deps(
-            db=db,
-            destination_checker=DestinationChecker(outbound, UrlSafety(Blocklist(blocklist))),
-            image_store=new_image_store(Settings(data_dir=directory), db, clock),
-            routes=routes,
-            shared_domain=SHARED,
-            base_url=BASE_URL,
-            clock=clock,
-            reserved=RESERVED,
-            images=ImageReencoder(),
+        context = new_context(
+            db, clock, changed_slugs.extend, directory=directory, outbound=outbound, key_ring=KEYS, reserved=RESERVED
         )
-
-        of_pixels = pixels.Deps(db, KEYS, routes.pixel_changed, BASE_URL, clock)
-
+        checker = DestinationChecker(outbound, UrlSafety(Blocklist(blocklist)))
+        deps = Deps(**vars(context), destination_checker=checker, images=ImageReencoder())
         alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
-        async with new_client(db, directory, _endpoints, deps, of_pixels, deps.image_store, clock=clock) as client:
+        async with new_client(db, directory, _endpoints, deps, context, deps.image_store, clock=clock) as client:
             yield Env(client, deps, clock, site, alice, bob, changed_slugs)
         deps.images.close()

@@ -23,8 +23,7 @@ from waypost.resources.links.bulk import change_store as bulk_change_store
 from waypost.resources.links.bulk import changes as bulk_changes
 from waypost.resources.links.bulk.change_store import UNDO_TIME, BulkChange, Kind, Selection
 from waypost.resources.links.lists.query import LinkFilter
-from waypost.resources.links.model import deleted_links
-from waypost.resources.links.work import CHANGE_JOB, PURGE_JOB
+from waypost.resources.links.model import CHANGE_JOB, PURGE_JOB, deleted_links
 from waypost.worker.jobs import Job
 from waypost.worker.jobs import jobs as jobs_table
 

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from contexts import new_context
 from domains import count, domain, forget
 from people import BASE_URL, new_key
 from resources.domains.env import Env as DomainsEnv
@@ -102,7 +103,7 @@ async def test_the_domain_appears_wherever_a_link_is_shown(env: Env) -> None:
         )
     link = await env.make(slug="a", hostname=NAME)
     id_ = UUID(link["id"])
-    codes = Deps(db, Urls(BASE_URL, [b"a key"]), SHARED, BASE_URL, env.clock)
+    codes = Deps(**vars(new_context(db, env.clock)), urls=Urls(BASE_URL, [b"a key"]))
     async with db.read() as tx:
         alice = ProcessCaller(await store.find_account(tx, env.alice.account_id), "alice")
         assert json.loads((await tx.execute(select(webhook_deliveries.c.body))).scalar_one())["data"] == link

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from resources.links.test_bulk_pages import ALL, run_job, start, undo
 from waypost.accounts import RateLimiters, open_limiters
 from waypost.accounts.model import SignInClient
 from waypost.accounts.sign_in import passwords
+from waypost.composition import new_destination_checker, outbound_client
 from waypost.kit.clock import timestamp
 from waypost.kit.errors import RateLimited
 from waypost.kit.ids import new_id
@@ -22,9 +24,8 @@ from waypost.resources.links import Routes, account_data, routing, rules
 from waypost.resources.links.model import link_clicks
 from waypost.resources.links.routing import LinkRouting, password_check, service
 from waypost.resources.links.routing.password_check import ATTEMPTS_PER_MINUTE, PasswordChecker
-from waypost.resources.links.work import RoutingRecheck
+from waypost.resources.links.routing.recheck import RoutingRecheck
 from waypost.settings import Settings
-from waypost.wiring import outbound_client
 
 IOS = {"type": "platform", "operator": "in", "values": ["iOS"]}
 NOTHING = {
@@ -233,7 +234,8 @@ async def test_skips_only_what_leads_to_an_unsafe_destination(env: Env, link: di
     settings = Settings(data_dir=tmp_path, blocklist=tmp_path / "blocklist", outbound_allow=[HOST])
     changed: list[str] = []
     worker = RoutingRecheck(
-        settings, env.deps.db, outbound_client(settings), Routes(changed.extend, env.clock), env.clock
+        replace(env.deps, routes=Routes(changed.extend, env.clock)),
+        new_destination_checker(settings, outbound_client(settings)),
     )
 
     async def after(hours: int, *lines: str) -> Any:

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import httpx
 import pytest
+from contexts import new_context
 from domains import domain
 from people import START, Person, new_person
 from resources.pixels.events.sent import new_event, new_pixel
@@ -20,17 +21,16 @@ from sqlalchemy import update
 from waypost.accounts.model import accounts
 from waypost.audit import Actor
 from waypost.audit.store import AuditFilter, list_before
+from waypost.context import Context
 from waypost.database import Database
-from waypost.kit.clock import now
 from waypost.kit.errors import Invalid, NotFound
 from waypost.kit.ids import new_id
 from waypost.redirect import ALL_ROUTES, ChangeFeed
 from waypost.redirect_app import WebProcess
-from waypost.resources.links import Routes
 from waypost.resources.links.model import links
 from waypost.resources.links.routes import changes as route_changes
 from waypost.resources.operator import suspension
-from waypost.resources.operator.suspension import SuspensionDeps, resume, suspend
+from waypost.resources.operator.suspension import resume, suspend
 from waypost.resources.pixels.events import queue as event_queue
 from waypost.resources.webhooks import queue as delivery_queue
 from waypost.resources.webhooks.delivery_limiter import DeliveryLimiter
@@ -56,12 +56,12 @@ class Node:
         return answer.status_code, answer.headers.get("location")
 
     @property
-    def deps(self) -> SuspensionDeps:
+    def deps(self) -> Context:
         def publish(changes: Any) -> None:
             self.published += changes
             self.feed.publish(changes)
 
-        return SuspensionDeps(self.web.db, Routes(publish, now), now)
+        return new_context(self.web.db, publish=publish)
 
 
 @contextlib.asynccontextmanager
@@ -244,10 +244,10 @@ async def test_a_slug_that_changes_meanwhile_is_published(node: Node, monkeypatc
     await add_link(db, alice, "before")
     invalidate_again = suspension._invalidate_again
 
-    async def change_first(deps: SuspensionDeps, account_id: UUID) -> None:
+    async def change_first(context: Context, account_id: UUID) -> None:
         async with db.write() as tx:
             await tx.execute(update(links).values(slug="after"))
-        await invalidate_again(deps, account_id)
+        await invalidate_again(context, account_id)
 
     monkeypatch.setattr(suspension, "_invalidate_again", change_first)
     await suspend(node.deps, Actor.operator(alice.account_id), "Phishing")
@@ -273,7 +273,7 @@ async def test_suspension_is_in_the_audit_log(node: Node) -> None:
 
 
 async def test_webhooks_and_pixel_events_wait(db: Database) -> None:
-    deps = SuspensionDeps(db, Routes(lambda _: None, lambda: START), lambda: START)
+    deps = new_context(db, lambda: START)
     alice, bob = await new_person(db, "alice"), await new_person(db, "bob")
     hooks = {who: await subscribe(db, f"{who.key_id}.example", account_id=who.account_id) for who in (alice, bob)}
     for hook in hooks.values():

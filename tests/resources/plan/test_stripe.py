@@ -16,11 +16,11 @@ from sqlalchemy import select
 from waypost import accounts
 from waypost.audit import store as audit_store
 from waypost.audit.store import AuditFilter
+from waypost.composition import outbound_client
 from waypost.kit.errors import Unavailable
 from waypost.resources import plan
+from waypost.resources.plan.resource import new_stripe
 from waypost.resources.plan.stripe import VERSION
-from waypost.resources.plan.wiring import new_deps
-from waypost.wiring import outbound_client
 from waypost.worker.jobs import Job, jobs
 
 MONTHLY, LIFETIME = {"price": "price_month"}, {"price": "price_life"}
@@ -298,8 +298,7 @@ async def test_deleting_an_account_cancels_its_subscriptions(
     assert (await ada.post("/account/delete", {"name": ""})).status_code == 303
     [job] = await left_to_cancel(place)
     assert job.account_id is None  # it outlives the account and its jobs
-    deps = new_deps(place.settings, place.db, outbound_client(place.settings), place.clock)
-    work = partial(plan.cancel_subscriptions, deps.stripe)
+    work = partial(plan.cancel_subscriptions, new_stripe(place.settings, outbound_client(place.settings)))
     stripe.is_down = True
     with pytest.raises(Unavailable):
         await work(job)

@@ -8,6 +8,7 @@ from typing import Any
 from unittest import mock
 
 import httpx
+from contexts import new_context
 from fastapi import APIRouter
 from people import BASE_URL, FakeClock, Person, new_client
 from resources.links.env import SHARED
@@ -79,7 +80,7 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
         return draw_image(image)
 
     async with contextlib.AsyncExitStack() as stack, open_links(db, directory) as links:
-        deps = Deps(db, Urls(BASE_URL, [KEY]), SHARED, BASE_URL, links.clock)
+        deps = Deps(**vars(new_context(db, links.clock, shared_domain=SHARED)), urls=Urls(BASE_URL, [KEY]))
 
         stack.enter_context(mock.patch.object(image_cache, "draw_image", draw))
         async with new_client(db, directory, _endpoints, deps, clock=links.clock) as client:

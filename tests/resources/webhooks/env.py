@@ -10,11 +10,12 @@ from typing import Any
 from uuid import UUID
 
 import httpx
+from contexts import new_context
 from fastapi import APIRouter
-from people import BASE_URL, FakeClock, Person, new_client, new_person
+from people import FakeClock, Person, new_client, new_person
 from servers import ALLOW, NameServer, name_server
 
-from waypost.database import Database, KeyRing
+from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.outbound import Outbound
 from waypost.resources.webhooks import WebhookEvent, api, queue, record, record_all
@@ -113,7 +114,7 @@ async def open_env(
     async with name_server() as names:
         names.has(HOST, [PUBLIC])
         outbound = Outbound(allow=ALLOW, dns_servers=[names.address])
-        deps = Deps(db, endpoint_checker or EndpointChecker(outbound), KeyRing(["a key"]), BASE_URL, clock)
+        deps = Deps(**vars(new_context(db, clock)), endpoint_checker=endpoint_checker or EndpointChecker(outbound))
         alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
         async with new_client(db, directory, _endpoints, deps, clock=clock) as client:
             yield Env(client, deps, clock, names, alice, bob)

@@ -17,18 +17,15 @@ from waypost.accounts.deps import Deps
 from waypost.accounts.members import store as memberships
 from waypost.accounts.model import Person
 from waypost.accounts.sessions.store import Session
-from waypost.database import Database, Tx
-from waypost.kit.clock import Clock
+from waypost.context import Context
+from waypost.database import Tx
 from waypost.kit.errors import Unavailable
 from waypost.resources import plan, qrcodes
 from waypost.resources.audit import account_data as audit_of_account
-from waypost.resources.clicks.click_store import ClickStore
-from waypost.resources.domains import Deps as DomainDeps
 from waypost.resources.domains import account_data as domains_of_account
 from waypost.resources.imports import account_data as imports_of_account
-from waypost.resources.links import Routes
 from waypost.resources.links import account_data as links_of_account
-from waypost.resources.links.images.media import ImageStore
+from waypost.resources.links import domain_deps
 from waypost.resources.pixels import account_data as pixels_of_account
 from waypost.resources.reports import store as reports
 from waypost.resources.webhooks import account_data as webhooks_of_account
@@ -68,7 +65,7 @@ async def start(deps: Deps, session: Session) -> None:
             await _notify(deps, tx, session, owners)  # afterwards: it deletes unsent emails of people it deletes
             await plan.cancel_later(tx, account_id, now)
             deleted = await links_of_account.delete_batch(
-                deps.routes, tx, account_id, now, batch_size=_BATCH_SIZE, skip_locked=True
+                deps.context.routes, tx, account_id, now, batch_size=_BATCH_SIZE, skip_locked=True
             )
             images = [link.image for link in deleted if link.image]  # only this job knows these images now
             first = {"phase": _PHASES[0], "images": images}
@@ -86,30 +83,25 @@ async def _notify(deps: Deps, tx: Tx, session: Session, owners: Sequence[Person]
 class AccountDeletion:
     """Handles the job, which has a phase. An interrupted phase starts again."""
 
-    db: Database
-    routes: Routes
-    domains: DomainDeps
-    image_store: ImageStore
-    click_store: ClickStore
-    clock: Clock
+    context: Context
 
     async def __call__(self, job: Job) -> None:
         if job.account_id is None:
             return
         for name in job.payload.get("images", ()):
-            await self.image_store.delete(name)
+            await self.context.image_store.delete(name)
         phase = job.payload["phase"]
         handlers = {"links": self._delete_public_data, "clicks": self._delete_clicks, "rest": self._delete_rows}
         is_done = is_available = False
         with contextlib.suppress(Unavailable):  # an outage of ClickHouse may outlast the attempts of a job
             is_done = await _has_finished(handlers[phase](job.account_id), within=_TIME_LIMIT)
             is_available = True
-        now, index = self.clock(), _PHASES.index(phase)
+        now, index = self.context.clock(), _PHASES.index(phase)
         if is_done and index + 1 == len(_PHASES):
             return
         payload = {"phase": _PHASES[index + 1] if is_done else phase}
         run_at = now + _DELAY if (is_done and phase == "links") or not is_available else now
-        async with self.db.write() as tx:
+        async with self.context.db.write() as tx:
             await jobs.enqueue(tx, JOB, payload, now=now, run_at=run_at, account_id=job.account_id)
 
     async def delete_now(self, account_id: UUID) -> None:
@@ -121,41 +113,43 @@ class AccountDeletion:
     async def _delete_public_data(self, account_id: UUID) -> AsyncGenerator[None, None]:
         """Delete links, pixels, imports, webhooks and domains."""
         async for _ in links_of_account.delete_account_data(
-            self.db,
+            self.context.db,
             account_id,
-            image_store=self.image_store,
-            routes=self.routes,
-            clock=self.clock,
+            image_store=self.context.image_store,
+            routes=self.context.routes,
+            clock=self.context.clock,
             batch_size=_BATCH_SIZE,
         ):
             yield
-        await pixels_of_account.delete_account_data(self.db, account_id)
-        await imports_of_account.delete_account_data(self.db, account_id)
-        async for _ in webhooks_of_account.delete_account_data(self.db, account_id, batch_size=_BATCH_SIZE):
+        await pixels_of_account.delete_account_data(self.context.db, account_id)
+        await imports_of_account.delete_account_data(self.context.db, account_id)
+        async for _ in webhooks_of_account.delete_account_data(self.context.db, account_id, batch_size=_BATCH_SIZE):
             yield
-        async for _ in domains_of_account.delete_account_data(self.domains, account_id):
+        async for _ in domains_of_account.delete_account_data(domain_deps(self.context), account_id):
             yield
 
     async def _delete_clicks(self, account_id: UUID) -> AsyncGenerator[None, None]:
-        async for _ in self.click_store.delete_account_data(self.db, account_id, batch_size=_BATCH_SIZE):
+        async for _ in self.context.click_store.delete_account_data(
+            self.context.db, account_id, batch_size=_BATCH_SIZE
+        ):
             yield
 
     async def _delete_rows(self, account_id: UUID) -> AsyncGenerator[None, None]:
         """Delete QR codes, link rows, the audit log, unsent emails and the account."""
         after = UUID(int=0)
         while True:
-            async with self.db.read() as tx:
+            async with self.context.db.read() as tx:
                 ids = await links_of_account.find_ids_after(tx, account_id, after, limit=_BATCH_SIZE)
             if not ids:
                 break
-            async with self.db.write() as tx:
+            async with self.context.db.write() as tx:
                 await qrcodes.delete_for_links(tx, ids)
                 await links_of_account.delete_rows(tx, ids)
             after = ids[-1]
             yield
-        async for _ in audit_of_account.delete_account_data(self.db, account_id, batch_size=_BATCH_SIZE):
+        async for _ in audit_of_account.delete_account_data(self.context.db, account_id, batch_size=_BATCH_SIZE):
             yield
-        async with self.db.write() as tx:
+        async with self.context.db.write() as tx:
             await reports.delete_account_data(tx, account_id)
             await mail.delete_unsent(tx, account_id)
             await accounts.delete_account_row(tx, account_id)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from waypost.accounts import Account
 from waypost.accounts.data.archive.contents import write_archive
-from waypost.accounts.deps import ExportDeps
+from waypost.context import Context
 from waypost.kit.errors import Invalid
 from waypost.kit.fair_queue import FairQueue
 from waypost.web.streaming import StreamedResponse
@@ -33,18 +33,18 @@ class Downloads:
         if account.id in self._accounts:
             raise Invalid({"body": [RUNNING]})
 
-    def start(self, deps: ExportDeps, account: Account) -> Response:
+    def start(self, context: Context, account: Account) -> Response:
         self._accounts.add(account.id)
-        name = f"waypost-{deps.auth.clock():%Y-%m-%d}.zip"
+        name = f"waypost-{context.clock():%Y-%m-%d}.zip"
         headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
         ended = partial(self._accounts.discard, account.id)
-        chunks = archive(deps, account, self._queue)
+        chunks = archive(context, account, self._queue)
         return StreamedResponse(chunks, "application/zip", ended, headers=headers, read_timeout=_STALL_TIMEOUT)
 
 
-async def archive(deps: ExportDeps, account: Account, queue: FairQueue) -> AsyncIterator[bytes]:
+async def archive(context: Context, account: Account, queue: FairQueue) -> AsyncIterator[bytes]:
     """Yield chunks. Each waits for a slot of the queue, which is free while the client reads the chunk."""
-    async with aclosing(write_archive(deps, account)) as chunks:
+    async with aclosing(write_archive(context, account)) as chunks:
         while True:
             async with queue.slot(account.id):
                 chunk = await anext(chunks, None)

@@ -16,13 +16,13 @@ from waypost.audit import store
 from waypost.audit.actions import LABELS
 from waypost.audit.model import AuditEntry
 from waypost.audit.store import AuditFilter
+from waypost.context import Context
 from waypost.database import Tx
 from waypost.kit.csv_cells import csv_text
 from waypost.kit.errors import Problems
 from waypost.kit.ids import parse_id
 from waypost.resources.audit import schemas
 from waypost.resources.audit.account_data import read_batches
-from waypost.resources.audit.deps import Deps
 from waypost.web import read_query
 from waypost.web.dashboard import Form, Pages, SessionAuth, Views, get, is_fragment_request, post
 from waypost.web.streaming import StreamedResponse
@@ -34,8 +34,8 @@ _PROCESSES = (("operator", "Operators"), ("command", "Commands"), ("system", "Th
 DOWNLOAD_RUNS = "A download of the audit log is already running. Wait until it has finished."
 
 
-class AuditPages(Pages[Deps]):
-    def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
+class AuditPages(Pages[Context]):
+    def __init__(self, deps: Context, auth: SessionAuth, views: Views) -> None:
         super().__init__(deps, auth, views)
         self._downloading: set[UUID] = set()
 

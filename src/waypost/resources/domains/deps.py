@@ -5,12 +5,9 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from waypost.database import Database, Tx
-from waypost.kit.clock import Clock
+from waypost.context import Context
+from waypost.database import Tx
 from waypost.kit.urls import Url
-
-InvalidateHost = Callable[[Tx, str], Awaitable[None]]
-"""Invalidate cached routes of a hostname after the commit."""
 
 
 class DetachLinks(Protocol):
@@ -29,26 +26,15 @@ FindAddresses = Callable[[], Awaitable[Sequence[str]]]
 """The IP addresses of `cname_target`; none if they cannot be found."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deps:
-    db: Database
-    invalidate_host: InvalidateHost
-    """Invalidate the routes of the host and all its links."""
+@dataclass(frozen=True, kw_only=True)
+class Deps(Context):
     detach_links: DetachLinks
-    cname_target: str
-    """The host that custom domains point to."""
-    base_url: str
-    clock: Clock
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class WebDeps(Deps):
     """Dependencies of the API and the dashboard."""
 
-    invalidate_host_pages: InvalidateHost
-    """Invalidate the root URL and the not-found URL of the host."""
-    own_hosts: tuple[str, ...]
-    """Hosts of the service itself, without ports. Accounts cannot register these or their subdomains."""
     check_url: CheckUrl
     points_here: PointsHere
     find_addresses: FindAddresses

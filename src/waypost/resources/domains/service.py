@@ -11,6 +11,7 @@ from uuid import UUID
 from waypost import audit
 from waypost.accounts import Caller, lock_account
 from waypost.audit import Actor, Item
+from waypost.context import Context
 from waypost.database import Database, Tx
 from waypost.kit.errors import Conflict, Invalid, NotFound, Problems, UnregistrableName
 from waypost.kit.pagination import Page, PageRequest
@@ -54,7 +55,7 @@ TargetUrl = Literal["root_url", "not_found_url"]
 TARGET_URLS: tuple[TargetUrl, ...] = ("root_url", "not_found_url")
 
 
-async def create(deps: WebDeps, caller: Caller, new: NewDomain, problems: Problems) -> Domain:
+async def create(deps: Context, caller: Caller, new: NewDomain, problems: Problems) -> Domain:
     """Register a domain. `problems`: the errors found so far. Raises Invalid and UnregistrableName."""
     new.check_required(problems)
     if problems or new.hostname is None:
@@ -102,7 +103,7 @@ async def change(deps: WebDeps, caller: Caller, domain_id: UUID, change: DomainC
         values["updated_at"] = now
         await store.save(tx, domain_id, values)
         await audit.record(tx, caller.actor, "domain.updated", now, item_of(before), changes=changes)
-        await deps.invalidate_host_pages(tx, before.hostname)
+        await deps.routes.host_pages_changed(tx, before.hostname)
     return replace(before, **values)
 
 
@@ -154,10 +155,10 @@ async def delete_locked(deps: Deps, tx: Tx, domain: Domain) -> None:
         await history.record_end(tx, domain.account_id, domain.hostname, since=domain.unverified_since, at=now)
     await certificates.delete_certificate(tx, domain.hostname, now)
     await deps.detach_links(tx, domain.account_id, domain.id)
-    await deps.invalidate_host(tx, domain.hostname)
+    await deps.routes.host_changed(tx, domain.hostname)
 
 
-async def request_verification(deps: Deps, caller: Caller, domain_id: UUID) -> Domain:
+async def request_verification(deps: Context, caller: Caller, domain_id: UUID) -> Domain:
     """Request a check by the worker, which starts within about a second. A second request changes nothing."""
     async with deps.db.write() as tx:
         domain = await store.get_for_update(tx, caller.account.id, domain_id)
@@ -171,12 +172,12 @@ async def request_verification(deps: Deps, caller: Caller, domain_id: UUID) -> D
     return replace(domain, status="verifying", updated_at=now)
 
 
-async def get(deps: Deps, caller: Caller, domain_id: UUID) -> Domain:
+async def get(deps: Context, caller: Caller, domain_id: UUID) -> Domain:
     async with deps.db.read() as tx:
         return await store.get(tx, caller.account.id, domain_id)
 
 
-async def list_domains(deps: Deps, caller: Caller, request: PageRequest) -> Page[Domain]:
+async def list_domains(deps: Context, caller: Caller, request: PageRequest) -> Page[Domain]:
     async with deps.db.read() as tx:
         domains, total = await store.list_page(tx, caller.account.id, request)
     return Page(domains, total, request)

@@ -11,7 +11,7 @@ from waypost.resources.links.rules import NOT_PUBLIC
 async def parse(deps: Deps, text: str) -> Url:
     """Raises Refused."""
     own_hosts = deps.shared_domain, deps.base_url.partition("://")[2]
-    url = rules.destination(text, own_hosts=own_hosts, private=deps.private_names)
+    url = rules.destination(text, own_hosts=own_hosts, private=deps.outbound.names)
     try:
         await deps.check_ip(url)
     except NotPublic:

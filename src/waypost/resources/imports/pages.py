@@ -117,7 +117,7 @@ class ImportPages(Pages[Deps]):
         hostname, mapped = form.text("register"), _mapping(current, form)
         try:
             self._auth.require_active_plan(session)
-            await domain_service.create(self._deps.domains, session, *parse(NewDomain, {"hostname": hostname}))
+            await domain_service.create(self._deps, session, *parse(NewDomain, {"hostname": hostname}))
         except (Invalid, UnregistrableName, PaymentRequired) as error:
             message = f"{hostname}: {error.details.removeprefix('hostname: ')}"
             return await self._render(request, session, replace(current, domains=mapped), Invalid({"body": [message]}))
@@ -193,7 +193,7 @@ class ImportPages(Pages[Deps]):
         self, request: Request, session: Session, current: ImportRequest, error: WaypostError | None = None
     ) -> Response:
         report = await self._report(current)
-        registered = await domain_service.list_domains(self._deps.domains, session, PageRequest(1, MAX_PER_PAGE))
+        registered = await domain_service.list_domains(self._deps, session, PageRequest(1, MAX_PER_PAGE))
         domains = {domain.hostname: domain for domain in registered.items}
         hosts = hosts_of(current)
         targets = {current.domains.get(host, "") for host in hosts}
@@ -205,7 +205,7 @@ class ImportPages(Pages[Deps]):
             "hosts": [(host, count, _target(current, host, domains)) for host, count in hosts.items()],
             "hostnames": list(domains),
             "moving": await asyncio.to_thread(lambda: [*map(self._with_record, moving)]),  # reads a list, once
-            "cname_target": self._deps.domains.cname_target,
+            "cname_target": self._deps.cname_target,
             "shared_domain": self._deps.shared_domain,
             "is_vendors": choices.is_of_vendor,
             "report": report,
@@ -218,7 +218,7 @@ class ImportPages(Pages[Deps]):
 
     def _with_record(self, domain: Domain) -> tuple[Domain, DnsRecordJson, bool]:
         """Return the domain, its TXT record, and whether a CNAME record can point it here."""
-        target = self._deps.domains.cname_target
+        target = self._deps.cname_target
         return domain, domain_to_json(domain, target)["dns_records"][0], takes_cname(domain.hostname, target)
 
 

@@ -13,7 +13,7 @@ from waypost.resources.links.click_counters import (
     find_wrong_clicks,
     set_clicks,
 )
-from waypost.resources.links.domain_detach import detach_domain
+from waypost.resources.links.domain_detach import detach_domain, domain_deps
 from waypost.resources.links.model import Link
 from waypost.resources.links.routes.changes import Routes
 from waypost.resources.links.store import (
@@ -34,6 +34,7 @@ __all__ = [
     "count_clicks",
     "count_imported_clicks",
     "detach_domain",
+    "domain_deps",
     "find_accounts",
     "find_any",
     "find_busy",

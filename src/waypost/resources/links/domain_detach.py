@@ -4,12 +4,15 @@ Redirects work like this already; a job updates the rows.
 It uses short transactions, so that other writers do not wait for it.
 """
 
+from functools import partial
 from uuid import UUID
 
 from sqlalchemy import select, update
 
+from waypost.context import Context
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
+from waypost.resources import domains
 from waypost.resources.links import aliases, store
 from waypost.resources.links.model import links
 from waypost.worker import jobs
@@ -18,6 +21,11 @@ from waypost.worker.jobs import Job
 JOB = "links.detach_domain"
 _BATCH_SIZE = 2_000
 _ALIAS_BATCH = 200  # each is of another link, whose searchable text changes
+
+
+def domain_deps(context: Context) -> domains.Deps:
+    """Return the dependencies of domains, which know nothing of links."""
+    return domains.Deps(**vars(context), detach_links=partial(detach_domain, clock=context.clock))
 
 
 async def detach_domain(tx: Tx, account_id: UUID, domain_id: UUID, *, clock: Clock) -> None:

@@ -24,6 +24,9 @@ from sqlalchemy import (
 from waypost.database import Id, Instant, Json, metadata
 from waypost.resources import domains, pixels
 
+CHANGE_JOB, PURGE_JOB = "links.change_many", "links.purge_deleted"
+"""Of changes of many links from the dashboard."""
+
 LinkStatus = Literal["active", "inactive"]
 
 # PostgreSQL's default collation depends on the server's locale; slugs compare byte by byte everywhere

@@ -9,17 +9,17 @@ from sqlalchemy import delete, insert, update
 from waypost import audit
 from waypost.accounts.suspension import check_reason
 from waypost.audit import Actor
+from waypost.context import Context
 from waypost.database import Tx
 from waypost.kit.errors import or_not_found
 from waypost.resources.links import audit_entries, store
-from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link, disabled_links, slugs
 
 
-async def disable(deps: Deps, link_id: UUID, reason: str) -> Link:
+async def disable(context: Context, link_id: UUID, reason: str) -> Link:
     """Disable the link, or change the reason. Raises NotFound and Invalid."""
-    reason, now = check_reason(reason), deps.clock()
-    async with deps.db.write() as tx:
+    reason, now = check_reason(reason), context.clock()
+    async with context.db.write() as tx:
         link = await _lock(tx, link_id)
         if link.disabled_reason == reason:
             return link
@@ -29,24 +29,24 @@ async def disable(deps: Deps, link_id: UUID, reason: str) -> Link:
         else:
             change = update(disabled_links).where(disabled_links.c.link_id == link_id)
             await tx.execute(change.values(reason=reason))
-        await _save(deps, tx, link, now, is_enabled=False)
-        item = audit_entries.item_of(link, deps.shared_domain)
+        await _save(context, tx, link, now, is_enabled=False)
+        item = audit_entries.item_of(link, context.shared_domain)
         actor, details = Actor.operator(link.account_id), {"reason": reason}
         await audit.record(tx, actor, "link.disabled_by_operator", now, item, details=details)
     return link
 
 
-async def lift(deps: Deps, link_id: UUID) -> Link:
+async def lift(context: Context, link_id: UUID) -> Link:
     """Let the owner enable the link again. It is enabled if it was before. Raises NotFound."""
-    now = deps.clock()
-    async with deps.db.write() as tx:
+    now = context.clock()
+    async with context.db.write() as tx:
         link = await _lock(tx, link_id)
         query = delete(disabled_links).where(disabled_links.c.link_id == link_id)
         row = or_not_found((await tx.execute(query.returning(*disabled_links.c))).one_or_none())
         if row.slug != link.slug:
             await tx.execute(update(slugs).where(slugs.c.slug == row.slug).values(link_id=None))
-        await _save(deps, tx, link, now, is_enabled=row.was_enabled)
-        item = audit_entries.item_of(link, deps.shared_domain)
+        await _save(context, tx, link, now, is_enabled=row.was_enabled)
+        item = audit_entries.item_of(link, context.shared_domain)
         await audit.record(tx, Actor.operator(link.account_id), "link.enabled_by_operator", now, item)
     return link
 
@@ -56,7 +56,7 @@ async def _lock(tx: Tx, link_id: UUID) -> Link:
     return or_not_found(next(iter(await store.lock_any(tx, [link_id])), None))
 
 
-async def _save(deps: Deps, tx: Tx, link: Link, now: datetime, *, is_enabled: bool) -> None:
+async def _save(context: Context, tx: Tx, link: Link, now: datetime, *, is_enabled: bool) -> None:
     by = Actor.operator(link.account_id).label
     await store.save(tx, link, replace(link, is_enabled=is_enabled, updated_at=now, changed_by=by))
-    await deps.routes.changed(tx, [link.slug])
+    await context.routes.changed(tx, [link.slug])

@@ -42,7 +42,7 @@ class AccountPages(Pages[Deps]):
         search = "".join(filter(str.isprintable, form.text("search")[:_MAX_SEARCH]))
         filter_ = AccountFilter(search, form.is_checked("suspended"))
         after = parse_id(form.text("after"))
-        async with self._deps.suspension.db.read() as tx:
+        async with self._deps.db.read() as tx:
             found = await account_list.list_page(tx, filter_, _order(form), after, _PER_PAGE + 1)
         shown = found[:_PER_PAGE]
         query = urlencode([(name, form.text(name)) for name in ("search", "suspended", "sort") if form.text(name)])
@@ -59,7 +59,7 @@ class AccountPages(Pages[Deps]):
 
     async def show_account(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         session, id_ = await self._auth.require_operator(request), self._path_id(request)
-        async with self._deps.suspension.db.read() as tx:
+        async with self._deps.db.read() as tx:
             listed = or_not_found(await account_list.find(tx, id_))
             members = await memberships.list_of_account(tx, id_)
         context: dict[str, Any] = {
@@ -82,18 +82,18 @@ class AccountPages(Pages[Deps]):
         try:
             await require_recent(self._deps.account, session, form)
             if done == "suspended":
-                await suspension.suspend(self._deps.suspension, Actor.operator(id_), form.text("reason"), by=by)
+                await suspension.suspend(self._deps, Actor.operator(id_), form.text("reason"), by=by)
             else:
-                await suspension.resume(self._deps.suspension, Actor.operator(id_), by=by)
+                await suspension.resume(self._deps, Actor.operator(id_), by=by)
         except (Invalid, RateLimited) as error:
             return await self.show_account(request, form, error)
         return redirect(f"/operator/accounts/{id_}?done={done}")
 
     async def _count_clicks(self, ids: Sequence[UUID]) -> Mapping[UUID, int]:
         """Count the clicks of the last days in UTC. Nothing while they are unavailable."""
-        today = day_of(self._deps.suspension.clock())
+        today = day_of(self._deps.clock())
         try:
-            async with self._deps.click_store.reader(self._deps.suspension.db) as reader:
+            async with self._deps.click_store.reader(self._deps.db) as reader:
                 found = await reader.clicks_per_day(ids, range(today - _DAYS + 1, today + 1)) if ids else {}
         except ClicksUnavailable:
             return {}

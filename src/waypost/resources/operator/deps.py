@@ -3,15 +3,10 @@
 from dataclasses import dataclass
 
 from waypost.accounts.deps import Deps as AccountDeps
-from waypost.resources.clicks.click_store import ClickStore
-from waypost.resources.links.deps import Deps as LinksDeps
-from waypost.resources.operator.suspension import SuspensionDeps
+from waypost.context import Context
 
 
-@dataclass(frozen=True, slots=True)
-class Deps:
+@dataclass(frozen=True, kw_only=True)
+class Deps(Context):
     account: AccountDeps
     """For reauthentication."""
-    suspension: SuspensionDeps
-    click_store: ClickStore
-    links: LinksDeps

@@ -42,7 +42,7 @@ class LinkPages(Pages[Deps]):
     async def list_reports(self, request: Request, form: Form = BLANK) -> Response:
         await self._auth.require_operator(request)
         after = parse_id(request.query_params.get("after", ""))
-        async with self._deps.links.db.read() as tx:
+        async with self._deps.db.read() as tx:
             found = await reports.list_open(tx, after, _PER_PAGE + 1)
             reported = found[:_PER_PAGE]
             ids = [each.link_id for each in reported]
@@ -59,7 +59,7 @@ class LinkPages(Pages[Deps]):
             reported=reported,
             is_first=after is None,
             next_after=ids[-1] if len(found) > _PER_PAGE else None,
-            shared_domain=self._deps.links.shared_domain,
+            shared_domain=self._deps.shared_domain,
             **context,
         )
 
@@ -67,7 +67,7 @@ class LinkPages(Pages[Deps]):
         """Redirect to the page of the link with the short URL `?url=`."""
         await self._auth.require_operator(request)
         url = request.query_params.get("url", "").strip()
-        async with self._deps.links.db.read() as tx:
+        async with self._deps.db.read() as tx:
             link_id = await _find_by_url(tx, url)
         if link_id is None:
             problem = {"url": ["There is no link with this short URL."]}
@@ -76,7 +76,7 @@ class LinkPages(Pages[Deps]):
 
     async def show_link(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         session, id_ = await self._auth.require_operator(request), self._path_id(request)
-        async with self._deps.links.db.read() as tx:
+        async with self._deps.db.read() as tx:
             found = await links.find_any(tx, [id_])
             link = or_not_found(next(iter(found), None))
             context: dict[str, Any] = {
@@ -91,14 +91,14 @@ class LinkPages(Pages[Deps]):
             form,
             error,
             reasons=REASONS,
-            short_url=f"{link.hostname or self._deps.links.shared_domain}/{link.slug}",
+            short_url=f"{link.hostname or self._deps.shared_domain}/{link.slug}",
             **context,
             **await reauthentication_context(self._deps.account, session),
         )
 
     async def disable(self, request: Request) -> Response:
         async def disable(id_: UUID, form: Form, by: str) -> None:
-            await operator_disabling.disable(self._deps.links, id_, form.text("reason"))
+            await operator_disabling.disable(self._deps, id_, form.text("reason"))
             await self._close_reports(id_, "disabled")
             log.info("link disabled by the operator", link=str(id_), reason=form.text("reason"), by=by)
 
@@ -106,7 +106,7 @@ class LinkPages(Pages[Deps]):
 
     async def enable(self, request: Request) -> Response:
         async def lift(id_: UUID, _form: Form, by: str) -> None:
-            await operator_disabling.lift(self._deps.links, id_)
+            await operator_disabling.lift(self._deps, id_)
             log.info("link enabled by the operator", link=str(id_), by=by)
 
         return await self._change(request, lift, "released")
@@ -131,8 +131,8 @@ class LinkPages(Pages[Deps]):
         return redirect(f"/operator/links/{id_}?done={done}")
 
     async def _close_reports(self, id_: UUID, outcome: Outcome) -> None:
-        async with self._deps.links.db.write() as tx:
-            await reports.close(tx, id_, outcome, self._deps.links.clock())
+        async with self._deps.db.write() as tx:
+            await reports.close(tx, id_, outcome, self._deps.clock())
 
 
 async def _find_by_url(tx: Tx, url: str) -> UUID | None:

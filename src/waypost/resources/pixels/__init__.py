@@ -3,7 +3,6 @@
 Ids and tokens of platforms are never shown: only routes and the platforms themselves get them.
 """
 
-from waypost.resources.pixels.deps import Deps
 from waypost.resources.pixels.platforms import PixelTags
 from waypost.resources.pixels.store import (
     attach,
@@ -17,7 +16,6 @@ from waypost.resources.pixels.store import (
 )
 
 __all__ = [
-    "Deps",
     "PixelTags",
     "attach",
     "attach_to_new",

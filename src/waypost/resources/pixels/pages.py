@@ -8,10 +8,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts.sessions.store import Session
+from waypost.context import Context
 from waypost.kit.errors import Invalid, PaymentRequired
 from waypost.kit.fields import parse
 from waypost.resources.pixels import service
-from waypost.resources.pixels.deps import Deps
 from waypost.resources.pixels.model import Pixel
 from waypost.resources.pixels.platforms import PLATFORM_HINTS, is_usual_id
 from waypost.resources.pixels.schemas import NewPixel, PixelChange
@@ -25,7 +25,7 @@ _SECRETS = ("pixel_id", "access_token")
 _UNUSUAL = "This does not look like a {name} pixel ID. {name} may ignore it. {id_format}."
 
 
-class PixelPages(Pages[Deps]):
+class PixelPages(Pages[Context]):
     def endpoints(self) -> list[Route]:
         return [
             get(_LIST_PATH, self.list_pixels, "view"),

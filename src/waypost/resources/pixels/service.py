@@ -8,12 +8,12 @@ from uuid import UUID
 from waypost import audit
 from waypost.accounts import Caller, lock_account
 from waypost.audit import Item
+from waypost.context import Context
 from waypost.database import Ciphertext, DecryptionFailed
 from waypost.kit.errors import Invalid, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources.pixels import store
-from waypost.resources.pixels.deps import Deps
 from waypost.resources.pixels.events.model import EventResults, find_results
 from waypost.resources.pixels.model import Pixel, pixels
 from waypost.resources.pixels.schemas import NewPixel, PixelChange, PixelFields
@@ -31,20 +31,20 @@ _SECRETS = ("pixel_id", "access_token")
 _FIELDS_OF_ROUTES = frozenset({"platform", "pixel_id"})
 
 
-async def create(deps: Deps, caller: Caller, new: NewPixel, problems: Problems) -> Pixel:
+async def create(context: Context, caller: Caller, new: NewPixel, problems: Problems) -> Pixel:
     """`problems`: those already found in the input. Raises Invalid with these and all others together."""
     account = caller.account.id
     new.check_required(problems)
     if problems:  # report this one, too; otherwise the check in the transaction is enough
-        async with deps.db.read() as tx:
+        async with context.db.read() as tx:
             if await store.count(tx, account) >= MAX_PIXELS:
                 problems.add("name", TOO_MANY)
     if problems or new.platform is None or new.name is None:
         raise Invalid(problems.errors)
-    now = deps.clock()
+    now = context.clock()
     pixel = Pixel(new_id(), account, new.platform, new.name, now, now)
-    secrets = {name: _encrypted(deps, pixel.id, name, new) for name in _SECRETS}
-    async with deps.db.write() as tx:
+    secrets = {name: _encrypted(context, pixel.id, name, new) for name in _SECRETS}
+    async with context.db.write() as tx:
         await lock_account(tx, account)
         if await store.count(tx, account) >= MAX_PIXELS:
             raise Invalid({"name": [TOO_MANY]})
@@ -54,78 +54,78 @@ async def create(deps: Deps, caller: Caller, new: NewPixel, problems: Problems) 
     return pixel
 
 
-async def change(deps: Deps, caller: Caller, pixel_id: UUID, requested: PixelChange, problems: Problems) -> Pixel:
+async def change(context: Context, caller: Caller, pixel_id: UUID, requested: PixelChange, problems: Problems) -> Pixel:
     """Fields that are not sent do not change. Raises NotFound before it validates the input.
 
     A secret that is sent counts as changed: a comparison would have to decrypt the stored one.
     """
-    await get(deps, caller, pixel_id)
+    await get(context, caller, pixel_id)
     requested.check_required(problems)
     problems.raise_if_any()
     sent = requested.model_fields_set
-    secrets = {name: _encrypted(deps, pixel_id, name, requested) for name in _SECRETS if name in sent}
-    async with deps.db.write() as tx:
+    secrets = {name: _encrypted(context, pixel_id, name, requested) for name in _SECRETS if name in sent}
+    async with context.db.write() as tx:
         before = await store.lock(tx, caller.account.id, pixel_id)
         after = replace(before, platform=requested.platform or before.platform, name=requested.name or before.name)
         if after == before and not secrets:
             return before
         if after.platform != before.platform:  # one platform's token must not go to another
             secrets.setdefault("access_token", None)
-        after = replace(after, updated_at=deps.clock())
+        after = replace(after, updated_at=context.clock())
         await store.save(tx, after, secrets)
         changes = audit.compare(before, after, ignored=["updated_at"]) | audit.compare_secrets(secrets)
         await audit.record(tx, caller.actor, "pixel.updated", after.updated_at, _item_of(after), changes=changes)
         if _FIELDS_OF_ROUTES & sent:
-            await deps.invalidate_pixel(tx, pixel_id)
+            await context.routes.pixel_changed(tx, pixel_id)
     return after
 
 
-async def delete(deps: Deps, caller: Caller, pixel_id: UUID) -> None:
+async def delete(context: Context, caller: Caller, pixel_id: UUID) -> None:
     """Delete the pixel, and then the rows that attach it to links, in short transactions.
 
     Rows of a deleted pixel are ignored: the first commit removes it from all links.
     """
-    async with deps.db.write() as tx:
+    async with context.db.write() as tx:
         pixel = await store.lock(tx, caller.account.id, pixel_id)
-        await deps.invalidate_pixel(tx, pixel_id)
+        await context.routes.pixel_changed(tx, pixel_id)
         await store.delete(tx, pixel_id)
         is_more_left = await store.detach(tx, pixel_id, _DETACH_BATCH)
-        await audit.record(tx, caller.actor, "pixel.deleted", deps.clock(), _item_of(pixel))
+        await audit.record(tx, caller.actor, "pixel.deleted", context.clock(), _item_of(pixel))
     while is_more_left:
-        async with deps.db.write() as tx:
+        async with context.db.write() as tx:
             is_more_left = await store.detach(tx, pixel_id, _DETACH_BATCH)
 
 
-async def get(deps: Deps, caller: Caller, pixel_id: UUID) -> Pixel:
-    async with deps.db.read() as tx:
+async def get(context: Context, caller: Caller, pixel_id: UUID) -> Pixel:
+    async with context.db.read() as tx:
         return await store.get(tx, caller.account.id, pixel_id)
 
 
-async def get_results(deps: Deps, caller: Caller, pixel_id: UUID) -> EventResults:
+async def get_results(context: Context, caller: Caller, pixel_id: UUID) -> EventResults:
     """Return the results of the pixel's server-side events."""
-    async with deps.db.read() as tx:
+    async with context.db.read() as tx:
         await store.get(tx, caller.account.id, pixel_id)
         return await find_results(tx, pixel_id)
 
 
-async def check_token(deps: Deps, caller: Caller, pixel_id: UUID) -> TokenState:
-    async with deps.db.read() as tx:
+async def check_token(context: Context, caller: Caller, pixel_id: UUID) -> TokenState:
+    async with context.db.read() as tx:
         token = await store.find_token(tx, caller.account.id, pixel_id)
     try:
-        return "set" if token and deps.key_ring.decrypt(pixels.c.access_token, pixel_id, token) else "not set"
+        return "set" if token and context.key_ring.decrypt(pixels.c.access_token, pixel_id, token) else "not set"
     except DecryptionFailed:
         return "unreadable"
 
 
-async def list_pixels(deps: Deps, caller: Caller, request: PageRequest) -> Page[Pixel]:
-    async with deps.db.read() as tx:
+async def list_pixels(context: Context, caller: Caller, request: PageRequest) -> Page[Pixel]:
+    async with context.db.read() as tx:
         items, total = await store.list_page(tx, caller.account.id, request)
     return Page(items, total, request)
 
 
-async def count_links_per_pixel(deps: Deps, pixel_ids: Sequence[UUID]) -> Mapping[UUID, int]:
+async def count_links_per_pixel(context: Context, pixel_ids: Sequence[UUID]) -> Mapping[UUID, int]:
     """Count the links of each pixel, up to MAX_COUNTED_LINKS + 1."""
-    async with deps.db.read() as tx:
+    async with context.db.read() as tx:
         return await store.count_links_per_pixel(tx, pixel_ids, MAX_COUNTED_LINKS + 1)
 
 
@@ -133,6 +133,6 @@ def _item_of(pixel: Pixel) -> Item:
     return Item(pixel.id, pixel.name)
 
 
-def _encrypted(deps: Deps, pixel_id: UUID, name: str, fields: PixelFields) -> Ciphertext | None:
+def _encrypted(context: Context, pixel_id: UUID, name: str, fields: PixelFields) -> Ciphertext | None:
     text = getattr(fields, name)
-    return None if text is None else deps.key_ring.encrypt(pixels.c[name], pixel_id, text)
+    return None if text is None else context.key_ring.encrypt(pixels.c[name], pixel_id, text)

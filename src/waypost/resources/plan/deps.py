@@ -1,9 +1,8 @@
-"""Dependencies of plans, set once by the composition root."""
+"""Dependencies of plans."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from waypost.database import Database
-from waypost.kit.clock import Clock
+from waypost.context import Context
 from waypost.resources.plan.stripe import Stripe
 
 
@@ -14,12 +13,9 @@ class Price:
     """Id of the price in Stripe, which defines whether it recurs or is paid once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deps:
-    db: Database
+@dataclass(frozen=True, kw_only=True)
+class Deps(Context):
     stripe: Stripe | None
     """None if only the operator sets plans."""
-    webhook_secret: str
+    webhook_secret: str = field(repr=False)
     prices: tuple[Price, ...]
-    base_url: str
-    clock: Clock

@@ -1,12 +1,11 @@
-"""Dependencies of QR codes, set once by the composition root, and the signed URLs of images."""
+"""Dependencies of QR codes, and the signed URLs of images."""
 
 import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from waypost.database import Database
-from waypost.kit.clock import Clock
+from waypost.context import Context
 from waypost.kit.errors import Forbidden
 from waypost.resources.qrcodes.image_cache import ImageCache
 from waypost.resources.qrcodes.known_images import KnownImages
@@ -46,13 +45,9 @@ class Urls:
         return signed_query.decode().removeprefix("v=")
 
 
-@dataclass(frozen=True, slots=True)
-class Deps:
-    db: Database
+@dataclass(frozen=True, kw_only=True)
+class Deps(Context):
     urls: Urls
-    shared_domain: str
-    base_url: str
-    clock: Clock
     image_cache: ImageCache = field(default_factory=ImageCache)
     known_images: KnownImages = field(default_factory=KnownImages)
 

@@ -1,16 +1,11 @@
-"""Dependencies of webhooks, set once by the composition root."""
+"""Dependencies of webhooks."""
 
 from dataclasses import dataclass
 
-from waypost.database import Database, KeyRing
-from waypost.kit.clock import Clock
+from waypost.context import Context
 from waypost.resources.webhooks.endpoint_checker import EndpointChecker
 
 
-@dataclass(frozen=True, slots=True)
-class Deps:
-    db: Database
+@dataclass(frozen=True, kw_only=True)
+class Deps(Context):
     endpoint_checker: EndpointChecker
-    key_ring: KeyRing
-    base_url: str
-    clock: Clock

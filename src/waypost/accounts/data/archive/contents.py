@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 from waypost.accounts import Account, list_keys
 from waypost.accounts.data.archive.zip_stream import Part, write_zip
-from waypost.accounts.deps import ExportDeps
 from waypost.accounts.keys import schemas
 from waypost.accounts.members import store as memberships
+from waypost.context import Context
 from waypost.kit.clock import EPOCH, timestamp
 from waypost.kit.csv_cells import csv_text
 from waypost.resources.audit import account_data as audit_of_account
@@ -67,10 +67,10 @@ T = TypeVar("T")
 Row = Mapping[str, Any]
 
 
-async def write_archive(deps: ExportDeps, account: Account) -> AsyncGenerator[bytes, None]:
+async def write_archive(context: Context, account: Account) -> AsyncGenerator[bytes, None]:
     """Yield the ZIP file."""
-    now = deps.auth.clock()
-    async with deps.auth.db.read() as tx:
+    now = context.clock()
+    async with context.db.read() as tx:
         kept_since = await find_kept_since(tx)
     manifest = {
         "format": FORMAT,
@@ -78,30 +78,30 @@ async def write_archive(deps: ExportDeps, account: Account) -> AsyncGenerator[by
         "created_at": timestamp(now),
         "created_by": f"Waypost {VERSION}",
         "account": {"id": str(account.id), "email": account.email},
-        "base_url": deps.auth.base_url,
-        "shared_domain": deps.shared_domain,
+        "base_url": context.base_url,
+        "shared_domain": context.shared_domain,
         "clicks_since": f"{EPOCH + timedelta(days=kept_since):%Y-%m-%d}" if kept_since else None,
     }
-    async for chunk in write_zip(_files(deps, account, now), manifest):
+    async for chunk in write_zip(_files(context, account, now), manifest):
         yield chunk
 
 
-def _files(deps: ExportDeps, account: Account, now: datetime) -> Mapping[str, AsyncIterator[Part]]:
-    db, id_ = deps.auth.db, account.id
+def _files(context: Context, account: Account, now: datetime) -> Mapping[str, AsyncIterator[Part]]:
+    db, id_ = context.db, account.id
     links = partial(
         links_of_account.export_account_data,
         db,
         id_,
-        shared_domain=deps.shared_domain,
-        base_url=deps.auth.base_url,
+        shared_domain=context.shared_domain,
+        base_url=context.base_url,
         now=now,
     )
     query = ExportQuery(Subject(id_), kind=None, end=now)
-    clicks = read_batches(deps.click_store, db, query, deps.shared_domain)
+    clicks = read_batches(context.click_store, db, query, context.shared_domain)
     return {
         "README.txt": _text(README),
-        "account.json": _account(deps, account, now),
-        "domains.ndjson": _ndjson(domains_of_account.export_account_data(db, id_, deps.cname_target)),
+        "account.json": _account(context, account, now),
+        "domains.ndjson": _ndjson(domains_of_account.export_account_data(db, id_, context.cname_target)),
         "app_links.ndjson": _ndjson(app_links.export_account_data(db, id_)),
         "pixels.ndjson": _ndjson(pixels_of_account.export_account_data(db, id_)),
         "webhooks.ndjson": _ndjson(webhooks_of_account.export_account_data(db, id_)),
@@ -112,10 +112,10 @@ def _files(deps: ExportDeps, account: Account, now: datetime) -> Mapping[str, As
         "qr_styles.ndjson": _ndjson(qrcodes_of_account.export_account_data(db, id_)),
         "imports.ndjson": _ndjson(imports_of_account.export_account_data(db, id_)),
         "audit_log.ndjson": _ndjson(audit_of_account.export_account_data(db, id_)),
-        "images.tar": _images(deps, account),
+        "images.tar": _images(context, account),
         "clicks.ndjson": _parts(clicks, json_lines),
-        "statistics.csv": _csv(CSV_COLUMNS, read_totals(deps.click_store, db, query), csv_lines),
-        "old_statistics.ndjson": _ndjson(read_old_statistics(deps.click_store, db, query)),
+        "statistics.csv": _csv(CSV_COLUMNS, read_totals(context.click_store, db, query), csv_lines),
+        "old_statistics.ndjson": _ndjson(read_old_statistics(context.click_store, db, query)),
     }
 
 
@@ -156,12 +156,12 @@ async def _parts(batches: AsyncIterator[Sequence[T]], encode: Callable[[Sequence
         yield Part(text.encode(errors="backslashreplace"), len(batch))
 
 
-async def _images(deps: ExportDeps, account: Account) -> AsyncIterator[Part]:
+async def _images(context: Context, account: Account) -> AsyncIterator[Part]:
     """Yield the images as a tar file: entries of a ZIP file stay in memory until its end."""
     from tarfile import TarInfo  # noqa: PLC0415  # for exports only
 
-    async for name in links_of_account.find_images(deps.auth.db, account.id):
-        found = await deps.image_store.find(name)
+    async for name in links_of_account.find_images(context.db, account.id):
+        found = await context.image_store.find(name)
         content = await asyncio.to_thread(found.read_bytes) if isinstance(found, Path) else found
         if content is not None:
             header = TarInfo(name)
@@ -170,8 +170,8 @@ async def _images(deps: ExportDeps, account: Account) -> AsyncIterator[Part]:
     yield Part(bytes(2 * _TAR_BLOCK))
 
 
-async def _account(deps: ExportDeps, account: Account, now: datetime) -> AsyncIterator[Part]:
-    db = deps.auth.db
+async def _account(context: Context, account: Account, now: datetime) -> AsyncIterator[Part]:
+    db = context.db
     async with db.read() as tx:
         members = await memberships.list_of_account(tx, account.id)
     shown = {

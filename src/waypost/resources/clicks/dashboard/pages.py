@@ -13,12 +13,12 @@ from starlette.routing import Route
 
 from waypost.accounts.sessions import store as sessions
 from waypost.accounts.sessions.store import PersonSession, Session
+from waypost.context import Context
 from waypost.resources import domains, links
 from waypost.resources.clicks import listing
 from waypost.resources.clicks.click_store import ClickReader, ClicksUnavailable
 from waypost.resources.clicks.dashboard import live, rendering, targets, time_range
 from waypost.resources.clicks.days import TimeRange
-from waypost.resources.clicks.deps import Deps
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats import read, top_values
 from waypost.resources.links import routing
@@ -33,10 +33,10 @@ _NO_REQUEST = Request({"type": "http", "headers": []})
 """A live message is rendered once for all open streams."""
 
 
-class StatsPages(Pages[Deps]):
-    def __init__(self, deps: Deps, auth: SessionAuth, views: Views, is_shutting_down: Callable[[], bool]) -> None:
+class StatsPages(Pages[Context]):
+    def __init__(self, deps: Context, auth: SessionAuth, views: Views, is_shutting_down: Callable[[], bool]) -> None:
         super().__init__(deps, auth, views)
-        count = partial(read.count_recent_clicks, deps.db, deps.store, deps.clock)
+        count = partial(read.count_recent_clicks, deps.db, deps.click_store, deps.clock)
         self.live = live.LiveClicks(count, self._render_latest, self._find_active, is_shutting_down=is_shutting_down)
 
     def endpoints(self) -> list[Route]:
@@ -88,7 +88,7 @@ class StatsPages(Pages[Deps]):
     ) -> dict[str, Any]:
         """`now`: the time of the choice; by a later one, a time range until now would end in the past."""
         try:
-            async with self._deps.store.reader(self._deps.db, subject.account_id) as reader:
+            async with self._deps.click_store.reader(self._deps.db, subject.account_id) as reader:
                 return await self._read_statistics(reader, request, choice, subject, now, routed)
         except ClicksUnavailable:
             return {"is_unavailable": True, "latest": ()}
@@ -180,7 +180,7 @@ class StatsPages(Pages[Deps]):
         return {live.Viewer(*each) for each in found} & set(viewers)
 
     async def _render_latest(self, subject: Subject) -> str:
-        async with self._deps.store.reader(self._deps.db) as reader:
+        async with self._deps.click_store.reader(self._deps.db) as reader:
             latest = await _latest_clicks(reader, subject, shared_domain=self._deps.shared_domain)
         return self._views.render(_NO_REQUEST, "clicks/_latest_rows.html", latest=latest)
 

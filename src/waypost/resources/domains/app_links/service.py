@@ -37,5 +37,5 @@ async def save(
         changed = audit.compare_secrets(audit.compare(before._asdict(), texts._asdict()))  # the documents are too long
         item = Item(domain.id, domain.hostname)
         await audit.record(tx, caller.actor, "app_links.updated", deps.clock(), item, changes=changed)
-        await deps.invalidate_host_pages(tx, domain.hostname)
+        await deps.routes.host_pages_changed(tx, domain.hostname)
     return texts

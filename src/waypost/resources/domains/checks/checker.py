@@ -97,7 +97,7 @@ class Checker(QueueWorker[queue.DomainCheckClaim, ProbedDomain]):
             lease = {"leased_until": claimed.leased_until} if verdict.outcome == "verified" else {}  # for the probe
             await store.save(tx, domain.id, {**result.values, **lease})
             if result.is_now_served is not None:
-                await self._deps.invalidate_host(tx, domain.hostname)
+                await self._deps.routes.host_changed(tx, domain.hostname)
                 if self._set_served:
                     await self._set_served(tx, domain.hostname, is_served=result.is_now_served)
             if result.is_now_served:

@@ -2,17 +2,10 @@
 
 from dataclasses import dataclass
 
-from waypost.database import Database, KeyRing
-from waypost.kit.clock import Clock
-from waypost.resources import domains
+from waypost.context import Context
 from waypost.resources.imports.requests.uploads import Uploads
 
 
-@dataclass(frozen=True, slots=True)
-class Deps:
-    db: Database
-    key_ring: KeyRing
+@dataclass(frozen=True, kw_only=True)
+class Deps(Context):
     uploads: Uploads
-    domains: domains.WebDeps
-    shared_domain: str
-    clock: Clock

@@ -1,6 +1,6 @@
 """Aliases: more addresses for one link, on the account's own domains. The verbs are in `links`, which they lock.
 
-Another package writes aliases in bulk with `add_many`, and calls `links.invalidate_host_pages` for each hostname.
+Another package writes aliases in bulk with `add_many`, and calls `links.Routes.host_pages_changed` for each hostname.
 """
 
 from waypost.resources.links.aliases.model import Alias

@@ -23,8 +23,7 @@ from waypost.resources.links.bulk.change_store import UNDO_TIME, BulkChange, Kin
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images.media import ImageStore
 from waypost.resources.links.lists import listing
-from waypost.resources.links.model import Link, bulk_changes, deleted_links
-from waypost.resources.links.work import CHANGE_JOB, PURGE_JOB
+from waypost.resources.links.model import CHANGE_JOB, PURGE_JOB, Link, bulk_changes, deleted_links
 from waypost.worker import jobs
 from waypost.worker.jobs import Job
 

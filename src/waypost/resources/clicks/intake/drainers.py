@@ -1,43 +1,17 @@
-"""What the worker runs of clicks: the drainer, retention and statistics."""
+"""Makes the drainer that the settings choose."""
 
 from contextlib import AsyncExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from waypost.database import Database
-from waypost.kit.clock import now
 from waypost.resources.clicks.click_stores import new_clickhouse_store
 from waypost.resources.clicks.intake.drain import Drainer
 from waypost.resources.clicks.intake.enrichment_process import EnrichmentProcess
 from waypost.resources.clicks.intake.steps import IntakeSettings
-from waypost.resources.clicks.retention import Retention
-from waypost.resources.clicks.stats.cache_refresher import StatsCacheRefresher
 from waypost.secret_key import derived_key
 from waypost.settings import Settings
 from waypost.visitors import countries
-from waypost.worker.loop import POLL_INTERVAL
-from waypost.worker.run import WorkerParts
-
-
-def worker_parts(settings: Settings, db: Database, stack: AsyncExitStack) -> WorkerParts:
-    if settings.clickhouse_url:
-        return _clickhouse_worker_parts(settings, db, stack)
-    drainer = new_drainer(settings, db, settings.data_dir / "spool", intake_settings(settings), stack)
-    retention, caches = Retention(db, settings.click_retention_days, clock=now), StatsCacheRefresher(db, clock=now)
-    return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), (3600, retention.step), (3600, caches.step)])
-
-
-def _clickhouse_worker_parts(settings: Settings, db: Database, stack: AsyncExitStack) -> WorkerParts:
-    # imported late: few installations have a ClickHouse server
-    from waypost.resources.clicks.clickhouse.retention import ClickHouseRetention  # noqa: PLC0415
-    from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter  # noqa: PLC0415
-
-    store = new_clickhouse_store(settings)
-    stack.push_async_callback(store.close)
-    drainer = new_drainer(settings, db, settings.data_dir / "spool", intake_settings(settings), stack)
-    visitors = VisitorCounter(db, store.client, clock=now)
-    retention = ClickHouseRetention(db, store.client, settings.click_retention_days, clock=now)
-    return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), (3600, visitors.step), (3600, retention.step)])
 
 
 def new_drainer(

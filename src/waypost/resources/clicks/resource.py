@@ -1,0 +1,72 @@
+"""The parts of clicks: lists, statistics and live updates; the drainer, retention and statistics in the worker."""
+
+from typing import TYPE_CHECKING
+
+from waypost.resource import Resource, Web, Worker
+from waypost.worker.loop import POLL_INTERVAL
+from waypost.worker.run import Periodic, WorkerParts
+
+if TYPE_CHECKING:
+    from waypost.web import Endpoints
+
+
+def _endpoints(web: Web) -> "Endpoints":
+    from waypost.resources.clicks import api
+    from waypost.resources.clicks.dashboard.pages import StatsPages
+    from waypost.resources.clicks.schemas import ClickEventJson, PixelFiredJson
+    from waypost.resources.clicks.stats import api as stats_api
+    from waypost.resources.webhooks.schemas import EventJson
+    from waypost.web import Endpoints, EventDocs
+
+    context, guard = web.context, web.guard
+    pages = StatsPages(context, web.auth, web.views, web.is_shutting_down)
+    web.stack.push_async_callback(pages.live.close)
+    db, store, clock = context.db, context.click_store, context.clock
+    clicked = EventDocs(
+        "link.clicked",
+        EventJson[ClickEventJson],
+        "A person followed a link or scanned its QR code. Bots and prefetches send no event.",
+    )
+    fired = EventDocs(
+        "pixel.fired",
+        EventJson[PixelFiredJson],
+        "A pixel fired on the page of a link: one event for each pixel. `visit_id` is the `id` of the click.",
+    )
+    return Endpoints(
+        [
+            api.endpoints(db, store, guard, base_url=context.base_url, clock=clock),
+            stats_api.endpoints(db, store, guard, shared_domain=context.shared_domain, clock=clock),
+        ],
+        pages.endpoints(),
+        [clicked, fired],
+    )
+
+
+def _worker_parts(worker: Worker) -> WorkerParts:
+    from waypost.resources.clicks.intake.drainers import intake_settings, new_drainer
+
+    settings, db, clock = worker.settings, worker.context.db, worker.context.clock
+    drainer = new_drainer(settings, db, settings.data_dir / "spool", intake_settings(settings), worker.stack)
+    if settings.clickhouse_url:
+        return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), *_clickhouse_steps(worker)])
+    from waypost.resources.clicks.retention import Retention
+    from waypost.resources.clicks.stats.cache_refresher import StatsCacheRefresher
+
+    retention, caches = Retention(db, settings.click_retention_days, clock=clock), StatsCacheRefresher(db, clock=clock)
+    return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), (3600, retention.step), (3600, caches.step)])
+
+
+def _clickhouse_steps(worker: Worker) -> list[Periodic]:
+    from waypost.resources.clicks.click_stores import new_clickhouse_store
+    from waypost.resources.clicks.clickhouse.retention import ClickHouseRetention
+    from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
+
+    settings, db, clock = worker.settings, worker.context.db, worker.context.clock
+    store = new_clickhouse_store(settings)
+    worker.stack.push_async_callback(store.close)
+    visitors = VisitorCounter(db, store.client, clock=clock)
+    retention = ClickHouseRetention(db, store.client, settings.click_retention_days, clock=clock)
+    return [(3600, visitors.step), (3600, retention.step)]
+
+
+RESOURCE = Resource(templates={"clicks": "waypost.resources.clicks"}, endpoints=_endpoints, worker_parts=_worker_parts)

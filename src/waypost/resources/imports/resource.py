@@ -1,0 +1,49 @@
+"""The parts of imports. Processes of their own run imports, so the worker loads little of them."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from waypost.resource import Resource, Web, Worker
+from waypost.worker.jobs import Job
+from waypost.worker.run import WorkerParts
+
+if TYPE_CHECKING:
+    from waypost.web import Endpoints
+
+
+def _endpoints(web: Web) -> "Endpoints":
+    from waypost.resources.imports.pages import ImportPages
+    from waypost.resources.imports.requests.deps import Deps
+    from waypost.resources.imports.requests.uploads import new_uploads
+    from waypost.web import Endpoints
+
+    deps = Deps(**vars(web.context), uploads=new_uploads(web.context.db, web.settings.data_dir))
+    return Endpoints(pages=ImportPages(deps, web.auth, web.views).endpoints())
+
+
+def _worker_parts(worker: Worker) -> WorkerParts:
+    from waypost.resources.imports.model import CHECK_JOB
+    from waypost.resources.imports.requests import turns
+    from waypost.resources.imports.requests.expiry import give_up_unused
+    from waypost.resources.imports.requests.model import TURN_JOB
+    from waypost.resources.imports.requests.processes import TurnProcesses
+    from waypost.resources.imports.requests.uploads import new_uploads
+
+    db, clock = worker.context.db, worker.context.clock
+    uploads = new_uploads(db, worker.settings.data_dir)
+
+    async def check(job: Job) -> None:
+        from waypost.resources.imports.destination_checks import DestinationChecks
+
+        await DestinationChecks(db, worker.destination_checker, clock)(job)
+
+    return WorkerParts(
+        periodic=[(3600, partial(give_up_unused, db, uploads, clock=clock))],
+        long_handlers={CHECK_JOB: check, TURN_JOB: turns.Turns(db, uploads, clock, TurnProcesses("waypost.app").run)},
+        stops={TURN_JOB: partial(turns.stop, clock=clock)},
+    )
+
+
+RESOURCE = Resource(
+    templates={"imports": "waypost.resources.imports"}, endpoints=_endpoints, worker_parts=_worker_parts
+)

@@ -1,0 +1,101 @@
+"""The parts of links."""
+
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from waypost.context import Context
+from waypost.database import Tx
+from waypost.resource import Resource, Web, Worker
+from waypost.settings import Settings
+from waypost.worker.jobs import Job
+from waypost.worker.run import Periodic, WorkerParts
+
+if TYPE_CHECKING:
+    from waypost.outbound import DestinationChecker
+    from waypost.resources.links.deps import Deps
+    from waypost.web import Endpoints
+
+
+def _endpoints(web: Web) -> "Endpoints":
+    from waypost.resources.clicks.stats.read import find_sparklines
+    from waypost.resources.links import api, integration_pages, pages
+    from waypost.resources.links.bulk import pages as bulk_pages
+    from waypost.resources.links.images import api as media_api
+    from waypost.resources.links.schemas import LinkJson
+    from waypost.resources.webhooks.schemas import EventJson
+    from waypost.web import Endpoints, EventDocs
+
+    context, auth, views = web.context, web.auth, web.views
+    deps = new_deps(web.settings, context, web.destination_checker)
+    web.stack.callback(deps.images.close)
+    sparklines = partial(find_sparklines, context.db, context.click_store, context.clock)
+    created = (
+        "A link was created in the dashboard or by the API. `data` is the link as `GET /links/{id}` returned it then."
+    )
+    return Endpoints(
+        [api.endpoints(deps, web.guard), media_api.endpoints(context.image_store)],
+        [
+            *bulk_pages.BulkPages(deps, auth, views).endpoints(),  # first: its paths also match those of one link
+            *pages.LinkPages(deps, auth, views, sparklines).endpoints(),
+            *integration_pages.IntegrationPages(deps, auth, views).endpoints(),
+        ],
+        [EventDocs("link.created", EventJson[LinkJson], created, {"clicks": 0})],
+    )
+
+
+def _worker_parts(worker: Worker) -> WorkerParts:
+    from waypost.resources.links import domain_detach
+    from waypost.resources.links.model import CHANGE_JOB, PURGE_JOB
+    from waypost.resources.links.routing.recheck import RoutingRecheck
+
+    settings, context = worker.settings, worker.context
+    periodic: list[Periodic] = []
+    if settings.blocklist or settings.safe_browsing_key:
+        periodic.append((60, RoutingRecheck(context, worker.destination_checker).step))
+    if context.db.dialect == "postgresql":
+        from waypost.resources.links.images.rows import ImageRows
+
+        rows = ImageRows(context.db, settings.data_dir, context.clock)
+        periodic += [(60, rows.clean_cache), (3600, rows.delete_unused)]
+
+    @cache
+    def deps() -> "Deps":
+        """Called by the first job: most workers never run one."""
+        return new_deps(settings, context, worker.destination_checker)
+
+    async def change(job: Job) -> None:
+        from waypost.resources.links.bulk import changes
+
+        await changes.run(deps(), job)
+
+    async def stop_change(tx: Tx, job: Job) -> None:
+        from waypost.resources.links.bulk import changes
+
+        await changes.stop(deps(), tx, job)
+
+    async def purge(job: Job) -> None:
+        from waypost.resources.links.bulk import changes
+
+        await changes.purge(deps(), job)
+
+    return WorkerParts(
+        periodic=periodic,
+        handlers={domain_detach.JOB: partial(domain_detach.detach_links, context.db)},
+        long_handlers={CHANGE_JOB: change, PURGE_JOB: purge},
+        stops={CHANGE_JOB: stop_change},
+    )
+
+
+def new_deps(settings: Settings, context: Context, checker: "DestinationChecker") -> "Deps":
+    from waypost.resources.links.deps import Deps
+    from waypost.resources.links.images.encoder import ImageReencoder
+
+    return Deps(
+        **vars(context),
+        destination_checker=checker,
+        images=ImageReencoder(),
+        accepts_unreachable=settings.destination_check == "lenient",
+    )
+
+
+RESOURCE = Resource(templates={"links": "waypost.resources.links"}, endpoints=_endpoints, worker_parts=_worker_parts)

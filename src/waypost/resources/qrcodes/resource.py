@@ -1,0 +1,31 @@
+"""The parts of QR codes."""
+
+from typing import TYPE_CHECKING
+
+from waypost.resource import Resource, Web
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from waypost.web import Endpoints
+
+
+def _endpoints(web: Web) -> "Endpoints":
+    from waypost.resources.qrcodes import api, pages
+    from waypost.resources.qrcodes.deps import Deps, Urls
+    from waypost.resources.qrcodes.known_images import KnownImageResponder
+    from waypost.secret_key import derived_keys
+    from waypost.web import Endpoints
+
+    context = web.context
+    deps = Deps(**vars(context), urls=Urls(context.base_url, derived_keys(web.settings, "qrcodes")))
+    web.stack.callback(deps.image_cache.close)
+
+    def before_framework(app: "ASGIApp") -> "ASGIApp":
+        return KnownImageResponder(app, deps.known_images, deps.image_cache, web.routes, web.guard.is_plain_http)
+
+    design_pages = pages.DesignPages(deps, web.auth, web.views).endpoints()
+    return Endpoints([api.endpoints(deps, web.guard)], design_pages, before_framework=before_framework)
+
+
+RESOURCE = Resource(templates={"qrcodes": "waypost.resources.qrcodes"}, endpoints=_endpoints)
