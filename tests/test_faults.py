@@ -164,7 +164,9 @@ def test_a_database_of_an_older_version_with_another_role(waypost: Waypost) -> N
     set_schema(waypost, "0055")
     assert "Run: waypost migrate" in refused(waypost, "--role", "web", code=1)
     set_schema(waypost, "0054")
-    assert "which is too old for this version" in refused(waypost, code=1)
+    message = refused(waypost, code=1)
+    assert "which is too old for this version" in message
+    assert explained(waypost("migrate", code=1).stderr) == message
 
 
 def test_a_backup_before_a_migration(waypost: Waypost) -> None:

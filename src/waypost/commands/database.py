@@ -88,13 +88,12 @@ async def migrate_database(settings: Settings, *, on_wait: Callable[[], None] = 
 
 
 async def is_migration_due(settings: Settings) -> bool:
-    """Whether `migrate_database` would change the schema of an existing database."""
+    """Whether `migrate_database` would change the schema of an existing database. Raises SchemaUnknown."""
     db = Database(settings.database, readers=1)
     try:
         if db.dialect == "sqlite" and not db.path.exists():
             return False
-        present, newest = await pending(db)
-        return present is not None and present < newest
+        return (await pending(db))[0] is not None and not await is_usable(db)
     finally:
         await db.close()
 

@@ -20,7 +20,7 @@ from waypost.redirect.spool import Visit
 _HOUR = 4 * QUARTER
 _RETURNING = 0.3
 """Share of visits by somebody who has visited the link before."""
-_MAX_KNOWN = 400
+_MAX_KNOWN = 100
 """Visitors that may return: the last ones, so that many return on the same day."""
 _BOTS = 0.07
 _PREFETCHES = 0.015
