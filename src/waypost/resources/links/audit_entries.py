@@ -27,7 +27,7 @@ _IGNORED = (
 
 
 def item_of(link: Link, shared_domain: str) -> Item:
-    return Item(link.id, f"{link.hostname or shared_domain}/{link.slug}")
+    return Item(link.id, link.short_url(shared_domain))
 
 
 def compare(before: Link, after: Link, shared_domain: str) -> audit.Changes:

@@ -265,6 +265,10 @@ class Link:
         is_used_up = self.click_limit is not None and self.clicks >= self.click_limit
         return "active" if self.is_enabled and not (is_over or is_early or is_used_up) else "inactive"
 
+    def short_url(self, shared_domain: str) -> str:
+        """Return the short URL without its scheme."""
+        return f"{self.hostname or shared_domain}/{self.slug}"
+
     @property
     def search_text(self) -> str:
         """Searchable text. Fields contain no line breaks, so no search matches across two of them."""

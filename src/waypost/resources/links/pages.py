@@ -120,7 +120,8 @@ class LinkPages(Pages[Deps]):
         """Ask on a page, or in a dialog if htmx requests it."""
         session, id_ = await self._auth.require_session(request), self._path_id(request)
         link = await service.get(self._deps, session, id_)
-        context: dict[str, Any] = {"link": link, "short_url": self._short_url(link), "query": _query(request)}
+        context: dict[str, Any] = {"link": link, "query": _query(request)}
+        context["short_url"] = link.short_url(self._deps.shared_domain)
         if is_fragment_request(request):
             return self._views.render_fragment(request, "links/delete.html", "question", **context)
         return self._views.render_page(request, "links/delete.html", **context)
@@ -147,7 +148,7 @@ class LinkPages(Pages[Deps]):
         return links.map(
             lambda link: LinkRow(
                 link,
-                short_url=self._short_url(link),
+                short_url=link.short_url(self._deps.shared_domain),
                 destination_host=urlsplit(link.destination_url).netloc,
                 is_domain_served=link.domain_id not in unserved,
                 is_routed=link.id in routed,
@@ -156,9 +157,6 @@ class LinkPages(Pages[Deps]):
                 sparkline_points=sparkline_points(clicks.get(link.id, ())),
             )
         )
-
-    def _short_url(self, link: Link) -> str:
-        return f"{link.hostname or self._deps.shared_domain}/{link.slug}"
 
 
 async def _find_shown(tx: Tx, links: Page[Link]) -> tuple[Collection[UUID], Collection[UUID], Mapping[UUID, int]]:

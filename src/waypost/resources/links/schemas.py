@@ -171,14 +171,13 @@ class LinkJson(TypedDict):
 
 def to_json(link: Link, *, shared_domain: str, base_url: str, now: datetime) -> LinkJson:
     """Return the link object, with its keys in the documented order."""
-    hostname = link.hostname or shared_domain
     return {
         "id": str(link.id),
         "title": link.title,
         "destination_url": link.destination_url,
-        "short_url": f"{hostname}/{link.slug}",
+        "short_url": link.short_url(shared_domain),
         "slug": link.slug,
-        "hostname": hostname,
+        "hostname": link.hostname or shared_domain,
         "og_title": link.og_title,
         "og_description": link.og_description,
         "og_image": media.url(base_url, link.og_image_file_name) if link.og_image_file_name else link.og_image,

@@ -91,7 +91,7 @@ class LinkPages(Pages[Deps]):
             form,
             error,
             reasons=REASONS,
-            short_url=f"{link.hostname or self._deps.shared_domain}/{link.slug}",
+            short_url=link.short_url(self._deps.shared_domain),
             **context,
             **await reauthentication_context(self._deps.account, session),
         )

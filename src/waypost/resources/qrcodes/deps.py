@@ -54,7 +54,7 @@ class Deps(Context):
     def encoded_url(self, target: CodeTarget) -> str:
         """Return the URL in the code. The longest host with the longest slug fits into a code of every level."""
         scheme = self.base_url.partition("://")[0]
-        return f"{scheme}://{target.hostname or self.shared_domain}/{target.slug}?r=qr"
+        return f"{scheme}://{target.short_url(self.shared_domain)}?r=qr"
 
     def image_urls(self, code_id: UUID, style: CodeStyle) -> dict[str, str]:
         """Return the signed URLs by the names of their fields."""

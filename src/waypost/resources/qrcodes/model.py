@@ -43,6 +43,10 @@ class CodeTarget:
     hostname: str | None
     slug: str
 
+    def short_url(self, shared_domain: str) -> str:
+        """Return the short URL without its scheme."""
+        return f"{self.hostname or shared_domain}/{self.slug}"
+
 
 @dataclass(frozen=True, slots=True)
 class QrCode:

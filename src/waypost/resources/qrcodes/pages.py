@@ -102,7 +102,7 @@ class DesignPages(Pages[Deps]):
             "has_problems": bool(problems),
             "has_form_errors": False,
             "code": code,
-            "short_url": f"{code.target.hostname or self._deps.shared_domain}/{code.target.slug}",
+            "short_url": code.target.short_url(self._deps.shared_domain),
             "is_saved": style == code.style and not problems,
             "warnings": list(warnings(style, self._deps.encoded_url(code.target))),
             "preview_url": f"/links/{code.link_id}/qrcode/preview?{urlencode(_texts(style))}",

@@ -54,7 +54,7 @@ async def set_style(deps: Deps, caller: Caller, link_id: UUID, new: NewStyle, pr
         code = await _get(tx, caller, link_id)
         await tx.execute(_SET, {"link_id": link_id, "updated_at": now} | asdict(style))
         if changes := audit.compare(code.style, style):
-            item = Item(link_id, f"{code.target.hostname or deps.shared_domain}/{code.target.slug}")
+            item = Item(link_id, code.target.short_url(deps.shared_domain))
             await audit.record(tx, caller.actor, "qr_code.updated", now, item, changes=changes)
     return replace(code, style=style, updated_at=now)
 

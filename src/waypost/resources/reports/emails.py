@@ -61,7 +61,7 @@ class Emails:
             if link is None:
                 lines.append(f"- A deleted link: {reports}")
                 continue
-            short_url = f"{link.hostname or self.shared_domain}/{link.slug}"
+            short_url = link.short_url(self.shared_domain)
             lines.append(f"- {defanged(short_url)} to {defanged(link.destination_url)}: {reports}")
         listed = "\n".join(lines)
         return (

@@ -73,7 +73,7 @@ class StatsPages(Pages[Context]):
             "is_domain_served": not unserved,
             "is_routed": routed is not None,
             "imported_clicks": imported.get(link.id, 0),
-            "url": f"{deps.base_url.partition(':')[0]}://{link.hostname or deps.shared_domain}/{link.slug}",
+            "url": f"{deps.base_url.partition(':')[0]}://{link.short_url(deps.shared_domain)}",
             "live_url": f"/links/{link.id}/live",
         }
         return self._respond(request, "clicks/link.html", choice, context)

@@ -66,5 +66,5 @@ class AliasPages(Pages[Deps]):
             routed = await routing.find_routed(tx, [link.id])
         context: dict[str, Any] = {"link": link, "page": aliases, "choices": choices, "unserved": unserved}
         context["is_routed"] = bool(routed)
-        context["short_url"] = f"{link.hostname or self._deps.shared_domain}/{link.slug}"
+        context["short_url"] = link.short_url(self._deps.shared_domain)
         return self._views.form(request, "links/addresses.html", form, error, readable=domains.readable, **context)

@@ -57,7 +57,7 @@ async def _set_next(deps: Deps, change: BulkChange) -> bool:
         by = change.actor.label
         results = await bulk.change_in(deps, tx, change.account_id, ids, checked, changed_by=by)
         refused = [
-            (_address(deps, before[id_]), " ".join(text for texts in result.values() for text in texts))
+            (before[id_].short_url(deps.shared_domain), " ".join(text for texts in result.values() for text in texts))
             for id_, result in zip(ids, results, strict=True)
             if isinstance(result, dict)
         ]
@@ -92,7 +92,7 @@ async def _restore_next(deps: Deps, change: BulkChange) -> bool:
         ids = await changes.find_deleted(tx, deletion, change.cursor, STEP)
         hidden = await store.find_hidden(tx, change.account_id, ids)
         restored, now = await store.unhide(tx, hidden), deps.clock()
-        refused = [(_address(deps, link), SLUG_USED_AGAIN) for link in hidden if link not in restored]
+        refused = [(link.short_url(deps.shared_domain), SLUG_USED_AGAIN) for link in hidden if link not in restored]
         if restored:
             own = changes.of_change(deletion), deleted_links.c.link_id.in_([link.id for link in restored])
             await tx.execute(delete(deleted_links).where(*own))
@@ -138,7 +138,11 @@ async def _replace_next(deps: Deps, change: BulkChange) -> bool:
 
     steps = [(UUID(id_), destination) for id_, destination in change.step if UUID(id_) in found]
     reasons = await asyncio.gather(*(change_one(id_, destination) for id_, destination in steps))
-    refused = [(_address(deps, found[id_]), reason) for (id_, _), reason in zip(steps, reasons, strict=True) if reason]
+    refused = [
+        (found[id_].short_url(deps.shared_domain), reason)
+        for (id_, _), reason in zip(steps, reasons, strict=True)
+        if reason
+    ]
     async with _progress(deps, change) as tx:
         await changes.save(tx, change, len(steps), len(steps) - len(refused), refused, change.cursor)
         replaced_in = [found[id_] for (id_, _), reason in zip(steps, reasons, strict=True) if not reason]
@@ -158,7 +162,7 @@ async def _plan_replacements(deps: Deps, change: BulkChange) -> bool:
         try:
             destination = replaced(deps, link, find, replacement)
         except BadUrl as error:
-            refused.append((_address(deps, link), str(error)))
+            refused.append((link.short_url(deps.shared_domain), str(error)))
             continue
         if destination == link.destination_url:
             unchanged += 1
@@ -180,10 +184,6 @@ async def _progress(deps: Deps, change: BulkChange) -> AsyncIterator[Tx]:
         if await changes.lock(tx, change.account_id, change.id) != change:
             raise Unavailable
         yield tx
-
-
-def _address(deps: Deps, link: Link) -> str:
-    return f"{link.hostname or deps.shared_domain}/{link.slug}"
 
 
 _STEPS: Mapping[Kind, Callable[[Deps, BulkChange], Awaitable[bool]]] = {

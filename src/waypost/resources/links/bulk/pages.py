@@ -183,7 +183,7 @@ class BulkPages(Pages[Deps]):
     def _preview_row(
         self, link: Link, asked: BulkRequest, checked: bulk.CheckedSet | None, choices: FormChoices
     ) -> PreviewRow:
-        short_url = f"{link.hostname or self._deps.shared_domain}/{link.slug}"
+        short_url = link.short_url(self._deps.shared_domain)
         if asked.kind == "replace":
             try:
                 new = replaced(self._deps, link, **asked.values)

@@ -130,7 +130,7 @@ class RoutingPages(Pages[Deps]):
             unserved = await domains.find_unserved(tx, [link.domain_id])
         context: dict[str, Any] = {
             "link": link,
-            "short_url": f"{link.hostname or self._deps.shared_domain}/{link.slug}",
+            "short_url": link.short_url(self._deps.shared_domain),
             "is_domain_served": link.domain_id not in unserved,
             "is_routed": routing is not None,
             "stored": routing,
