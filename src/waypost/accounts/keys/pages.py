@@ -14,7 +14,7 @@ from waypost.accounts import REQUESTS_PER_MINUTE, SCOPES, ApiKey, Scope, is_plan
 from waypost.accounts.deps import Deps
 from waypost.accounts.sessions.store import Session
 from waypost.accounts.sign_in.reauthentication import reauthentication_context, require_recent
-from waypost.kit.errors import Invalid, NotFound, Problems, RateLimited
+from waypost.kit.errors import Invalid, NotFound, Problems, WaypostError
 from waypost.kit.fields import Body, Text, Timestamp, max_entries, parse
 from waypost.web import require_pagination
 from waypost.web.dashboard import Form, NotSignedIn, Pages, get, post, redirect
@@ -32,7 +32,7 @@ _SCOPES: Mapping[Scope, str] = {
     "pixels:write": "Add, change and delete pixels",
     "webhooks:manage": "View, add, test and delete webhooks, and view their deliveries",
 }
-_DEFAULT_SCOPES = ["links:read", "links:write"]
+_NEW = Form({"scopes": ["links:read", "links:write"]})
 _CONTEXT: Mapping[str, Any] = {"scopes": _SCOPES, "per_minute": REQUESTS_PER_MINUTE}
 # Scalar adds inline styles to the page. It needs neither eval nor requests to other hosts.
 _REFERENCE_POLICY = HEADERS["Content-Security-Policy"] + "; style-src 'self' 'unsafe-inline'"
@@ -48,7 +48,7 @@ class KeyPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
             get(_PATH, self.list_keys, "view"),
-            post(_PATH, self.create, "keys.write"),
+            self.form(_PATH, self.create, "keys.write", self.new),
             get(f"{_PATH}/new", self.new, "keys.write"),
             get(_PATH + "/{id}", self.show, "keys.write"),
             get(_PATH + "/{id}/revoke", self.show_revocation, "keys.write"),
@@ -68,14 +68,13 @@ class KeyPages(Pages[Deps]):
         context["has_assistants"] = find_spec("mcp") is not None
         return self._render(request, "list", has_active_plan=has_active_plan, **context)
 
-    async def new(self, request: Request) -> Response:
+    async def new(self, request: Request, form: Form = _NEW, error: WaypostError | None = None) -> Response:
         session = await self._auth.require_session(request)
         context = await reauthentication_context(self._deps, session)
-        return self._render(request, "new", form=Form({"scopes": _DEFAULT_SCOPES}), **context)
+        return self._views.form(request, "account/keys_new.html", form, error, **_CONTEXT, **context)
 
-    async def create(self, request: Request) -> Response:
+    async def create(self, request: Request, session: Session, form: Form) -> Response:
         """Create a key. The response is a page instead of a redirect, because the key is shown only once."""
-        session, form = await self._read(request)
         new, problems = parse(_NewKey, {name: value for name, value in form.fields.items() if value is not None})
         if not new.scopes:
             problems.add("scopes", "Select at least one scope.")  # for the service no scopes means all
@@ -83,9 +82,6 @@ class KeyPages(Pages[Deps]):
         try:
             session = await self._reauthenticated(session, form, problems)
             key, text = await self._create(session, new, problems)
-        except (Invalid, RateLimited) as error:
-            context = {**_CONTEXT, **await reauthentication_context(self._deps, session)}
-            return self._views.form(request, "account/keys_new.html", form, error, **context)
         except NotFound:  # the session has ended
             raise NotSignedIn from None
         has_active_plan = is_plan_active(session.account.plan, self._deps.auth.clock())

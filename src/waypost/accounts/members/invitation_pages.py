@@ -17,7 +17,7 @@ from waypost.accounts.model import ROLES
 from waypost.accounts.people.email_link_pages import valid_link
 from waypost.accounts.roles import action_to_change, may
 from waypost.accounts.sessions.start import start_session
-from waypost.accounts.sessions.store import Session
+from waypost.accounts.sessions.store import PersonSession, Session
 from waypost.accounts.sign_in.password_routes import password_routes
 from waypost.accounts.sign_in.reauthentication import reauthentication_context, require_recent
 from waypost.kit.errors import Invalid, RateLimited, WaypostError
@@ -31,12 +31,12 @@ class InvitationPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
             get(f"{PATH}/invite", self.new, "members.write"),
-            post(f"{PATH}/invite", self.create, "members.write"),
+            self.form(f"{PATH}/invite", self.create, "members.write", self.new),
             get(_ONE, self.show, "members.write"),
-            post(f"{_ONE}/resend", self.resend, "members.write"),
+            self.form(f"{_ONE}/resend", self.resend, "members.write", self.show),
             post(f"{_ONE}/revoke", self.revoke, "members.write"),
             get(_TOKEN, self.show_accept, "public"),
-            post(_TOKEN, self.accept, "person"),
+            self.form(_TOKEN, self.accept, "person", self.show_accept),
             *password_routes(self._deps.auth, post(f"{_TOKEN}/signup", self.sign_up, "public")),
         ]
 
@@ -48,14 +48,10 @@ class InvitationPages(Pages[Deps]):
         context = {"roles": choices, "sends_mail": self._deps.auth.sends_mail}
         return await self._render(request, session, "account/invite.html", form, error, **context)
 
-    async def create(self, request: Request) -> Response:
-        session, form = await self._read(request)
-        try:
-            await self._auth.limit_expensive(session, "invite")
-            await require_recent(self._deps, session, form)
-            made = await invitations.create(self._deps.auth, session, email=_read_email(form), role=read_role(form))
-        except (Invalid, RateLimited) as error:
-            return await self.new(request, form, error)
+    async def create(self, request: Request, session: Session, form: Form) -> Response:
+        await self._auth.limit_expensive(session, "invite")
+        await require_recent(self._deps, session, form)
+        made = await invitations.create(self._deps.auth, session, email=_read_email(form), role=read_role(form))
         return self._made(request, made)
 
     async def show(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
@@ -65,14 +61,10 @@ class InvitationPages(Pages[Deps]):
         context = {"invitation": invitation, "is_void": is_void}
         return await self._render(request, session, "account/invitation.html", form, error, **context)
 
-    async def resend(self, request: Request) -> Response:
-        session, form = await self._read(request)
-        try:
-            await self._auth.limit_expensive(session, "invite")
-            await require_recent(self._deps, session, form)
-            made = await invitations.resend(self._deps.auth, session, self._path_id(request))
-        except (Invalid, RateLimited) as error:
-            return await self.show(request, form, error)
+    async def resend(self, request: Request, session: Session, form: Form) -> Response:
+        await self._auth.limit_expensive(session, "invite")
+        await require_recent(self._deps, session, form)
+        made = await invitations.resend(self._deps.auth, session, self._path_id(request))
         return self._made(request, made)
 
     async def revoke(self, request: Request) -> Response:
@@ -98,12 +90,8 @@ class InvitationPages(Pages[Deps]):
             context["is_for_other"] = invitation.email not in (None, session.person.email)
         return self._views.form(request, "account/accept_invitation.html", form, error, **context)
 
-    async def accept(self, request: Request) -> Response:
-        session = await self._auth.require_person(request)
-        try:
-            await valid_link(request, invitations.accept(self._deps.auth, session, request.path_params["token"]))
-        except Invalid as error:
-            return await self.show_accept(request, BLANK, error)
+    async def accept(self, request: Request, session: PersonSession, _form: Form) -> Response:
+        await valid_link(request, invitations.accept(self._deps.auth, session, request.path_params["token"]))
         return redirect("/")
 
     async def sign_up(self, request: Request) -> Response:

@@ -11,9 +11,10 @@ from waypost.accounts.deps import Deps
 from waypost.accounts.members import service as members
 from waypost.accounts.members import store as memberships
 from waypost.accounts.sessions import store as sessions
+from waypost.accounts.sessions.store import PersonSession, Session
 from waypost.accounts.setup import signup
 from waypost.accounts.sign_in.reauthentication import proof_context, require_proven
-from waypost.kit.errors import Invalid, RateLimited, WaypostError
+from waypost.kit.errors import WaypostError
 from waypost.web.dashboard import BLANK, Form, Pages, get, post, redirect
 
 
@@ -21,13 +22,13 @@ class MembershipPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
             get("/account/accounts", self.list_accounts, "person"),
-            post("/account/accounts", self.create_account, "person"),
+            self.form("/account/accounts", self.create_account, "person", self.list_accounts),
             post("/account/accounts/{id}", self.show_account, "person"),
             get("/account/delete-person", self.show_deletion, "person"),
-            post("/account/delete-person", self.delete_person, "person"),
+            self.form("/account/delete-person", self.delete_person, "person", self.show_deletion),
             get("/account/settings", self.show_settings, "view"),
-            post("/account/settings/name", self.change_name, "account.write"),
-            post("/account/settings/email", self.change_email, "owners.write"),
+            self.form("/account/settings/name", self.change_name, "account.write", self.show_settings),
+            self.form("/account/settings/email", self.change_email, "owners.write", self.show_settings),
         ]
 
     # ── the person's accounts ───────────────────────────────────────────────────────────────────────────────────────
@@ -52,12 +53,8 @@ class MembershipPages(Pages[Deps]):
             await sessions.show_account(tx, session, self._path_id(request))
         return redirect("/")
 
-    async def create_account(self, request: Request) -> Response:
-        session = await self._auth.require_person(request)
-        try:
-            account = await signup.create_account(self._deps.auth, session.person)
-        except Invalid as error:
-            return await self.list_accounts(request, BLANK, error)
+    async def create_account(self, _request: Request, session: PersonSession, _form: Form) -> Response:
+        account = await signup.create_account(self._deps.auth, session.person)
         async with self._deps.auth.db.write() as tx:
             await sessions.show_account(tx, session, account.id)
         return redirect("/")
@@ -69,13 +66,9 @@ class MembershipPages(Pages[Deps]):
         context: dict[str, Any] = {"memberships": found, **await proof_context(self._deps, session)}
         return self._views.form(request, "account/delete_person.html", form, error, **context)
 
-    async def delete_person(self, request: Request) -> Response:
-        session, form = await self._read_as_person(request)
-        try:
-            await require_proven(self._deps, session, form)
-            await members.delete_person(self._deps.auth, session.person, session.request_ip)
-        except (Invalid, RateLimited) as error:
-            return await self.show_deletion(request, form, error)
+    async def delete_person(self, request: Request, session: PersonSession, form: Form) -> Response:
+        await require_proven(self._deps, session, form)
+        await members.delete_person(self._deps.auth, session.person, session.request_ip)
         response = redirect("/login", "person")
         await self._auth.sign_out(request, response)
         return response
@@ -92,18 +85,10 @@ class MembershipPages(Pages[Deps]):
         }
         return self._views.form(request, "account/settings.html", form, error, **context)
 
-    async def change_name(self, request: Request) -> Response:
-        session, form = await self._read(request)
-        try:
-            await account_settings.change_name(self._deps.auth, session, form.text("name"))
-        except Invalid as error:
-            return await self.show_settings(request, form, error)
+    async def change_name(self, _request: Request, session: Session, form: Form) -> Response:
+        await account_settings.change_name(self._deps.auth, session, form.text("name"))
         return redirect("/account/settings", "account-name")
 
-    async def change_email(self, request: Request) -> Response:
-        session, form = await self._read(request)
-        try:
-            await account_settings.change_email(self._deps.auth, session, form.text("email"))
-        except Invalid as error:
-            return await self.show_settings(request, form, error)
+    async def change_email(self, _request: Request, session: Session, form: Form) -> Response:
+        await account_settings.change_email(self._deps.auth, session, form.text("email"))
         return redirect("/account/settings", "account-email")

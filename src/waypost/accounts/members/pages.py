@@ -19,7 +19,7 @@ from waypost.accounts.members import store as memberships
 from waypost.accounts.model import ROLES, ApiKey, Role
 from waypost.accounts.sessions.store import Session
 from waypost.accounts.sign_in.reauthentication import reauthentication_context, require_recent
-from waypost.kit.errors import Invalid, RateLimited, WaypostError, or_not_found
+from waypost.kit.errors import Invalid, WaypostError, or_not_found
 from waypost.kit.ids import parse_id
 from waypost.web import require_pagination
 from waypost.web.dashboard import BLANK, Form, Pages, get, post, redirect
@@ -33,13 +33,13 @@ class MemberPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
             get(PATH, self.list_members, "view"),
-            post(f"{PATH}/leave", self.leave, "view"),
+            self.form(f"{PATH}/leave", self.leave, "view", self.show),
             post(f"{PATH}/offer/accept", self.accept_offer, "view"),
             post(f"{PATH}/offer/withdraw", self.withdraw_offer, "view"),
             get(f"{PATH}/{{id:uuid}}", self.show, "view"),
-            post(f"{PATH}/{{id:uuid}}/role", self.change_role, "members.write"),
-            post(f"{PATH}/{{id:uuid}}/remove", self.remove, "members.write"),
-            post(f"{PATH}/{{id:uuid}}/offer", self.offer, "owners.write"),
+            self.form(f"{PATH}/{{id:uuid}}/role", self.change_role, "members.write", self.show),
+            self.form(f"{PATH}/{{id:uuid}}/remove", self.remove, "members.write", self.show),
+            self.form(f"{PATH}/{{id:uuid}}/offer", self.offer, "owners.write", self.show),
         ]
 
     async def list_members(self, request: Request) -> Response:
@@ -82,45 +82,29 @@ class MemberPages(Pages[Deps]):
         }
         return self._views.form(request, "account/member.html", form, error, **context)
 
-    async def change_role(self, request: Request) -> Response:
-        session, form = await self._read(request)
+    async def change_role(self, request: Request, session: Session, form: Form) -> Response:
         person_id = request.path_params["id"]
-        try:
-            await require_recent(self._deps, session, form)
-            role = read_role(form)
-            await members.change_role(self._deps.auth, session.actor, person_id, role)
-        except (Invalid, RateLimited) as error:
-            return await self.show(request, form, error)
+        await require_recent(self._deps, session, form)
+        role = read_role(form)
+        await members.change_role(self._deps.auth, session.actor, person_id, role)
         return redirect(PATH, "role")
 
-    async def remove(self, request: Request) -> Response:
-        session, form = await self._read(request)
+    async def remove(self, request: Request, session: Session, form: Form) -> Response:
         person_id = request.path_params["id"]
-        try:
-            await require_recent(self._deps, session, form)
-            receiver = parse_id(form.text("keys_to")) if form.text("keys_to") else None
-            await members.remove(self._deps.auth, session.actor, person_id, keys_to=receiver)
-        except (Invalid, RateLimited) as error:
-            return await self.show(request, form, error)
+        await require_recent(self._deps, session, form)
+        receiver = parse_id(form.text("keys_to")) if form.text("keys_to") else None
+        await members.remove(self._deps.auth, session.actor, person_id, keys_to=receiver)
         return redirect(PATH, "member-removed")
 
-    async def leave(self, request: Request) -> Response:
-        session, form = await self._read(request)
-        try:
-            await require_recent(self._deps, session, form)
-            await members.remove(self._deps.auth, session.actor, session.person.id)
-        except (Invalid, RateLimited) as error:
-            return await self.show(request, form, error)
+    async def leave(self, _request: Request, session: Session, form: Form) -> Response:
+        await require_recent(self._deps, session, form)
+        await members.remove(self._deps.auth, session.actor, session.person.id)
         return redirect("/account/accounts", "left")
 
-    async def offer(self, request: Request) -> Response:
-        session, form = await self._read(request)
+    async def offer(self, request: Request, session: Session, form: Form) -> Response:
         role_after: Role = "owner" if form.text("role_after") == "owner" else "admin"
-        try:
-            await require_recent(self._deps, session, form)
-            await ownership.offer(self._deps.auth, session, request.path_params["id"], role_after=role_after)
-        except (Invalid, RateLimited) as error:
-            return await self.show(request, form, error)
+        await require_recent(self._deps, session, form)
+        await ownership.offer(self._deps.auth, session, request.path_params["id"], role_after=role_after)
         return redirect(PATH, "offered")
 
     async def accept_offer(self, request: Request) -> Response:

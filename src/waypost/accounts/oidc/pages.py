@@ -19,9 +19,10 @@ from waypost.accounts.oidc.errors import ProviderUnavailable, SignInRefused
 from waypost.accounts.oidc.rules import Identity
 from waypost.accounts.sessions import store as sessions
 from waypost.accounts.sessions.start import CONNECT_PATH, DISCONNECT_PATH, PENDING, cookie_name
+from waypost.accounts.sessions.store import PersonSession
 from waypost.accounts.sign_in.next_path import safe_next_path
 from waypost.accounts.sign_in.reauthentication import proof_context, require_proven
-from waypost.kit.errors import Forbidden, Invalid, RateLimited, Unavailable, WaypostError
+from waypost.kit.errors import Forbidden, Unavailable, WaypostError
 from waypost.web.dashboard import BLANK, Form, NotSignedIn, PageError, Pages, get, post, read_form, redirect
 from waypost.web.dashboard.session_auth import CROSS_SITE
 
@@ -50,9 +51,9 @@ class OidcPages(Pages[Deps]):
             get(CALLBACK, self.finish, "public"),
             post("/login/oidc/logout", self.end_sessions, "public"),
             get(CONNECT_PATH, self.show_connection, "person"),
-            post(CONNECT_PATH, self.connect, "person"),
+            self.form(CONNECT_PATH, self.connect, "person", self.show_connection),
             get(DISCONNECT_PATH, self.show_disconnection, "person"),
-            post(DISCONNECT_PATH, self.disconnect, "person"),
+            self.form(DISCONNECT_PATH, self.disconnect, "person", self.show_disconnection),
         ]
 
     async def start(self, request: Request) -> Response:
@@ -122,16 +123,12 @@ class OidcPages(Pages[Deps]):
             request, "account/connect.html", form, error, identity=identity, provider=provider, **context
         )
 
-    async def connect(self, request: Request) -> Response:
-        session, form = await self._read_as_person(request)
+    async def connect(self, request: Request, session: PersonSession, form: Form) -> Response:
         identity = self._kept(request)
         if identity is None:
             return redirect("/account/security")
-        try:
-            await require_proven(self._deps, session, form)
-            await service.connect(self._oidc, session, identity)
-        except (Invalid, RateLimited) as error:
-            return await self.show_connection(request, form, error)
+        await require_proven(self._deps, session, form)
+        await service.connect(self._oidc, session, identity)
         response = redirect("/account/security", "connected")
         self._set_cookie(response, PENDING, "", max_age=0)
         return response
@@ -145,13 +142,9 @@ class OidcPages(Pages[Deps]):
             return redirect("/account/security")
         return self._views.form(request, "account/disconnect.html", form, error, path=DISCONNECT_PATH, **context)
 
-    async def disconnect(self, request: Request) -> Response:
-        session, form = await self._read_as_person(request)
-        try:
-            await require_proven(self._deps, session, form)
-            await service.disconnect(self._oidc, session)
-        except (Invalid, RateLimited) as error:
-            return await self.show_disconnection(request, form, error)
+    async def disconnect(self, _request: Request, session: PersonSession, form: Form) -> Response:
+        await require_proven(self._deps, session, form)
+        await service.disconnect(self._oidc, session)
         async with self._deps.auth.db.read() as tx:
             if await sessions.is_active(tx, session):
                 return redirect("/account/security", "disconnected")

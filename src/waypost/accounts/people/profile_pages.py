@@ -13,6 +13,7 @@ from waypost.accounts.deps import Deps
 from waypost.accounts.people import profile
 from waypost.accounts.second_factor import service as second_factor
 from waypost.accounts.sessions import store as sessions
+from waypost.accounts.sessions.store import PersonSession, Session
 from waypost.accounts.sign_in import credentials, passkeys
 from waypost.accounts.sign_in import service as sign_in
 from waypost.accounts.sign_in.password_routes import password_routes
@@ -57,25 +58,25 @@ class ProfilePages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
             get("/account", self.show_profile, "person"),
-            post("/account/name", self.change_name, "person"),
-            post("/account/email", self.change_email, "person"),
+            self.form("/account/name", self.change_name, "person", self.show_profile),
+            self.form("/account/email", self.change_email, "person", self.show_profile),
             post("/account/confirm", self.resend_confirmation, "person"),
             get("/account/security", self.show_security, "person"),
             *password_routes(
                 self._deps.auth,
-                post("/account/password", self.change_password, "person"),
+                self.form("/account/password", self.change_password, "person", self.show_security),
                 post("/account/passkeys/options", self.passkey_options, "person"),
-                post("/account/passkeys", self.add_passkey, "person"),
+                self.form("/account/passkeys", self.add_passkey, "person", self.show_security),
             ),
             get("/account/passkeys/{id}/remove", self.show_passkey_removal, "person"),
-            post("/account/passkeys/{id}/remove", self.remove_passkey, "person"),
+            self.form("/account/passkeys/{id}/remove", self.remove_passkey, "person", self.show_passkey_removal),
             get("/account/sessions", self.show_sessions, "person"),
             post("/account/sessions/end-others", self.end_other_sessions, "person"),
             post("/account/sessions/{id}/end", self.end_session, "person"),
             get("/account/data", self.show_data, "account.export"),
             post("/account/data/export", self.export, "account.export"),
             get("/account/delete", self.show_deletion, "account.delete"),
-            post("/account/delete", self.delete, "account.delete"),
+            self.form("/account/delete", self.delete, "account.delete", self.show_deletion),
         ]
 
     # ── profile ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -85,21 +86,13 @@ class ProfilePages(Pages[Deps]):
         context = {"person": session.person, "sends_mail": self._deps.auth.sends_mail}
         return await self._render(request, "account/profile.html", form, error, **context)
 
-    async def change_name(self, request: Request) -> Response:
-        session, form = await self._read_as_person(request)
-        try:
-            await profile.change_name(self._deps.auth, session, form.text("name"))
-        except Invalid as error:
-            return await self.show_profile(request, form, error)
+    async def change_name(self, _request: Request, session: PersonSession, form: Form) -> Response:
+        await profile.change_name(self._deps.auth, session, form.text("name"))
         return redirect("/account", "name")
 
-    async def change_email(self, request: Request) -> Response:
-        session, form = await self._read_as_person(request)
-        try:
-            await require_proven(self._deps, session, form)
-            is_changed = await profile.change_email(self._deps.auth, session, form.text("email"))
-        except (Invalid, RateLimited) as error:
-            return await self.show_profile(request, form, error)
+    async def change_email(self, _request: Request, session: PersonSession, form: Form) -> Response:
+        await require_proven(self._deps, session, form)
+        is_changed = await profile.change_email(self._deps.auth, session, form.text("email"))
         return redirect("/account", "email" if is_changed else "mail")
 
     async def resend_confirmation(self, request: Request) -> Response:
@@ -119,17 +112,11 @@ class ProfilePages(Pages[Deps]):
         context["second_factor"] = await second_factor.find(self._deps.auth, session.person)
         return await self._render(request, "account/security.html", form, error, **context)
 
-    async def change_password(self, request: Request) -> Response:
-        session, form = await self._read_as_person(request)
+    async def change_password(self, request: Request, session: PersonSession, form: Form) -> Response:
         current, new = form.text("current_password"), form.text("password")
         revoke_keys = form.is_checked("revoke_keys")
-        try:
-            await self._deps.sign_in_limiter.check_session(session)
-            authenticated = await sign_in.change_password(
-                self._deps.auth, session, current, new, revoke_keys=revoke_keys
-            )
-        except (Invalid, RateLimited) as error:
-            return await self.show_security(request, form, error)
+        await self._deps.sign_in_limiter.check_session(session)
+        authenticated = await sign_in.change_password(self._deps.auth, session, current, new, revoke_keys=revoke_keys)
         response = redirect("/account/security", "keys" if revoke_keys else "password")
         await self._auth.sign_in(request, authenticated, response, is_recorded=True)
         await self._deps.sign_in_limiter.remember(response, authenticated)
@@ -150,28 +137,22 @@ class ProfilePages(Pages[Deps]):
             return JSONResponse({"error": message}, 422)
         return JSONResponse(options, headers={"Cache-Control": "no-store"})
 
-    async def add_passkey(self, request: Request) -> Response:
-        session, form = await self._read_as_person(request)
+    async def add_passkey(self, _request: Request, session: PersonSession, form: Form) -> Response:
         name, credential = form.text("passkey_name"), form.text("credential")
-        try:
-            await refuse_unproven(self._deps, session)
-            await passkeys.register(self._deps.auth, session.person, name, credential, ip=session.request_ip)
-        except Invalid as error:
-            return await self.show_security(request, form, error)
+        await refuse_unproven(self._deps, session)
+        await passkeys.register(self._deps.auth, session.person, name, credential, ip=session.request_ip)
         return redirect("/account/security", "passkey")
 
-    async def show_passkey_removal(self, request: Request) -> Response:
+    async def show_passkey_removal(
+        self, request: Request, form: Form = BLANK, error: WaypostError | None = None
+    ) -> Response:
         session = await self._auth.require_person(request)
         passkey = await passkeys.get(self._deps.auth, session.person, self._path_id(request))
-        return await self._render(request, "account/passkey.html", BLANK, passkey=passkey)
+        return await self._render(request, "account/passkey.html", form, error, passkey=passkey)
 
-    async def remove_passkey(self, request: Request) -> Response:
-        session, form = await self._read_as_person(request)
+    async def remove_passkey(self, request: Request, session: PersonSession, form: Form) -> Response:
         passkey = await passkeys.get(self._deps.auth, session.person, self._path_id(request))
-        try:
-            await require_proven(self._deps, session, form)
-        except (Invalid, RateLimited) as error:
-            return await self._render(request, "account/passkey.html", form, error, passkey=passkey)
+        await require_proven(self._deps, session, form)
         await passkeys.delete_passkey(self._deps.auth, session.person, passkey.id, ip=session.request_ip)
         async with self._deps.auth.db.read() as tx:
             if await sessions.is_active(tx, session):
@@ -223,13 +204,9 @@ class ProfilePages(Pages[Deps]):
         context = await account_deletion.count_deleted_data(self._deps, session.account)
         return await self._render(request, "account/delete.html", form, error, **context)
 
-    async def delete(self, request: Request) -> Response:
-        session, form = await self._read(request)
-        try:
-            await require_recent(self._deps, session, form)
-            await account_deletion.start(self._deps, session)
-        except (Invalid, RateLimited) as error:
-            return await self.show_deletion(request, form, error)
+    async def delete(self, request: Request, session: Session, form: Form) -> Response:
+        await require_recent(self._deps, session, form)
+        await account_deletion.start(self._deps, session)
         response = redirect("/login", "deleted")
         await self._auth.sign_out(request, response)
         return response

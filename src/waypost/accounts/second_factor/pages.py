@@ -27,13 +27,13 @@ class SecondFactorPages(Pages[Deps]):
             *password_routes(
                 self._deps.auth,
                 get(PATH, self.show_start, "person"),
-                post(PATH, self.start, "person"),
+                self.form(PATH, self.start, "person", self.show_start),
                 post(f"{PATH}/confirm", self.confirm, "person"),
                 get(f"{PATH}/recovery-codes", self.show_replacement, "person"),
-                post(f"{PATH}/recovery-codes", self.replace, "person"),
+                self.form(f"{PATH}/recovery-codes", self.replace, "person", self.show_replacement),
             ),
             get(f"{PATH}/remove", self.show_removal, "person"),
-            post(f"{PATH}/remove", self.remove, "person"),
+            self.form(f"{PATH}/remove", self.remove, "person", self.show_removal),
         ]
 
     async def show_start(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
@@ -42,14 +42,10 @@ class SecondFactorPages(Pages[Deps]):
             return redirect(_SECURITY)
         return await self._render(request, session, "two_factor_start", form, error)
 
-    async def start(self, request: Request) -> Response:
+    async def start(self, request: Request, session: PersonSession, form: Form) -> Response:
         """Show the secret. The response is a page instead of a redirect, because the secret is not stored yet."""
-        session, form = await self._read_as_person(request)
-        try:
-            session = await require_proven(self._deps, session, form)
-            setup = await service.begin(self._deps.auth, session)
-        except (Invalid, RateLimited) as error:
-            return await self.show_start(request, form, error)
+        session = await require_proven(self._deps, session, form)
+        setup = await service.begin(self._deps.auth, session)
         return await self._render_setup(request, setup, BLANK)
 
     async def confirm(self, request: Request) -> Response:
@@ -78,24 +74,16 @@ class SecondFactorPages(Pages[Deps]):
         session = await self._require_factor(request)
         return await self._render(request, session, "recovery_codes_new", form, error)
 
-    async def replace(self, request: Request) -> Response:
-        session, form = await self._read_as_person(request)
-        try:
-            session = await require_recent(self._deps, session, form)
-        except (Invalid, RateLimited) as error:
-            return await self.show_replacement(request, form, error)
+    async def replace(self, request: Request, session: PersonSession, form: Form) -> Response:
+        session = await require_recent(self._deps, session, form)
         return self._render_codes(request, await service.replace_recovery_codes(self._deps.auth, session), is_new=False)
 
     async def show_removal(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         session = await self._require_factor(request)
         return await self._render(request, session, "two_factor_remove", form, error)
 
-    async def remove(self, request: Request) -> Response:
-        session, form = await self._read_as_person(request)
-        try:
-            session = await require_recent(self._deps, session, form)
-        except (Invalid, RateLimited) as error:
-            return await self.show_removal(request, form, error)
+    async def remove(self, _request: Request, session: PersonSession, form: Form) -> Response:
+        session = await require_recent(self._deps, session, form)
         await service.remove(self._deps.auth, session)
         return redirect(_SECURITY, "two-factor")
 

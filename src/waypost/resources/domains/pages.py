@@ -8,7 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from waypost.kit.errors import Invalid, PaymentRequired, UnregistrableName, WaypostError
+from waypost.accounts.sessions.store import Session
+from waypost.kit.errors import Invalid, UnregistrableName, WaypostError
 from waypost.kit.fields import parse
 from waypost.resources.domains import history, names, service
 from waypost.resources.domains.checks.outcome import MAX_FAILURES
@@ -16,7 +17,7 @@ from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import DomainChange, NewDomain, to_json
 from waypost.web import require_pagination
-from waypost.web.dashboard import Form, Pages, get, is_fragment_request, post, redirect
+from waypost.web.dashboard import BLANK, Form, Pages, get, is_fragment_request, post, redirect
 
 _ALL = "/domains"
 _ONE = "/domains/{id}"
@@ -28,9 +29,9 @@ class DomainPages(Pages[WebDeps]):
     def endpoints(self) -> list[Route]:
         return [
             get(_ALL, self.list_domains, "view"),
-            post(_ALL, self.create, "domains.write"),
+            self.form(_ALL, self.create, "domains.write", self.list_domains),
             get(_ONE, self.show, "view"),
-            post(_ONE, self.change, "domains.write"),
+            self.form(_ONE, self.change, "domains.write", self.show),
             get(f"{_ONE}/state", self.show_status, "view"),
             post(f"{_ONE}/verify", self.verify, "domains.write"),
             get(f"{_ONE}/addresses", self.show_addresses, "view"),
@@ -38,36 +39,35 @@ class DomainPages(Pages[WebDeps]):
             post(f"{_ONE}/delete", self.delete, "domains.write"),
         ]
 
-    async def list_domains(self, request: Request) -> Response:
-        await self._auth.require_session(request)
-        return await self._render_list(request, Form())
+    async def list_domains(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
+        session = await self._auth.require_session(request)
+        pagination = replace(require_pagination(request), per_page=_PER_PAGE)
+        page = await service.list_domains(self._deps, session, pagination)
+        deleted = request.query_params.get("deleted", "")
+        context: dict[str, Any] = {"page": page, "readable": names.readable}
+        if is_fragment_request(request, "found"):  # polled while a check is in flight
+            return self._views.render_fragment(request, "domains/list.html", "found", **context)
+        context["dangling"] = await service.find_dangling_dns(self._deps, session, deleted) if deleted else None
+        return self._views.form(request, "domains/list.html", _pasted(form), error, **context)
 
-    async def create(self, request: Request) -> Response:
-        session, form = await self._read(request)
-        form = replace(form, fields={"hostname": names.from_pasted(form.text("hostname")) or None})
-        new, problems = parse(NewDomain, form.fields)
+    async def create(self, _request: Request, session: Session, form: Form) -> Response:
+        self._auth.require_active_plan(session)
         try:
-            self._auth.require_active_plan(session)
-            domain = await service.create(self._deps, session, new, problems)
+            domain = await service.create(self._deps, session, *parse(NewDomain, _pasted(form).fields))
         except UnregistrableName as error:
-            return await self._render_list(request, form, Invalid({"hostname": [error.message]}))
-        except (Invalid, PaymentRequired) as error:
-            return await self._render_list(request, form, error)
+            raise Invalid({"hostname": [error.message]}) from None
         return redirect(f"/domains/{domain.id}", "domain-added")
 
-    async def show(self, request: Request) -> Response:
+    async def show(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         domain = await self._get_domain(request)
-        return await self._render_domain(request, domain, Form({name: getattr(domain, name) for name in _TARGET_URLS}))
+        shown = form if error else Form({name: getattr(domain, name) for name in _TARGET_URLS})
+        return self._views.form(request, "domains/one.html", shown, error, **await self._context(domain))
 
-    async def change(self, request: Request) -> Response:
-        domain = await self._get_domain(request)  # before the form: others get 404 for any input
-        session, form = await self._read(request)
+    async def change(self, request: Request, session: Session, form: Form) -> Response:
+        domain = await service.get(self._deps, session, self._path_id(request))
+        self._auth.require_active_plan(session)
         change, problems = parse(DomainChange, {name: form.fields.get(name) for name in _TARGET_URLS})
-        try:
-            self._auth.require_active_plan(session)
-            await service.change(self._deps, session, domain.id, change, problems)
-        except (Invalid, PaymentRequired) as error:
-            return await self._render_domain(request, domain, form, error)
+        await service.change(self._deps, session, domain.id, change, problems)
         return redirect(f"/domains/{domain.id}", "saved")
 
     async def show_status(self, request: Request) -> Response:
@@ -102,22 +102,6 @@ class DomainPages(Pages[WebDeps]):
         session = await self._auth.require_session(request)
         return await service.get(self._deps, session, self._path_id(request))
 
-    async def _render_list(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
-        session = await self._auth.require_session(request)
-        pagination = replace(require_pagination(request), per_page=_PER_PAGE)
-        page = await service.list_domains(self._deps, session, pagination)
-        deleted = request.query_params.get("deleted", "")
-        context: dict[str, Any] = {"page": page, "readable": names.readable}
-        if is_fragment_request(request, "found"):  # polled while a check is in flight
-            return self._views.render_fragment(request, "domains/list.html", "found", **context)
-        context["dangling"] = await service.find_dangling_dns(self._deps, session, deleted) if deleted else None
-        return self._views.form(request, "domains/list.html", form, error, **context)
-
-    async def _render_domain(
-        self, request: Request, domain: Domain, form: Form, error: WaypostError | None = None
-    ) -> Response:
-        return self._views.form(request, "domains/one.html", form, error, **await self._context(domain))
-
     async def _render_status(self, request: Request, domain: Domain) -> Response:
         return self._views.render_page(request, "domains/_state.html", **await self._context(domain))
 
@@ -128,3 +112,8 @@ class DomainPages(Pages[WebDeps]):
         shown = {"records": records, "takes_cname": takes_cname, "cname_target": target}
         limits = {"max_unverified_days": history.MAX_UNVERIFIED.days, "max_failures": MAX_FAILURES}
         return {"domain": domain, "readable": names.readable, "is_local": names.is_local(target), **shown, **limits}
+
+
+def _pasted(form: Form) -> Form:
+    """Return the form with the hostname of what was pasted, such as a URL."""
+    return Form({"hostname": names.from_pasted(form.text("hostname")) or None})

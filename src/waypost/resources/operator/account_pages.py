@@ -12,15 +12,16 @@ from starlette.routing import Route
 from waypost.accounts import account_list
 from waypost.accounts.account_list import AccountFilter, AccountOrder
 from waypost.accounts.members import store as memberships
+from waypost.accounts.sessions.store import PersonSession
 from waypost.accounts.sign_in.reauthentication import reauthentication_context, require_recent
 from waypost.audit import Actor
-from waypost.kit.errors import Invalid, RateLimited, WaypostError, or_not_found
+from waypost.kit.errors import WaypostError, or_not_found
 from waypost.kit.ids import parse_id
 from waypost.resources.clicks.click_store import ClicksUnavailable
 from waypost.resources.clicks.days import day_of
 from waypost.resources.operator import suspension
 from waypost.resources.operator.deps import Deps
-from waypost.web.dashboard import BLANK, Form, Pages, get, post, read_form, redirect
+from waypost.web.dashboard import BLANK, Form, Pages, get, redirect
 
 _PER_PAGE = 25
 _DAYS = 30
@@ -32,8 +33,8 @@ class AccountPages(Pages[Deps]):
         return [
             get("/operator", self.list_accounts, "operator"),
             get("/operator/accounts/{id}", self.show_account, "operator"),
-            post("/operator/accounts/{id}/suspend", self.suspend, "operator"),
-            post("/operator/accounts/{id}/resume", self.resume, "operator"),
+            self.form("/operator/accounts/{id}/suspend", self.suspend, "operator", self.show_account),
+            self.form("/operator/accounts/{id}/resume", self.resume, "operator", self.show_account),
         ]
 
     async def list_accounts(self, request: Request) -> Response:
@@ -70,24 +71,17 @@ class AccountPages(Pages[Deps]):
         }
         return self._views.form(request, "operator/account.html", form, error, **context)
 
-    async def suspend(self, request: Request) -> Response:
-        return await self._change(request, "suspended")
-
-    async def resume(self, request: Request) -> Response:
-        return await self._change(request, "resumed")
-
-    async def _change(self, request: Request, done: str) -> Response:
-        session, form = await self._auth.require_operator(request), await read_form(request)
+    async def suspend(self, request: Request, session: PersonSession, form: Form) -> Response:
+        await require_recent(self._deps.account, session, form)
         id_, by = self._path_id(request), str(session.person.id)
-        try:
-            await require_recent(self._deps.account, session, form)
-            if done == "suspended":
-                await suspension.suspend(self._deps, Actor.operator(id_), form.text("reason"), by=by)
-            else:
-                await suspension.resume(self._deps, Actor.operator(id_), by=by)
-        except (Invalid, RateLimited) as error:
-            return await self.show_account(request, form, error)
-        return redirect(f"/operator/accounts/{id_}?done={done}")
+        await suspension.suspend(self._deps, Actor.operator(id_), form.text("reason"), by=by)
+        return redirect(f"/operator/accounts/{id_}", "suspended")
+
+    async def resume(self, request: Request, session: PersonSession, form: Form) -> Response:
+        await require_recent(self._deps.account, session, form)
+        id_ = self._path_id(request)
+        await suspension.resume(self._deps, Actor.operator(id_), by=str(session.person.id))
+        return redirect(f"/operator/accounts/{id_}", "resumed")
 
     async def _count_clicks(self, ids: Sequence[UUID]) -> Mapping[UUID, int]:
         """Count the clicks of the last days in UTC. Nothing while they are unavailable."""

@@ -1,6 +1,5 @@
 """The operator's pages about links: open reports, and one link with its reports, which can be disabled."""
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import unquote, urlsplit
 from uuid import UUID
@@ -11,9 +10,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts import account_list
+from waypost.accounts.sessions.store import PersonSession
 from waypost.accounts.sign_in.reauthentication import reauthentication_context, require_recent
 from waypost.database import Tx
-from waypost.kit.errors import Invalid, RateLimited, WaypostError, or_not_found
+from waypost.kit.errors import WaypostError, or_not_found
 from waypost.kit.ids import parse_id
 from waypost.redirect.report_pages import REASONS
 from waypost.resources import links
@@ -21,7 +21,7 @@ from waypost.resources.links import operator_disabling
 from waypost.resources.operator.deps import Deps
 from waypost.resources.reports import store as reports
 from waypost.resources.reports.model import Outcome
-from waypost.web.dashboard import BLANK, Form, Pages, get, post, read_form, redirect
+from waypost.web.dashboard import BLANK, Form, Pages, get, redirect
 
 _PER_PAGE = 25
 
@@ -34,9 +34,9 @@ class LinkPages(Pages[Deps]):
             get("/operator/reports", self.list_reports, "operator"),
             get("/operator/links", self.find_link, "operator"),
             get("/operator/links/{id}", self.show_link, "operator"),
-            post("/operator/links/{id}/disable", self.disable, "operator"),
-            post("/operator/links/{id}/enable", self.enable, "operator"),
-            post("/operator/links/{id}/dismiss", self.dismiss, "operator"),
+            self.form("/operator/links/{id}/disable", self.disable, "operator", self.show_link),
+            self.form("/operator/links/{id}/enable", self.enable, "operator", self.show_link),
+            self.form("/operator/links/{id}/dismiss", self.dismiss, "operator", self.show_link),
         ]
 
     async def list_reports(self, request: Request, form: Form = BLANK) -> Response:
@@ -96,39 +96,27 @@ class LinkPages(Pages[Deps]):
             **await reauthentication_context(self._deps.account, session),
         )
 
-    async def disable(self, request: Request) -> Response:
-        async def disable(id_: UUID, form: Form, by: str) -> None:
-            await operator_disabling.disable(self._deps, id_, form.text("reason"))
-            await self._close_reports(id_, "disabled")
-            log.info("link disabled by the operator", link=str(id_), reason=form.text("reason"), by=by)
+    async def disable(self, request: Request, session: PersonSession, form: Form) -> Response:
+        await require_recent(self._deps.account, session, form)
+        id_, reason = self._path_id(request), form.text("reason")
+        await operator_disabling.disable(self._deps, id_, reason)
+        await self._close_reports(id_, "disabled")
+        log.info("link disabled by the operator", link=str(id_), reason=reason, by=str(session.person.id))
+        return redirect(f"/operator/links/{id_}", "disabled")
 
-        return await self._change(request, disable, "disabled")
-
-    async def enable(self, request: Request) -> Response:
-        async def lift(id_: UUID, _form: Form, by: str) -> None:
-            await operator_disabling.lift(self._deps, id_)
-            log.info("link enabled by the operator", link=str(id_), by=by)
-
-        return await self._change(request, lift, "released")
-
-    async def dismiss(self, request: Request) -> Response:
-        async def dismiss(id_: UUID, _form: Form, by: str) -> None:
-            await self._close_reports(id_, "dismissed")
-            log.info("reports dismissed", link=str(id_), by=by)
-
-        return await self._change(request, dismiss, "dismissed")
-
-    async def _change(
-        self, request: Request, change: Callable[[UUID, Form, str], Awaitable[None]], done: str
-    ) -> Response:
-        session, form = await self._auth.require_operator(request), await read_form(request)
+    async def enable(self, request: Request, session: PersonSession, form: Form) -> Response:
+        await require_recent(self._deps.account, session, form)
         id_ = self._path_id(request)
-        try:
-            await require_recent(self._deps.account, session, form)
-            await change(id_, form, str(session.person.id))
-        except (Invalid, RateLimited) as error:
-            return await self.show_link(request, form, error)
-        return redirect(f"/operator/links/{id_}?done={done}")
+        await operator_disabling.lift(self._deps, id_)
+        log.info("link enabled by the operator", link=str(id_), by=str(session.person.id))
+        return redirect(f"/operator/links/{id_}", "released")
+
+    async def dismiss(self, request: Request, session: PersonSession, form: Form) -> Response:
+        await require_recent(self._deps.account, session, form)
+        id_ = self._path_id(request)
+        await self._close_reports(id_, "dismissed")
+        log.info("reports dismissed", link=str(id_), by=str(session.person.id))
+        return redirect(f"/operator/links/{id_}", "dismissed")
 
     async def _close_reports(self, id_: UUID, outcome: Outcome) -> None:
         async with self._deps.db.write() as tx:

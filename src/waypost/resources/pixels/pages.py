@@ -9,19 +9,21 @@ from starlette.routing import Route
 
 from waypost.accounts.sessions.store import Session
 from waypost.context import Context
-from waypost.kit.errors import Invalid, PaymentRequired
+from waypost.kit.errors import Invalid, Problems, WaypostError
 from waypost.kit.fields import parse
 from waypost.resources.pixels import service
 from waypost.resources.pixels.model import Pixel
 from waypost.resources.pixels.platforms import PLATFORM_HINTS, is_usual_id
 from waypost.resources.pixels.schemas import NewPixel, PixelChange
-from waypost.web import require_pagination, status_of
-from waypost.web.dashboard import Form, Pages, get, post, read_form, redirect
+from waypost.web import require_pagination
+from waypost.web.dashboard import BLANK, Form, Pages, get, post, redirect
 
 _LIST_PATH = "/pixels"
 _PATH = "/pixels/{id}"
 _PER_PAGE = 25
 _SECRETS = ("pixel_id", "access_token")
+_NEW = Form({"platform": "facebook"})
+_SHARED = {"hints": PLATFORM_HINTS, "max_counted": service.MAX_COUNTED_LINKS}
 _UNUSUAL = "This does not look like a {name} pixel ID. {name} may ignore it. {id_format}."
 
 
@@ -30,9 +32,9 @@ class PixelPages(Pages[Context]):
         return [
             get(_LIST_PATH, self.list_pixels, "view"),
             get(f"{_LIST_PATH}/new", self.new, "pixels.write"),
-            post(f"{_LIST_PATH}/new", self.create, "pixels.write"),
+            self.form(f"{_LIST_PATH}/new", self.create, "pixels.write", self.new),
             get(_PATH, self.show, "view"),
-            post(_PATH, self.change, "pixels.write"),
+            self.form(_PATH, self.change, "pixels.write", self.show),
             get(f"{_PATH}/delete", self.confirm_delete, "pixels.write"),
             post(f"{_PATH}/delete", self.delete, "pixels.write"),
         ]
@@ -45,41 +47,31 @@ class PixelPages(Pages[Context]):
         counts = await service.count_links_per_pixel(self._deps, [pixel.id for pixel in pixels.items])
         return self._render(request, "list", page=pixels, counts=counts)
 
-    async def new(self, request: Request) -> Response:
+    async def new(self, request: Request, form: Form = _NEW, error: WaypostError | None = None) -> Response:
         await self._auth.require_session(request)
-        return self._render(request, "new", form=Form({"platform": "facebook"}))
+        return self._form(request, "new", form, error)
 
-    async def create(self, request: Request) -> Response:
-        session, form = await self._read(request)
+    async def create(self, _request: Request, session: Session, form: Form) -> Response:
+        self._auth.require_active_plan(session)
         new, problems = parse(NewPixel, form.fields)
-        warning = _id_warning(form, new.platform, new.pixel_id)
-        try:
-            self._auth.require_active_plan(session)
-            if warning and not problems:
-                return self._render(request, "new", 422, form=form, warning=warning)
-            pixel = await service.create(self._deps, session, new, problems)
-        except (Invalid, PaymentRequired) as error:
-            return self._render(request, "new", status_of(error), form=form.with_error(error))
+        _check_id(form, new.platform, new.pixel_id, problems)
+        pixel = await service.create(self._deps, session, new, problems)
         return redirect(f"/pixels/{pixel.id}", "pixel-created")
 
-    async def show(self, request: Request) -> Response:
+    async def show(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         session, pixel = await self._get(request)
-        form = Form({"platform": pixel.platform, "name": pixel.name})
-        return await self._render_pixel(request, session, pixel, form)
+        context: dict[str, Any] = {"pixel": pixel, "count": await self._count_links(pixel)}
+        context["results"] = await service.get_results(self._deps, session, pixel.id)
+        context["token"] = await service.check_token(self._deps, session, pixel.id)
+        shown = form if error else Form({"platform": pixel.platform, "name": pixel.name})
+        return self._form(request, "one", shown, error, **context)
 
-    async def change(self, request: Request) -> Response:
-        session, pixel = await self._get(request)
-        form = await read_form(request)
+    async def change(self, request: Request, session: Session, form: Form) -> Response:
+        pixel = await service.get(self._deps, session, self._path_id(request))
+        self._auth.require_active_plan(session)
         change, problems = parse(PixelChange, _changes(form))
-        warning = _id_warning(form, change.platform or pixel.platform, change.pixel_id)
-        try:
-            self._auth.require_active_plan(session)
-            if warning and not problems:
-                return await self._render_pixel(request, session, pixel, form, status=422, warning=warning)
-            await service.change(self._deps, session, pixel.id, change, problems)
-        except (Invalid, PaymentRequired) as error:
-            refused, status = form.with_error(error), status_of(error)
-            return await self._render_pixel(request, session, pixel, refused, status=status)
+        _check_id(form, change.platform or pixel.platform, change.pixel_id, problems)
+        await service.change(self._deps, session, pixel.id, change, problems)
         return redirect(f"/pixels/{pixel.id}", "saved")
 
     async def confirm_delete(self, request: Request) -> Response:
@@ -99,25 +91,23 @@ class PixelPages(Pages[Context]):
         counts = await service.count_links_per_pixel(self._deps, [pixel.id])
         return counts[pixel.id]
 
-    async def _render_pixel(
-        self, request: Request, session: Session, pixel: Pixel, form: Form, *, status: int = 200, **context: Any
-    ) -> Response:
-        context["results"] = await service.get_results(self._deps, session, pixel.id)
-        context["token"] = await service.check_token(self._deps, session, pixel.id)
-        context["count"] = await self._count_links(pixel)
-        return self._render(request, "one", status, form=form, pixel=pixel, **context)
+    def _form(self, request: Request, name: str, form: Form, error: WaypostError | None, **context: Any) -> Response:
+        warning = error.errors.get("sure", [""])[0] if isinstance(error, Invalid) else ""
+        if warning:
+            return self._render(request, name, 422, form=form, warning=warning, **context)
+        return self._views.form(request, f"pixels/{name}.html", form, error, **_SHARED, warning="", **context)
 
     def _render(self, request: Request, name: str, status: int = 200, **context: Any) -> Response:
-        defaults = {"hints": PLATFORM_HINTS, "max_counted": service.MAX_COUNTED_LINKS, "warning": ""}
-        return self._views.render_page(request, f"pixels/{name}.html", status=status, **defaults | context)
+        return self._views.render_page(request, f"pixels/{name}.html", status=status, **_SHARED, **context)
 
 
-def _id_warning(form: Form, platform: str | None, pixel_id: str | None) -> str:
-    """Return a warning about an unusual ID. The form can be sent again with the same ID."""
-    if platform is None or pixel_id is None or form.is_checked("sure") or is_usual_id(platform, pixel_id.strip()):
-        return ""
-    hint = PLATFORM_HINTS[platform]  # type: ignore[index]  # parsed
-    return _UNUSUAL.format(name=hint.name, id_format=hint.id_format)
+def _check_id(form: Form, platform: str | None, pixel_id: str | None, problems: Problems) -> None:
+    """Raise Invalid on `sure` if only the ID is unusual. The form can be sent again with the same ID."""
+    if platform is None or pixel_id is None or problems or form.is_checked("sure"):
+        return
+    if not is_usual_id(platform, pixel_id.strip()):
+        hint = PLATFORM_HINTS[platform]  # type: ignore[index]  # parsed
+        raise Invalid({"sure": [_UNUSUAL.format(name=hint.name, id_format=hint.id_format)]})
 
 
 def _changes(form: Form) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts.sessions.store import Session
-from waypost.kit.errors import Invalid, PaymentRequired
+from waypost.kit.errors import WaypostError
 from waypost.kit.fields import parse
 from waypost.kit.ids import parse_id
 from waypost.outbound import in_words
@@ -31,8 +31,8 @@ from waypost.resources.webhooks.model import (
     Webhook,
 )
 from waypost.resources.webhooks.schemas import NewWebhook
-from waypost.web import read_query, require_pagination, status_of
-from waypost.web.dashboard import Form, Pages, get, is_fragment_request, post, redirect
+from waypost.web import read_query, require_pagination
+from waypost.web.dashboard import BLANK, Form, Pages, get, is_fragment_request, post, redirect
 
 _ALL = "/webhooks"
 _ONE = "/webhooks/{id}"
@@ -52,7 +52,7 @@ class WebhookPages(Pages[Deps]):
         return [
             get(_ALL, self.list_webhooks, "view"),
             get(f"{_ALL}/new", self.new, "webhooks.write"),
-            post(f"{_ALL}/new", self.create, "webhooks.write"),
+            self.form(f"{_ALL}/new", self.create, "webhooks.write", self.new),
             get(_ONE, self.show, "webhooks.write"),
             post(f"{_ONE}/test", self.send_test, "webhooks.write"),
             get(f"{_ONE}/delete", self.confirm_delete, "webhooks.write"),
@@ -68,19 +68,14 @@ class WebhookPages(Pages[Deps]):
         latest = await service.find_latest_deliveries(self._deps, [webhook.id for webhook in page.items])
         return self._page(request, "list", page=page, latest=latest)
 
-    async def new(self, request: Request) -> Response:
+    async def new(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         await self._auth.require_session(request)
-        return self._page(request, "new", form=Form())
+        return self._views.form(request, "webhooks/new.html", form, error, events=_EVENTS)
 
-    async def create(self, request: Request) -> Response:
+    async def create(self, request: Request, session: Session, form: Form) -> Response:
         """Show the secret in the response instead of redirecting: it is never shown again."""
-        session, form = await self._read(request)
-        new, problems = parse(NewWebhook, form.fields)
-        try:
-            self._auth.require_active_plan(session)
-            webhook, secret = await service.create(self._deps, session, new, problems)
-        except (Invalid, PaymentRequired) as error:
-            return self._page(request, "new", status_of(error), form=form.with_error(error))
+        self._auth.require_active_plan(session)
+        webhook, secret = await service.create(self._deps, session, *parse(NewWebhook, form.fields))
         return self._page(request, "created", 201, webhook=webhook, secret=secret, snippets=snippets())
 
     async def show(self, request: Request) -> Response:

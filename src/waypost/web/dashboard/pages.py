@@ -1,22 +1,24 @@
 """What the pages of all resources share.
 
-A subclass has a method for each page, and `endpoints` lists their paths, each with who may use it. A page with a form
-passes the error of a service to `views.form`, which shows it beside the fields and sets the status:
+A subclass has a method for each page, and `endpoints` lists their paths, each with who may use it. If a form is
+refused, its page shows the error beside the fields, with its status:
 
-    def endpoints(self) -> list[Route]:
-        return [get("/pixels/new", self.new, "pixels.write"), post("/pixels/new", self.create, "pixels.write")]
+    get("/pixels/new", self.new, "pixels.write"),
+    self.form("/pixels/new", self.create, "pixels.write", self.new),
 
-    session, form = await self._read(request)
-    try:
+    async def new(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
+        await self._auth.require_session(request)
+        return self._views.form(request, "pixels/new.html", form, error)
+
+    async def create(self, request: Request, session: Session, form: Form) -> Response:
         self._auth.require_active_plan(session)
         await service.create(self._deps, session, …)
-    except (Invalid, PaymentRequired) as error:
-        return self._views.form(request, "pixels/new.html", form, error)
+        return redirect("/pixels", "pixel-created")
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from starlette.requests import Request
@@ -25,9 +27,10 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from waypost.accounts.sessions.store import PersonSession, Session
+from waypost.kit.errors import Invalid, PaymentRequired, RateLimited, WaypostError
 from waypost.kit.ids import require_id
 from waypost.web.dashboard.form_account import ACCESS
-from waypost.web.dashboard.forms import Form, read_form
+from waypost.web.dashboard.forms import BLANK, Form, read_form
 from waypost.web.dashboard.session_auth import Access, SessionAuth
 from waypost.web.dashboard.views import Views
 
@@ -35,6 +38,9 @@ _MAX_PUBLIC_FORM = 64 << 10
 
 D = TypeVar("D")
 Endpoint = Callable[[Request], Awaitable[Response]]
+FormEndpoint = Callable[[Request, Any, Form], Awaitable[Response]]
+"""Gets the session of the `Access`."""
+FormPage = Callable[[Request, Form, WaypostError], Awaitable[Response]]
 
 
 class PageRoute(Route):
@@ -67,6 +73,24 @@ class Pages(ABC, Generic[D]):
 
     @abstractmethod
     def endpoints(self) -> list[Route]: ...
+
+    def form(self, path: str, send: FormEndpoint, access: Access, page: FormPage) -> PageRoute:
+        """Return the route of a form. `page` shows it again if `send` refuses it."""
+
+        async def respond(request: Request) -> Response:
+            session, form = await self._session(request, access), BLANK
+            try:
+                form = await read_form(request)
+                return await send(request, session, form)
+            except (Invalid, PaymentRequired, RateLimited) as error:
+                return await page(request, form, error)
+
+        return post(path, respond, access)
+
+    async def _session(self, request: Request, access: Access) -> PersonSession:
+        if access == "operator":
+            return await self._auth.require_operator(request)
+        return await (self._auth.require_person if access == "person" else self._auth.require_session)(request)
 
     async def _read(self, request: Request) -> tuple[Session, Form]:
         return await self._auth.require_session(request), await read_form(request)

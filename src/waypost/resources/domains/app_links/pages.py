@@ -7,7 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from waypost.kit.errors import Errors, Invalid, PaymentRequired, WaypostError
+from waypost.accounts.sessions.store import Session
+from waypost.kit.errors import Errors, Invalid, WaypostError
 from waypost.kit.fields import parse
 from waypost.resources.domains import names
 from waypost.resources.domains.app_links import service
@@ -15,9 +16,8 @@ from waypost.resources.domains.app_links.documents import NOT_JSON, TOO_DEEP, fi
 from waypost.resources.domains.app_links.model import AppLinksTexts
 from waypost.resources.domains.app_links.schemas import APPLE_EXAMPLE, GOOGLE_EXAMPLE, AppLinksFields
 from waypost.resources.domains.deps import WebDeps
-from waypost.resources.domains.model import Domain
 from waypost.web.body import RepeatedKey, load_json
-from waypost.web.dashboard import Form, Pages, get, post, redirect
+from waypost.web.dashboard import BLANK, Form, Pages, get, redirect
 
 _PATH = "/domains/{id}/app-links"
 _REPEATED_KEY = "An object has a key twice. Remove one of them."
@@ -26,39 +26,13 @@ _EXAMPLES = {"apple_app_site_association": APPLE_EXAMPLE, "assetlinks": GOOGLE_E
 
 class AppLinksPages(Pages[WebDeps]):
     def endpoints(self) -> list[Route]:
-        return [get(_PATH, self.show, "view"), post(_PATH, self.save, "domains.write")]
+        return [get(_PATH, self.show, "view"), self.form(_PATH, self.save, "domains.write", self.show)]
 
-    async def show(self, request: Request) -> Response:
-        domain, texts = await self._get(request)
-        form = Form({name: _indented(load(text)) for name, text in texts._asdict().items() if text})
-        return self._render(request, domain, texts, form)
-
-    async def save(self, request: Request) -> Response:
-        domain, texts = await self._get(request)  # before the form: others get 404 for any input
-        session, form = await self._read(request)
-        documents, malformed = _load_documents(form)
-        new, problems = parse(AppLinksFields, documents)
-        problems.errors.update(malformed)
-        try:
-            self._auth.require_active_plan(session)
-            await service.save(self._deps, session, domain.id, new, problems)
-        except (Invalid, PaymentRequired) as error:
-            return self._render(request, domain, texts, form, error)
-        return redirect(f"/domains/{domain.id}/app-links", "saved")
-
-    async def _get(self, request: Request) -> tuple[Domain, AppLinksTexts]:
+    async def show(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         session = await self._auth.require_session(request)
-        return await service.get(self._deps, session, self._path_id(request))
-
-    def _render(
-        self,
-        request: Request,
-        domain: Domain,
-        texts: AppLinksTexts,
-        form: Form,
-        error: WaypostError | None = None,
-    ) -> Response:
-        """`texts`: what is served."""
+        domain, texts = await service.get(self._deps, session, self._path_id(request))
+        if error is None:
+            form = Form({name: _indented(load(text)) for name, text in texts._asdict().items() if text})
         errors = error.errors if isinstance(error, Invalid) else {}
         return self._views.form(
             request,
@@ -72,6 +46,15 @@ class AppLinksPages(Pages[WebDeps]):
             found={name: _places(name, errors) for name in AppLinksTexts._fields},
             hints={name: _places("", hints.errors) for name, hints in find_hints(texts).items() if not error},
         )
+
+    async def save(self, request: Request, session: Session, form: Form) -> Response:
+        domain, _ = await service.get(self._deps, session, self._path_id(request))
+        self._auth.require_active_plan(session)
+        documents, malformed = _load_documents(form)
+        new, problems = parse(AppLinksFields, documents)
+        problems.errors.update(malformed)
+        await service.save(self._deps, session, domain.id, new, problems)
+        return redirect(f"/domains/{domain.id}/app-links", "saved")
 
 
 def _load_documents(form: Form) -> tuple[dict[str, Any], Errors]:

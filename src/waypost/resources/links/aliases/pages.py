@@ -6,7 +6,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from waypost.kit.errors import Invalid, PaymentRequired, WaypostError
+from waypost.accounts.sessions.store import Session
+from waypost.kit.errors import WaypostError
 from waypost.kit.fields import parse
 from waypost.kit.pagination import PageRequest
 from waypost.resources import domains
@@ -16,7 +17,7 @@ from waypost.resources.links.aliases.schemas import NewAlias
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.form.choices import find_choices
 from waypost.web import require_pagination
-from waypost.web.dashboard import Form, Pages, get, post, redirect
+from waypost.web.dashboard import BLANK, Form, Pages, get, post, redirect
 
 _PATH = "/links/{id}/addresses"
 _PER_PAGE = 25
@@ -26,36 +27,12 @@ class AliasPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
             get(_PATH, self.show, "view"),
-            post(_PATH, self.add, "links.write"),
+            self.form(_PATH, self.add, "links.write", self.show),
             get(f"{_PATH}/{{alias_id}}/delete", self.confirm_delete, "links.write"),
             post(f"{_PATH}/{{alias_id}}/delete", self.delete, "links.write"),
         ]
 
-    async def show(self, request: Request) -> Response:
-        return await self._render(request, Form())
-
-    async def add(self, request: Request) -> Response:
-        session, form = await self._read(request)
-        link_id = self._path_id(request)
-        new, problems = parse(NewAlias, form.fields)
-        try:
-            self._auth.require_active_plan(session)
-            await alias_service.add(self._deps, session, link_id, new, problems)
-        except (Invalid, PaymentRequired) as error:
-            return await self._render(request, form, error)
-        return redirect(f"/links/{link_id}/addresses", "address-added")
-
-    async def confirm_delete(self, request: Request) -> Response:
-        session, link_id = await self._auth.require_session(request), self._path_id(request)
-        alias = await alias_service.get(self._deps, session, link_id, self._path_id(request, "alias_id"))
-        return self._views.render_page(request, "links/delete_address.html", alias=alias)
-
-    async def delete(self, request: Request) -> Response:
-        session, link_id = await self._auth.require_session(request), self._path_id(request)
-        await alias_service.delete(self._deps, session, link_id, self._path_id(request, "alias_id"))
-        return redirect(f"/links/{link_id}/addresses", "address-deleted")
-
-    async def _render(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
+    async def show(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         session = await self._auth.require_session(request)
         link = await service.get(self._deps, session, self._path_id(request))
         page = PageRequest(require_pagination(request).page, _PER_PAGE)
@@ -68,3 +45,19 @@ class AliasPages(Pages[Deps]):
         context["is_routed"] = bool(routed)
         context["short_url"] = link.short_url(self._deps.shared_domain)
         return self._views.form(request, "links/addresses.html", form, error, readable=domains.readable, **context)
+
+    async def add(self, request: Request, session: Session, form: Form) -> Response:
+        link_id = self._path_id(request)
+        self._auth.require_active_plan(session)
+        await alias_service.add(self._deps, session, link_id, *parse(NewAlias, form.fields))
+        return redirect(f"/links/{link_id}/addresses", "address-added")
+
+    async def confirm_delete(self, request: Request) -> Response:
+        session, link_id = await self._auth.require_session(request), self._path_id(request)
+        alias = await alias_service.get(self._deps, session, link_id, self._path_id(request, "alias_id"))
+        return self._views.render_page(request, "links/delete_address.html", alias=alias)
+
+    async def delete(self, request: Request) -> Response:
+        session, link_id = await self._auth.require_session(request), self._path_id(request)
+        await alias_service.delete(self._deps, session, link_id, self._path_id(request, "alias_id"))
+        return redirect(f"/links/{link_id}/addresses", "address-deleted")
