@@ -21,6 +21,7 @@ from test_cli import Waypost
 from waypost.commands import copy_ends
 from waypost.commands.copy_ends import CopyFailed
 from waypost.commands.database_copy import copy
+from waypost.composition import load_tables
 from waypost.database import Database, Id, Instant, Json, Tx, metadata
 from waypost.database.migrations import migrate
 from waypost.database.schema import SchemaUnknown, is_usable
@@ -44,6 +45,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> P
     """A data directory with rows in all tables, and an image."""
     settings = Settings(data_dir=tmp_path_factory.mktemp("filled"), secret_key="k" * 32)
     shutil.copy(sqlite_template, settings.data_dir / "waypost.db")
+    load_tables()
     asyncio.run(_fill(settings))
     return settings.data_dir
 

@@ -37,9 +37,14 @@ class CopyFailed(WaypostError):
 class CopyEnd(ABC):
     """An open transaction. `commit` or `close` ends it."""
 
-    @abstractmethod
+    _connection: Any
+
     def revision(self) -> str | None:
         """Return the schema's revision. None: there are no tables of Waypost."""
+        if "alembic_version" not in self.tables():
+            return None
+        [[revision]] = self._connection.execute("SELECT version_num FROM alembic_version")
+        return str(revision)
 
     @abstractmethod
     def tables(self) -> set[str]:
@@ -59,8 +64,8 @@ class CopyEnd(ABC):
     def commit(self, revision: str) -> None:
         """Set the revision, and commit."""
 
-    @abstractmethod
-    def close(self) -> None: ...
+    def close(self) -> None:
+        self._connection.close()
 
     def is_empty(self) -> bool:
         """Whether nothing but a migrated schema is there."""
@@ -83,12 +88,6 @@ class SqliteEnd(CopyEnd):
                 f"{path} cannot be opened alone ({error}). Stop the service and all commands that use it."
             ) from error
 
-    def revision(self) -> str | None:
-        if "alembic_version" not in self.tables():
-            return None
-        [[revision]] = self._connection.execute("SELECT version_num FROM alembic_version")
-        return str(revision)
-
     def tables(self) -> set[str]:
         return {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
@@ -100,8 +99,9 @@ class SqliteEnd(CopyEnd):
 
     def rows(self, table: Table) -> Iterator[Row]:
         if table.name == IMAGES:
-            return map(_read_image, self._images())
-        return self._connection.execute(f"SELECT {', '.join(table.c.keys())} FROM {table.name}")  # noqa: S608
+            yield from map(_read_image, self._images())
+            return
+        yield from self._connection.execute(f"SELECT {', '.join(table.c.keys())} FROM {table.name}")  # noqa: S608
 
     def insert(self, table: Table, rows: Iterable[Row]) -> None:
         if table.name == IMAGES:
@@ -118,9 +118,6 @@ class SqliteEnd(CopyEnd):
     def commit(self, revision: str) -> None:
         self._connection.execute("UPDATE alembic_version SET version_num = ?", (revision,))
         self._connection.execute("COMMIT")
-
-    def close(self) -> None:
-        self._connection.close()
 
     def _images(self) -> Iterator[Path]:
         for (name,) in self._connection.execute(_USED_IMAGES):
@@ -172,12 +169,6 @@ class PostgresEnd(CopyEnd):
                     f"Another transaction uses the database {location}: wait for it, or end it."
                 ) from error
 
-    def revision(self) -> str | None:
-        if "alembic_version" not in self.tables():
-            return None
-        [[revision]] = self._connection.execute("SELECT version_num FROM alembic_version")
-        return str(revision)
-
     def tables(self) -> set[str]:
         query = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
         return {name for (name,) in self._connection.execute(query)}
@@ -215,9 +206,6 @@ class PostgresEnd(CopyEnd):
         self._connection.commit()
         self._connection.execute("ANALYZE")  # the planner knows nothing of the new rows
         self._connection.commit()
-
-    def close(self) -> None:
-        self._connection.close()
 
     def _set_sequence(self, table: str, column: str) -> None:
         newest = f"SELECT max({column}) AS newest FROM {table}"  # noqa: S608
