@@ -16,6 +16,7 @@ import pytest
 from forked import alone
 from people import new_person
 from resources.clicks.visited import new_link
+from resources.links.added import add_links
 from sqlalchemy import func, select
 from test_cli import Waypost
 
@@ -36,8 +37,6 @@ from waypost.resources.clicks.days import DaySlice
 from waypost.resources.clicks.model import HUMAN, KINDS
 from waypost.resources.domains.certificates.store import find_missing
 from waypost.resources.domains.model import domains
-from waypost.resources.links import slug_store
-from waypost.resources.links import store as link_store
 from waypost.resources.links.model import link_clicks, links
 from waypost.resources.pixels.events.model import pixel_events
 from waypost.resources.qrcodes.model import qr_scans
@@ -104,8 +103,7 @@ async def test_creates_exact_data_and_removes_all_of_it(store: tuple[Database, S
     db, settings = store
     other = new_link((await new_person(db, "alice")).account_id, slug="winter")
     async with db.write() as tx:
-        await slug_store.reserve_slug(tx, other)
-        await link_store.add(tx, other)
+        await add_links(tx, [other])
     before = await count_rows(db)
     created = await account.create(settings, db, feed, now=NOW, seed=1, volume=1 if IN_FULL else 0.03)
     await check_statistics(db, settings, created)

@@ -30,9 +30,8 @@ from waypost.resources.domains.model import Domain
 from waypost.resources.imports.archive.format import MANIFEST
 from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.report import Report
-from waypost.resources.links import aliases, routing, slug_store, store
+from waypost.resources.links import aliases, click_counters, routing, slug_store, store
 from waypost.resources.links.aliases import Alias
-from waypost.resources.links.bulk import batch
 from waypost.resources.links.images.encoder import ReencodedImage
 from waypost.resources.links.images.files import ImageFiles
 from waypost.resources.links.routing import LinkRouting, RuleJson, VariantJson
@@ -142,7 +141,7 @@ async def furnish(db: Database, directory: Path, who: Person) -> None:
         address = Alias(new_id(), who.account_id, made[1].id, domain.id, domain.hostname, "Über/uns", START)
         await aliases.add_many(tx, [address])
         await routing.add_many(tx, [routed, LinkRouting(made[5].id, who.account_id, START, START)])
-        await batch.set_imported_clicks(tx, who.account_id, {made[3].id: 17})
+        await click_counters.set_imported_clicks(tx, who.account_id, {made[3].id: 17})
         await qrcodes.add_styles(tx, [(made[0].id, CodeStyle(foreground="#1d4ed8", size=300), START)])
     visits = [
         new_click(

@@ -8,6 +8,7 @@ from uuid import UUID
 from accounts.archived import IPHONE
 from people import START, Person
 from resources.clicks.visited import fill, new_click, new_link
+from resources.links.added import add_links
 
 from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
@@ -15,9 +16,8 @@ from waypost.resources import pixels
 from waypost.resources.clicks.stats.rebuild import rebuild
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.model import Domain
-from waypost.resources.links import Link, account_data, aliases, routing
+from waypost.resources.links import Link, account_data, click_counters, routing
 from waypost.resources.links.aliases import Alias
-from waypost.resources.links.bulk import batch
 from waypost.resources.links.routing import LinkRouting
 from waypost.resources.pixels import store as pixel_store
 from waypost.resources.pixels.model import Pixel
@@ -85,26 +85,20 @@ async def _add(
 ) -> None:
     paths = {link.id: [f"{link.slug}/ü {number}" for number in range(chance.randrange(-3, 3))] for link in made}
     async with db.write() as tx:
-        await batch.reserve_slugs(tx, made)
-        texts = {id_: aliases.to_search_text(of_link) for id_, of_link in paths.items() if of_link}
-        await batch.add_all(tx, who.account_id, made, texts)
+        own = {
+            id_: [Alias(new_id(), who.account_id, id_, domain.id, domain.hostname, path, START) for path in of_link]
+            for id_, of_link in paths.items()
+        }
+        await add_links(tx, made, own)
         for link in made:
             if chance.random() < 0.1:
                 await pixels.attach(tx, link.id, chance.sample(own_pixels, chance.randrange(1, 3)))
-        await aliases.add_many(
-            tx,
-            [
-                Alias(new_id(), who.account_id, id_, domain.id, domain.hostname, path, START)
-                for id_, of_link in paths.items()
-                for path in of_link
-            ],
-        )
         await routing.add_many(tx, _routings(made, chance))
         await qrcodes.add_styles(
             tx, [(link.id, CodeStyle(size=chance.randrange(64, 2048)), START) for link in made if chance.random() < 0.1]
         )
         imported = {link.id: chance.randrange(1, 10**6) for link in made if chance.random() < 0.1}
-        await batch.set_imported_clicks(tx, who.account_id, imported)
+        await click_counters.set_imported_clicks(tx, who.account_id, imported)
 
 
 def _routings(made: Sequence[Link], chance: Random) -> Iterator[LinkRouting]:

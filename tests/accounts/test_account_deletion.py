@@ -10,6 +10,7 @@ import pytest
 from browsing import Browser, WebApp, open_place
 from contexts import webhook_deps
 from people import START
+from resources.links.added import add_links
 from sqlalchemy import Table, insert, select
 
 from waypost import accounts
@@ -29,16 +30,12 @@ from waypost.database import Ciphertext, metadata
 from waypost.kit.clock import EPOCH
 from waypost.kit.errors import NotFound, Problems
 from waypost.kit.ids import new_id
-from waypost.kit.urls import canonical
-from waypost.outbound import PageMetadata
 from waypost.redirect import ChangeFeed
 from waypost.resources.clicks.clickhouse.client import ClickStoreUnavailable
 from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.domains import service as domain_service
 from waypost.resources.domains.schemas import NewDomain
-from waypost.resources.links import rules as link_rules
-from waypost.resources.links import store as link_store
-from waypost.resources.links.schemas import NewLink
+from waypost.resources.links import Link
 from waypost.resources.pixels import service as pixel_service
 from waypost.resources.pixels.schemas import NewPixel
 from waypost.resources.webhooks import service as webhook_service
@@ -244,24 +241,13 @@ async def test_concurrent_writes_to_a_closed_account_fail(place: WebApp) -> None
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
     context = new_context(place.settings, place.db, feed.publish, place.clock)
     caller, its, person = ProcessCaller(ada.account, "ada"), ada.account.id, ada.person
-    new = NewLink(destination_url="https://example.com/", slug="late")
-    link = link_rules.build_link(
-        its,
-        new,
-        canonical("https://example.com/"),
-        PageMetadata(),
-        domain=None,
-        image=None,
-        now=START,
-        link_id=new_id(),
-        created_by="ada",
-    )
+    link = Link(new_id(), its, START, START, slug="late", destination_url="https://example.com/")
     pixel = NewPixel(platform="facebook", name="Late", pixel_id="1")
     webhook = NewWebhook(url="https://1.1.1.1/", event_types=["link.created"])
 
     async def add_link() -> None:
         async with place.db.write() as tx:
-            await link_store.add(tx, link)
+            await add_links(tx, [link])
 
     async def begin() -> None:
         async with place.db.write() as tx:

@@ -3,16 +3,18 @@
 Rows contain what the drivers take: bytes for an `Id`, microseconds for an `Instant`, text for a `Json`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from itertools import chain, groupby
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import BigInteger, Boolean, Column, Integer, SmallInteger, Table, Text
 
 from waypost.database.engine import Tx
 from waypost.database.tables import Id, Instant, Json
-from waypost.kit.clock import from_microseconds
+from waypost.kit.clock import from_microseconds, microseconds
 
 BulkRow = tuple[Any, ...]
 
@@ -32,17 +34,35 @@ _ARRAYS: dict[type, str] = {
     Text: "text",
 }
 
+_CONVERTERS: dict[type, Callable[[Any], Any]] = {
+    Id: attrgetter("bytes"),
+    Instant: microseconds,
+    Json: partial(json.dumps, ensure_ascii=False),
+}
 
 Statement = tuple[str, Any]
 """SQL, and its parameters as the driver takes them."""
 
 
-async def insert(tx: Tx, table: Table, rows: Sequence[BulkRow], *, on_conflict: str = "") -> None:
+def to_row(table: Table, values: Mapping[str, Any]) -> BulkRow:
+    """Return the row with the values by name of their columns. Columns without a value are null."""
+    return tuple(
+        value if convert is None or value is None else convert(value)
+        for convert, value in ((convert, values.get(name)) for name, convert in _converters(table))
+    )
+
+
+@lru_cache
+def _converters(table: Table) -> Sequence[tuple[str, Callable[[Any], Any] | None]]:
+    return [(column.name, _CONVERTERS.get(type(column.type))) for column in table.c]
+
+
+async def insert(tx: Tx, table: Table, rows: Sequence[BulkRow], *, on_conflict: str = "") -> int:
     """Insert rows, each with a value for every column of the table, in the table's order.
 
-    `on_conflict`: the SQL clause. Without it, a conflict raises IntegrityError.
+    `on_conflict`: the SQL clause. Without it, a conflict raises IntegrityError. Return how many rows were written.
     """
-    await execute(tx, prepare_insert(tx.dialect.name, table, rows, on_conflict=on_conflict))
+    return await execute(tx, prepare_insert(tx.dialect.name, table, rows, on_conflict=on_conflict))
 
 
 def prepare_insert(dialect: str, table: Table, rows: Sequence[BulkRow], *, on_conflict: str = "") -> list[Statement]:
@@ -57,9 +77,9 @@ def prepare_insert(dialect: str, table: Table, rows: Sequence[BulkRow], *, on_co
     ]
 
 
-async def execute(tx: Tx, statements: Iterable[Statement]) -> None:
-    for sql, parameters in statements:
-        await tx.exec_driver_sql(sql, parameters)
+async def execute(tx: Tx, statements: Iterable[Statement]) -> int:
+    """Return how many rows were written."""
+    return sum([(await tx.exec_driver_sql(sql, parameters)).rowcount for sql, parameters in statements])
 
 
 async def find(tx: Tx, table: Table, keys: Sequence[BulkRow]) -> list[BulkRow]:

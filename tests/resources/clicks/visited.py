@@ -119,15 +119,10 @@ def new_link(account_id: UUID, **fields: Any) -> links.Link:
         "slug": id_.hex,
         "destination_url": "https://example.com/",
         "title": "A title",
-        "og_image_bytes": 0,
-        "utm_params": {},
-        "tags": [],
-        "is_enabled": True,
-        "clicks": 0,
         "created_at": START,
         "updated_at": START,
     }
-    return links.Link(**dict.fromkeys(links.Link.__dataclass_fields__) | values | fields)
+    return links.Link(**values | fields)
 
 
 def new_click(link: links.Link, at: datetime = START, **fields: Any) -> Click:

@@ -52,7 +52,7 @@ async def test_decides_again_if_others_were_faster(
                 case "link deleted":
                     await link_store.mark_deleted(tx, [before["a"]], START)
                 case "link moved":
-                    await link_store.save(tx, before["a"], replace(before["a"], domain_id=None))
+                    await link_store.save(tx, [(before["a"], replace(before["a"], domain_id=None))])
         return found
 
     monkeypatch.setattr(store, "find_links", find_links_slowly)

@@ -83,7 +83,7 @@ async def test_a_second_run_changes_only_what_changed_at_the_source(db: Database
     await run(deps, alice, Pages([[first, second]]))
     before = (await stored(db))["a"]
     async with db.write() as tx:
-        await link_store.save(tx, before, replace(before, title="Edited here"))
+        await link_store.save(tx, [(before, replace(before, title="Edited here"))])
     again = await run(deps, alice, Pages([[replace(first, tags=["x", "y"]), second]]))
     assert (again.counts.updated, again.counts.unchanged, again.counts.created) == (1, 1, 0)
     after = (await stored(db))["a"]

@@ -1,6 +1,5 @@
 """The pure decisions about links."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -8,9 +7,8 @@ from people import START
 
 from waypost.kit.ids import new_id
 from waypost.kit.urls import canonical
-from waypost.outbound import PageMetadata
 from waypost.resources.links import rules
-from waypost.resources.links.schemas import NewLink
+from waypost.resources.links.model import Link
 
 
 @pytest.mark.parametrize(
@@ -45,8 +43,5 @@ def test_a_loop_has_the_same_host_and_port(url: str, own: str, is_loop: bool) ->
 )
 def test_a_link_is_active_while_it_resolves(is_enabled: bool, seconds: int | None, status: str) -> None:
     expires_at = None if seconds is None else START + timedelta(seconds=seconds)
-    url = canonical("https://example.com/")
-    link = rules.build_link(
-        new_id(), NewLink(), url, PageMetadata(), domain=None, image=None, now=START, link_id=new_id(), created_by=""
-    )
-    assert replace(link, is_enabled=is_enabled, expires_at=expires_at).status_at(START) == status
+    link = Link(new_id(), new_id(), START, START, is_enabled=is_enabled, expires_at=expires_at)
+    assert link.status_at(START) == status

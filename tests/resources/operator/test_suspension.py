@@ -14,6 +14,7 @@ import pytest
 from contexts import new_context
 from domains import domain
 from people import START, Person, new_person
+from resources.links.added import add_links
 from resources.pixels.events.sent import new_event, new_pixel
 from resources.webhooks.scripted import queue_up, subscribe
 from sqlalchemy import update
@@ -27,6 +28,7 @@ from waypost.kit.errors import Invalid, NotFound
 from waypost.kit.ids import new_id
 from waypost.redirect import ALL_ROUTES, ChangeFeed
 from waypost.redirect_app import WebProcess
+from waypost.resources.links import Link
 from waypost.resources.links.model import links
 from waypost.resources.links.routes import changes as route_changes
 from waypost.resources.operator import suspension
@@ -89,28 +91,10 @@ async def node(database_url: str, tmp_path: Path) -> AsyncIterator[Node]:
 
 async def add_link(db: Database, person: Person, slug: str, **fields: Any) -> UUID:
     """A link without a visit to its destination."""
-    from waypost.kit.urls import canonical
-    from waypost.outbound import PageMetadata
-    from waypost.resources.links import rules, slug_store, store
-    from waypost.resources.links.schemas import NewLink
-
-    now, url = datetime.now(UTC), canonical(DESTINATION)
-    new = NewLink(destination_url=DESTINATION, slug=slug, hostname=fields.get("hostname"))
-    domain_id = fields.get("domain")
-    link = rules.build_link(
-        person.account_id,
-        new,
-        url,
-        PageMetadata(),
-        domain=domain_id,
-        image=None,
-        now=now,
-        link_id=new_id(),
-        created_by="a test",
-    )
+    at = datetime.now(UTC)
+    link = Link(new_id(), person.account_id, at, at, slug=slug, destination_url=DESTINATION, **fields)
     async with db.write() as tx:
-        assert await slug_store.reserve_slug(tx, link)
-        assert await store.add(tx, link)
+        await add_links(tx, [link])
     return link.id
 
 
@@ -119,11 +103,11 @@ async def test_links_hosts_and_keys_stop_and_work_again(node: Node) -> None:
     now = datetime.now(UTC)
     alice, bob = [await new_person(db, name, now=now) for name in ("alice", "bob")]
     brand = await domain(db, alice.account_id, CUSTOM, root_url=ROOT, not_found_url=OTHER)
-    await add_link(db, alice, "own", hostname=CUSTOM, domain=brand)
+    await add_link(db, alice, "own", hostname=CUSTOM, domain_id=brand)
     await add_link(db, alice, "shared")
     await add_link(db, bob, "bobs")
     made = await node.client.post(
-        f"/api/v1/links/{await add_link(db, alice, 'aliased', hostname=CUSTOM, domain=brand)}/aliases",
+        f"/api/v1/links/{await add_link(db, alice, 'aliased', hostname=CUSTOM, domain_id=brand)}/aliases",
         json={"hostname": CUSTOM, "path": "summer/sale"},
         headers=alice.headers,
     )

@@ -24,7 +24,7 @@ from waypost.resources.imports.source import (
     SourceClick,
     SourceError,
 )
-from waypost.resources.links.bulk import batch
+from waypost.resources.links import store as link_store
 
 _PHASES = ("link_clicks", "clicks")
 
@@ -131,7 +131,7 @@ class ClickReader:
         keys = {id_: rules.key_of(account_id, self._import.source, id_) for id_ in source_ids}
         async with self._deps.db.read() as tx:
             known = await store.find_links(tx, account_id, list(keys.values()))
-            existing = await batch.find_existing(tx, account_id, (link for link, _ in known.values()))
+            existing = await link_store.find_domains(tx, account_id, (link for link, _ in known.values()))
             first = from_microseconds(await find_kept_since(tx) * DAY)
         now, built = self._deps.clock(), {}
         for click in clicks:

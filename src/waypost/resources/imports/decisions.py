@@ -18,9 +18,9 @@ from waypost.resources.imports.routing.importing import RoutingImport
 from waypost.resources.imports.rules import Draft, Refused
 from waypost.resources.imports.run import Page
 from waypost.resources.imports.source import LinkPage, Source, SourceError, SourceLink
-from waypost.resources.links import Link, aliases
+from waypost.resources.links import Link, aliases, slug_store
+from waypost.resources.links import store as link_store
 from waypost.resources.links.aliases import Alias
-from waypost.resources.links.bulk import batch
 from waypost.resources.links.rules import LOOP
 
 _MAX_REPEATED_PAGES = 3
@@ -126,7 +126,7 @@ class Decider:
     async def decide(self, tx: Tx, drafts: Sequence[Draft]) -> Decision:
         """Compare the drafts with what is here."""
         known = await store.find_links(tx, self._account_id, [draft.key for draft in drafts])
-        existing = await batch.find_existing(tx, self._account_id, (link for link, _ in known.values()))
+        existing = await link_store.find_domains(tx, self._account_id, (link for link, _ in known.values()))
         new: list[Draft] = []
         differing: dict[UUID, Draft] = {}
         names: dict[UUID, Collection[str]] = {}
@@ -140,7 +140,7 @@ class Decider:
             else:
                 unchanged.append(link_id)
         done = Page(Counts(unchanged=len(unchanged)))
-        here = await batch.find_all(tx, self._account_id, differing)
+        here = await link_store.find_own(tx, self._account_id, differing)
         changed = [Change(here[id_], draft, names[id_]) for id_, draft in differing.items()]
         placed = await self._place(tx, new, done)
         free = await self._find_free_aliases(tx, placed, changed, done)
@@ -155,9 +155,9 @@ class Decider:
     async def _place(self, tx: Tx, drafts: Sequence[Draft], done: Page) -> list[Draft]:
         """Take the slug from those whose slug is not free. Refuse those whose address leads to another link."""
         account_id = self._account_id
-        owners = await batch.find_slug_owners(tx, (draft.link.slug for draft in drafts if draft.link.slug))
+        owners = await slug_store.find_slug_owners(tx, (draft.link.slug for draft in drafts if draft.link.slug))
         own = (link for account, link in owners.values() if account == account_id and link)
-        domain_of = await batch.find_existing(tx, account_id, own)
+        domain_of = await link_store.find_domains(tx, account_id, own)
         addresses = [(draft.host.domain_id, draft.path) for draft in drafts if draft.host.domain_id]
         is_alias = {*await aliases.find_links(tx, addresses)}
         placed = []

@@ -16,7 +16,7 @@ from waypost.outbound import DestinationChecker, NotPublic, Unreachable, Unsafe
 from waypost.resources.imports import store
 from waypost.resources.imports.model import CHECK_JOB, Import
 from waypost.resources.links import routing
-from waypost.resources.links.bulk import batch
+from waypost.resources.links import store as link_store
 from waypost.resources.links.rules import NOT_PUBLIC
 from waypost.worker import jobs
 from waypost.worker.jobs import Job
@@ -33,7 +33,7 @@ _MAX_LISTED = 100
 async def warnings_about_destinations(tx: Tx, import_: Import) -> list[str]:
     """Return what the checks of the links that the import found have shown so far, the newest first."""
     problems = await store.list_problems(tx, import_, limit=_MAX_LISTED)
-    links = await batch.find_all(tx, import_.account_id, [id_ for id_, _ in problems])
+    links = await link_store.find_own(tx, import_.account_id, [id_ for id_, _ in problems])
     return [problem.rstrip(".") for id_, problem in problems if id_ in links]
 
 
@@ -59,7 +59,7 @@ class DestinationChecks:
     async def _check_some(self, account_id: UUID, ends_at: float) -> bool:
         async with self.db.read() as tx:
             ids = await store.find_unchecked(tx, account_id, limit=AT_ONCE)
-            links = await batch.find_all(tx, account_id, ids)
+            links = await link_store.find_own(tx, account_id, ids)
             routed = await routing.find_of_links(tx, ids)
         if not ids:
             return False

@@ -14,8 +14,8 @@ from waypost.resources.imports.routing.fitting import PLAIN, Fitted
 from waypost.resources.imports.source import Address, SourceLink
 from waypost.resources.links import aliases
 from waypost.resources.links.aliases.rules import CONTROL_CHARACTERS, PATH_TOO_LONG
-from waypost.resources.links.model import Link
-from waypost.resources.links.rules import LOOP, TOO_LONG, UNTITLED, find_slug_problem, is_own_host
+from waypost.resources.links.model import UNTITLED, Link
+from waypost.resources.links.rules import LOOP, TOO_LONG, find_slug_problem, is_own_host
 from waypost.resources.links.schemas import MAX_URL
 
 NEVER_ADDRESSES = (PATH_TOO_LONG, CONTROL_CHARACTERS)
@@ -98,26 +98,18 @@ def draft(
     """Raises Refused."""
     path = _path(source, host)
     link = Link(
-        id=link_id,
-        account_id=account_id,
+        link_id,
+        account_id,
+        created_at=min(_utc(source.created_at), now) if source.created_at else now,
+        updated_at=now,
         slug="" if find_slug_problem(path, reserved) else path,
         domain_id=host.domain_id,
         hostname=host.hostname if host.domain_id else None,
         destination_url=url.text,
         title=_text(source.title or "") or UNTITLED,
-        og_title=None,
-        og_description=None,
-        og_image=None,
-        og_image_file_name=None,
-        og_image_bytes=0,
-        utm_params={},
         tags=_tags(source.tags),
         expires_at=_utc(source.expires_at) if source.expires_at else None,
-        pixel_ids=[],
         is_enabled=source.is_enabled and not fitted.is_disabled,
-        clicks=0,
-        created_at=min(_utc(source.created_at), now) if source.created_at else now,
-        updated_at=now,
         starts_at=fitted.starts_at,
         click_limit=fitted.click_limit,
     )
@@ -194,9 +186,10 @@ def other_addresses(source: SourceLink, *, ignores_case: bool) -> list[Address]:
 def _digest(link: Link, source: SourceLink) -> str:
     addresses = sorted(f"{address.hostname or ''}/{address.path}" for address in addresses_of(source))
     texts = (
-        *(str(getattr(link, name)) for name in ("domain_id", "destination_url", "title")),
-        "\n".join(link.tags),
-        *(str(getattr(link, name)) for name in ("is_enabled", "expires_at")),
+        *(
+            "\n".join(value) if isinstance(value, list) else str(value)
+            for value in (getattr(link, name) for name in LINK_FIELDS)
+        ),
         "\n".join(addresses),
         str(source.clicks),
         _routing_text(source),

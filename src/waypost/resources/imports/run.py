@@ -38,8 +38,6 @@ class Page:
     counts: Counts = field(default_factory=Counts)
     warnings: dict[str, tuple[int, str]] = field(default_factory=dict)
     refused: list[RefusedRow] = field(default_factory=list)
-    changes: list[str] = field(default_factory=list)
-    """Slugs, and hostnames with new aliases."""
 
     def refuse(self, source_id: str, reason: str) -> None:
         self.refused.append(RefusedRow(rules.printable_id(source_id), reason))
@@ -52,7 +50,6 @@ class Page:
         self.counts.add(other.counts)
         _merge(self.warnings, other.warnings)
         self.refused += other.refused
-        self.changes += other.changes
 
 
 class ImportRun(ABC):

@@ -1,6 +1,7 @@
 """The links of one account: exported, and deleted in short transactions."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -9,7 +10,7 @@ from sqlalchemy import Row, Select, delete, literal, select, tuple_
 from typing_extensions import TypedDict
 
 from waypost.database import Database, Id, Instant, Tx, bulk
-from waypost.kit.clock import Clock, microseconds, timestamp
+from waypost.kit.clock import Clock, timestamp
 from waypost.kit.fields import IdText, TimestampText
 from waypost.resources.links import aliases, routing, store
 from waypost.resources.links.aliases.schemas import AliasJson
@@ -139,21 +140,11 @@ async def _by_id(db: Database, query: Select[Any]) -> AsyncIterator[Sequence[Row
 
 async def add_deleted_links(tx: Tx, account_id: UUID, rows: Sequence[tuple[UUID, str, datetime, datetime]]) -> None:
     """`rows`: id, slug, created_at, deleted_at."""
-    values: dict[str, Any] = dict.fromkeys(links.c.keys()) | {
-        "account_id": account_id.bytes,
-        "destination_url": "",
-        "title": "",
-        "og_image_bytes": 0,
-        "utm_params": "{}",
-        "tags": "[]",
-        "search_text": "",
-        "is_enabled": False,
-    }
-    inserted = []
-    for id_, slug, created_at, deleted_at in rows:
-        times = {"created_at": created_at, "updated_at": deleted_at, "deleted_at": deleted_at}
-        own = {"id": id_.bytes, "slug": slug, **{name: microseconds(at) for name, at in times.items()}}
-        inserted.append(tuple((values | own).values()))
+    deleted = (
+        (Link(id_, account_id, created_at, at, slug=slug, title="", is_enabled=False), at)
+        for id_, slug, created_at, at in rows
+    )
+    inserted = [bulk.to_row(links, asdict(link) | {"search_text": "", "deleted_at": at}) for link, at in deleted]
     await bulk.insert(tx, links, inserted, on_conflict="ON CONFLICT (id) DO NOTHING")
 
 

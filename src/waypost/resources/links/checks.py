@@ -75,11 +75,6 @@ async def run_cheap_checks(
     return ResolvedFields(url, domain)
 
 
-def check_length(destination: str, problems: Problems) -> None:
-    if len(destination) > MAX_URL:
-        problems.add("destination_url", rules.TOO_LONG)
-
-
 async def run_expensive_checks(
     deps: Deps,
     account: UUID,

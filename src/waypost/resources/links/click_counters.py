@@ -64,3 +64,11 @@ async def find_imported_clicks(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, int]:
     """Return what another service counted for links that were imported without their clicks."""
     query = select(imported_clicks.c.link_id, imported_clicks.c.clicks).where(imported_clicks.c.link_id.in_(ids))
     return {row.link_id: row.clicks for row in await tx.execute(query)}
+
+
+async def set_imported_clicks(tx: Tx, account_id: UUID, counts: Mapping[UUID, int]) -> None:
+    """Keep totals that other services counted. They are shown apart from clicks."""
+    rows = sorted((id_.bytes, account_id.bytes, count) for id_, count in counts.items())
+    await bulk.insert(
+        tx, imported_clicks, rows, on_conflict="ON CONFLICT (link_id) DO UPDATE SET clicks = excluded.clicks"
+    )

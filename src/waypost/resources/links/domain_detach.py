@@ -53,6 +53,5 @@ async def _delete_aliases(db: Database, domain: UUID) -> bool:
         found = await aliases.find_of_domain(tx, domain, _ALIAS_BATCH)
         locked = await store.lock_any(tx, set(found.values()))  # first, as everywhere: that avoids deadlocks
         await aliases.delete(tx, found)
-        for link in locked:
-            await store.save_search_text(tx, link)
+        await store.save_search_texts(tx, locked)
     return bool(found)

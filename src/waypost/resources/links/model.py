@@ -1,6 +1,6 @@
 """Tables of links, and a link."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
@@ -28,6 +28,8 @@ CHANGE_JOB, PURGE_JOB = "links.change_many", "links.purge_deleted"
 """Of changes of many links from the dashboard."""
 
 LinkStatus = Literal["active", "inactive"]
+
+UNTITLED = "Untitled"
 
 # PostgreSQL's default collation depends on the server's locale; slugs compare byte by byte everywhere
 SLUG = Text().with_variant(Text(collation="C"), "postgresql")
@@ -231,27 +233,30 @@ ROUTE_CHANNEL = "waypost_routes"
 
 @dataclass(frozen=True, slots=True)
 class Link:
+    """The defaults are those of a new link."""
+
     id: UUID
     account_id: UUID
-    slug: str
-    domain_id: UUID | None
-    hostname: str | None
-    """None on the shared domain."""
-    destination_url: str
-    title: str
-    og_title: str | None
-    og_description: str | None
-    og_image: str | None
-    og_image_file_name: str | None
-    og_image_bytes: int
-    utm_params: dict[str, str]
-    tags: list[str]
-    expires_at: datetime | None
-    pixel_ids: list[UUID]
-    is_enabled: bool
-    clicks: int
     created_at: datetime
     updated_at: datetime
+    slug: str = ""
+    """Empty until the link has a generated one."""
+    domain_id: UUID | None = None
+    hostname: str | None = None
+    """None on the shared domain."""
+    destination_url: str = ""
+    title: str = UNTITLED
+    og_title: str | None = None
+    og_description: str | None = None
+    og_image: str | None = None
+    og_image_file_name: str | None = None
+    og_image_bytes: int = 0
+    utm_params: dict[str, str] = field(default_factory=dict)
+    tags: list[str] = field(default_factory=list)
+    expires_at: datetime | None = None
+    pixel_ids: list[UUID] = field(default_factory=list)
+    is_enabled: bool = True
+    clicks: int = 0
     starts_at: datetime | None = None
     click_limit: int | None = None
     disabled_reason: str | None = None

@@ -58,5 +58,5 @@ async def _lock(tx: Tx, link_id: UUID) -> Link:
 
 async def _save(context: Context, tx: Tx, link: Link, now: datetime, *, is_enabled: bool) -> None:
     by = Actor.operator(link.account_id).label
-    await store.save(tx, link, replace(link, is_enabled=is_enabled, updated_at=now, changed_by=by))
+    await store.save(tx, [(link, replace(link, is_enabled=is_enabled, updated_at=now, changed_by=by))])
     await context.routes.changed(tx, [link.slug])

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -14,15 +14,15 @@ from waypost.kit.errors import Problems
 from waypost.kit.ids import parse_id
 from waypost.kit.urls import Url, with_query, without_query_keys
 from waypost.outbound import PageMetadata
+from waypost.resources.links.aliases import Alias
 from waypost.resources.links.images import media
 from waypost.resources.links.images.media import UploadedImage
-from waypost.resources.links.model import Link
+from waypost.resources.links.model import UNTITLED, Link
 from waypost.resources.links.schemas import MAX_SLUG, MAX_TAGS, MAX_URL, LinkChange, LinkFields, NewLink
 
 SlugState = Literal["free", "own", "current", "taken", "refused"]
 """`own`: free for this account only, which used it before. `current`: the slug of the link itself."""
 
-UNTITLED = "Untitled"
 MAX_IMAGES_MB = 500
 """Per account."""
 
@@ -58,6 +58,7 @@ _RUDE = ("anal", "anus", "arse", "bitch", "cock", "coon", "cum", "cunt", "dick",
 _LOOK_ALIKES = str.maketrans("1345790", "ieastgo")
 
 _REPLACED_AS_SENT = ("slug", "og_title", "og_description", "expires_at")
+_NOT_IN_ROUTES = ("tags", "updated_at", "changed_by")
 
 
 def find_slug_problem(slug: str, reserved: Collection[str]) -> str | None:
@@ -120,91 +121,114 @@ def is_own_port(url: Url, own_hosts: Sequence[str]) -> bool:
     return _unless_default(url.port) in {None, *(_host_and_port(netloc)[1] for netloc in own_hosts)}
 
 
-def destination_with_utm(url: Url, utm: Mapping[str, str], previous_keys: Iterable[str] = ()) -> str:
+class Facts(NamedTuple):
+    """What checks found out about the fields of a request. Empty for those that were not sent."""
+
+    url: Url | None = None
+    domain: UUID | None = None
+    """None: the shared domain."""
+    image: UploadedImage | None = None
+    page: PageMetadata = PageMetadata()
+
+
+class LinkPlan(NamedTuple):
+    """What becomes of a link."""
+
+    before: Link | None
+    """None: the link is new."""
+    after: Link
+    """Without what `problems` refuses."""
+    problems: Mapping[str, str] = {}
+    """By field of the request."""
+    aliases: Sequence[Alias] = ()
+    """Those that it gets."""
+
+    def add_problems(self, problems: Problems) -> None:
+        for name, text in self.problems.items():
+            problems.add(name, text)
+
+    @property
+    def reroutes(self) -> bool:
+        """Whether visitors may get something else."""
+        if self.before is None:
+            return True
+        kept = {name: getattr(self.after, name) for name in _NOT_IN_ROUTES}
+        return replace(self.before, **kept) != self.after
+
+
+def plan(before: Link | None, wanted: Link, *, by: str, at: datetime) -> LinkPlan:
+    """Decide what a link becomes, whoever asks.
+
+    `before`: the link, locked by the transaction that applies the plan; `wanted`: see `new_link` and `changed`.
+    """
+    if before is None:
+        after = replace(wanted, created_by=by)
+        return LinkPlan(None, after, _find_problems(after))
+    problems, after = _find_problems(wanted), wanted
+    if before.disabled_reason is not None and wanted.is_enabled and not before.is_enabled:
+        problems = {"status": DISABLED_BY_OPERATOR.format(before.disabled_reason), **problems}
+        after = replace(wanted, is_enabled=False)
+    return LinkPlan(before, after if after == before else replace(after, updated_at=at, changed_by=by), problems)
+
+
+def _find_problems(link: Link) -> dict[str, str]:
+    problems = {}
+    if len(link.destination_url) > MAX_URL:
+        problems["destination_url"] = TOO_LONG
+    if len(link.tags) > MAX_TAGS:
+        problems["add_tags"] = TOO_MANY_TAGS
+    return problems
+
+
+def new_link(account: UUID, new: NewLink, facts: Facts, *, base_url: str, link_id: UUID, now: datetime) -> Link:
+    """Return the link that a request asks for. Sent values replace those of the page, field by field."""
+    page = facts.page
+    scraped = Link(
+        link_id,
+        account,
+        now,
+        now,
+        title=page.title or UNTITLED,
+        og_title=page.og_title,
+        og_description=page.og_description,
+        og_image=page.og_image,
+    )
+    return changed(scraped, new, facts, base_url=base_url)
+
+
+def changed(link: Link, fields: LinkFields, facts: Facts, *, base_url: str) -> Link:
+    """Return the link that a request asks for. Fields that were not sent stay, and null clears."""
+    values: dict[str, Any] = {name: getattr(fields, name) for name in _REPLACED_AS_SENT if fields.sends(name)}
+    if fields.sends("hostname"):
+        values |= {"domain_id": facts.domain, "hostname": fields.hostname if facts.domain else None}
+    if fields.sends("title"):
+        values["title"] = fields.title or UNTITLED
+    if fields.sends("tags"):
+        values["tags"] = fields.tags or []
+    if fields.sends("pixel_ids"):
+        values["pixel_ids"] = fields.pixels
+    if isinstance(fields, LinkChange) and fields.status is not None:
+        values["is_enabled"] = fields.status == "active"
+    if facts.url is not None:  # a new URL keeps the link's UTM parameters unless others are sent with it
+        utm = fields.utm if fields.sends("utm_params") else link.utm_params
+        values |= {"destination_url": _with_utm(facts.url, utm, link.utm_params), "utm_params": utm}
+    return replace(link, **values, **_changed_image(link, fields, facts.image, base_url))
+
+
+def _with_utm(url: Url, utm: Mapping[str, str], previous_keys: Iterable[str]) -> str:
     """Set the UTM parameters in the URL's query. Removes those of `previous_keys` that `utm` does not have."""
     return with_query(without_query_keys(url.text, [key for key in previous_keys if key not in utm]), utm)
 
 
-def build_link(
-    account: UUID,
-    new: NewLink,
-    url: Url,
-    metadata: PageMetadata,
-    *,
-    domain: UUID | None,
-    image: UploadedImage | None,
-    now: datetime,
-    link_id: UUID,
-    created_by: str,
-) -> Link:
-    """Build the link. Sent values replace those of the page, field by field. The slug may be empty."""
-    return Link(
-        id=link_id,
-        account_id=account,
-        slug=new.slug or "",
-        domain_id=domain,
-        hostname=new.hostname if domain else None,
-        destination_url=destination_with_utm(url, new.utm),
-        title=new.title or metadata.title or UNTITLED,
-        og_title=new.og_title or metadata.og_title,
-        og_description=new.og_description or metadata.og_description,
-        og_image=None if image else new.og_image or metadata.og_image,
-        og_image_file_name=image.name if image else None,
-        og_image_bytes=image.size if image else 0,
-        utm_params=new.utm,
-        tags=new.tags or [],
-        expires_at=new.expires_at,
-        pixel_ids=new.pixels,
-        is_enabled=True,
-        clicks=0,
-        created_at=now,
-        updated_at=now,
-        created_by=created_by,
-    )
-
-
-def apply_change(
-    link: Link, change: LinkChange, url: Url | None, *, domain: UUID | None, image: UploadedImage | None, base_url: str
-) -> Link:
-    """Return the changed link. Fields that were not sent stay, and null clears. `updated_at` stays, too."""
-    values: dict[str, Any] = {name: getattr(change, name) for name in _REPLACED_AS_SENT if change.sends(name)}
-    if change.sends("hostname"):
-        values |= {"domain_id": domain, "hostname": change.hostname if domain else None}
-    if change.sends("title"):
-        values["title"] = change.title or UNTITLED
-    if change.sends("tags"):
-        values["tags"] = change.tags or []
-    if change.sends("pixel_ids"):
-        values["pixel_ids"] = change.pixels
-    if change.status is not None:
-        values["is_enabled"] = change.status == "active"
-    if url is not None:  # a new URL keeps the link's UTM parameters unless others are sent with it
-        utm = change.utm if change.sends("utm_params") else link.utm_params
-        values |= {"destination_url": destination_with_utm(url, utm, link.utm_params), "utm_params": utm}
-    return replace(link, **values, **_changed_image(link, change, image, base_url))
-
-
-def find_enabling_problem(before: Link, after: Link) -> str | None:
-    """Return why the change is refused if it enables a link that the operator disabled."""
-    if before.disabled_reason is None or before.is_enabled or not after.is_enabled:
-        return None
-    return DISABLED_BY_OPERATOR.format(before.disabled_reason)
-
-
-def keep_disabled(before: Link, after: Link) -> Link:
-    """Return the changed link, without the part of the change that `find_enabling_problem` refuses."""
-    return replace(after, is_enabled=False) if find_enabling_problem(before, after) else after
-
-
-def _changed_image(link: Link, change: LinkChange, image: UploadedImage | None, base_url: str) -> dict[str, Any]:
+def _changed_image(link: Link, fields: LinkFields, image: UploadedImage | None, base_url: str) -> dict[str, Any]:
     if image is not None:
         return {"og_image": None, "og_image_file_name": image.name, "og_image_bytes": image.size}
-    is_unchanged = link.og_image_file_name is not None and change.og_image == media.url(
+    is_unchanged = link.og_image_file_name is not None and fields.og_image == media.url(
         base_url, link.og_image_file_name
     )
-    if not change.sends("og_image") or is_unchanged:  # a client that sends back what it read keeps the uploaded image
+    if not fields.sends("og_image") or is_unchanged:  # a client that sends back what it read keeps the uploaded image
         return {}
-    return {"og_image": change.og_image, "og_image_file_name": None, "og_image_bytes": 0}
+    return {"og_image": fields.og_image, "og_image_file_name": None, "og_image_bytes": 0}
 
 
 @lru_cache(16)  # hosts of the settings, compared with each of very many destinations of an import

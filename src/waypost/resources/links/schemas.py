@@ -92,6 +92,9 @@ class LinkFields(Body):
         "IDs of the pixels that fire on the link", ["01a1fbb2-5e07-7c7a-9d1b-6b0b7a3c9e10"]
     )  # `checks` validates each id
 
+    def sends(self, field: str) -> bool:
+        raise NotImplementedError
+
     @property
     def utm(self) -> dict[str, str]:
         return {key: value for key, value in (self.utm_params or {}).items() if value}
@@ -113,6 +116,9 @@ class NewLink(LinkFields):
         "utm_params": {"utm_source": "newsletter", "utm_campaign": "spring"},
         "tags": ["mail"],
     }
+
+    def sends(self, field: str) -> bool:
+        return getattr(self, field) is not None
 
 
 class LinkChange(LinkFields):

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -11,8 +10,9 @@ from waypost.database import Tx
 from waypost.kit.errors import Invalid, Problems
 from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.ids import new_id
-from waypost.resources import domains, pixels, webhooks
+from waypost.resources import pixels, webhooks
 from waypost.resources.links import audit_entries, checks, rules, slug_store, store
+from waypost.resources.links.apply import apply
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images.encoder import ReencodedImage
 from waypost.resources.links.images.media import UploadedImage
@@ -33,35 +33,24 @@ async def create(
 
     `wait`: how long to wait for other checks of destinations. None: the usual time.
     """
-    account = caller.account.id
+    account, base_url = caller.account.id, deps.base_url
+    link_id, by = link_id or new_id(), caller.actor.label
     new.check_required(problems)
     url, domain = await checks.run_cheap_checks(deps, account, new, problems)
-    if url is not None:
-        checks.check_length(rules.destination_with_utm(url, new.utm), problems)
-    metadata, checked_image = await checks.run_expensive_checks(deps, account, new, url, problems, wait=wait)
+    facts = rules.Facts(url, domain)
+    wanted = rules.new_link(account, new, facts, base_url=base_url, link_id=link_id, now=deps.clock())
+    rules.plan(None, wanted, by=by, at=wanted.created_at).add_problems(problems)
+    page, checked_image = await checks.run_expensive_checks(deps, account, new, url, problems, wait=wait)
     if url is None:
         raise Invalid(problems.errors)
     async with _stored_image(deps, checked_image) as image, deps.db.write() as tx:
-        id_, now = link_id or new_id(), deps.clock()
-        draft = rules.build_link(
-            account,
-            new,
-            url,
-            metadata,
-            domain=domain,
-            image=image,
-            now=now,
-            link_id=id_,
-            created_by=caller.actor.label,
-        )
-        link = await _reserve_slug(deps, tx, draft)
-        await _lock_pixels(tx, account, new, problems)
-        await _reserve_domain(tx, None, domain, problems)
+        facts = rules.Facts(url, domain, image, page)
+        wanted = rules.new_link(account, new, facts, base_url=base_url, link_id=link_id, now=deps.clock())
+        await lock_pixels(tx, account, new, problems)
+        plan = rules.plan(None, wanted, by=by, at=wanted.created_at)
+        plan.add_problems(problems)
+        [link] = await apply(deps, tx, account, [plan], problems)
         problems.raise_if_any()
-        if not await store.add(tx, link):
-            raise Invalid({"body": [rules.FORM_USED]})
-        await _count_image(tx, account, link.og_image_bytes)
-        await deps.routes.changed(tx, [link.slug])
         await webhooks.record(tx, _created_event(deps, link))
         await audit_entries.record_created(tx, caller.actor, link, deps.shared_domain)
     return link
@@ -127,33 +116,29 @@ async def _change(
     *,
     wait: TimeBudget | None = None,
 ) -> Link:
-    account, base_url = caller.account.id, deps.base_url
+    account, by = caller.account.id, caller.actor.label
     link = await get(deps, caller, link_id)
     checks.check_combination(change, problems)
     url, domain = await checks.run_cheap_checks(deps, account, change, problems, link)
-    changed = rules.apply_change(link, change, url, domain=domain, image=None, base_url=base_url)
-    checks.check_length(changed.destination_url, problems)
+    _plan(deps, link, change, rules.Facts(url, domain), by).add_problems(problems)
     _, checked_image = await checks.run_expensive_checks(deps, account, change, url, problems, wait=wait)
     async with _stored_image(deps, checked_image) as image, deps.db.write() as tx:
         before = await store.lock(tx, account, link_id)  # it may have changed since the checks
-        after = rules.apply_change(before, change, url, domain=domain, image=image, base_url=base_url)
-        checks.check_length(after.destination_url, problems)
-        if problem := rules.find_enabling_problem(before, after):
-            problems.add("status", problem)
-        await _lock_pixels(tx, account, change, problems)
-        await _move_slug(tx, before, after)  # first the slug, then the domain, as in `create`: that avoids deadlocks
-        await _reserve_domain(tx, before.domain_id, after.domain_id, problems)
+        plan = _plan(deps, before, change, rules.Facts(url, domain, image), by)
+        plan.add_problems(problems)
+        await lock_pixels(tx, account, change, problems)
+        [after] = await apply(deps, tx, account, [plan], problems)
         problems.raise_if_any()
-        if after == before:
-            return before
-        after = replace(after, updated_at=deps.clock(), changed_by=caller.actor.label)
-        await store.save(tx, before, after)
-        await _count_image(tx, account, after.og_image_bytes - before.og_image_bytes)
-        await deps.routes.changed(tx, sorted({before.slug, after.slug}))
-        await record(tx, before, after)
+        if after != before:
+            await record(tx, before, after)
     if before.og_image_file_name != after.og_image_file_name:
         await deps.image_store.delete(before.og_image_file_name)
     return after
+
+
+def _plan(deps: Deps, before: Link, change: LinkChange, facts: rules.Facts, by: str) -> rules.LinkPlan:
+    wanted = rules.changed(before, change, facts, base_url=deps.base_url)
+    return rules.plan(before, wanted, by=by, at=deps.clock())
 
 
 async def delete(deps: Deps, caller: accounts.Caller, link_id: UUID) -> None:
@@ -169,7 +154,8 @@ async def delete_locked(deps: Deps, tx: Tx, account: UUID, links: Sequence[Link]
     """Delete links of the account that the transaction has locked. The caller deletes images."""
     if links:
         await store.mark_deleted(tx, links, deps.clock())
-        await _count_image(tx, account, -sum(link.og_image_bytes for link in links))
+        freed = sum(link.og_image_bytes for link in links)
+        await accounts.adjust_image_bytes(tx, account, -freed, limit=rules.MAX_IMAGES_MB << 20)
         await deps.routes.changed(tx, [link.slug for link in links])
 
 
@@ -214,50 +200,10 @@ async def _stored_image(deps: Deps, image: ReencodedImage | None) -> AsyncIterat
         raise
 
 
-async def _reserve_slug(deps: Deps, tx: Tx, draft: Link) -> Link:
-    """Reserve the slug of the draft, or generate slugs until one is free. Raises Invalid."""
-    if draft.slug:
-        await _reserve_chosen_slug(tx, draft)
-        return draft
-    attempt = 0
-    while True:
-        link = replace(draft, slug=rules.generate_slug(attempt, deps.reserved))
-        if await slug_store.reserve_unused_slug(tx, link):
-            return link
-        attempt += 1
-
-
-async def _reserve_chosen_slug(tx: Tx, link: Link) -> None:
-    if not await slug_store.reserve_slug(tx, link):
-        raise Invalid({"slug": [rules.SLUG_TAKEN]})
-
-
-async def _move_slug(tx: Tx, before: Link, after: Link) -> None:
-    """Lock both slugs in the order of their names, so that two links that swap slugs cannot wait for each other."""
-    if before.slug == after.slug:
-        return
-    if before.slug < after.slug:
-        await slug_store.release_slug(tx, before.slug)
-    await _reserve_chosen_slug(tx, after)
-    if before.slug > after.slug:
-        await slug_store.release_slug(tx, before.slug)
-
-
-async def _lock_pixels(tx: Tx, account: UUID, fields: LinkFields, problems: Problems) -> None:
+async def lock_pixels(tx: Tx, account: UUID, fields: LinkFields, problems: Problems) -> None:
     """Lock the pixels and check them again: only this check counts."""
     if fields.pixels:
         rules.check_pixels(fields, await pixels.lock_own_ids(tx, account, fields.pixels), problems)
-
-
-async def _reserve_domain(tx: Tx, before: UUID | None, after: UUID | None, problems: Problems) -> None:
-    """Lock the domain, count the link on it, and check it again: only this check counts."""
-    if before != after and not await domains.change_links_count(tx, before, after):
-        problems.add("hostname", rules.NO_SUCH_DOMAIN)
-
-
-async def _count_image(tx: Tx, account: UUID, difference: int) -> None:
-    if not await accounts.adjust_image_bytes(tx, account, difference, limit=rules.MAX_IMAGES_MB << 20):
-        raise Invalid({"og_image_file": [rules.IMAGE_QUOTA_USED]})
 
 
 def _created_event(deps: Deps, link: Link) -> webhooks.WebhookEvent:

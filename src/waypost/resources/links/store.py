@@ -1,16 +1,14 @@
 """SQL of links, apart from lists. Other packages use some of it inside their transactions."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import asdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from functools import lru_cache
 from uuid import UUID
 
-from sqlalchemy import bindparam, delete, func, insert, literal, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Update, bindparam, delete, func, literal, or_, select, update
 
 from waypost import accounts
-from waypost.database import Id, PointRead, RowQuery, Tx
+from waypost.database import Id, PointRead, RowQuery, Tx, bulk
 from waypost.kit.errors import NotFound
 from waypost.redirect import path_digest
 from waypost.resources import domains, pixels
@@ -33,12 +31,8 @@ _FIND = RowQuery(
 )
 """Built once: it is the API's most frequent statement, and building it took as long as running it."""
 
-_IN_OTHER_TABLES = ("hostname", "clicks", "pixel_ids", "disabled_reason")
-
-_ADD = {
-    name: dialect.insert(links).on_conflict_do_nothing(index_elements=[links.c.id]).returning(links.c.id)
-    for name, dialect in (("sqlite", sqlite), ("postgresql", postgresql))
-}
+_OWN = tuple(name for name in Link.__dataclass_fields__ if name in links.c)
+"""Fields of a link in its row."""
 
 _DELETE_TAG = delete(link_tags).where(  # all columns of the key: an account can have very many tags
     link_tags.c.account_id == bindparam("account_id", type_=Id),
@@ -47,12 +41,6 @@ _DELETE_TAG = delete(link_tags).where(  # all columns of the key: an account can
 )
 _USE_SLUG = (
     update(slugs).where(slugs.c.slug == bindparam("used_slug")).values(link_id=bindparam("new_link_id", type_=Id))
-)
-_CHANGED_IN_BULK = ("domain_id", "tags", "expires_at", "is_enabled", "updated_at", "changed_by")
-_SAVE_ALL = (
-    update(links)
-    .where(links.c.id == bindparam("link_id", type_=Id))
-    .values({name: bindparam(f"new_{name}", type_=links.c[name].type) for name in _CHANGED_IN_BULK})
 )
 _SAVE_TEXT = update(links).where(links.c.id == bindparam("link_id", type_=Id)).values(search_text=bindparam("text"))
 
@@ -64,22 +52,20 @@ SHORT_LINKS = select(
 """Every link, deleted ones included, for queries of other packages. The databases merge it into them."""
 
 
-async def add(tx: Tx, link: Link) -> bool:
-    """Insert a link. False if its id is in use; a concurrent use of the id waits for the end of our transaction.
+async def add(tx: Tx, new: Sequence[Link], search_texts: Mapping[UUID, str]) -> bool:
+    """Insert links whose slugs are reserved. False if an id is in use; its concurrent use waits for our commit.
 
-    Raises NotFound if the account has been deleted: nothing would ever delete the link then.
+    `search_texts`: what searches also find the links by.
     """
-    row = asdict(link) | {"search_text": link.search_text}
-    for name in _IN_OTHER_TABLES:
-        del row[name]
-    if (await tx.execute(_ADD[tx.dialect.name], row)).one_or_none() is None:
+    rows = [
+        bulk.to_row(links, {name: getattr(link, name) for name in _OWN} | {"search_text": link.search_text + more})
+        for link, more in ((link, search_texts.get(link.id, "")) for link in new)
+    ]
+    if await bulk.insert(tx, links, rows, on_conflict="ON CONFLICT (id) DO NOTHING") < len(rows):
         return False
-    await tx.execute(insert(link_clicks), {"link_id": link.id, "account_id": link.account_id, "clicks": 0})
-    await _add_tags(tx, link)
-    if link.pixel_ids:
-        await pixels.attach(tx, link.id, link.pixel_ids)
-    if not await accounts.adjust_links_count(tx, link.account_id, 1):
-        raise NotFound
+    await bulk.insert(tx, link_clicks, [(link.id.bytes, link.account_id.bytes, 0) for link in new])
+    await _add_tags(tx, new)
+    await pixels.attach_to_new(tx, {link.id: link.pixel_ids for link in new})
     return True
 
 
@@ -123,44 +109,35 @@ async def find_by_address(tx: Tx, host: str, path: str) -> UUID | None:
     return found
 
 
-async def save(tx: Tx, before: Link, after: Link) -> None:
-    """Write the fields that differ."""
-    old, new = asdict(before), asdict(after)
-    values = {name: value for name, value in new.items() if value != old[name] and name not in _IN_OTHER_TABLES}
-    if after.search_text != before.search_text:
-        values["search_text"] = after.search_text + await aliases.find_search_text(tx, after.id)
-    if values:
-        await tx.execute(update(links).where(links.c.id == after.id).values(**values))
-    if before.tags != after.tags:
-        await _delete_tags(tx, before)
-        await _add_tags(tx, after)
-    if before.pixel_ids != after.pixel_ids:
-        await pixels.attach(tx, after.id, after.pixel_ids)
+async def save(tx: Tx, changes: Sequence[tuple[Link, Link]]) -> None:
+    """Write the fields that differ. `changes`: each link before and after, locked by the transaction."""
+    names = tuple(
+        name for name in _OWN if any(getattr(before, name) != getattr(after, name) for before, after in changes)
+    )
+    if names:
+        rows = [
+            {"link_id": after.id, **{f"new_{name}": getattr(after, name) for name in names}} for _, after in changes
+        ]
+        await tx.execute(_update(names), rows)
+    await save_search_texts(tx, [after for before, after in changes if before.search_text != after.search_text])
+    retagged = [(before, after) for before, after in changes if before.tags != after.tags]
+    await _delete_tags(tx, [before for before, _ in retagged])
+    await _add_tags(tx, [after for _, after in retagged])
+    for before, after in changes:
+        if before.pixel_ids != after.pixel_ids:
+            await pixels.attach(tx, after.id, after.pixel_ids)
 
 
-async def save_all(tx: Tx, changes: Sequence[tuple[Link, Link]]) -> None:
-    """Write what changes of many links can change, in few statements. `changes`: each link before and after."""
-    if not changes:
-        return
-    rows = [
-        {"link_id": new.id, **{f"new_{name}": getattr(new, name) for name in _CHANGED_IN_BULK}} for _, new in changes
-    ]
-    await tx.execute(_SAVE_ALL, rows)
-    retagged = [(old, new) for old, new in changes if old.tags != new.tags]
-    await _delete_tags(tx, *(old for old, _ in retagged))
-    await _add_tags(tx, *(new for _, new in retagged))
-    for old, new in changes:
-        if old.pixel_ids != new.pixel_ids:
-            await pixels.attach(tx, new.id, new.pixel_ids)
-
-
-async def save_search_text(tx: Tx, link: Link) -> None:
-    text_ = link.search_text + await aliases.find_search_text(tx, link.id)
-    await tx.execute(update(links).where(links.c.id == link.id).values(search_text=text_))
+@lru_cache
+def _update(names: tuple[str, ...]) -> Update:
+    values = {name: bindparam(f"new_{name}", type_=links.c[name].type) for name in names}
+    return update(links).where(links.c.id == bindparam("link_id", type_=Id)).values(values)
 
 
 async def save_search_texts(tx: Tx, saved: Sequence[Link]) -> None:
-    """Do what `save_search_text` does, in few statements."""
+    """Store what searches find the links by: also after a change of their aliases."""
+    if not saved:
+        return
     of_links = await aliases.find_of_links(tx, [link.id for link in saved])
     rows = [
         {
@@ -169,14 +146,13 @@ async def save_search_texts(tx: Tx, saved: Sequence[Link]) -> None:
         }
         for link in saved
     ]
-    if rows:
-        await tx.execute(_SAVE_TEXT, rows)
+    await tx.execute(_SAVE_TEXT, rows)
 
 
 async def mark_deleted(tx: Tx, deleted: Sequence[Link], at: datetime) -> None:
     """Mark links of one account as deleted."""
     await mark_all_deleted(tx, [link.id for link in deleted], [link.slug for link in deleted], at)
-    await _delete_tags(tx, *deleted)
+    await _delete_tags(tx, deleted)
     await domains.change_links_counts(tx, [(link.domain_id, None) for link in deleted])
     await accounts.adjust_links_count(tx, deleted[0].account_id, -len(deleted))
 
@@ -187,7 +163,7 @@ async def hide(tx: Tx, hidden: Sequence[Link], at: datetime) -> None:
         return
     await tx.execute(update(links).where(links.c.id.in_([link.id for link in hidden])).values(deleted_at=at))
     await slug_store.release_slugs(tx, [link.slug for link in hidden])
-    await _delete_tags(tx, *hidden)
+    await _delete_tags(tx, hidden)
     await domains.change_links_counts(tx, [(link.domain_id, None) for link in hidden])
     await accounts.adjust_links_count(tx, hidden[0].account_id, -len(hidden))
 
@@ -208,7 +184,7 @@ async def unhide(tx: Tx, hidden: Sequence[Link]) -> list[Link]:
     if restored:
         await tx.execute(_USE_SLUG, [{"used_slug": link.slug, "new_link_id": link.id} for link in restored])
         await tx.execute(update(links).where(links.c.id.in_([link.id for link in restored])).values(deleted_at=None))
-        await _add_tags(tx, *restored)
+        await _add_tags(tx, restored)
     return restored
 
 
@@ -247,26 +223,46 @@ async def find_names(tx: Tx, ids: Sequence[UUID], *, shared_domain: str) -> dict
     return {link_id: (f"{host}/{slug}", title) for link_id, host, slug, title in await tx.execute(query)}
 
 
-async def find_accounts(tx: Tx, link_ids: Collection[UUID]) -> dict[UUID, UUID]:
+async def find_own(tx: Tx, account_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Link]:
+    """Return those of the links that exist, of any number."""
+    return {
+        row.id: Link(*row)
+        for batch in _batches(ids)
+        for row in await tx.execute(
+            select(*COLUMNS).where(links.c.id.in_(batch), links.c.account_id == account_id, NOT_DELETED)
+        )
+    }
+
+
+async def find_domains(tx: Tx, account_id: UUID, ids: Iterable[UUID]) -> dict[UUID, UUID | None]:
+    """Return the domain of each of the links that exists; None is the shared domain."""
+    query = select(links.c.id, links.c.domain_id).where(links.c.account_id == account_id, NOT_DELETED)
+    return {
+        row.id: row.domain_id for batch in _batches(ids) for row in await tx.execute(query.where(links.c.id.in_(batch)))
+    }
+
+
+async def find_accounts(tx: Tx, link_ids: Iterable[UUID]) -> dict[UUID, UUID]:
     """Return the account of each link, deleted ones included."""
-    ids = list(link_ids)
-    accounts: dict[UUID, UUID] = {}
-    for start in range(0, len(ids), _BATCH):
-        batch = ids[start : start + _BATCH]
-        rows = await tx.execute(select(links.c.id, links.c.account_id).where(links.c.id.in_(batch)))
-        accounts |= {row.id: row.account_id for row in rows}
-    return accounts
+    query = select(links.c.id, links.c.account_id)
+    return {
+        row.id: row.account_id
+        for batch in _batches(link_ids)
+        for row in await tx.execute(query.where(links.c.id.in_(batch)))
+    }
 
 
-async def _add_tags(tx: Tx, *tagged: Link) -> None:
-    if rows := _tag_rows(tagged):
-        await tx.execute(insert(link_tags), rows)
+def _batches(ids: Iterable[UUID]) -> Iterable[Sequence[UUID]]:
+    remaining = list(ids)
+    return (remaining[start : start + _BATCH] for start in range(0, len(remaining), _BATCH))
 
 
-async def _delete_tags(tx: Tx, *tagged: Link) -> None:
-    if rows := _tag_rows(tagged):
+async def _add_tags(tx: Tx, tagged: Sequence[Link]) -> None:
+    rows = ((link.account_id.bytes, tag, link.id.bytes) for link in tagged for tag in link.tags)
+    await bulk.insert(tx, link_tags, sorted(rows))
+
+
+async def _delete_tags(tx: Tx, tagged: Sequence[Link]) -> None:
+    rows = [{"account_id": link.account_id, "tag": tag, "link_id": link.id} for link in tagged for tag in link.tags]
+    if rows:
         await tx.execute(_DELETE_TAG, rows)
-
-
-def _tag_rows(tagged: Sequence[Link]) -> list[dict[str, Any]]:
-    return [{"account_id": link.account_id, "tag": tag, "link_id": link.id} for link in tagged for tag in link.tags]

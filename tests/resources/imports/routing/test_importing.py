@@ -147,7 +147,7 @@ async def test_keeps_a_password_that_was_set_here(db: Database, alice: Person) -
     assert not own.is_enabled
     async with db.write() as tx:
         await routing.save(tx, imported.with_password("hash", imported))
-        await link_store.save(tx, own, replace(own, is_enabled=True))
+        await link_store.save(tx, [(own, replace(own, is_enabled=True))])
     changed = replace(source, routing={"rules": [rule("platform", ["Android"], URL)]})
     await run(deps, alice, Pages([[changed]]))
     own, after = await found(db)

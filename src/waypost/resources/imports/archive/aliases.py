@@ -11,7 +11,6 @@ from waypost.resources.imports.run import Page
 from waypost.resources.links import aliases
 from waypost.resources.links import store as link_store
 from waypost.resources.links.aliases import Alias
-from waypost.resources.links.bulk import batch
 
 
 def read(context: Context, rows: Rows, done: Page) -> list[Alias]:
@@ -32,20 +31,13 @@ async def plan(context: Context, tx: Tx, new: Sequence[Alias], refused: Collecti
 
 async def save(context: Context, tx: Tx, new: Sequence[Alias], done: Page) -> None:
     own = await context.find_own_ids(tx, (alias.link_id for alias in new))
-    here = await batch.find_all(tx, context.account_id, own.values())
+    here = await link_store.find_own(tx, context.account_id, own.values())
     kept = [replace(alias, link_id=own[alias.link_id]) for alias in new if own.get(alias.link_id) in here]
-    added = await insert_free(tx, kept, done)
+    added = await find_free(tx, kept, done)
+    await aliases.add_many(tx, added)
     done.counts.aliases = len(added)
     await link_store.save_search_texts(tx, [here[link_id] for link_id in {alias.link_id for alias in added}])
-    await context.deps.routes.changed(tx, done.changes)
-
-
-async def insert_free(tx: Tx, new: Sequence[Alias], done: Page) -> list[Alias]:
-    """Add and return those that `find_free` returns. The caller records the changes."""
-    free = await find_free(tx, new, done)
-    await aliases.add_many(tx, free)
-    done.changes += {alias.hostname for alias in free}
-    return free
+    await context.deps.routes.changed(tx, sorted({alias.hostname for alias in added}))
 
 
 def _read(context: Context, rows: Sequence[AliasRow], done: Page) -> Iterator[Alias]:

@@ -19,5 +19,4 @@ async def save(context: Context, tx: Tx, rows: Rows, done: Page) -> None:
             place, [message, *_] = next(iter(problems.errors.items()))
             done.warn(f"App links are left out. {place}: {message}", row.hostname)
         elif hostname := await account_data.add(tx, context.account_id, host.domain_id, texts):
-            done.changes.append(hostname)
-    await context.deps.routes.changed(tx, done.changes)
+            await context.deps.routes.changed(tx, [hostname])

@@ -21,9 +21,9 @@ from waypost.resources.imports.archive.routing import LOOPING, ArchivedRouting
 from waypost.resources.imports.archive.rows import LinkRow, reason_of
 from waypost.resources.imports.rules import Refused
 from waypost.resources.imports.run import Page
-from waypost.resources.links import Link, aliases, routing
+from waypost.resources.links import Link, aliases, routing, slug_store
+from waypost.resources.links import store as link_store
 from waypost.resources.links.aliases import Alias
-from waypost.resources.links.bulk import batch
 from waypost.resources.links.rules import LOOP, find_slug_problem
 
 _DIGEST_SIZE = 32  # hexadecimal digits
@@ -88,7 +88,7 @@ async def read(context: Context, rows: Rows, done: Page) -> list[Draft]:
 
 async def decide(context: Context, tx: Tx, drafts: Sequence[Draft]) -> Decisions:
     known = await store.find_links(tx, context.account_id, [context.key_of(draft.row.id) for draft in drafts])
-    here = await batch.find_existing(tx, context.account_id, (link_id for link_id, _ in known.values()))
+    here = await link_store.find_domains(tx, context.account_id, (link_id for link_id, _ in known.values()))
     new, changed = [], []
     for draft in drafts:
         link_id, before = known.get(context.key_of(draft.row.id), (None, ""))
@@ -109,7 +109,7 @@ async def plan(context: Context, tx: Tx, drafts: Sequence[Draft], done: Page) ->
     for draft, own in with_here:
         if reason := draft.routing.find_reason_to_disable(own):
             done.warn(reason, draft.row.slug)
-    owners = await batch.find_slug_owners(tx, (draft.link.slug for draft in new))
+    owners = await slug_store.find_slug_owners(tx, (draft.link.slug for draft in new))
     moved = []
     for draft in new:
         free = context.account_id, None
@@ -131,30 +131,19 @@ def keep_address(draft: Draft, link_id: UUID, done: Page) -> Alias | None:
 
 def _draft(context: Context, row: LinkRow, url: Url, routed: ArchivedRouting) -> Draft:
     host, own = context.references.host(row.hostname), context.references.pixels
-    link = Link(
-        id=row.id,
-        account_id=context.account_id,
-        slug="" if find_slug_problem(row.slug, context.deps.reserved) else row.slug,
-        domain_id=host.domain_id,
-        hostname=host.hostname if host.domain_id else None,
-        destination_url=url.text,
-        title=row.title,
-        og_title=row.og_title,
-        og_description=row.og_description,
-        og_image=None if row.uploaded_image else row.og_image,
-        og_image_file_name=None,
-        og_image_bytes=0,
-        utm_params={str(key): text for key, text in row.utm_params.items()},
-        tags=row.tags,
-        expires_at=row.expires_at,
-        pixel_ids=[own[id_] for id_ in row.pixel_ids if id_ in own],
-        is_enabled=row.is_enabled,
-        clicks=0,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        starts_at=routed.starts_at,
-        click_limit=routed.click_limit,
-    )
+    copied = {name: getattr(row, name) for name in LinkRow.model_fields if name in Link.__dataclass_fields__}
+    resolved = {
+        "account_id": context.account_id,
+        "slug": "" if find_slug_problem(row.slug, context.deps.reserved) else row.slug,
+        "domain_id": host.domain_id,
+        "hostname": host.hostname if host.domain_id else None,
+        "destination_url": url.text,
+        "og_image": None if row.uploaded_image else row.og_image,
+        "pixel_ids": [own[id_] for id_ in row.pixel_ids if id_ in own],
+        "starts_at": routed.starts_at,
+        "click_limit": routed.click_limit,
+    }
+    link = Link(**copied | resolved)
     compared = row.model_dump(mode="json", exclude={"routing"}) | {"pixel_ids": [str(id_) for id_ in link.pixel_ids]}
     compared |= {"hostname": host.hostname}
     digest = _digest(compared) + (_digest(routed.to_compare()) if row.routing is not None else "")

@@ -12,7 +12,7 @@ from waypost.resources.imports.archive.context import Context, Rows
 from waypost.resources.imports.archive.rows import DeletedLinkRow
 from waypost.resources.imports.run import Page
 from waypost.resources.links import account_data
-from waypost.resources.links.bulk import batch
+from waypost.resources.links import store as link_store
 from waypost.resources.qrcodes import account_data as qrcodes_of_account
 from waypost.resources.qrcodes.schemas import NewStyle
 
@@ -31,7 +31,7 @@ async def add_deleted_links(context: Context, tx: Tx, rows: list[DeletedLinkRow]
 async def add_styles(context: Context, tx: Tx, rows: Rows, done: Page) -> None:
     rows = [row for row in rows if parse_id(str(row.get("link_id")))]
     own = await context.find_own_ids(tx, (UUID(row["link_id"]) for row in rows))
-    here = await batch.find_existing(tx, context.account_id, own.values())
+    here = await link_store.find_domains(tx, context.account_id, own.values())
     styles = []
     for row in rows:
         link_id = own.get(UUID(row["link_id"]))

@@ -18,7 +18,6 @@ from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.run import Page
 from waypost.resources.links import Link
 from waypost.resources.links import store as link_store
-from waypost.resources.links.bulk import batch
 from waypost.resources.links.images.encoder import MAX_BYTES, BadImage, ImageReencoder
 from waypost.resources.links.images.media import NAME, UploadedImage
 from waypost.resources.links.rules import MAX_IMAGES_MB
@@ -52,7 +51,7 @@ async def read_images(context: Context, archive: Archive, start: int) -> AsyncGe
 async def encode(context: Context, image: ArchivedImage, reencoder: ImageReencoder, done: Page) -> UploadedImage | None:
     """Encode and store the image, if its link has none yet."""
     async with context.deps.db.read() as tx:
-        here = await batch.find_all(tx, context.account_id, [image.link_id] if image.link_id else [])
+        here = await link_store.find_own(tx, context.account_id, [image.link_id] if image.link_id else [])
     if image.problem:
         done.warn(image.problem)
     if not any(map(_has_no_image, here.values())):  # it was set by an earlier run, or changed here
@@ -75,9 +74,8 @@ async def use(context: Context, tx: Tx, link_id: UUID, image: UploadedImage, don
     if not await accounts.adjust_image_bytes(tx, context.account_id, image.size, limit=MAX_IMAGES_MB << 20):
         done.warn(f"Images are left out: an account has at most {MAX_IMAGES_MB} MB", str(link_id))
         return False
-    await link_store.save(tx, before, replace(before, og_image_file_name=image.name, og_image_bytes=image.size))
-    done.changes.append(before.slug)
-    await context.deps.routes.changed(tx, done.changes)
+    await link_store.save(tx, [(before, replace(before, og_image_file_name=image.name, og_image_bytes=image.size))])
+    await context.deps.routes.changed(tx, [before.slug])
     return True
 
 

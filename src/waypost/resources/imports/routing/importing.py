@@ -83,12 +83,13 @@ class RoutingImport:
         return link
 
     async def save(self, tx: Tx, saved: Sequence[Saved]) -> None:
-        """The links are stored and locked, and their routes are published by the caller."""
+        """The links are stored and locked."""
         routed = [each for each in saved if FIELDS & {*each.names} and not self._is_new_and_plain(each)]
         before = await routing.find_of_links(tx, [each.link.id for each in routed])
         stored = {each.link.id: self._routing_of(each, before.get(each.link.id)) for each in routed}
         await routing.add_many(tx, [each for each in stored.values() if each])
         await routing.delete_of_links(tx, [id_ for id_, each in stored.items() if not each])
+        await self._deps.routes.changed(tx, [each.link.slug for each in routed])
 
     @staticmethod
     def _is_new_and_plain(saved: Saved) -> bool:

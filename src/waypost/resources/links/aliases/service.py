@@ -42,7 +42,7 @@ async def add(deps: Deps, caller: accounts.Caller, link_id: UUID, new: NewAlias,
         alias = Alias(new_id(), account, link_id, domain, new.hostname, new.path, deps.clock())
         if not await aliases.add(tx, alias):
             raise Invalid({"path": [aliases.PATH_TAKEN]})
-        await store.save_search_text(tx, link)
+        await store.save_search_texts(tx, [link])
         await deps.routes.changed(tx, [alias.hostname])
         item, details = audit_entries.item_of(link, deps.shared_domain), _details(alias)
         await audit.record(tx, caller.actor, "alias.created", alias.created_at, item, details=details)
@@ -62,7 +62,7 @@ async def delete(deps: Deps, caller: accounts.Caller, link_id: UUID, alias_id: U
         link = await store.lock(tx, caller.account.id, link_id)
         alias = await aliases.get(tx, link_id, alias_id)
         await aliases.delete(tx, [alias_id])
-        await store.save_search_text(tx, link)
+        await store.save_search_texts(tx, [link])
         now, item = deps.clock(), audit_entries.item_of(link, deps.shared_domain)
         await deps.routes.changed(tx, [alias_change(alias.hostname, alias.path)])
         await audit.record(tx, caller.actor, "alias.deleted", now, item, details=_details(alias))

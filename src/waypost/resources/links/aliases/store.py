@@ -12,7 +12,6 @@ from sqlalchemy import BindParameter, Column, ColumnElement, Select, func, selec
 from sqlalchemy import delete as delete_from
 
 from waypost.database import Tx, bulk, upsert
-from waypost.kit.clock import microseconds
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
 from waypost.resources import domains
@@ -52,15 +51,7 @@ async def add_many(tx: Tx, aliases: Sequence[Alias]) -> None:
     - appends `to_search_text` of all paths of a link to the link's `search_text`, so that searches find them,
     - calls `routes.changed` with each hostname: redirects look for aliases only on hosts that have some.
     """
-    rows = [
-        (
-            *(getattr(alias, name).bytes for name in ("id", "account_id", "link_id", "domain_id")),
-            alias.path,
-            digest(alias.path).bytes,
-            microseconds(alias.created_at),
-        )
-        for alias in aliases
-    ]
+    rows = [bulk.to_row(link_aliases, asdict(alias) | {"digest": digest(alias.path)}) for alias in aliases]
     await bulk.insert(tx, link_aliases, rows, on_conflict="ON CONFLICT (domain_id, digest) DO NOTHING")
 
 

@@ -46,7 +46,7 @@ def replaced(deps: Deps, link: Link, find: str, replacement: str) -> str:
     """Return the destination with the text replaced. UTM parameters stay. Raises BadUrl."""
     url = deps.destination_checker.canonical(link.destination_url.replace(find, replacement))
     change = LinkChange(destination_url=url.text)
-    return rules.apply_change(link, change, url, domain=None, image=None, base_url=deps.base_url).destination_url
+    return rules.changed(link, change, rules.Facts(url), base_url=deps.base_url).destination_url
 
 
 async def _set_next(deps: Deps, change: BulkChange) -> bool:

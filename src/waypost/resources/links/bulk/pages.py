@@ -193,10 +193,10 @@ class BulkPages(Pages[Deps]):
             return PreviewRow(link, short_url, changes, "")
         if checked is None:
             return PreviewRow(link, short_url, [], "")
-        after = bulk.apply_set(link, checked, self._deps.base_url)
-        if not isinstance(after, Link):
-            return PreviewRow(link, short_url, [], _texts(after))
-        return PreviewRow(link, short_url, list(_differences(link, after, self._deps.shared_domain, choices)), "")
+        plan = bulk.plan_set(link, checked, self._deps, by="")
+        if plan.problems:
+            return PreviewRow(link, short_url, [], " ".join(plan.problems.values()))
+        return PreviewRow(link, short_url, list(_differences(link, plan.after, self._deps.shared_domain, choices)), "")
 
 
 def _read_set(form: Form) -> dict[str, Any]:

@@ -13,12 +13,12 @@ from waypost.kit.errors import Errors, Invalid, NotFound, Problems, Unavailable,
 from waypost.kit.fair_queue import Busy, TimeBudget
 from waypost.kit.fields import parse
 from waypost.kit.ids import new_id, numbered_id
-from waypost.resources import domains, pixels
 from waypost.resources.links import audit_entries, checks, rules, service, store
+from waypost.resources.links.apply import apply
 from waypost.resources.links.bulk.schemas import LinkSet, parse_set
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
-from waypost.resources.links.schemas import MAX_TAGS, LinkChange, NewLink
+from waypost.resources.links.schemas import LinkChange, NewLink
 
 MAX_WAIT = 30.0
 """Seconds from the start of a request until a link that has not had its turn is left out."""
@@ -127,14 +127,11 @@ async def check_set(deps: Deps, account: UUID, sent: Mapping[str, Any], problems
     return CheckedSet(set_, common, domain)
 
 
-def apply_set(before: Link, checked: CheckedSet, base_url: str) -> Link | Errors:
-    """Return the changed link, or why it cannot be changed."""
-    set_ = checked.set
-    link = rules.apply_change(before, checked.change, None, domain=checked.domain, image=None, base_url=base_url)
-    link = replace(link, tags=rules.change_tags(link.tags, set_.add_tags or [], set_.remove_tags or []))
-    if problem := rules.find_enabling_problem(before, link):
-        return {"status": [problem]}
-    return {"add_tags": [rules.TOO_MANY_TAGS]} if len(link.tags) > MAX_TAGS else link
+def plan_set(before: Link, checked: CheckedSet, deps: Deps, by: str) -> rules.LinkPlan:
+    set_, facts = checked.set, rules.Facts(domain=checked.domain)
+    wanted = rules.changed(before, checked.change, facts, base_url=deps.base_url)
+    wanted = replace(wanted, tags=rules.change_tags(wanted.tags, set_.add_tags or [], set_.remove_tags or []))
+    return rules.plan(before, wanted, by=by, at=deps.clock())
 
 
 async def change_in(
@@ -142,23 +139,25 @@ async def change_in(
 ) -> list[Changed]:
     """Change the links in the caller's transaction."""
     before = await store.lock_all(tx, account, [id_ for id_ in ids if id_])
-    after, now = dict(before), deps.clock()
+    plans: dict[UUID, rules.LinkPlan] = {}
     results: list[Changed] = []
     for id_ in ids:
-        if id_ is None or id_ not in after:
+        if id_ is None or id_ not in before:
             results.append("not_found")
-            continue
-        link = apply_set(after[id_], checked, deps.base_url)
-        if not isinstance(link, Link):
-            results.append(link)
-            continue
-        results.append("unchanged" if link == after[id_] else "updated")
-        after[id_] = link
-    changed = [(before[id_], link) for id_, link in after.items() if link != before[id_]]
-    await _lock_references(tx, account, checked.change, [(old.domain_id, new.domain_id) for old, new in changed])
-    await store.save_all(tx, [(old, replace(new, updated_at=now, changed_by=changed_by)) for old, new in changed])
-    rerouted = [new.slug for old, new in changed if new != replace(old, tags=new.tags)]  # routes have no tags
-    await deps.routes.changed(tx, rerouted)
+        elif id_ in plans:
+            results.append("unchanged")
+        else:
+            plan = plan_set(before[id_], checked, deps, changed_by)
+            for field, text in plan.problems.items():
+                results.append({field: [text]})
+                break
+            else:
+                plans[id_] = plan
+                results.append("unchanged" if plan.after == plan.before else "updated")
+    problems = Problems()
+    await service.lock_pixels(tx, account, checked.change, problems)
+    await apply(deps, tx, account, list(plans.values()), problems)
+    _raise_if_any(problems)
     return results
 
 
@@ -171,18 +170,6 @@ async def delete(deps: Deps, caller: accounts.Caller, ids: Sequence[UUID | None]
     for link in links.values():
         await deps.image_store.delete(link.og_image_file_name)
     return [id_ is not None and links.pop(id_, None) is not None for id_ in ids]
-
-
-async def _lock_references(
-    tx: Tx, account: UUID, change: LinkChange, moves: Sequence[tuple[UUID | None, UUID | None]]
-) -> None:
-    """Lock pixels and domains, count the links on domains, and check both again: only this check counts."""
-    problems = Problems()
-    if change.pixels:
-        rules.check_pixels(change, await pixels.lock_own_ids(tx, account, change.pixels), problems)
-    if not await domains.change_links_counts(tx, moves):
-        problems.add("hostname", rules.NO_SUCH_DOMAIN)
-    _raise_if_any(problems)
 
 
 def _raise_if_any(*problems: Problems) -> None:

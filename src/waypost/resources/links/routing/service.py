@@ -67,7 +67,7 @@ async def save(
             await routing.save(tx, stored)
         else:
             await routing.delete_of_links(tx, [link_id])
-        await store.save(tx, link, changed)
+        await store.save(tx, [(link, changed)])
         await deps.routes.changed(tx, [link.slug])
     return RoutedLink(changed, stored)
 
@@ -83,7 +83,7 @@ async def delete(deps: Deps, caller: accounts.Caller, link_id: UUID) -> None:
             item = audit_entries.item_of(link, deps.shared_domain)
             await audit.record(tx, caller.actor, "routing.deleted", now, item, changes=changes)
         await routing.delete_of_links(tx, [link_id])
-        await store.save(tx, link, plain)
+        await store.save(tx, [(link, plain)])
         await deps.routes.changed(tx, [link.slug])
 
 

@@ -10,7 +10,6 @@ from sqlalchemy import Column, Select, select
 from sqlalchemy import delete as delete_from
 
 from waypost.database import PointRead, Tx, bulk, upsert
-from waypost.kit.clock import microseconds
 from waypost.resources.links.routing.model import LinkRouting, RuleJson, VariantJson, link_routing
 
 _FIELDS = tuple(LinkRouting.__dataclass_fields__)
@@ -62,8 +61,7 @@ async def find_unchecked(tx: Tx, since: datetime, limit: int) -> list[LinkRoutin
 
 async def save(tx: Tx, routing: LinkRouting) -> None:
     """Insert or replace the routing of a link that the transaction has locked, and whose route the caller publishes."""
-    row = {name: getattr(routing, name) for name in _FIELDS}
-    row |= {name: _dump(row[name]) for name in _LISTS}
+    row = _to_row(routing)
     statement = upsert(tx, link_routing).values(row)
     await tx.execute(statement.on_conflict_do_update(index_elements=[link_routing.c.link_id], set_=row))
 
@@ -73,10 +71,7 @@ async def add_many(tx: Tx, routings: Iterable[LinkRouting]) -> None:
 
     A link that has only a start or click limit has a row, too.
     """
-    rows = [
-        tuple(_bulk_value(name, getattr(routing, name)) for name in link_routing.c.keys())  # noqa: SIM118  # not a dictionary
-        for routing in routings
-    ]
+    rows = [bulk.to_row(link_routing, _to_row(routing)) for routing in routings]
     replaced = ", ".join(f"{name} = excluded.{name}" for name in link_routing.c.keys() if name != "link_id")  # noqa: SIM118
     await bulk.insert(tx, link_routing, rows, on_conflict=f"ON CONFLICT (link_id) DO UPDATE SET {replaced}")
 
@@ -120,12 +115,9 @@ def _dump(entries: Sequence[Any]) -> str | None:
     return json.dumps(list(entries), ensure_ascii=False) if entries else None
 
 
-def _bulk_value(name: str, value: Any) -> Any:
-    if name in _LISTS:
-        return _dump(value)
-    if isinstance(value, UUID):
-        return value.bytes
-    return microseconds(value) if name.endswith("_at") else value
+def _to_row(routing: LinkRouting) -> dict[str, Any]:
+    row = {name: getattr(routing, name) for name in _FIELDS}
+    return row | {name: _dump(row[name]) for name in _LISTS}
 
 
 def _batches(ids: Sequence[UUID]) -> Iterable[Sequence[UUID]]:

@@ -1,0 +1,77 @@
+"""Writes what was planned for links: slugs, rows, tags, pixels, aliases, counters, and the changes of their routes.
+
+One way for one link and for thousands. The caller has locked the links that change and their pixels, and planned from
+what it locked; it writes the audit log and the routing.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+from uuid import UUID
+
+from waypost import accounts
+from waypost.database import Tx
+from waypost.kit.errors import Invalid, NotFound, Problems
+from waypost.resources import domains
+from waypost.resources.links import aliases, rules, slug_store, store
+from waypost.resources.links.aliases import Alias
+from waypost.resources.links.model import Link
+from waypost.resources.links.routes.changes import Routes
+from waypost.resources.links.rules import LinkPlan
+
+
+class Deps(Protocol):
+    @property
+    def routes(self) -> Routes: ...
+
+    @property
+    def reserved(self) -> Collection[str]: ...
+
+
+async def apply(deps: Deps, tx: Tx, account: UUID, plans: Sequence[LinkPlan], problems: Problems) -> list[Link]:
+    """Return the links, in the order of the plans, with slugs that were generated.
+
+    `problems` gets what can be found only here. Raises Invalid if a slug or an id is in use, and NotFound if the
+    account has been deleted: nothing would ever delete its links then.
+    """
+    after = {plan.after.id: plan.after for plan in plans}
+    new = [plan.after for plan in plans if plan.before is None]
+    changes = [(plan.before, plan.after) for plan in plans if plan.before is not None and plan.before != plan.after]
+    # first the slugs, then domains, links, and the account: transactions wait for each other in the same order
+    await _move_slugs(tx, changes, [link for link in new if link.slug])
+    after |= await slug_store.generate_slugs(tx, [link for link in new if not link.slug], deps.reserved)
+    new = [after[link.id] for link in new]
+    moves = [(None, link.domain_id) for link in new] + [(old.domain_id, link.domain_id) for old, link in changes]
+    if not await domains.change_links_counts(tx, moves):
+        problems.add("hostname", rules.NO_SUCH_DOMAIN)
+    added = [alias for plan in plans for alias in plan.aliases]
+    if not await store.add(tx, new, _search_texts(added)):
+        raise Invalid({"body": [rules.FORM_USED]})
+    await aliases.add_many(tx, added)
+    await store.save(tx, changes)
+    await store.save_search_texts(tx, [plan.after for plan in plans if plan.before and plan.aliases])
+    if new and not await accounts.adjust_links_count(tx, account, len(new)):
+        raise NotFound
+    image_bytes = sum(link.og_image_bytes for link in new)
+    image_bytes += sum(link.og_image_bytes - old.og_image_bytes for old, link in changes)
+    if not await accounts.adjust_image_bytes(tx, account, image_bytes, limit=rules.MAX_IMAGES_MB << 20):
+        problems.add("og_image_file", rules.IMAGE_QUOTA_USED)
+    rerouted = {after[plan.after.id].slug for plan in plans if plan.reroutes}
+    rerouted |= {old.slug for old, _ in changes if old.slug != after[old.id].slug}
+    await deps.routes.changed(tx, sorted(rerouted | {alias.hostname for alias in added}))
+    return list(after.values())
+
+
+async def _move_slugs(tx: Tx, changes: Sequence[tuple[Link, Link]], new: Sequence[Link]) -> None:
+    """Raises Invalid. Locks the slugs of a link in the order of their names: two links may swap them."""
+    renamed = [(old.slug, link) for old, link in changes if old.slug != link.slug]
+    await slug_store.release_slugs(tx, [slug for slug, link in renamed if slug < link.slug])
+    if await slug_store.reserve_slugs(tx, [*new, *(link for _, link in renamed)]):
+        raise Invalid({"slug": [rules.SLUG_TAKEN]})
+    await slug_store.release_slugs(tx, [slug for slug, link in renamed if slug > link.slug])
+
+
+def _search_texts(added: Sequence[Alias]) -> Mapping[UUID, str]:
+    paths: dict[UUID, list[str]] = {}
+    for alias in added:
+        paths.setdefault(alias.link_id, []).append(alias.path)
+    return {link_id: aliases.to_search_text(of_link) for link_id, of_link in paths.items()}
