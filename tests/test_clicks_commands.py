@@ -13,11 +13,11 @@ import pytest
 from forked import WAYPOST, alone
 from people import START, new_person
 from resources.clicks.visited import fill, new_click, new_link
+from resources.links.added import add_links
 from test_cli import Waypost
 
 from waypost.database import Database
 from waypost.resources.clicks.model import click_totals
-from waypost.resources.links import store
 
 HEADER = "id,link_id,ip,country,visitor_id,referrer,device,browser,platform,created_at,is_scan,kind,bot,short_url"
 
@@ -39,7 +39,7 @@ async def link(waypost: Waypost) -> UUID:
     await new_person(db, "bob")
     made = new_link(alice.account_id, slug="spring")
     async with db.write() as tx:
-        await store.add(tx, made)
+        await add_links(tx, [made])
     await fill(db, [new_click(made, visitor_id=1), new_click(made, visitor_id=2), new_click(made, kind="crawler")])
     await db.close()
     return made.id
@@ -155,7 +155,7 @@ async def test_moves_to_clickhouse(tmp_path: Path, postgres_url: str, clickhouse
     alice = await new_person(db, "alice")
     made = new_link(alice.account_id, slug="spring")
     async with db.write() as tx:
-        await store.add(tx, made)
+        await add_links(tx, [made])
     await fill(db, [new_click(made, visitor_id=1), new_click(made, visitor_id=2), new_click(made, kind="crawler")])
     before = waypost("export", "clicks", WAYPOST_DATABASE_URL=postgres_url).stdout
     await db.close()

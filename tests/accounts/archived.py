@@ -16,6 +16,7 @@ from people import START, FakeClock, Person
 from PIL import Image
 from resources.clicks.visited import fill, new_click, new_link
 from resources.imports.importing import new_deps, run
+from resources.links.added import add_links
 from sqlalchemy import delete, insert
 
 from waypost.accounts import get_account
@@ -30,7 +31,7 @@ from waypost.resources.domains.model import Domain
 from waypost.resources.imports.archive.format import MANIFEST
 from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.report import Report
-from waypost.resources.links import aliases, click_counters, routing, slug_store, store
+from waypost.resources.links import aliases, click_counters, routing, store
 from waypost.resources.links.aliases import Alias
 from waypost.resources.links.images.encoder import ReencodedImage
 from waypost.resources.links.images.files import ImageFiles
@@ -136,8 +137,7 @@ async def furnish(db: Database, directory: Path, who: Person) -> None:
     async with db.write() as tx:
         await domain_store.add(tx, domain)
         for link in made:
-            await slug_store.reserve_slug(tx, link)
-            await store.add(tx, link)
+            await add_links(tx, [link])
         address = Alias(new_id(), who.account_id, made[1].id, domain.id, domain.hostname, "Über/uns", START)
         await aliases.add_many(tx, [address])
         await routing.add_many(tx, [routed, LinkRouting(made[5].id, who.account_id, START, START)])

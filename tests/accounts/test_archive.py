@@ -14,6 +14,7 @@ import pytest
 from accounts.archived import NOW, exported, furnish, restored, rewritten, rows, with_file
 from people import new_person
 from resources.clicks.visited import new_link
+from resources.links.added import add_links
 
 from waypost.database import Database
 from waypost.resources.clicks.stats.rebuild import check
@@ -113,8 +114,7 @@ async def test_a_slug_that_another_account_has_becomes_an_alias(source: Database
     archive = await exported(source, tmp_path / "old", "ada@example.com")
     other = new_link((await new_person(db, "Carl")).account_id, slug="slug-1")
     async with db.write() as tx:
-        await slug_store.reserve_slug(tx, other)
-        await store.add(tx, other)
+        await add_links(tx, [other])
     report = await restored(db, tmp_path, await new_person(db, "Bea"), archive)
     assert any("its address as an alias" in warning for warning in report.warnings)
     moved = rows(await exported(db, tmp_path, "bea@example.com"))
@@ -127,8 +127,7 @@ async def test_a_changed_link_keeps_what_was_set_here_and_is_not_in_the_archive(
     ada, bea = await new_person(source, "Ada"), await new_person(db, "Bea")
     before = new_link(ada.account_id, slug="spring")
     async with source.write() as tx:
-        await slug_store.reserve_slug(tx, before)
-        await store.add(tx, before)
+        await add_links(tx, [before])
     await restored(db, tmp_path, bea, await exported(source, tmp_path, "ada@example.com"))
     async with db.write() as tx:
         moved = await store.get(tx, bea.account_id, before.id)
@@ -196,8 +195,7 @@ async def test_refuses_an_archive_before_anything_is_written(name: str, source: 
     ada = await new_person(source, "Ada")
     async with source.write() as tx:
         link = new_link(ada.account_id, slug="spring")
-        await slug_store.reserve_slug(tx, link)
-        await store.add(tx, link)
+        await add_links(tx, [link])
     archive = await exported(source, tmp_path, "ada@example.com")
     bea = await new_person(source, "Bea")
     with pytest.raises(BadArchive, match=message):

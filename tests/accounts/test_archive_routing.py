@@ -11,13 +11,14 @@ from typing import Any
 from accounts.archived import IPHONE, NOW, exported, restored, rewritten, rows
 from people import START, Person, new_person
 from resources.clicks.visited import new_link
+from resources.links.added import add_links
 
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.model import Domain
 from waypost.resources.imports.archive.routing import NO_PASSWORD
-from waypost.resources.links import Link, aliases, routing, slug_store, store
+from waypost.resources.links import Link, aliases, routing, store
 from waypost.resources.links.aliases import Alias
 from waypost.resources.links.routing import LinkRouting, RuleJson
 from waypost.resources.links.rules import LOOP
@@ -29,8 +30,7 @@ OTHER_RULE: RuleJson = {**RULE, "destination_url": "https://example.com/new"}
 async def put(db: Database, link: Link, **fields: Any) -> Link:
     """Make a link, with routing if there are fields of it."""
     async with db.write() as tx:
-        await slug_store.reserve_slug(tx, link)
-        await store.add(tx, link)
+        await add_links(tx, [link])
         if fields:
             await routing.save(tx, LinkRouting(link.id, link.account_id, START, START, **fields))
     return link
@@ -39,7 +39,7 @@ async def put(db: Database, link: Link, **fields: Any) -> Link:
 async def change(db: Database, link: Link, routed: LinkRouting | None = None, **fields: Any) -> Link:
     async with db.write() as tx:
         after = replace(link, **fields)
-        await store.save(tx, link, after)
+        await store.save(tx, [(link, after)])
         if routed:
             await routing.save(tx, routed)
     return after

@@ -13,6 +13,7 @@ import pytest
 from browsing import Browser, WebApp, open_place
 from people import START
 from resources.clicks.visited import fill, new_click, new_link
+from resources.links.added import add_links
 from sqlalchemy import update
 
 from waypost.accounts.data import export
@@ -22,7 +23,7 @@ from waypost.context import Context
 from waypost.kit.fair_queue import FairQueue
 from waypost.resources.clicks import sql_export as click_export
 from waypost.resources.clicks.model import Click
-from waypost.resources.links import Link, account_data, store
+from waypost.resources.links import Link, account_data
 from waypost.resources.links.model import links
 
 _BATCH_SIZE = 50
@@ -60,7 +61,7 @@ async def furnish(place: WebApp, browser: Browser, count: int) -> tuple[list[Lin
     ]
     async with place.db.write() as tx:
         for link in made:
-            await store.add(tx, link)
+            await add_links(tx, [link])
         await tx.execute(update(links).where(links.c.id == made[-1].id).values(deleted_at=START))
     await fill(place.db, visits)
     place.clock.at = START + timedelta(days=4)  # an export contains what was there when it began

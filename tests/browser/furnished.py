@@ -10,6 +10,7 @@ from uuid import UUID
 from browser.hostile import TEXTS
 from contexts import webhook_deps
 from resources.clicks.visited import fill, new_link, some_clicks
+from resources.links.added import add_links
 from sqlalchemy import insert, update
 
 from waypost import accounts
@@ -32,7 +33,7 @@ from waypost.resources.domains.model import domains
 from waypost.resources.domains.schemas import NewDomain
 from waypost.resources.imports.requests import store as import_store
 from waypost.resources.imports.requests.model import ImportRequest
-from waypost.resources.links import Link, store
+from waypost.resources.links import Link
 from waypost.resources.pixels import service as pixel_service
 from waypost.resources.pixels.events import model
 from waypost.resources.pixels.schemas import NewPixel
@@ -185,7 +186,7 @@ async def _links(db: Database, account: Account) -> list[Link]:
         made.append(replace(link, destination_url=url, **fields))
     async with db.write() as tx:
         for link in reversed(made):
-            await store.add(tx, link)
+            await add_links(tx, [link])
     days = [now() - timedelta(hours=chance.expovariate(1 / 100)) for _ in range(900)]
     clicks = [
         click for link in made[:12] for click in some_clicks(link, days[:: chance.choice([1, 5, 40])], chance, 300)

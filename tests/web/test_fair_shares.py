@@ -9,8 +9,7 @@ import pytest
 from browsing import Browser, WebApp, open_place
 from people import START, new_key
 from resources.clicks.visited import new_link
-
-from waypost.resources.links import store
+from resources.links.added import add_links
 
 PATHS = [
     "/api/v1/links?search=a",
@@ -50,7 +49,7 @@ async def visitor(place: WebApp, email: str) -> Visitor:
     assert browser.account
     link = new_link(browser.account.id, created_at=START)
     async with place.db.write() as tx:
-        await store.add(tx, link)
+        await add_links(tx, [link])
     return Visitor(browser, (await new_key(place.db, browser.account.id)).headers, str(link.id))
 
 

@@ -19,6 +19,7 @@ from uuid import UUID
 import pytest
 from people import START, FakeClock, new_person
 from resources.clicks.visited import SHARED, fill_clickhouse, new_click, new_link
+from resources.links.added import add_links
 from starlette.datastructures import QueryParams
 
 from waypost.accounts import Caller
@@ -43,7 +44,6 @@ from waypost.resources.clicks.stats.query import read_stats_query
 from waypost.resources.clicks.stats.read import find_sparklines, read_lists, read_series
 from waypost.resources.clicks.stats.schemas import targets_to_json, to_json, top_links_to_json
 from waypost.resources.clicks.store import add
-from waypost.resources.links import store as link_store
 
 VISITS = int(os.environ.get("CLICK_STORE_VISITS", "3000"))
 IS_LONG = VISITS > 100_000
@@ -119,7 +119,7 @@ async def stores(
         accounts.append((await new_person(db, "Alice")).account_id)
         async with db.write() as tx:
             for id_ in LINKS:
-                await link_store.add(tx, new_link(accounts[-1], id=id_, slug=id_.hex))
+                await add_links(tx, [new_link(accounts[-1], id=id_, slug=id_.hex)])
     chosen: list[tuple[str, Database, ClickStore, UUID]] = [
         ("sqlite", sqlite, SqlClickStore(), accounts[0]),
         ("postgresql", postgresql, SqlClickStore(), accounts[1]),

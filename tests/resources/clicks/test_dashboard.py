@@ -12,13 +12,13 @@ from browser.hostile import HARM, TEXTS
 from browsing import Browser, WebApp, open_place
 from people import START, FakeClock
 from resources.clicks.visited import fill, new_click, new_link
+from resources.links.added import add_links
 from sqlalchemy import delete
 
 from waypost.resources import links
 from waypost.resources.clicks.dashboard import time_range
 from waypost.resources.clicks.model import click_dimensions
 from waypost.resources.clicks.stats import top_values
-from waypost.resources.links import store
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
@@ -33,7 +33,7 @@ async def link_of(place: WebApp, who: Browser, **fields: Any) -> links.Link:
     assert who.account
     made = new_link(who.account.id, **{"created_at": START - 100 * DAY} | fields)
     async with place.db.write() as tx:
-        await store.add(tx, made)
+        await add_links(tx, [made])
     return made
 
 

@@ -13,6 +13,7 @@ import pytest
 from browsing import Browser, open_place
 from people import START
 from resources.clicks.visited import fill, new_click, new_link
+from resources.links.added import add_links
 from sqlalchemy import update
 
 from waypost.accounts.auth_deps import new_deps
@@ -25,7 +26,6 @@ from waypost.kit.ids import new_id
 from waypost.resources.clicks.dashboard import live
 from waypost.resources.clicks.dashboard.live import LiveClicks, Viewer
 from waypost.resources.clicks.model import Subject
-from waypost.resources.links import store
 
 
 @pytest.fixture(autouse=True)
@@ -226,7 +226,7 @@ async def test_rendered_clicks_are_sent(database_url: str, tmp_path: Path) -> No
         ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
         link = new_link(ada.account.id, slug="spring")
         async with place.db.write() as tx:
-            await store.add(tx, link)
+            await add_links(tx, [link])
         async with (
             listening(place.site, ada, f"/links/{link.id}/live") as of_link,
             listening(place.site, ada, "/stats/live") as of_account,

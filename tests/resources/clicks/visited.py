@@ -14,6 +14,7 @@ from uuid import UUID
 import httpx
 from fastapi import APIRouter
 from people import BASE_URL, START, FakeClock, Person, new_client, new_person
+from resources.links.added import add_links
 from sqlalchemy import delete, insert
 
 from waypost.database import Database
@@ -36,7 +37,7 @@ from waypost.resources.clicks.model import (
 )
 from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.clicks.stats import api as stats_api
-from waypost.resources.links import add_clicks, store
+from waypost.resources.links import add_clicks
 from waypost.resources.qrcodes import add_scans
 from waypost.web import Guard
 
@@ -75,7 +76,7 @@ class Env:
     async def link(self, who: Person | None = None, **fields: Any) -> links.Link:
         made = new_link((who or self.alice).account_id, **fields)
         async with self.db.write() as tx:
-            await store.add(tx, made)
+            await add_links(tx, [made])
         return made
 
     async def get(self, path: str, who: Person | None = None, **query: Any) -> httpx.Response:

@@ -4,12 +4,12 @@ from uuid import UUID
 
 import pytest
 from resources.clicks.visited import new_link
+from resources.links.added import add_links
 from resources.links.env import Env
 from resources.pixels.asking import ask, make
 from sqlalchemy import func, insert, select
 
 from waypost.redirect import pixel_change
-from waypost.resources.links import store
 from waypost.resources.pixels import service
 from waypost.resources.pixels.model import link_pixels
 
@@ -39,7 +39,7 @@ async def test_of_very_many_links(env: Env, monkeypatch: pytest.MonkeyPatch) -> 
     made = [new_link(env.alice.account_id, pixel_ids=[pixel, other]) for _ in range(25)]
     async with env.deps.db.write() as tx:
         for link in made:
-            await store.add(tx, link)
+            await add_links(tx, [link])
     await env.delete_pixel(str(pixel))
     assert env.changed_slugs[-1] == pixel_change(pixel)
     async with env.deps.db.read() as tx:

@@ -9,10 +9,10 @@ from uuid import UUID, uuid4
 import pytest
 from browsing import Browser, WebApp, open_place
 from resources.clicks.visited import new_link
+from resources.links.added import add_links
 from sqlalchemy import insert, select
 
 from waypost.database import KeyRing
-from waypost.resources.links import store
 from waypost.resources.pixels.events.model import EventResults, add_results
 from waypost.resources.pixels.model import link_pixels, pixels
 
@@ -60,7 +60,7 @@ async def test_creates_and_shows_a_pixel(place: WebApp) -> None:
     async with place.db.write() as tx:
         links = [new_link(ada.account.id, slug=slug) for slug in ("a", "b")]
         for link in links:
-            await store.add(tx, link)
+            await add_links(tx, [link])
             await tx.execute(insert(link_pixels).values(link_id=link.id, position=0, pixel_id=_id(path)))
     other = await add(ada, platform="google_ads", pixel_id="AW-123456789", access_token="")
     assert "this pixel fires only in the visitor's browser" in words((await ada.get(other)).text)

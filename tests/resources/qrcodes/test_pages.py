@@ -9,8 +9,9 @@ from uuid import uuid4
 import pytest
 from browsing import BASE_URL, Browser, WebApp, open_place
 from resources.clicks.visited import new_link
+from resources.links.added import add_links
 
-from waypost.resources.links import Link, store
+from waypost.resources.links import Link
 from waypost.resources.qrcodes import add_scans
 
 STYLE = {"foreground": "#0a3", "background": "#ffffff", "level": "H", "style": "dots", "size": "256", "margin": "2"}
@@ -26,7 +27,7 @@ async def link_of(place: WebApp, browser: Browser) -> Link:
     assert browser.account
     made = new_link(browser.account.id)
     async with place.db.write() as tx:
-        await store.add(tx, made)
+        await add_links(tx, [made])
         await add_scans(tx, {made.id.bytes: 1234})
     return made
 

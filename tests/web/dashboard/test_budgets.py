@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from browsing import Browser, WebApp, open_place
 from resources.clicks.visited import new_link
+from resources.links.added import add_links
 from sqlalchemy import select, update
 
 from waypost import accounts
 from waypost.accounts.keys import pages as key_pages
 from waypost.accounts.model import api_keys
-from waypost.resources.links import store
 from waypost.resources.links.model import links
 from waypost.resources.webhooks.model import webhook_deliveries
 from waypost.web.dashboard import session_auth
@@ -87,7 +87,7 @@ async def test_a_lapsed_account_can_view_disable_and_delete(place: WebApp) -> No
     assert ada.account
     link = new_link(ada.account.id, slug="spring")
     async with place.db.write() as tx:
-        await store.add(tx, link)
+        await add_links(tx, [link])
     hook = await webhook(ada)
     delivery = (await ada.post(f"{hook}/test")).headers["location"]
     pixel = (await ada.post("/pixels/new", PIXEL)).headers["location"].partition("?")[0]

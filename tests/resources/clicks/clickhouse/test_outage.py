@@ -9,13 +9,13 @@ from browsing import WebApp, open_place
 from clickhouse.server import ClickHouse as ClickHouseServer
 from people import START
 from resources.clicks.visited import Env, new_click, new_link
+from resources.links.added import add_links
 from structlog.testing import capture_logs
 
 from waypost.resources.clicks.clickhouse import client as client_module
 from waypost.resources.clicks.clickhouse import schema
 from waypost.resources.clicks.clickhouse.client import ClickHouse
 from waypost.resources.clicks.clickhouse.store import ClickHouseStore
-from waypost.resources.links import store
 
 UNAVAILABLE = "Statistics are not available right now."
 
@@ -115,7 +115,7 @@ async def test_pages_show_the_rest(place: WebApp, clickhouse: ClickHouseServer) 
     assert ada.account
     link = new_link(ada.account.id, slug="spring", title="Spring sale", created_at=START, clicks=7)
     async with place.db.write() as tx:
-        await store.add(tx, link)
+        await add_links(tx, [link])
     clickhouse.faults.refuse()
     for path in ("/", f"/links/{link.id}"):
         page = await ada.get(path)
