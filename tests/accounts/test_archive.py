@@ -131,9 +131,9 @@ async def test_a_changed_link_keeps_what_was_set_here_and_is_not_in_the_archive(
     await restored(db, tmp_path, bea, await exported(source, tmp_path, "ada@example.com"))
     async with db.write() as tx:
         moved = await store.get(tx, bea.account_id, before.id)
-        await store.save(tx, moved, replace(moved, starts_at=NOW, click_limit=5))
+        await store.save(tx, [(moved, replace(moved, starts_at=NOW, click_limit=5))])
     async with source.write() as tx:
-        await store.save(tx, before, replace(before, title="Summer"))
+        await store.save(tx, [(before, replace(before, title="Summer"))])
     report = await restored(db, tmp_path, bea, await exported(source, tmp_path, "ada@example.com"))
     assert report.counts.updated == 1
     async with db.read() as tx:

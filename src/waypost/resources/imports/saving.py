@@ -59,12 +59,12 @@ async def _plan(tx: Tx, deps: Deps, import_: Import, change: Change, routing: Ro
         raise Outdated from None
     if (before.domain_id, before.slug) != (change.before.domain_id, change.before.slug):
         raise Outdated
-    wanted = rules.apply_changes(before, change.draft.link, change.names)
-    wanted = await routing.change(tx, wanted, change.draft, change.names)
+    requested = rules.apply_changes(before, change.draft.link, change.names)
+    requested = await routing.change(tx, requested, change.draft, change.names)
     now = deps.clock()
     if not ROUTING_FIELDS.isdisjoint(change.names):  # a part of it may be in another table
-        wanted = replace(wanted, updated_at=now)
-    return link_rules.plan(before, wanted, by=import_.started_by, at=now)
+        requested = replace(requested, updated_at=now)
+    return link_rules.plan(before, requested, by=import_.started_by, at=now)
 
 
 async def _check_aliases(tx: Tx, new: Sequence[Alias]) -> None:

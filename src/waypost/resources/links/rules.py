@@ -156,18 +156,18 @@ class LinkPlan(NamedTuple):
         return replace(self.before, **kept) != self.after
 
 
-def plan(before: Link | None, wanted: Link, *, by: str, at: datetime) -> LinkPlan:
-    """Decide what a link becomes, whoever asks.
+def plan(before: Link | None, requested: Link, *, by: str, at: datetime) -> LinkPlan:
+    """Decide what a link becomes, for every way to ask for it.
 
-    `before`: the link, locked by the transaction that applies the plan; `wanted`: see `new_link` and `changed`.
+    `before`: the link, locked by the transaction that applies the plan; `requested`: see `new_link` and `changed`.
     """
     if before is None:
-        after = replace(wanted, created_by=by)
+        after = replace(requested, created_by=by)
         return LinkPlan(None, after, _find_problems(after))
-    problems, after = _find_problems(wanted), wanted
-    if before.disabled_reason is not None and wanted.is_enabled and not before.is_enabled:
+    problems, after = _find_problems(requested), requested
+    if before.disabled_reason is not None and requested.is_enabled and not before.is_enabled:
         problems = {"status": DISABLED_BY_OPERATOR.format(before.disabled_reason), **problems}
-        after = replace(wanted, is_enabled=False)
+        after = replace(requested, is_enabled=False)
     return LinkPlan(before, after if after == before else replace(after, updated_at=at, changed_by=by), problems)
 
 

@@ -33,23 +33,24 @@ async def create(
 
     `wait`: how long to wait for other checks of destinations. None: the usual time.
     """
-    account, base_url = caller.account.id, deps.base_url
-    link_id, by = link_id or new_id(), caller.actor.label
+
+    def plan(facts: rules.Facts) -> rules.LinkPlan:
+        now, base_url = deps.clock(), deps.base_url
+        link = rules.new_link(account, new, facts, base_url=base_url, link_id=link_id or own_id, now=now)
+        planned = rules.plan(None, link, by=caller.actor.label, at=now)
+        planned.add_problems(problems)
+        return planned
+
+    account, own_id = caller.account.id, new_id()
     new.check_required(problems)
     url, domain = await checks.run_cheap_checks(deps, account, new, problems)
-    facts = rules.Facts(url, domain)
-    wanted = rules.new_link(account, new, facts, base_url=base_url, link_id=link_id, now=deps.clock())
-    rules.plan(None, wanted, by=by, at=wanted.created_at).add_problems(problems)
+    plan(rules.Facts(url, domain))
     page, checked_image = await checks.run_expensive_checks(deps, account, new, url, problems, wait=wait)
     if url is None:
         raise Invalid(problems.errors)
     async with _stored_image(deps, checked_image) as image, deps.db.write() as tx:
-        facts = rules.Facts(url, domain, image, page)
-        wanted = rules.new_link(account, new, facts, base_url=base_url, link_id=link_id, now=deps.clock())
         await lock_pixels(tx, account, new, problems)
-        plan = rules.plan(None, wanted, by=by, at=wanted.created_at)
-        plan.add_problems(problems)
-        [link] = await apply(deps, tx, account, [plan], problems)
+        [link] = await apply(deps, tx, account, [plan(rules.Facts(url, domain, image, page))], problems)
         problems.raise_if_any()
         await webhooks.record(tx, _created_event(deps, link))
         await audit_entries.record_created(tx, caller.actor, link, deps.shared_domain)
@@ -116,29 +117,29 @@ async def _change(
     *,
     wait: TimeBudget | None = None,
 ) -> Link:
-    account, by = caller.account.id, caller.actor.label
+
+    def plan(before: Link, facts: rules.Facts) -> rules.LinkPlan:
+        link = rules.changed(before, change, facts, base_url=deps.base_url)
+        planned = rules.plan(before, link, by=caller.actor.label, at=deps.clock())
+        planned.add_problems(problems)
+        return planned
+
+    account = caller.account.id
     link = await get(deps, caller, link_id)
     checks.check_combination(change, problems)
     url, domain = await checks.run_cheap_checks(deps, account, change, problems, link)
-    _plan(deps, link, change, rules.Facts(url, domain), by).add_problems(problems)
+    plan(link, rules.Facts(url, domain))
     _, checked_image = await checks.run_expensive_checks(deps, account, change, url, problems, wait=wait)
     async with _stored_image(deps, checked_image) as image, deps.db.write() as tx:
         before = await store.lock(tx, account, link_id)  # it may have changed since the checks
-        plan = _plan(deps, before, change, rules.Facts(url, domain, image), by)
-        plan.add_problems(problems)
         await lock_pixels(tx, account, change, problems)
-        [after] = await apply(deps, tx, account, [plan], problems)
+        [after] = await apply(deps, tx, account, [plan(before, rules.Facts(url, domain, image))], problems)
         problems.raise_if_any()
         if after != before:
             await record(tx, before, after)
     if before.og_image_file_name != after.og_image_file_name:
         await deps.image_store.delete(before.og_image_file_name)
     return after
-
-
-def _plan(deps: Deps, before: Link, change: LinkChange, facts: rules.Facts, by: str) -> rules.LinkPlan:
-    wanted = rules.changed(before, change, facts, base_url=deps.base_url)
-    return rules.plan(before, wanted, by=by, at=deps.clock())
 
 
 async def delete(deps: Deps, caller: accounts.Caller, link_id: UUID) -> None:

@@ -51,6 +51,8 @@ async def save(context: Context, tx: Tx, drafts: Sequence[Draft], done: Page) ->
     pairs = zip(applied, planned, strict=True)
     rerouted = [(link, draft) for link, (_, draft, before) in pairs if draft.is_changed_routing(before)]
     await _save_routing(context, tx, rerouted, stored)
+    known = {each.plan.after.id for each in updated}
+    await context.deps.routes.changed(tx, [link.slug for link, _ in rerouted if link.id in known])
     keys = {context.key_of(each.draft.row.id): (link_id, each.draft.digest) for link_id, each in saved.items()}
     await store.save_links(tx, context.account_id, keys)
     counts = {link_id: count for link_id, each in saved.items() if (count := each.draft.row.imported_clicks)}
@@ -61,13 +63,13 @@ async def save(context: Context, tx: Tx, drafts: Sequence[Draft], done: Page) ->
 async def _plan_new(context: Context, tx: Tx, new: Sequence[Draft], done: Page) -> list[_Planned]:
     in_use = await links.find_accounts(tx, [draft.link.id for draft in new])
     by_id = {new_id() if draft.link.id in in_use else draft.link.id: draft for draft in new}
-    wanted = [_protected(replace(draft.link, id=id_), draft, None, done) for id_, draft in by_id.items()]
-    taken = await slug_store.reserve_slugs(tx, [link for link in wanted if link.slug])
-    wanted = [replace(link, slug="") if link.id in taken else link for link in wanted]
-    moved = (decisions.keep_address(by_id[link.id], link.id, done) for link in wanted if not link.slug)
+    requested = [_protected(replace(draft.link, id=id_), draft, None, done) for id_, draft in by_id.items()]
+    taken = await slug_store.reserve_slugs(tx, [link for link in requested if link.slug])
+    requested = [replace(link, slug="") if link.id in taken else link for link in requested]
+    moved = (decisions.keep_address(by_id[link.id], link.id, done) for link in requested if not link.slug)
     free = {alias.link_id: [alias] for alias in await find_free(tx, list(filter(None, moved)), done)}
     done.counts.aliases += len(free)
-    plans = (link_rules.plan(None, link, by=context.by, at=link.updated_at) for link in wanted)
+    plans = (link_rules.plan(None, link, by=context.by, at=link.updated_at) for link in requested)
     return [_Planned(plan._replace(aliases=free.get(plan.after.id, ())), by_id[plan.after.id], "") for plan in plans]
 
 
@@ -79,11 +81,11 @@ async def _plan_changes(
     planned = []
     for link_id, draft, digest in changes:
         if before := here.get(link_id):
-            wanted = replace(before, **_changed_fields(before, draft)) if draft.is_changed_link(digest) else before
+            requested = replace(before, **_changed_fields(before, draft)) if draft.is_changed_link(digest) else before
             if draft.is_changed_routing(digest):
-                wanted = replace(wanted, starts_at=draft.link.starts_at, click_limit=draft.link.click_limit)
-            wanted = _protected(wanted, draft, stored.get(link_id), done)
-            plan = link_rules.plan(before, wanted, by=context.by, at=wanted.updated_at)
+                requested = replace(requested, starts_at=draft.link.starts_at, click_limit=draft.link.click_limit)
+            requested = _protected(requested, draft, stored.get(link_id), done)
+            plan = link_rules.plan(before, requested, by=context.by, at=requested.updated_at)
             planned.append(_Planned(plan, draft, digest))
     return planned
 
@@ -110,4 +112,3 @@ async def _save_routing(
     merged = {link.id: merge(link, draft.routing, here.get(link.id), now) for link, draft in changed}
     await routing.add_many(tx, [each for each in merged.values() if each])
     await routing.delete_of_links(tx, [link_id for link_id, each in merged.items() if each is None and link_id in here])
-    await context.deps.routes.changed(tx, [link.slug for link, _ in changed])

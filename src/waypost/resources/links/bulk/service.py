@@ -129,9 +129,9 @@ async def check_set(deps: Deps, account: UUID, sent: Mapping[str, Any], problems
 
 def plan_set(before: Link, checked: CheckedSet, deps: Deps, by: str) -> rules.LinkPlan:
     set_, facts = checked.set, rules.Facts(domain=checked.domain)
-    wanted = rules.changed(before, checked.change, facts, base_url=deps.base_url)
-    wanted = replace(wanted, tags=rules.change_tags(wanted.tags, set_.add_tags or [], set_.remove_tags or []))
-    return rules.plan(before, wanted, by=by, at=deps.clock())
+    requested = rules.changed(before, checked.change, facts, base_url=deps.base_url)
+    requested = replace(requested, tags=rules.change_tags(requested.tags, set_.add_tags or [], set_.remove_tags or []))
+    return rules.plan(before, requested, by=by, at=deps.clock())
 
 
 async def change_in(

@@ -1,4 +1,4 @@
-"""Tells redirects of changed routes: recorded in the transaction that changes them, published after its commit."""
+"""Changed routes: recorded in the transaction that changes them, and published to redirects after its commit."""
 
 from collections.abc import Sequence
 from datetime import timedelta
