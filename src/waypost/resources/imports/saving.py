@@ -62,9 +62,10 @@ async def _plan(tx: Tx, deps: Deps, import_: Import, change: Change, routing: Ro
     requested = rules.apply_changes(before, change.draft.link, change.names)
     requested = await routing.change(tx, requested, change.draft, change.names)
     now = deps.clock()
-    if not ROUTING_FIELDS.isdisjoint(change.names):  # a part of it may be in another table
+    is_rerouted = not ROUTING_FIELDS.isdisjoint(change.names)
+    if is_rerouted:
         requested = replace(requested, updated_at=now)
-    return link_rules.plan(before, requested, by=import_.started_by, at=now)
+    return link_rules.plan(before, requested, by=import_.started_by, at=now)._replace(is_rerouted=is_rerouted)
 
 
 async def _check_aliases(tx: Tx, new: Sequence[Alias]) -> None:

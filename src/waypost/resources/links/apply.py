@@ -4,30 +4,21 @@ One way for one link and for thousands. The caller has locked the links that cha
 what it locked; it writes the audit log and the routing.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from waypost import accounts
+from waypost.context import Context
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.resources import domains
 from waypost.resources.links import aliases, rules, slug_store, store
 from waypost.resources.links.aliases import Alias
 from waypost.resources.links.model import Link
-from waypost.resources.links.routes.changes import Routes
 from waypost.resources.links.rules import LinkPlan
 
 
-class Deps(Protocol):
-    @property
-    def routes(self) -> Routes: ...
-
-    @property
-    def reserved(self) -> Collection[str]: ...
-
-
-async def apply(deps: Deps, tx: Tx, account: UUID, plans: Sequence[LinkPlan], problems: Problems) -> list[Link]:
+async def apply(context: Context, tx: Tx, account: UUID, plans: Sequence[LinkPlan], problems: Problems) -> list[Link]:
     """Return the links, in the order of the plans, with slugs that were generated.
 
     `problems` gets what can be found only here. Raises Invalid if a slug or an id is in use, and NotFound if the
@@ -38,7 +29,7 @@ async def apply(deps: Deps, tx: Tx, account: UUID, plans: Sequence[LinkPlan], pr
     changes = [(plan.before, plan.after) for plan in plans if plan.before is not None and plan.before != plan.after]
     # first the slugs, then domains, links, and the account: transactions wait for each other in the same order
     await _move_slugs(tx, changes, [link for link in new if link.slug])
-    after |= await slug_store.generate_slugs(tx, [link for link in new if not link.slug], deps.reserved)
+    after |= await slug_store.generate_slugs(tx, [link for link in new if not link.slug], context.reserved)
     new = [after[link.id] for link in new]
     moves = [(None, link.domain_id) for link in new] + [(old.domain_id, link.domain_id) for old, link in changes]
     if not await domains.change_links_counts(tx, moves):
@@ -57,7 +48,7 @@ async def apply(deps: Deps, tx: Tx, account: UUID, plans: Sequence[LinkPlan], pr
         problems.add("og_image_file", rules.IMAGE_QUOTA_USED)
     rerouted = {after[plan.after.id].slug for plan in plans if plan.reroutes}
     rerouted |= {old.slug for old, _ in changes if old.slug != after[old.id].slug}
-    await deps.routes.changed(tx, sorted(rerouted | {alias.hostname for alias in added}))
+    await context.routes.changed(tx, sorted(rerouted | {alias.hostname for alias in added}))
     return list(after.values())
 
 

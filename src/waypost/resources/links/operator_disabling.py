@@ -11,9 +11,11 @@ from waypost.accounts.suspension import check_reason
 from waypost.audit import Actor
 from waypost.context import Context
 from waypost.database import Tx
-from waypost.kit.errors import or_not_found
+from waypost.kit.errors import Problems, or_not_found
 from waypost.resources.links import audit_entries, store
+from waypost.resources.links.apply import apply
 from waypost.resources.links.model import Link, disabled_links, slugs
+from waypost.resources.links.rules import LinkPlan
 
 
 async def disable(context: Context, link_id: UUID, reason: str) -> Link:
@@ -58,5 +60,5 @@ async def _lock(tx: Tx, link_id: UUID) -> Link:
 
 async def _save(context: Context, tx: Tx, link: Link, now: datetime, *, is_enabled: bool) -> None:
     by = Actor.operator(link.account_id).label
-    await store.save(tx, [(link, replace(link, is_enabled=is_enabled, updated_at=now, changed_by=by))])
-    await context.routes.changed(tx, [link.slug])
+    plan = LinkPlan(link, replace(link, is_enabled=is_enabled, updated_at=now, changed_by=by))
+    await apply(context, tx, link.account_id, [plan], Problems())

@@ -142,6 +142,8 @@ class LinkPlan(NamedTuple):
     """By field of the request."""
     aliases: Sequence[Alias] = ()
     """Those that it gets."""
+    is_rerouted: bool = False
+    """Whether its routing changes, too, which has a table of its own."""
 
     def add_problems(self, problems: Problems) -> None:
         for name, text in self.problems.items():
@@ -150,7 +152,7 @@ class LinkPlan(NamedTuple):
     @property
     def reroutes(self) -> bool:
         """Whether visitors may get something else."""
-        if self.before is None:
+        if self.before is None or self.is_rerouted:
             return True
         kept = {name: getattr(self.after, name) for name in _NOT_IN_ROUTES}
         return replace(self.before, **kept) != self.after

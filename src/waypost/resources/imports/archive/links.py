@@ -51,8 +51,6 @@ async def save(context: Context, tx: Tx, drafts: Sequence[Draft], done: Page) ->
     pairs = zip(applied, planned, strict=True)
     rerouted = [(link, draft) for link, (_, draft, before) in pairs if draft.is_changed_routing(before)]
     await _save_routing(context, tx, rerouted, stored)
-    known = {each.plan.after.id for each in updated}
-    await context.deps.routes.changed(tx, [link.slug for link, _ in rerouted if link.id in known])
     keys = {context.key_of(each.draft.row.id): (link_id, each.draft.digest) for link_id, each in saved.items()}
     await store.save_links(tx, context.account_id, keys)
     counts = {link_id: count for link_id, each in saved.items() if (count := each.draft.row.imported_clicks)}
@@ -86,6 +84,7 @@ async def _plan_changes(
                 requested = replace(requested, starts_at=draft.link.starts_at, click_limit=draft.link.click_limit)
             requested = _protected(requested, draft, stored.get(link_id), done)
             plan = link_rules.plan(before, requested, by=context.by, at=requested.updated_at)
+            plan = plan._replace(is_rerouted=draft.is_changed_routing(digest))
             planned.append(_Planned(plan, draft, digest))
     return planned
 

@@ -89,7 +89,6 @@ class RoutingImport:
         stored = {each.link.id: self._routing_of(each, before.get(each.link.id)) for each in routed}
         await routing.add_many(tx, [each for each in stored.values() if each])
         await routing.delete_of_links(tx, [id_ for id_, each in stored.items() if not each])
-        await self._deps.routes.changed(tx, [each.link.slug for each in routed if each.names is not rules.FIELDS])
 
     @staticmethod
     def _is_new_and_plain(saved: Saved) -> bool:
