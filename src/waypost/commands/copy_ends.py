@@ -99,9 +99,8 @@ class SqliteEnd(CopyEnd):
 
     def rows(self, table: Table) -> Iterator[Row]:
         if table.name == IMAGES:
-            yield from map(_read_image, self._images())
-            return
-        yield from self._connection.execute(f"SELECT {', '.join(table.c.keys())} FROM {table.name}")  # noqa: S608
+            return map(_read_image, self._images())
+        return iter(self._connection.execute(f"SELECT {', '.join(table.c.keys())} FROM {table.name}"))  # noqa: S608
 
     def insert(self, table: Table, rows: Iterable[Row]) -> None:
         if table.name == IMAGES:
