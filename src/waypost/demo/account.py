@@ -81,31 +81,26 @@ async def create(
         db, email=EMAIL, name="Larkspur Outdoor", plan="lifetime", now=now, trial_days=0, account_id=ACCOUNT_ID
     )
     caller, random = accounts.ProcessCaller(account, "waypost demo"), Random(seed)  # noqa: S311
-    context = new_context(settings, db, feed.publish, lambda: now)
-    deps = new_link_deps(settings, context, KnownDestinations(context.outbound, UrlSafety()))
-    codes = QrCodesDeps(**vars(context), urls=Urls(context.base_url, derived_keys(settings, "qrcodes")))
-    try:
+    intake = replace(intake_settings(settings), trusted_proxies=(), country_of_address=country_of_address)
+    async with AsyncExitStack() as stack:
+        context = new_context(settings, db, feed.publish, lambda: now)
+        stack.push_async_callback(context.click_store.close)
+        deps = new_link_deps(settings, context, KnownDestinations(context.outbound, UrlSafety()))
+        stack.callback(deps.images.close)
+        codes = QrCodesDeps(**vars(context), urls=Urls(context.base_url, derived_keys(settings, "qrcodes")))
         await add_domains(db, account.id, now)
         added = await add_links(deps, codes, caller, await add_pixels(context, caller), random)
-    finally:
-        deps.images.close()
-    intake = replace(intake_settings(settings), trusted_proxies=(), country_of_address=country_of_address)
-    all_visits = visits([visited for _, visited in added], now, seed, volume)
-    count = await _store(settings, db, all_visits, intake)
-    links = [link for link, _ in added]
-    await _add_webhooks(
-        WebhooksDeps(**vars(context), endpoint_checker=_AnyEndpoint(context.outbound)),
-        caller,
-        [link for link in links if link.created_at > now - timedelta(days=28)],  # the log keeps deliveries for 30
-        all_visits[-150:],
-        intake,
-    )
+        all_visits = visits([visited for _, visited in added], now, seed, volume)
+        count = await _store(settings, db, all_visits, intake)
+        recent = [link for link, _ in added if link.created_at > now - timedelta(days=28)]  # the log keeps 30 days
+        webhooks_deps = WebhooksDeps(**vars(context), endpoint_checker=_AnyEndpoint(context.outbound))
+        await _add_webhooks(webhooks_deps, caller, recent, all_visits[-150:], intake)
     owner = await accounts.get_person(db, EMAIL)
     _, key = await accounts.create_key(
         db, account_id=account.id, name="Demo", scopes=accounts.SCOPES, now=now, created_by=owner.id
     )
     sign_in_link = await sign_in.create_sign_in_link(new_auth_deps(settings, db, lambda: now), owner.id)
-    return Created(sign_in_link, key, len(links), count)
+    return Created(sign_in_link, key, len(added), count)
 
 
 async def remove(settings: Settings, db: Database, feed: ChangeFeed, *, clock: Clock) -> None:
