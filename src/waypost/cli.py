@@ -36,7 +36,7 @@ from waypost.private_files import restrict_new_files
 if TYPE_CHECKING:
     from waypost.settings import Settings
 
-Role = Literal["all", "web", "redirect", "worker"]
+ProcessRole = Literal["all", "web", "redirect", "worker"]
 LevelOption = Literal["L", "M", "Q", "H"]
 StyleOption = Literal["squares", "dots", "fluid"]
 
@@ -61,7 +61,7 @@ def serve(
     host: str | None = None,
     port: int | None = None,
     workers: int | None = None,
-    role: Role = "all",
+    role: ProcessRole = "all",
     tls: FlagOption = False,
     tls_port: int | None = None,
     data_dir: Path | None = None,

@@ -21,7 +21,7 @@ from waypost.kit.clock import from_microseconds
 from waypost.kit.errors import WaypostError
 from waypost.private_files import replacing
 
-Row = tuple[Any, ...]
+TableRow = tuple[Any, ...]
 
 IMAGES = "link_images"
 _MAX_POLLS = 20
@@ -54,10 +54,10 @@ class CopyEnd(ABC):
     def count(self, table: Table) -> int: ...
 
     @abstractmethod
-    def rows(self, table: Table) -> Iterator[Row]: ...
+    def rows(self, table: Table) -> Iterator[TableRow]: ...
 
     @abstractmethod
-    def insert(self, table: Table, rows: Iterable[Row]) -> None:
+    def insert(self, table: Table, rows: Iterable[TableRow]) -> None:
         """Raise CopyFailed if the database refuses a row."""
 
     @abstractmethod
@@ -97,12 +97,12 @@ class SqliteEnd(CopyEnd):
         [[count]] = self._connection.execute(f"SELECT count(*) FROM {table.name}")  # noqa: S608  # our own names
         return int(count)
 
-    def rows(self, table: Table) -> Iterator[Row]:
+    def rows(self, table: Table) -> Iterator[TableRow]:
         if table.name == IMAGES:
             return map(_read_image, self._images())
         return iter(self._connection.execute(f"SELECT {', '.join(table.c.keys())} FROM {table.name}"))  # noqa: S608
 
-    def insert(self, table: Table, rows: Iterable[Row]) -> None:
+    def insert(self, table: Table, rows: Iterable[TableRow]) -> None:
         if table.name == IMAGES:
             for name, content, _, created_at in rows:
                 _write_image(self._media / name, content, created_at)
@@ -176,14 +176,14 @@ class PostgresEnd(CopyEnd):
         [[count]] = self._connection.execute(f"SELECT count(*) FROM {table.name}{_where(table)}")  # noqa: S608
         return int(count)
 
-    def rows(self, table: Table) -> Iterator[Row]:
+    def rows(self, table: Table) -> Iterator[TableRow]:
         columns = ", ".join(map(_as_stored_by_sqlite, table.c))
         # a cursor of the server reads thousands of rows at a time; COPY takes three times as long, row by row
         with self._connection.cursor("copy", binary=True) as cursor:
             cursor.itersize = _FETCHED_IMAGES if table.name == IMAGES else _FETCHED_ROWS
             yield from cursor.execute(f"SELECT {columns} FROM {table.name}{_where(table)}")  # noqa: S608
 
-    def insert(self, table: Table, rows: Iterable[Row]) -> None:
+    def insert(self, table: Table, rows: Iterable[TableRow]) -> None:
         writers = [(number, write) for number, column in enumerate(table.c) if (write := _find_writer(column))]
         statement = f"COPY {table.name} ({', '.join(table.c.keys())}) FROM STDIN"
         try:
@@ -247,7 +247,7 @@ def _one_line(error: psycopg.Error) -> str:
     return " ".join(str(error).split())
 
 
-def _read_image(path: Path) -> Row:
+def _read_image(path: Path) -> TableRow:
     content = path.read_bytes()
     return path.name, content, hashlib.sha256(content).digest(), path.stat().st_mtime_ns // 1_000
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from sqlalchemy import Table, text
 from sqlalchemy.engine import make_url
 
-from waypost.commands.copy_ends import IMAGES, CopyEnd, CopyFailed, PostgresEnd, Row, SqliteEnd
+from waypost.commands.copy_ends import IMAGES, CopyEnd, CopyFailed, PostgresEnd, SqliteEnd, TableRow
 from waypost.commands.output import ReportProgress
 from waypost.composition import load_tables
 from waypost.database import Database, Json, metadata
@@ -175,7 +175,7 @@ class _Sum:
         self._progress = progress
         self.fingerprint = Fingerprint(0, 0)
 
-    def watch(self, rows: Iterator[Row]) -> Iterator[Row]:
+    def watch(self, rows: Iterator[TableRow]) -> Iterator[TableRow]:
         count = checksum = 0
         for row in rows:
             canonical = self._canonical(row) if self._json else row
@@ -188,7 +188,7 @@ class _Sum:
         self._progress.add(count % _REPORT_EVERY)
         self.fingerprint = Fingerprint(count, checksum)
 
-    def _canonical(self, row: Row) -> Row:
+    def _canonical(self, row: TableRow) -> TableRow:
         """Write JSON alike: PostgreSQL stores values, not their text."""
         values = list(row)
         for number in self._json:

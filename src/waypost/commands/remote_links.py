@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
+from waypost.commands.clicks import FromOption
 from waypost.commands.runner import JsonOption, LimitOption, say
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ else:  # given by `remote.run`, which loads it
 StatusOption = Literal["active", "inactive"]
 IntervalOption = Literal["hour", "day", "week", "month"]
 TagsOption = Annotated[list[str] | None, Parameter(name="--tag", negative="")]
-FromOption = Annotated[str | None, Parameter(name="--from")]
 
 _COLUMNS = ("id", "short_url", "clicks", "status", "tags", "destination_url")
 

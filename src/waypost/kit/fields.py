@@ -179,8 +179,9 @@ IdText = Annotated[str, Documented({"format": "uuid"})]
 """A UUID in a response."""
 UriText = Annotated[str, Documented({"format": "uri"})]
 EmailText = Annotated[str, Documented({"format": "email"})]
-URI = Documented({"format": "uri"})
-"""Declares the format of a field whose URL is checked later."""
+MAX_URL = 2048
+UrlText = Annotated[Text, max_characters(MAX_URL), Documented({"format": "uri"})]
+"""A URL that is checked later."""
 
 _MAX_MESSAGES = 100
 """For one field: thousands of wrong entries are neither all reported, nor do they hide problems of other fields."""

@@ -1,12 +1,13 @@
 """The tools as assistants see them. Every word costs each conversation: a test counts them."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
+
+from waypost.mcp.results import JsonObject
 
 if TYPE_CHECKING:  # `waypost mcp` needs no database
     from waypost.accounts import Scope
 
-Json = dict[str, Any]
 ToolName = Literal[
     "find_links",
     "get_link",
@@ -28,18 +29,18 @@ INSTRUCTIONS = (
 MAX_ROWS = 100
 DEFAULT_ROWS = 20
 
-_TEXT: Json = {"type": "string"}
+_TEXT: JsonObject = {"type": "string"}
 _LINK = {**_TEXT, "description": "ID, slug or short URL"}
 _STATUS = {**_TEXT, "enum": ["active", "inactive"]}
-_PAGE: Json = {
+_PAGE: JsonObject = {
     "page": {"type": "integer", "minimum": 1},
     "limit": {"type": "integer", "minimum": 1, "maximum": MAX_ROWS, "default": DEFAULT_ROWS},
 }
-_TIMES: Json = {
+_TIMES: JsonObject = {
     "from": {**_TEXT, "description": "ISO 8601 time or date"},
     "to": {**_TEXT, "description": "Exclusive"},
 }
-_NEW: Json = {
+_NEW: JsonObject = {
     "destination_url": _TEXT,
     "slug": {**_TEXT, "pattern": "^[A-Za-z0-9_-]+$"},
     "title": _TEXT,
@@ -48,7 +49,7 @@ _NEW: Json = {
     "expires_at": _TEXT,
     "utm_params": {"type": "object"},
 }
-_DESCRIBED: Json = {
+_DESCRIBED: JsonObject = {
     **_NEW,
     "hostname": {**_TEXT, "description": "Custom domain, see list_domains"},
     "expires_at": {**_TEXT, "description": "ISO 8601 time"},
@@ -61,7 +62,7 @@ class Definition:
     name: ToolName
     scope: "Scope"
     description: str
-    properties: Json
+    properties: JsonObject
     required: tuple[str, ...] = ()
     is_read_only: bool = True
     is_destructive: bool = False
@@ -70,7 +71,7 @@ class Definition:
     """Whether the call visits destinations on other sites."""
 
     @property
-    def schema(self) -> Json:
+    def schema(self) -> JsonObject:
         required = {"required": list(self.required)} if self.required else {}
         return {"type": "object", "properties": self.properties, **required, "additionalProperties": False}
 

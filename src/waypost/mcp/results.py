@@ -24,16 +24,16 @@ _SHOWN = {"\n", "\t", "\u200c", "\u200d"}
 _INVISIBLE = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
 _HIDDEN_SELECTORS = range(0xE0100, 0xE01F0)
 
-Json = dict[str, Any]
+JsonObject = dict[str, Any]
 
 
-def as_data(result: Json) -> Json:
+def as_data(result: JsonObject) -> JsonObject:
     """Mark a result that contains text of users, visitors or web pages."""
-    marked: Json = _readable({"notice": NOTICE, **result})
+    marked: JsonObject = _readable({"notice": NOTICE, **result})
     return marked
 
 
-def to_text(result: Json) -> str:
+def to_text(result: JsonObject) -> str:
     return json.dumps(result, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -59,7 +59,7 @@ def shorten(text: str, limit: int = _MAX_TEXT) -> str:
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
-def listed_link(link: Json, scheme: str) -> Json:
+def listed_link(link: JsonObject, scheme: str) -> JsonObject:
     """A link in a list. Its short URL also names it to other tools."""
     listed = {
         "short_url": f"{scheme}://{link['short_url']}",
@@ -74,12 +74,12 @@ def listed_link(link: Json, scheme: str) -> Json:
     return {name: value for name, value in listed.items() if value not in (None, [])}
 
 
-def unchecked(answer: Any) -> Json:
+def unchecked(answer: Any) -> JsonObject:
     """What an answer says of destinations that could not be reached, and were accepted."""
     return {"unchecked": answer["unchecked"]} if "unchecked" in answer else {}
 
 
-def whole_link(link: Json, base_url: str, routing: Json | None = None) -> Json:
+def whole_link(link: JsonObject, base_url: str, routing: JsonObject | None = None) -> JsonObject:
     listed = listed_link(link, urlsplit(base_url).scheme)
     others = ("tags", "utm_params", "pixel_ids", "og_image")
     previews = ("og_title", "og_description")
@@ -102,21 +102,21 @@ def _moment(timestamp: str | None) -> str | None:
     return timestamp and f"{timestamp[:19]}Z"
 
 
-def page(name: str, rows: list[Json], meta: Json) -> Json:
+def page(name: str, rows: list[JsonObject], meta: JsonObject) -> JsonObject:
     """A page of a list, and how to get the next one."""
     current, last = meta["current_page"], meta["last_page"]
     more = {"more": f"Page {current} of {last}. Call again with page={current + 1}."} if current < last else {}
     return {"total": meta["total"], name: rows, **more}
 
 
-def click(row: Json) -> Json:
+def click(row: JsonObject) -> JsonObject:
     """A click, without the visitor's IP address and identifier: nothing that an assistant is asked for needs them."""
     names = ("country", "device", "browser", "platform", "referrer", "kind", "bot")
     shown = {name: shorten(row[name], _MAX_IN_LIST) for name in names if row[name] not in ("", None, "human")}
     return {"at": _moment(row["created_at"]), **shown, **({"is_scan": True} if row["is_scan"] else {})}
 
 
-def statistics(stats: Json) -> Json:
+def statistics(stats: JsonObject) -> JsonObject:
     zone, interval = ZoneInfo(stats["timezone"]), stats["interval"]
     form = "%Y-%m-%d %H:%M" if interval == "hour" else "%Y-%m-%d"
     series: Counter[str] = Counter()  # an hour that clocks repeat is one entry
@@ -128,14 +128,14 @@ def statistics(stats: Json) -> Json:
     if stats.get("imported_clicks"):
         counts["imported_clicks"] = stats["imported_clicks"]
     times = {name: _moment(stats[name]) for name in _TIMES if stats[name]}
-    result: Json = {**counts, **times, "timezone": stats["timezone"], f"clicks_by_{interval}": latest}
+    result: JsonObject = {**counts, **times, "timezone": stats["timezone"], f"clicks_by_{interval}": latest}
     result |= {name: _top(stats[name], _UNKNOWN.get(name, "unknown")) for name in _LISTS if stats.get(name)}
     if len(latest) < len(series):
         result["more"] = f"Only the last {_MAX_SERIES} with clicks are listed: ask for a shorter time range."
     return result
 
 
-def top_links(stats: Json, scheme: str) -> Json:
+def top_links(stats: JsonObject, scheme: str) -> JsonObject:
     links = [
         {"short_url": f"{scheme}://{each['short_url']}", "title": each["title"], "clicks": each["clicks"]}
         if each["short_url"]
@@ -145,15 +145,15 @@ def top_links(stats: Json, scheme: str) -> Json:
     return {"top_links": links[:_TOP]}
 
 
-def _top(values: Iterable[Json], unknown: str) -> Json:
+def _top(values: Iterable[JsonObject], unknown: str) -> JsonObject:
     top: Counter[str] = Counter()
     for position, each in enumerate(values):
         top[shorten(each["value"] or unknown, _MAX_IN_LIST) if position < _TOP else "(others)"] += each["clicks"]
     return dict(top)
 
 
-def domain(row: Json) -> Json:
-    shown: Json = {
+def domain(row: JsonObject) -> JsonObject:
+    shown: JsonObject = {
         "hostname": row["hostname"],
         "status": row["status"],
         "links_count": row["links_count"],
@@ -164,7 +164,7 @@ def domain(row: Json) -> Json:
     return shown
 
 
-def created_rows(answer: Json, scheme: str) -> Json:
+def created_rows(answer: JsonObject, scheme: str) -> JsonObject:
     """The rows of a bulk creation, by what became of them."""
     rows = answer["data"]
     links = [
@@ -174,7 +174,7 @@ def created_rows(answer: Json, scheme: str) -> Json:
     ]
     failed = [{"index": row["index"], "errors": row["errors"]} for row in rows if row["status"] == "invalid"]
     waiting = [row["index"] for row in rows if row["status"] == "retry"]
-    result: Json = {"created": len(links), "links": links} | unchecked(answer)
+    result: JsonObject = {"created": len(links), "links": links} | unchecked(answer)
     if failed:
         result["failed"] = failed
     if waiting:

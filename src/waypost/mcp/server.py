@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from waypost.mcp.api_calls import ToolError
 from waypost.mcp.definitions import BY_NAME, DEFINITIONS, INSTRUCTIONS, Definition
 from waypost.mcp.results import to_text
-from waypost.mcp.tools import Answer, Tools
+from waypost.mcp.tools import ToolAnswer, Tools
 from waypost.version import VERSION
 from waypost.web.body import MAX_JSON
 from waypost.web.envelope import log_server_error
@@ -59,7 +59,7 @@ def _new_server(tools: Tools, scope: Scope) -> Server[Any]:
     )
 
 
-def _result(answer: Answer) -> types.CallToolResult:
+def _result(answer: ToolAnswer) -> types.CallToolResult:
     content: list[types.ContentBlock] = [types.TextContent(text=to_text(answer.result))]
     if answer.image is not None:
         content.append(types.ImageContent(data=base64.b64encode(answer.image).decode(), mime_type="image/png"))

@@ -18,8 +18,8 @@ from waypost.web.guard import require_scope
 Arguments = Mapping[str, Any]
 
 
-class Answer(NamedTuple):
-    result: results.Json
+class ToolAnswer(NamedTuple):
+    result: results.JsonObject
     image: bytes | None = None
     """A PNG."""
 
@@ -36,7 +36,7 @@ class Tools:
         self._base_url = base_url
         self._scheme = urlsplit(base_url).scheme
         self._shared_domain = shared_domain
-        self._functions: Mapping[ToolName, Callable[[Arguments], Awaitable[Answer]]] = {
+        self._functions: Mapping[ToolName, Callable[[Arguments], Awaitable[ToolAnswer]]] = {
             "find_links": self._find_links,
             "get_link": self._get_link,
             "create_link": self._create_link,
@@ -53,7 +53,7 @@ class Tools:
         """Return the tools that the key's scopes and the role of its maker allow."""
         return [each for each in DEFINITIONS if self._find_refusal(each) is None]
 
-    async def call(self, definition: Definition, arguments: Arguments) -> Answer:
+    async def call(self, definition: Definition, arguments: Arguments) -> ToolAnswer:
         """Raises ToolError."""
         if refusal := self._find_refusal(definition):
             raise ToolError(refusal)
@@ -69,60 +69,62 @@ class Tools:
             return error.message
         return None
 
-    async def _find_links(self, given: Arguments) -> Answer:
+    async def _find_links(self, given: Arguments) -> ToolAnswer:
         answer = await self._api.get("/links", **_paging(given))
         links = [results.listed_link(each, self._scheme) for each in answer["data"]]
-        return Answer(results.as_data(results.page("links", links, answer["meta"])))
+        return ToolAnswer(results.as_data(results.page("links", links, answer["meta"])))
 
-    async def _get_link(self, given: Arguments) -> Answer:
+    async def _get_link(self, given: Arguments) -> ToolAnswer:
         path = f"/links/{await self._id(given)}"
         answer, routing = await self._api.get(path), await self._api.get(f"{path}/routing")
         return self._whole_link(answer, routing["data"])
 
-    async def _create_link(self, given: Arguments) -> Answer:
+    async def _create_link(self, given: Arguments) -> ToolAnswer:
         return self._whole_link(await self._api.send("POST", "/links", given))
 
-    async def _update_link(self, given: Arguments) -> Answer:
+    async def _update_link(self, given: Arguments) -> ToolAnswer:
         changes = {name: None if value == "" else value for name, value in given.items() if name != "link"}
         if not changes:
             raise ToolError("Nothing to change: name at least one value besides link.")
         return self._whole_link(await self._api.send("PATCH", f"/links/{await self._id(given)}", changes))
 
-    async def _delete_link(self, given: Arguments) -> Answer:
+    async def _delete_link(self, given: Arguments) -> ToolAnswer:
         await self._api.send("DELETE", f"/links/{await self._id(given)}")
-        return Answer({"deleted": given["link"]})
+        return ToolAnswer({"deleted": given["link"]})
 
-    async def _bulk_create_links(self, given: Arguments) -> Answer:
+    async def _bulk_create_links(self, given: Arguments) -> ToolAnswer:
         answer = await self._api.send("POST", "/links/bulk", given)
-        return Answer(results.created_rows(answer, self._scheme))
+        return ToolAnswer(results.created_rows(answer, self._scheme))
 
-    async def _link_stats(self, given: Arguments) -> Answer:
+    async def _link_stats(self, given: Arguments) -> ToolAnswer:
         query = {name: value for name, value in given.items() if name != "link"}
         if "link" in given:
             answer = await self._api.get(f"/links/{await self._id(given)}/stats", **query)
-            return Answer(results.as_data(results.statistics(answer["data"])))
+            return ToolAnswer(results.as_data(results.statistics(answer["data"])))
         stats = (await self._api.get("/stats", **query))["data"]
-        return Answer(results.as_data({**results.statistics(stats), **results.top_links(stats, self._scheme)}))
+        return ToolAnswer(results.as_data({**results.statistics(stats), **results.top_links(stats, self._scheme)}))
 
-    async def _list_clicks(self, given: Arguments) -> Answer:
+    async def _list_clicks(self, given: Arguments) -> ToolAnswer:
         path = f"/links/{await self._id(given)}/clicks" if "link" in given else "/clicks"
         answer = await self._api.get(path, **_paging(given))
-        return Answer(results.as_data(results.page("clicks", list(map(results.click, answer["data"])), answer["meta"])))
+        return ToolAnswer(
+            results.as_data(results.page("clicks", list(map(results.click, answer["data"])), answer["meta"]))
+        )
 
-    async def _qr_code(self, given: Arguments) -> Answer:
+    async def _qr_code(self, given: Arguments) -> ToolAnswer:
         code = (await self._api.get(f"/links/{await self._id(given)}/qrcode"))["data"]
         names = ("image_url", "svg_url", "size", "scans", "warnings")
         image = await self._api.download(code["image_url"]) if given.get("include_image") else None
-        return Answer({name: code[name] for name in names if code[name] != []}, image)
+        return ToolAnswer({name: code[name] for name in names if code[name] != []}, image)
 
-    async def _list_domains(self, given: Arguments) -> Answer:
+    async def _list_domains(self, given: Arguments) -> ToolAnswer:
         answer = await self._api.get("/domains", **_paging(given))
         page = results.page("domains", list(map(results.domain, answer["data"])), answer["meta"])
-        return Answer(results.as_data({"shared_domain": self._shared_domain, **page}))
+        return ToolAnswer(results.as_data({"shared_domain": self._shared_domain, **page}))
 
-    def _whole_link(self, answer: Any, routing: results.Json | None = None) -> Answer:
+    def _whole_link(self, answer: Any, routing: results.JsonObject | None = None) -> ToolAnswer:
         link = results.whole_link(answer["data"], self._base_url, routing)
-        return Answer(results.as_data(link | results.unchecked(answer)))
+        return ToolAnswer(results.as_data(link | results.unchecked(answer)))
 
     async def _id(self, given: Arguments) -> str:
         """Return the id of the link that is named. Raises ToolError.

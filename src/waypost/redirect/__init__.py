@@ -12,7 +12,7 @@ from waypost.redirect.route import DISABLED, NEVER, Route, disabled_host, new_al
 from waypost.redirect.routing.routed import DEFAULT_TARGET, ClickLimit, Routed
 from waypost.redirect.spool import Spool
 from waypost.redirect.state import RedirectState
-from waypost.redirect.table import RouteTable, Source
+from waypost.redirect.table import RouteSource, RouteTable
 
 __all__ = [
     "ALL_ROUTES",
@@ -27,9 +27,9 @@ __all__ = [
     "InvalidateRoutes",
     "RedirectState",
     "Route",
+    "RouteSource",
     "RouteTable",
     "Routed",
-    "Source",
     "Spool",
     "alias_change",
     "disabled_host",

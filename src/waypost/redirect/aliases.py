@@ -18,7 +18,7 @@ from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.host_table import HostTable
 from waypost.redirect.known_aliases import DigestSource, KnownAliases
 from waypost.redirect.route import HAS_ALIASES, HOST, ID_SIZE, MISSING, SLUG, TARGET, Route
-from waypost.redirect.table import RouteTable, Source
+from waypost.redirect.table import RouteSource, RouteTable
 
 _MAX_PATH = 4 * 1024  # bytes of the longest path
 _MAX_KEPT_PATH = 255  # bytes, as many as a slug has
@@ -40,7 +40,7 @@ def _key(host: bytes, path: bytes) -> bytes:
     return b"%b/%b" % (host, path_digest(path).hex().encode())
 
 
-class AliasSource(Source, DigestSource, Protocol):
+class AliasSource(RouteSource, DigestSource, Protocol):
     """Finds the routes of aliases by key, and which aliases a host has."""
 
 

@@ -3,13 +3,13 @@
 from waypost.redirect.changes import HOST_PREFIX, affects_all
 from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.route import HOSTNAME
-from waypost.redirect.table import RouteTable, Source
+from waypost.redirect.table import RouteSource, RouteTable
 
 
 class HostTable(RouteTable):
     """Custom domains, by name. `new_host` makes their routes."""
 
-    def __init__(self, source: Source, feed: ChangeFeed, *, capacity: int) -> None:
+    def __init__(self, source: RouteSource, feed: ChangeFeed, *, capacity: int) -> None:
         super().__init__(source, feed, capacity=capacity, shared_host=b"", key_pattern=HOSTNAME)
         self._misses = [0.0]  # those of links are shown only
 

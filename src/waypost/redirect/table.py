@@ -37,7 +37,7 @@ _Dependent = tuple[Route, int]
 """A route on a custom domain or with pixels, and the number of their changes when it was loaded."""
 
 
-class Source(Protocol):
+class RouteSource(Protocol):
     """Finds routes by slug, or routes of hosts by host name."""
 
     @property
@@ -53,7 +53,7 @@ class RouteTable:
 
     def __init__(
         self,
-        source: Source,
+        source: RouteSource,
         feed: ChangeFeed,
         *,
         capacity: int,

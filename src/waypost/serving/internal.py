@@ -21,14 +21,14 @@ from waypost.kit.urls import is_public_name
 from waypost.metrics import CONTENT_TYPE, Gauge, render
 from waypost.serving.client_address import PROXY_HEADERS
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+InternalEndpoint = Callable[[Request], Awaitable[Response]]
 Gauges = Callable[[], Awaitable[Sequence[Gauge]]]
 
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]*)(?::[0-9]*)?")
 
 
 def internal_route(
-    path: str, endpoint: Endpoint, *, trusted: Sequence[Network], own_hosts: Collection[str] = ()
+    path: str, endpoint: InternalEndpoint, *, trusted: Sequence[Network], own_hosts: Collection[str] = ()
 ) -> Route:
     """Return an endpoint for GET from this machine and the `trusted` networks, with a safe Host header: one of
     `own_hosts` (with or without port), an IP address or a name that is not public.
@@ -39,7 +39,7 @@ def internal_route(
 class _InternalRoute:
     """An ASGI application instead of an endpoint, which would refuse other methods and so reveal the path."""
 
-    def __init__(self, endpoint: Endpoint, trusted: Sequence[Network], own_hosts: Collection[str]) -> None:
+    def __init__(self, endpoint: InternalEndpoint, trusted: Sequence[Network], own_hosts: Collection[str]) -> None:
         self._endpoint = endpoint
         self._trusted = (*LOOPBACK, *trusted)
         self._own_names = {_read_name(host) for host in own_hosts}

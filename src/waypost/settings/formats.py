@@ -226,7 +226,7 @@ HostName = Annotated[str, AfterValidator(_check_host_name)]
 ApiUrl = Annotated[AnyUrl, AfterValidator(_check_api_url)]
 DocsUrl = Annotated[str, AfterValidator(_check_docs_url)]
 HttpsUrl = Annotated[AnyUrl, AfterValidator(_check_https_url)]
-Issuer = Annotated[str, AfterValidator(_check_issuer)]
+IssuerUrl = Annotated[str, AfterValidator(_check_issuer)]
 
 UrlWithPassword = Annotated[str, Field(repr=False)]
 DatabaseUrl = Annotated[UrlWithPassword, AfterValidator(_check_database_url)]

@@ -24,7 +24,7 @@ from waypost.settings.formats import (
     GroupRoles,
     HostName,
     HttpsUrl,
-    Issuer,
+    IssuerUrl,
     MailServer,
     Networks,
     Origin,
@@ -74,7 +74,7 @@ class Settings(BaseModel):
     signup: Literal["open", "invite", "closed"] = "open"
     trial_days: int = Field(14, ge=0, le=36_500)
     default_plan: Literal["trial", "lifetime", "none"] = "trial"
-    oidc_issuer: Issuer = ""
+    oidc_issuer: IssuerUrl = ""
     oidc_client_id: str = ""
     oidc_client_secret: Secret = None
     oidc_groups_claim: str = Field("groups", min_length=1)

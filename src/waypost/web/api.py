@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 
 from waypost.version import VERSION
 from waypost.web import idempotency
-from waypost.web.endpoint import Endpoint, RouteTable
+from waypost.web.endpoint import Endpoint, EndpointTable
 from waypost.web.envelope import JsonResponse, install_envelope
 
 PREFIX = "/api/v1"
@@ -64,7 +64,7 @@ def new_api(base_url: str | None = None, events: Sequence[EventDocs] = ()) -> _A
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # unused; otherwise each request asks for them
     )
-    app.router.middleware_stack = RouteTable(app.routes, app.router.app)
+    app.router.middleware_stack = EndpointTable(app.routes, app.router.app)
     idempotency.install_idempotency(app)
     install_envelope(app)
     app.add(_files())

@@ -34,7 +34,7 @@ class Endpoint(APIRoute):
             self.app = _direct_app(self.dependant)
 
 
-class RouteTable:
+class EndpointTable:
     """Calls the first route that matches, as the router does. The router gets requests for which there is none."""
 
     def __init__(self, routes: Sequence[BaseRoute], router: ASGIApp) -> None:

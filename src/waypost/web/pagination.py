@@ -31,10 +31,10 @@ class PageLinks(TypedDict):
 
 
 _POSITION = "Position of the first item of this page, from 1; null if the page is empty"
-_From = TypedDict("_From", {"from": Annotated[int | None, doc(_POSITION, 16)]})
+_Position = TypedDict("_Position", {"from": Annotated[int | None, doc(_POSITION, 16)]})
 
 
-class PageMeta(_From):
+class PageMeta(_Position):
     current_page: Annotated[int, doc("Number of this page", 2)]
     last_page: Annotated[int, doc("Number of the last page", 9)]
     path: Annotated[UriText, doc("URL of the list, without parameters", "https://go.example.com/api/v1/links")]

@@ -24,7 +24,7 @@ class SignIn:
     http: httpx.AsyncClient
     secret: bytes
 
-    async def start(self, purpose: flow.Purpose = "sign_in", next_path: str = "/links") -> dict[str, str]:
+    async def start(self, purpose: flow.FlowPurpose = "sign_in", next_path: str = "/links") -> dict[str, str]:
         """Return the parameters with which the provider sends the browser back."""
         url = await flow.start(self.deps, self.secret, purpose, next_path)
         return parameters((await self.http.get(url)).headers["location"])
@@ -32,7 +32,7 @@ class SignIn:
     async def finish(self, query: dict[str, str]) -> flow.Completed:
         return await flow.finish(self.deps, self.secret, query)
 
-    async def through(self, purpose: flow.Purpose = "sign_in") -> flow.Completed:
+    async def through(self, purpose: flow.FlowPurpose = "sign_in") -> flow.Completed:
         return await self.finish(await self.start(purpose))
 
 

@@ -30,7 +30,7 @@ from waypost.kit.pagination import PageRequest
 from waypost.resources.clicks import listing
 from waypost.resources.clicks.click_store import ClickStore, ExportQuery
 from waypost.resources.clicks.clickhouse import schema
-from waypost.resources.clicks.clickhouse.client import LONG_TIMEOUT, ClickHouse, Row
+from waypost.resources.clicks.clickhouse.client import LONG_TIMEOUT, ClickHouse, ResultRow
 from waypost.resources.clicks.clickhouse.store import ClickHouseStore
 from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
 from waypost.resources.clicks.days import slice_between
@@ -59,7 +59,7 @@ class PatientClickHouse(ClickHouse):
 
     async def query(
         self, sql: str, parameters: Mapping[str, Any] | None = None, *, limit: float = LONG_TIMEOUT
-    ) -> Sequence[Row]:
+    ) -> Sequence[ResultRow]:
         return await super().query(sql, parameters, limit=limit)
 
 

@@ -12,7 +12,7 @@ from resources.domains.certificates.conftest import domain
 from sqlalchemy import insert, update
 
 from waypost.database import Database
-from waypost.redirect import ChangeFeed, HostTable, Source, host_change, new_host
+from waypost.redirect import ChangeFeed, HostTable, RouteSource, host_change, new_host
 from waypost.resources.domains import HostSource, tls_api
 from waypost.resources.domains.model import domains
 from waypost.resources.links.aliases import has_aliases
@@ -32,7 +32,7 @@ async def feed(tmp_path: Path) -> AsyncIterator[ChangeFeed]:
 
 
 class Caddy:
-    def __init__(self, source: Source, feed: ChangeFeed) -> None:
+    def __init__(self, source: RouteSource, feed: ChangeFeed) -> None:
         self._app = new_api()
         self.hosts = HostTable(source, feed, capacity=1_000)
         self._app.router.routes.append(tls_api.ask_route(self.hosts, trusted=[ip_network("10.0.0.0/8")]))

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from waypost.resources.links.images.cache import ImageCache
+from waypost.resources.links.images.cache import PreviewCache
 from waypost.resources.links.images.media import new_name
 
 
-def add(cache: ImageCache, content: bytes) -> tuple[str, bytes]:
+def add(cache: PreviewCache, content: bytes) -> tuple[str, bytes]:
     name = new_name("png")
     cache.add(name, content, modified_at=1_000_000.0)
     return name, hashlib.sha256(content).digest()
@@ -24,19 +24,19 @@ def used(directory: Path) -> int:
 
 
 def test_finds_what_was_added(tmp_path: Path) -> None:
-    cache = ImageCache(tmp_path / "images", limit=1_000)
+    cache = PreviewCache(tmp_path / "images", limit=1_000)
     name, digest = add(cache, b"content")
     path = cache.find(name, digest)
     assert path
     assert (path.read_bytes(), path.stat().st_mtime) == (b"content", 1_000_000.0)
-    assert ImageCache(tmp_path / "images", limit=1_000).find(name, digest) == path
+    assert PreviewCache(tmp_path / "images", limit=1_000).find(name, digest) == path
     cache.remove(name)
     cache.remove(name)
     assert (cache.find(name, digest), cache.names()) == (None, [])
 
 
 def test_evicts_the_least_recently_used(tmp_path: Path) -> None:
-    cache = ImageCache(tmp_path, limit=1_000)
+    cache = PreviewCache(tmp_path, limit=1_000)
     added = [add(cache, bytes([n]) * 100) for n in range(10)]
     for age, (name, _) in enumerate(reversed(added)):
         os.utime(tmp_path / name, (time.time() - 100 * (age + 1), 0))
@@ -48,7 +48,7 @@ def test_evicts_the_least_recently_used(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damaged", [b"", b"\0" * 7, b"content and more"])
 def test_a_damaged_file_is_not_found_and_replaced(tmp_path: Path, damaged: bytes) -> None:
-    cache = ImageCache(tmp_path, limit=1_000)
+    cache = PreviewCache(tmp_path, limit=1_000)
     name, digest = add(cache, b"content")
     (tmp_path / name).write_bytes(damaged)
     assert cache.find(name, digest) is None
@@ -57,7 +57,7 @@ def test_a_damaged_file_is_not_found_and_replaced(tmp_path: Path, damaged: bytes
 
 
 def test_corrects_the_size_after_a_crash(tmp_path: Path) -> None:
-    cache = ImageCache(tmp_path, limit=1_000)
+    cache = PreviewCache(tmp_path, limit=1_000)
     (tmp_path / ".size").write_bytes((5_000).to_bytes(8))
     (tmp_path / f".{new_name('png')}.part").write_bytes(b"half of")
     name, digest = add(cache, b"x" * 100)
@@ -68,14 +68,14 @@ def test_corrects_the_size_after_a_crash(tmp_path: Path) -> None:
 
 def test_counts_the_files_that_are_there_already(tmp_path: Path) -> None:
     for _ in range(20):
-        add(ImageCache(tmp_path, limit=10_000), b"x" * 100)
+        add(PreviewCache(tmp_path, limit=10_000), b"x" * 100)
     (tmp_path / ".size").unlink()
-    add(ImageCache(tmp_path, limit=1_000), b"x" * 100)
+    add(PreviewCache(tmp_path, limit=1_000), b"x" * 100)
     assert used(tmp_path) <= 1_000
 
 
 def _fill(directory: Path, number: int) -> None:
-    cache = ImageCache(directory, limit=10_000)
+    cache = PreviewCache(directory, limit=10_000)
     for _ in range(200):
         add(cache, bytes([number]) * 300)
         assert used_now(directory) <= 10_000

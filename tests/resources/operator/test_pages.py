@@ -19,7 +19,7 @@ from waypost.kit.ids import new_id
 from waypost.redirect.report_pages import LinkReport
 from waypost.resources.links.model import links
 from waypost.resources.operator.account_pages import AccountPages
-from waypost.resources.operator.link_pages import LinkPages
+from waypost.resources.operator.link_pages import OperatorPages
 from waypost.resources.reports import store as reports
 
 REASON = {"reason": "Phishing"}
@@ -46,7 +46,10 @@ async def report(place: WebApp, browser: Browser, link: UUID, text: str = "It lo
 
 def routes(id_: UUID) -> list[tuple[str, str]]:
     """All of the operator's pages, with an id."""
-    pages = [*AccountPages.endpoints(AccountPages(*[None] * 3)), *LinkPages.endpoints(LinkPages(*[None] * 3))]  # type: ignore[arg-type]
+    pages = [
+        *AccountPages.endpoints(AccountPages(*[None] * 3)),
+        *OperatorPages.endpoints(OperatorPages(*[None] * 3)),
+    ]  # type: ignore[arg-type]
     return [(method, page.path.format(id=id_)) for page in pages for method in page.methods or () if method != "HEAD"]
 
 

@@ -21,7 +21,7 @@ from waypost.accounts.oidc.rules import Identity, check_authentication_time, has
 from waypost.accounts.oidc.tokens import verify_id_token
 from waypost.accounts.people import tokens as one_time_tokens
 
-Purpose = Literal["sign_in", "connect", "verify"]
+FlowPurpose = Literal["sign_in", "connect", "verify"]
 """`connect`: add the identity to the person who is signed in; `verify`: reauthenticate."""
 _SCOPES = "openid email profile"
 _MAX_NEXT = 1_000  # characters
@@ -33,13 +33,13 @@ DENIED = "The single sign-on provider did not sign you in."
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    purpose: Purpose
+    purpose: FlowPurpose
     next_path: str
     """As it was sent; not checked."""
     identity: Identity
 
 
-async def start(deps: Deps, browser: bytes, purpose: Purpose, next_path: str) -> str:
+async def start(deps: Deps, browser: bytes, purpose: FlowPurpose, next_path: str) -> str:
     """Return the URL of the provider's sign-in page. `browser`: a secret of the browser. Raises ProviderUnavailable."""
     metadata = await deps.provider.metadata()
     async with deps.auth.db.write() as tx:
@@ -92,15 +92,15 @@ def with_query(url: str, parameters: Mapping[str, str]) -> str:
     return f"{url}{'&' if '?' in url else '?'}{urlencode(parameters)}"
 
 
-async def _consume(deps: Deps, state: str) -> tuple[datetime, Purpose, str]:
+async def _consume(deps: Deps, state: str) -> tuple[datetime, FlowPurpose, str]:
     """Return when the attempt started, what for, and the page to go to. Raises SignInRefused for a second time."""
     text, _, rest = state.partition(".")
     purpose, _, encoded = rest.partition(".")
     async with deps.auth.db.write() as tx:
         token = await one_time_tokens.consume(tx, "oidc", text, now=deps.auth.clock())
-    if token is None or purpose not in get_args(Purpose):
+    if token is None or purpose not in get_args(FlowPurpose):
         raise SignInRefused("state", EXPIRED)
-    return token.created_at, cast("Purpose", purpose), _decoded(encoded)
+    return token.created_at, cast("FlowPurpose", purpose), _decoded(encoded)
 
 
 def _read_code(query: Mapping[str, str], issuer: str, *, is_named: bool) -> str:

@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 _BROWSER_SECRET = 32  # bytes
-_PURPOSES: dict[str, flow.Purpose] = {"connect": "connect", "verify": "verify"}
+_PURPOSES: dict[str, flow.FlowPurpose] = {"connect": "connect", "verify": "verify"}
 _OWN_SITES = {"same-origin", "none"}
 _BACK = "/login", "Back to sign-in"
 _MAX_LOGOUT_SIZE = 16 << 10  # anyone can send it; tokens have about 1 KB

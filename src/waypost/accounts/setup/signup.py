@@ -24,7 +24,7 @@ INVITED_ONLY = "Sign-up is by invitation only. Ask the administrator for an invi
 
 
 @dataclass(frozen=True, slots=True)
-class Invitation:
+class SignUpInvitation:
     url: str
     is_sent: bool
     """False if this service sends no email, or if the address has received too many."""
@@ -90,7 +90,7 @@ async def create_account(deps: Deps, person: Person) -> Account:
         raise Invalid({"body": [profile.EMAIL_EXISTS]}) from None
 
 
-async def invite(deps: Deps, email: str) -> Invitation:
+async def invite(deps: Deps, email: str) -> SignUpInvitation:
     """Send an invitation. Raises Forbidden if sign-up is closed, Invalid and Conflict."""
     if deps.signup == "closed":
         raise Forbidden(CLOSED)
@@ -102,7 +102,7 @@ async def invite(deps: Deps, email: str) -> Invitation:
         token = await tokens.issue(tx, "invite", now=deps.clock(), email=email)
         message = emails.with_link(deps.base_url, "invite", token)
         is_queued = await emails.send(tx, message, to=email, now=deps.clock(), person=None)
-    return Invitation(emails.link(deps.base_url, "invite", token), is_queued and deps.sends_mail)
+    return SignUpInvitation(emails.link(deps.base_url, "invite", token), is_queued and deps.sends_mail)
 
 
 async def get_invitation(deps: Deps, invitation: str) -> OneTimeToken:

@@ -9,7 +9,7 @@ import structlog
 
 from waypost.kit.errors import SettingsError
 from waypost.kit.proxies import Network
-from waypost.redirect.routing.rules import NEEDS, Condition, Decision, Routing, decide
+from waypost.redirect.routing.rules import NEEDS, Condition, Routing, RoutingDecision, decide
 from waypost.redirect.visit_headers import FORWARDED, FORWARDED_FOR, LANGUAGE, USER_AGENT, VisitHeaders
 from waypost.visitors.addresses import read_address
 from waypost.visitors.agents import Agent, parse_user_agent
@@ -78,7 +78,7 @@ class VisitorReader:
 
     def decide(
         self, routing: Routing, link: bytes, peer: bytes, query: bytes, headers: VisitHeaders, now: float
-    ) -> Decision:
+    ) -> RoutingDecision:
         """Return where the visitor is sent. `load` has loaded what the routing needs. `link`: the id in hex."""
         return decide(routing, self.read(link, peer, query, headers), now)
 

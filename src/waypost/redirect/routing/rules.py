@@ -84,17 +84,17 @@ class KnownVisitor:
         return self.drawn
 
 
-class Decision(NamedTuple):
+class RoutingDecision(NamedTuple):
     target: str
     """The name of the rule or variant, or DEFAULT_TARGET."""
     location: bytes | None
     """None for the link's own destination."""
 
 
-_OWN_DESTINATION = Decision(DEFAULT_TARGET, None)
+_OWN_DESTINATION = RoutingDecision(DEFAULT_TARGET, None)
 
 
-def decide(routing: Routing, visitor: Visitor, now: float) -> Decision:
+def decide(routing: Routing, visitor: Visitor, now: float) -> RoutingDecision:
     """Return where this visitor is sent. `now`: seconds since 1970. `explain` says why."""
     rules, variants, _ = routing
     for name, location, conditions in rules:
@@ -102,13 +102,13 @@ def decide(routing: Routing, visitor: Visitor, now: float) -> Decision:
             if not holds(condition, visitor, now):
                 break
         else:
-            return Decision(name, location)
+            return RoutingDecision(name, location)
     if variants:
         drawn = visitor.draw(int(now // _DAY))
         for name, location, weight in variants:
             drawn -= weight
             if drawn < 0:
-                return Decision(name, location)
+                return RoutingDecision(name, location)
     return _OWN_DESTINATION
 
 

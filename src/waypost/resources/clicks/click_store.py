@@ -20,7 +20,7 @@ from waypost.resources.clicks.stats.top_values import RankedValues
 from waypost.resources.clicks.stats.totals import StatsTotals
 
 if TYPE_CHECKING:  # imported by commands only
-    from waypost.resources.clicks.stats.rebuild import Difference, OnProgress, RebuildResult
+    from waypost.resources.clicks.stats.rebuild import Difference, OnDay, RebuildResult
 
 
 class ClicksUnavailable(Unavailable):
@@ -114,12 +114,10 @@ class ClickStore(Protocol):
     def delete_account_data(self, db: Database, account_id: UUID, *, batch_size: int) -> AsyncGenerator[None, None]:
         """Delete the clicks and statistics of an account. Yields after each short step. Raises Unavailable."""
 
-    async def rebuild(self, db: Database, *, from_day: int | None, on_progress: "OnProgress | None") -> "RebuildResult":
+    async def rebuild(self, db: Database, *, from_day: int | None, on_progress: "OnDay | None") -> "RebuildResult":
         """Correct statistics and counters that differ from the clicks."""
 
-    def check(
-        self, db: Database, *, from_day: int | None, on_progress: "OnProgress | None"
-    ) -> "AsyncIterator[Difference]":
+    def check(self, db: Database, *, from_day: int | None, on_progress: "OnDay | None") -> "AsyncIterator[Difference]":
         """Yield what differs. Changes nothing."""
 
     async def close(self) -> None: ...

@@ -41,7 +41,7 @@ from waypost.resources.clicks.stats.totals import StatsTotals
 from waypost.resources.clicks.store import COLUMNS, read_click
 
 if TYPE_CHECKING:
-    from waypost.resources.clicks.stats.rebuild import Difference, OnProgress, RebuildResult
+    from waypost.resources.clicks.stats.rebuild import Difference, OnDay, RebuildResult
 
 _totals, _dimensions = click_totals.c, click_dimensions.c
 _COUNT_COLUMNS: dict[ClickKind | None, ColumnElement[int]] = {
@@ -110,14 +110,12 @@ class SqlClickStore:
     def delete_account_data(self, db: Database, account_id: UUID, *, batch_size: int) -> AsyncGenerator[None, None]:
         return delete_account_data(db, account_id, batch_size=batch_size)
 
-    async def rebuild(self, db: Database, *, from_day: int | None, on_progress: "OnProgress | None") -> "RebuildResult":
+    async def rebuild(self, db: Database, *, from_day: int | None, on_progress: "OnDay | None") -> "RebuildResult":
         from waypost.resources.clicks.stats.rebuild import rebuild  # noqa: PLC0415  # for commands only
 
         return await rebuild(db, from_day=from_day, on_progress=on_progress)
 
-    def check(
-        self, db: Database, *, from_day: int | None, on_progress: "OnProgress | None"
-    ) -> "AsyncIterator[Difference]":
+    def check(self, db: Database, *, from_day: int | None, on_progress: "OnDay | None") -> "AsyncIterator[Difference]":
         from waypost.resources.clicks.stats.rebuild import check  # noqa: PLC0415
 
         return check(db, from_day=from_day, on_progress=on_progress)

@@ -6,14 +6,11 @@ from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc, field
-from waypost.kit.fields import URI, Body, Documented, IdText, Text, TimestampText, UriText, max_characters
+from waypost.kit.fields import Body, Documented, IdText, Text, TimestampText, UriText, UrlText
 from waypost.resources.domains.model import Domain, DomainStatus, TlsStatus
 from waypost.resources.domains.names import MAX_NAME
 
-MAX_URL = 2048
-
-HostnameText = Annotated[Text, Documented({"minLength": 1, "maxLength": MAX_NAME + 1})]
-TargetUrl = Annotated[Text, max_characters(MAX_URL), URI]
+NewHostname = Annotated[Text, Documented({"minLength": 1, "maxLength": MAX_NAME + 1})]
 
 DnsRecordType = Literal["TXT", "CNAME"]
 
@@ -22,7 +19,7 @@ class NewDomain(Body):
     REQUIRED = ("hostname",)
     EXAMPLE: ClassVar = {"hostname": "go.example.com"}
 
-    hostname: HostnameText | None = field("Hostname, such as go.example.com")
+    hostname: NewHostname | None = field("Hostname, such as go.example.com")
 
 
 class DomainChange(Body):
@@ -31,9 +28,9 @@ class DomainChange(Body):
     NOT_NULL = ("hostname",)
     EXAMPLE: ClassVar = {"root_url": "https://example.com/", "not_found_url": "https://example.com/404"}
 
-    hostname: HostnameText | None = field("Cannot be changed: only the current hostname is accepted", "go.brand.com")
-    root_url: TargetUrl | None = field("URL for visitors who open the domain without a slug; null for an error page")
-    not_found_url: TargetUrl | None = field(
+    hostname: NewHostname | None = field("Cannot be changed: only the current hostname is accepted", "go.brand.com")
+    root_url: UrlText | None = field("URL for visitors who open the domain without a slug; null for an error page")
+    not_found_url: UrlText | None = field(
         "URL for visitors of unknown, expired or disabled links of the domain; null for an error page"
     )
 

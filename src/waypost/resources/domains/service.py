@@ -14,6 +14,7 @@ from waypost.audit import Actor, Item
 from waypost.context import Context
 from waypost.database import Database, Tx
 from waypost.kit.errors import Conflict, Invalid, NotFound, Problems, UnregistrableName
+from waypost.kit.fields import MAX_URL
 from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Unsafe
@@ -21,7 +22,7 @@ from waypost.resources.domains import certificates, history, lookups, names, sto
 from waypost.resources.domains.app_links import store as app_links_store
 from waypost.resources.domains.deps import Deps, WebDeps
 from waypost.resources.domains.model import Domain
-from waypost.resources.domains.schemas import MAX_URL, DomainChange, NewDomain
+from waypost.resources.domains.schemas import DomainChange, NewDomain
 
 MAX_DOMAINS = 1_000
 """Domains per account."""
@@ -51,8 +52,8 @@ LOOP_ON_DOMAIN = "This URL is on a custom domain, which could cause a redirect l
 NOT_PUBLIC = "This URL is not on the public internet. Use a URL that is reachable from the internet."
 UNSAFE = "This URL is listed as unsafe. Use another one."
 
-TargetUrl = Literal["root_url", "not_found_url"]
-TARGET_URLS: tuple[TargetUrl, ...] = ("root_url", "not_found_url")
+TargetField = Literal["root_url", "not_found_url"]
+TARGET_URLS: tuple[TargetField, ...] = ("root_url", "not_found_url")
 
 
 async def create(deps: Context, caller: Caller, new: NewDomain, problems: Problems) -> Domain:
@@ -82,7 +83,7 @@ async def register(db: Database, actor: Actor, hostname: str, *, own_hosts: Sequ
         return await _continue_registration(tx, domain)
 
 
-async def set_target_url(tx: Tx, domain_id: UUID, name: TargetUrl, url: str) -> None:
+async def set_target_url(tx: Tx, domain_id: UUID, name: TargetField, url: str) -> None:
     """Set a URL, which is checked already, of a domain that is not served yet."""
     await store.save(tx, domain_id, {name: url})
 

@@ -9,6 +9,7 @@ from hashlib import blake2b
 from typing import Any
 from uuid import UUID
 
+from waypost.kit.fields import MAX_URL
 from waypost.kit.urls import NO_NAME, BadUrl, PrivateNames, Url, canonical
 from waypost.resources.imports.routing.fitting import PLAIN, Fitted
 from waypost.resources.imports.source import Address, SourceLink
@@ -16,7 +17,6 @@ from waypost.resources.links import aliases
 from waypost.resources.links.aliases.rules import CONTROL_CHARACTERS, PATH_TOO_LONG
 from waypost.resources.links.model import UNTITLED, Link
 from waypost.resources.links.rules import LOOP, TOO_LONG, find_slug_problem, is_own_host
-from waypost.resources.links.schemas import MAX_URL
 
 NEVER_ADDRESSES = (PATH_TOO_LONG, CONTROL_CHARACTERS)
 """Problems of paths that no visitor can have used. With others, a link on the shared domain gets another slug."""

@@ -13,6 +13,7 @@ import structlog
 from waypost import accounts
 from waypost.kit.errors import NotFound, Problems, Unavailable
 from waypost.kit.fair_queue import TimeBudget
+from waypost.kit.fields import MAX_URL
 from waypost.kit.urls import BadUrl, Url
 from waypost.outbound import BadRedirect, NotPublic, OutboundError, PageMetadata, Unreachable, Unsafe
 from waypost.resources import domains, pixels
@@ -21,7 +22,7 @@ from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import media
 from waypost.resources.links.images.encoder import MAX_BYTES, BadImage, ReencodedImage, check_size_and_type
 from waypost.resources.links.model import Link
-from waypost.resources.links.schemas import MAX_URL, LinkChange, LinkFields, NewLink
+from waypost.resources.links.schemas import LinkChange, LinkFields, NewLink
 
 _REFUSED = {NotPublic: rules.NOT_PUBLIC, Unsafe: rules.UNSAFE}
 

@@ -43,7 +43,7 @@ _WIDTH, _HEIGHT = 84, 24  # of a sparkline
 
 
 @dataclass(frozen=True, slots=True)
-class LinkRow:
+class ListedLink:
     link: Link
     short_url: str
     destination_host: str
@@ -141,12 +141,12 @@ class LinkPages(Pages[Deps]):
         unserved: Collection[UUID],
         routed: Collection[UUID],
         imported: Mapping[UUID, int],
-    ) -> Page[LinkRow]:
+    ) -> Page[ListedLink]:
         """Call it without a transaction: clicks can be on another server."""
         ids = [link.id for link in links.items]
         clicks = await self._sparklines(session.account.id, ids) if ids else {}
         return links.map(
-            lambda link: LinkRow(
+            lambda link: ListedLink(
                 link,
                 short_url=link.short_url(self._deps.shared_domain),
                 destination_host=urlsplit(link.destination_url).netloc,

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from waypost.kit.errors import Problems
+from waypost.kit.fields import MAX_URL
 from waypost.kit.ids import parse_id
 from waypost.kit.urls import Url, with_query, without_query_keys
 from waypost.outbound import PageMetadata
@@ -18,7 +19,7 @@ from waypost.resources.links.aliases import Alias
 from waypost.resources.links.images import media
 from waypost.resources.links.images.media import UploadedImage
 from waypost.resources.links.model import UNTITLED, Link
-from waypost.resources.links.schemas import MAX_SLUG, MAX_TAGS, MAX_URL, LinkChange, LinkFields, NewLink
+from waypost.resources.links.schemas import MAX_SLUG, MAX_TAGS, LinkChange, LinkFields, NewLink
 
 SlugState = Literal["free", "own", "current", "taken", "refused"]
 """`own`: free for this account only, which used it before. `current`: the slug of the link itself."""

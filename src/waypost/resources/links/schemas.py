@@ -16,7 +16,6 @@ from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc, field
 from waypost.kit.fields import (
     NOT_BLANK,
-    URI,
     Body,
     Documented,
     IdText,
@@ -26,6 +25,7 @@ from waypost.kit.fields import (
     TimestampText,
     Upload,
     UriText,
+    UrlText,
     max_characters,
     max_entries,
     max_keys,
@@ -36,14 +36,12 @@ from waypost.resources.domains import names
 from waypost.resources.links.images import media
 from waypost.resources.links.model import Link, LinkStatus
 
-MAX_URL = 2048
 MAX_SLUG = 255
 MAX_PIXELS = 20
 MAX_TAGS = 100
 
 
 ShortText = Annotated[Text, max_characters(255)]
-UrlText = Annotated[Text, max_characters(MAX_URL), URI]
 NullIfBlank = AfterValidator(lambda text: text if text.strip() else None)
 Unique = AfterValidator(lambda entries: list(dict.fromkeys(entries)))  # in the order of their first occurrence
 TagList = Annotated[list[Annotated[ShortText, NOT_BLANK]], max_entries(MAX_TAGS), Unique]

@@ -20,7 +20,7 @@ from waypost.resources import links
 from waypost.resources.links import operator_disabling
 from waypost.resources.operator.deps import Deps
 from waypost.resources.reports import store as reports
-from waypost.resources.reports.model import Outcome
+from waypost.resources.reports.model import ReportOutcome
 from waypost.web.dashboard import BLANK, Form, Pages, get, redirect
 
 _PER_PAGE = 25
@@ -28,7 +28,7 @@ _PER_PAGE = 25
 log = structlog.get_logger(__name__)
 
 
-class LinkPages(Pages[Deps]):
+class OperatorPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
             get("/operator/reports", self.list_reports, "operator"),
@@ -118,7 +118,7 @@ class LinkPages(Pages[Deps]):
         log.info("reports dismissed", link=str(id_), by=str(session.person.id))
         return redirect(f"/operator/links/{id_}", "dismissed")
 
-    async def _close_reports(self, id_: UUID, outcome: Outcome) -> None:
+    async def _close_reports(self, id_: UUID, outcome: ReportOutcome) -> None:
         async with self._deps.db.write() as tx:
             await reports.close(tx, id_, outcome, self._deps.clock())
 

@@ -9,7 +9,7 @@ from sqlalchemy import Column, Index, Integer, Table, Text
 
 from waypost.database import Id, Instant, metadata
 
-Outcome = Literal["disabled", "dismissed"]
+ReportOutcome = Literal["disabled", "dismissed"]
 
 reported_links = Table(
     "reported_links",

@@ -9,7 +9,14 @@ from sqlalchemy import Select, case, delete, func, insert, literal, or_, select,
 from waypost.database import Id, Instant, Tx, upsert
 from waypost.kit.ids import new_id
 from waypost.redirect.report_pages import LinkReport
-from waypost.resources.reports.model import IS_OPEN, Outcome, ReportedLink, StoredReport, link_reports, reported_links
+from waypost.resources.reports.model import (
+    IS_OPEN,
+    ReportedLink,
+    ReportOutcome,
+    StoredReport,
+    link_reports,
+    reported_links,
+)
 
 MAX_STORED = 50
 """Reports of a link. Further ones are counted."""
@@ -74,7 +81,7 @@ async def list_reports(tx: Tx, link_id: UUID) -> list[StoredReport]:
     return [StoredReport(*row) for row in await tx.execute(query.limit(MAX_STORED))]
 
 
-async def close(tx: Tx, link_id: UUID, outcome: Outcome, now: datetime) -> bool:
+async def close(tx: Tx, link_id: UUID, outcome: ReportOutcome, now: datetime) -> bool:
     """Record the outcome, and delete what reporters wrote. Return False if the link is not open."""
     closed = update(reported_links).where(IS_OPEN, _links.link_id == link_id)
     if (await tx.execute(closed.values(closed_at=now, outcome=outcome))).rowcount == 0:

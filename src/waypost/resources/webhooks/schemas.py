@@ -8,21 +8,19 @@ from typing_extensions import TypedDict
 from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc, field
 from waypost.kit.fields import (
-    URI,
+    MAX_URL,
     Body,
     Documented,
     IdText,
-    Text,
     TimestampText,
     UriText,
-    max_characters,
+    UrlText,
     max_entries,
 )
 from waypost.resources.webhooks.model import Delivery, DeliveryEventType, DeliveryStatus, EventType, Webhook
 
 T = TypeVar("T")
 
-MAX_URL = 2048
 TOO_LONG = f"This must have at most {MAX_URL:,} characters."
 
 
@@ -33,9 +31,7 @@ def _unique(types: list[EventType]) -> list[EventType]:
     return list(dict.fromkeys(types))
 
 
-HttpsUrl = Annotated[
-    Text, max_characters(MAX_URL), URI, Documented({"pattern": r"^[Hh][Tt][Tt][Pp][Ss]://[^\x00-\x1f\x7f]*$"})
-]
+ReceiverUrl = Annotated[UrlText, Documented({"pattern": r"^[Hh][Tt][Tt][Pp][Ss]://[^\x00-\x1f\x7f]*$"})]
 EventTypes = Annotated[list[EventType], max_entries(100), Documented({"minItems": 1}, AfterValidator(_unique))]
 
 
@@ -43,7 +39,7 @@ class NewWebhook(Body):
     REQUIRED = ("url", "event_types")
     EXAMPLE: ClassVar = {"url": "https://example.com/hooks/waypost", "event_types": ["link.created", "link.clicked"]}
 
-    url: HttpsUrl | None = field("https:// URL that receives the events")
+    url: ReceiverUrl | None = field("https:// URL that receives the events")
     event_types: EventTypes | None = field("Event types that are delivered")
 
 

@@ -9,6 +9,7 @@ from waypost import audit
 from waypost.accounts import Caller, lock_account
 from waypost.audit import Item
 from waypost.kit.errors import Invalid, Problems
+from waypost.kit.fields import MAX_URL
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.urls import BadUrl, Url
@@ -145,7 +146,7 @@ def _parse(deps: Deps, text: str | None, problems: Problems) -> Url | None:
     except BadUrl as error:
         problems.add("url", str(error))
         return None
-    if len(url.text) > schemas.MAX_URL:
+    if len(url.text) > MAX_URL:
         problems.add("url", schemas.TOO_LONG)
         return None
     return url

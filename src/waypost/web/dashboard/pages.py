@@ -37,7 +37,7 @@ from waypost.web.dashboard.views import Views
 _MAX_PUBLIC_FORM = 64 << 10
 
 D = TypeVar("D")
-Endpoint = Callable[[Request], Awaitable[Response]]
+PageEndpoint = Callable[[Request], Awaitable[Response]]
 FormEndpoint = Callable[[Request, Any, Form], Awaitable[Response]]
 """Gets the session of the `Access`."""
 FormPage = Callable[[Request, Form, WaypostError], Awaitable[Response]]
@@ -46,7 +46,7 @@ FormPage = Callable[[Request, Form, WaypostError], Awaitable[Response]]
 class PageRoute(Route):
     """A route with who may use it, which `SessionAuth.require_session` checks."""
 
-    def __init__(self, path: str, endpoint: Endpoint, method: str, access: Access) -> None:
+    def __init__(self, path: str, endpoint: PageEndpoint, method: str, access: Access) -> None:
         super().__init__(path, endpoint, methods=[method])
         self.access = access
 
@@ -55,12 +55,12 @@ class PageRoute(Route):
         await super().handle(scope, receive, send)
 
 
-def get(path: str, endpoint: Endpoint, access: Access) -> PageRoute:
+def get(path: str, endpoint: PageEndpoint, access: Access) -> PageRoute:
     """Return the route of a page."""
     return PageRoute(path, endpoint, "GET", access)
 
 
-def post(path: str, endpoint: Endpoint, access: Access) -> PageRoute:
+def post(path: str, endpoint: PageEndpoint, access: Access) -> PageRoute:
     """Return the route of a form."""
     return PageRoute(path, endpoint, "POST", access)
 

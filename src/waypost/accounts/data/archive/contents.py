@@ -64,7 +64,7 @@ _TAR_BLOCK = 512
 
 encode_json = json.JSONEncoder(ensure_ascii=False).encode
 T = TypeVar("T")
-Row = Mapping[str, Any]
+ExportedRow = Mapping[str, Any]
 
 
 async def write_archive(context: Context, account: Account) -> AsyncGenerator[bytes, None]:
@@ -123,7 +123,7 @@ async def _text(text: str) -> AsyncIterator[Part]:
     yield Part(text.encode())
 
 
-def _ndjson(batches: AsyncIterator[Sequence[Row]]) -> AsyncIterator[Part]:
+def _ndjson(batches: AsyncIterator[Sequence[ExportedRow]]) -> AsyncIterator[Part]:
     return _parts(batches, lambda batch: "".join(f"{encode_json(row)}\n" for row in batch))
 
 
@@ -135,11 +135,11 @@ async def _csv(
         yield part
 
 
-def _link_lines(batch: Sequence[Row]) -> str:
+def _link_lines(batch: Sequence[ExportedRow]) -> str:
     return csv_text(map(_link_cells, batch))
 
 
-def _link_cells(row: Row) -> Iterable[Any]:
+def _link_cells(row: ExportedRow) -> Iterable[Any]:
     """Lists are separated by commas, UTM parameters written as a query."""
     for column in _LINK_COLUMNS:
         value = row[column]

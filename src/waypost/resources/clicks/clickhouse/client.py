@@ -20,7 +20,7 @@ from waypost.resources.clicks.click_store import ClicksUnavailable
 if TYPE_CHECKING:
     from clickhouse_connect.driver.asyncclient import AsyncClient
 
-Row = Sequence[Any]
+ResultRow = Sequence[Any]
 
 QUERY_TIMEOUT = 5.0
 """Seconds for a statement that somebody waits for."""
@@ -58,7 +58,7 @@ class ClickStoreUnavailable(ClicksUnavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ServerAddress:
     host: str
     port: int
     user: str
@@ -71,7 +71,7 @@ class Address:
         return f"{self.host}:{self.port}"
 
 
-def parse_url(url: str) -> Address:
+def parse_url(url: str) -> ServerAddress:
     """Raise SettingsError, with no part of the URL."""
     try:
         parts = urlsplit(url)
@@ -85,7 +85,7 @@ def parse_url(url: str) -> Address:
         raise SettingsError("WAYPOST_CLICKHOUSE_URL: the database's name must consist of letters, digits and _")
     has_tls = parts.scheme == "https"
     user, password = unquote(parts.username or "default"), unquote(parts.password or "")
-    return Address(parts.hostname, port or (8443 if has_tls else 8123), user, password, database, has_tls)
+    return ServerAddress(parts.hostname, port or (8443 if has_tls else 8123), user, password, database, has_tls)
 
 
 class ClickHouse:
@@ -105,7 +105,7 @@ class ClickHouse:
 
     async def query(
         self, sql: str, parameters: Mapping[str, Any] | None = None, *, limit: float = QUERY_TIMEOUT
-    ) -> Sequence[Row]:
+    ) -> Sequence[ResultRow]:
         """Return the rows. Raises ClickStoreUnavailable, like the other methods."""
         async with self._attempt(limit) as client:
             result = await client.query(sql, parameters=dict(parameters or {}), settings=_time_limit(limit))

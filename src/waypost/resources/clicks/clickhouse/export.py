@@ -9,7 +9,7 @@ from sqlalchemy import select
 from waypost.database import Database
 from waypost.kit.clock import from_microseconds
 from waypost.resources.clicks.click_store import DayStatistics, ExportedClick, ExportQuery
-from waypost.resources.clicks.clickhouse.client import LONG_TIMEOUT, ClickHouse, Row
+from waypost.resources.clicks.clickhouse.client import LONG_TIMEOUT, ClickHouse, ResultRow
 from waypost.resources.clicks.clickhouse.reader import CLICK_COLUMNS, read_click, where
 from waypost.resources.clicks.days import DaySlice, in_values
 from waypost.resources.clicks.model import WHOLE_DAY
@@ -125,15 +125,15 @@ class ClickHouseExporter:
         return where(self._query.subject, [part]) + kind
 
 
-def _to_clicks(rows: Collection[Row], urls: dict[bytes, str]) -> list[ExportedClick]:
+def _to_clicks(rows: Collection[ResultRow], urls: dict[bytes, str]) -> list[ExportedClick]:
     return [ExportedClick(read_click(row), urls[row[2]]) for row in rows if row[2] in urls]
 
 
 def _to_statistics(
-    day: int, account_id: UUID, counts: Sequence[Row], visitors: Sequence[Row], values: Sequence[Row]
+    day: int, account_id: UUID, counts: Sequence[ResultRow], visitors: Sequence[ResultRow], values: Sequence[ResultRow]
 ) -> list[DayStatistics]:
     seen = {(subject, quarter): tuple(row) for subject, quarter, *row in visitors}
-    quarters: dict[bytes, list[Row]] = {}
+    quarters: dict[bytes, list[ResultRow]] = {}
     for subject, *row in counts:
         quarters.setdefault(subject, []).append(row)
     found: dict[bytes, DayStatistics] = {}
@@ -149,12 +149,12 @@ def _to_statistics(
     return list(found.values())
 
 
-def _whole_day(quarters: Sequence[Row]) -> Row:
+def _whole_day(quarters: Sequence[ResultRow]) -> ResultRow:
     _, *counts, firsts, lasts = zip(*quarters, strict=True)
     first, last = min(filter(None, firsts), default=None), max(filter(None, lasts), default=None)
     return WHOLE_DAY, *map(sum, counts), first, last
 
 
-def _with_visitors(quarter: Row, visitors: Sequence[int]) -> Row:
+def _with_visitors(quarter: ResultRow, visitors: Sequence[int]) -> ResultRow:
     *counts, first, last = quarter
     return *counts, *visitors, *(at and from_microseconds(at) for at in (first, last))

@@ -26,7 +26,7 @@ from waypost.resources.clicks.clickhouse.store import ClickHouseStore
 from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
 from waypost.resources.clicks.days import find_days, find_kept_since
 from waypost.resources.clicks.model import WHOLE_DAY, Click, click_dimensions, click_totals, clicks
-from waypost.resources.clicks.stats.rebuild import OnProgress
+from waypost.resources.clicks.stats.rebuild import OnDay
 from waypost.resources.clicks.store import COLUMNS, read_click
 
 _PAGE_SIZE = 20_000
@@ -59,7 +59,7 @@ class ClickMove:
         self._client = store.client
         self._clock = clock
 
-    async def run(self, on_progress: OnProgress | None = None) -> list[DayCount]:
+    async def run(self, on_progress: OnDay | None = None) -> list[DayCount]:
         """Move all days, oldest first. Return those whose counts differ afterwards."""
         await self._wait_for_inserts()
         async with self._db.read() as tx:

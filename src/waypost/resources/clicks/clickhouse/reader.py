@@ -10,7 +10,7 @@ from uuid import UUID
 
 from waypost.database import Database
 from waypost.kit.clock import DAY, QUARTER, from_microseconds
-from waypost.resources.clicks.clickhouse.client import ClickHouse, Row
+from waypost.resources.clicks.clickhouse.client import ClickHouse, ResultRow
 from waypost.resources.clicks.clickhouse.visitor_counts import first_seen
 from waypost.resources.clicks.days import DaySlice, KnownDays, PageSlice, SignedSlice, find_kept_since
 from waypost.resources.clicks.filters import ClickFilter
@@ -27,7 +27,7 @@ CLICK_COLUMNS = (
 )
 _TOTALS = slice(0, 6)
 """Columns of a row of sums that are totals of statistics."""
-_COUNTS: dict[ClickKind | None, Callable[[Row], int]] = {
+_COUNTS: dict[ClickKind | None, Callable[[ResultRow], int]] = {
     "human": itemgetter(0),
     "crawler": itemgetter(2),
     "preview": itemgetter(3),
@@ -68,7 +68,7 @@ class ClickHouseReader:
         self.transaction = db.read
         self._client = client
         self._kept_since: int | None = None
-        self._sums: dict[UUID, dict[int, Row]] = {}
+        self._sums: dict[UUID, dict[int, ResultRow]] = {}
         self._counted: dict[UUID, tuple[dict[int, int], list[int]]] = {}
 
     async def find_known_days(self, subject: Subject) -> KnownDays:
@@ -170,7 +170,7 @@ class ClickHouseReader:
                 found.setdefault(UUID(bytes=id_), {})[day] = count
         return found
 
-    async def _sums_by_day(self, subject: Subject) -> dict[int, Row]:
+    async def _sums_by_day(self, subject: Subject) -> dict[int, ResultRow]:
         """Return the sums of all days, in order: a row of each, with the columns of _TOTALS and the prefetches."""
         if subject.id not in self._sums:
             rows = await self._client.query(
@@ -230,12 +230,12 @@ class ClickHouseReader:
         return self._kept_since
 
 
-def read_click(row: Row) -> Click:
+def read_click(row: ResultRow) -> Click:
     id_, account_id, link_id, at, day, kind, bot, *rest = row
     return Click(id_, account_id, link_id, at, day, at // QUARTER % 96, kind, bot or None, *rest)
 
 
-def _by_day(rows: Sequence[Row]) -> dict[int, int]:
+def _by_day(rows: Sequence[ResultRow]) -> dict[int, int]:
     return {day: count for day, count in rows}  # noqa: C416  # rows are sequences of any length
 
 

@@ -17,7 +17,7 @@ from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.stats.rebuild import (
     Difference,
-    OnProgress,
+    OnDay,
     RebuildResult,
     difference_of_day,
     difference_of_links,
@@ -43,7 +43,7 @@ async def rebuild(
     client: ClickHouse,
     *,
     from_day: int | None = None,
-    on_progress: OnProgress | None = None,
+    on_progress: OnDay | None = None,
     clock: Clock = now,
 ) -> RebuildResult:
     """Call `on_progress` with the number of days done and of all days."""
@@ -76,7 +76,7 @@ async def correct_day(db: Database, client: ClickHouse, day: int, *, clock: Cloc
 
 
 async def check(
-    db: Database, client: ClickHouse, *, from_day: int | None = None, on_progress: OnProgress | None = None
+    db: Database, client: ClickHouse, *, from_day: int | None = None, on_progress: OnDay | None = None
 ) -> AsyncIterator[Difference]:
     """Yield what differs. Changes nothing."""
     days = await _find_days(db, client, from_day)

@@ -18,7 +18,7 @@ from waypost.resources.clicks.clickhouse.reader import ClickHouseReader
 from waypost.resources.clicks.model import Click
 
 if TYPE_CHECKING:
-    from waypost.resources.clicks.stats.rebuild import Difference, OnProgress, RebuildResult
+    from waypost.resources.clicks.stats.rebuild import Difference, OnDay, RebuildResult
 
 log = structlog.get_logger(__name__)
 
@@ -46,14 +46,12 @@ class ClickHouseStore:
         async for _ in delete_account_rows(self.client, account_id):
             yield
 
-    async def rebuild(self, db: Database, *, from_day: int | None, on_progress: "OnProgress | None") -> "RebuildResult":
+    async def rebuild(self, db: Database, *, from_day: int | None, on_progress: "OnDay | None") -> "RebuildResult":
         from waypost.resources.clicks.clickhouse.rebuild import rebuild  # noqa: PLC0415  # for commands only
 
         return await rebuild(db, self.client, from_day=from_day, on_progress=on_progress)
 
-    def check(
-        self, db: Database, *, from_day: int | None, on_progress: "OnProgress | None"
-    ) -> "AsyncIterator[Difference]":
+    def check(self, db: Database, *, from_day: int | None, on_progress: "OnDay | None") -> "AsyncIterator[Difference]":
         from waypost.resources.clicks.clickhouse.rebuild import check  # noqa: PLC0415
 
         return check(db, self.client, from_day=from_day, on_progress=on_progress)

@@ -36,7 +36,7 @@ _HEADERS = {
     "X-Accel-Buffering": "no",  # a proxy that buffers responses would delay them
 }
 
-CountClicks = Callable[[Collection[UUID]], Awaitable[Mapping[UUID, int]]]
+CountLatest = Callable[[Collection[UUID]], Awaitable[Mapping[UUID, int]]]
 """Returns recent clicks of each subject; those without clicks are missing. Raises Unavailable."""
 RenderLatest = Callable[[Subject], Awaitable[str]]
 """Returns the latest clicks of a subject as HTML. Raises Unavailable."""
@@ -80,7 +80,12 @@ class _Stream:
 
 class LiveClicks:
     def __init__(
-        self, count: CountClicks, render: RenderLatest, find_active: FindActive, *, is_shutting_down: Callable[[], bool]
+        self,
+        count: CountLatest,
+        render: RenderLatest,
+        find_active: FindActive,
+        *,
+        is_shutting_down: Callable[[], bool],
     ) -> None:
         """`is_shutting_down`: whether this process is about to end; then all streams end, too."""
         self._count = count

@@ -37,10 +37,10 @@ _NEXT_ACCOUNT_QUERY = (
     .limit(1)
 )
 
-Outcome = Literal["correct", "corrected", "changing"]
+RebuildOutcome = Literal["correct", "corrected", "changing"]
 """`changing`: clicks arrive faster than they are counted, so an error may remain."""
 
-OnProgress = Callable[[int, int], None]
+OnDay = Callable[[int, int], None]
 
 Correction = tuple[Recount, Sequence[Row[Any]]]
 """The statements, and the rows of their `difference`."""
@@ -78,7 +78,7 @@ def difference_of_links(count: int) -> Difference:
     return Difference(f"{count} links: their counters differ from the statistics", "waypost stats rebuild")
 
 
-async def rebuild(db: Database, *, from_day: int | None = None, on_progress: OnProgress | None = None) -> RebuildResult:
+async def rebuild(db: Database, *, from_day: int | None = None, on_progress: OnDay | None = None) -> RebuildResult:
     """Call `on_progress` with the number of days done and of all days."""
     result = RebuildResult()
     changing: list[AccountDay] = []
@@ -103,7 +103,7 @@ async def rebuild(db: Database, *, from_day: int | None = None, on_progress: OnP
 
 
 async def check(
-    db: Database, *, from_day: int | None = None, on_progress: OnProgress | None = None
+    db: Database, *, from_day: int | None = None, on_progress: OnDay | None = None
 ) -> AsyncIterator[Difference]:
     """Yield what differs. Changes nothing. The key of clicks prevents duplicates."""
     days = await _find_days(db, from_day)
@@ -147,7 +147,7 @@ async def find_account_days(db: Database, day: int) -> AsyncIterator[AccountDay]
         after = account
 
 
-async def recount(db: Database, account_day: AccountDay) -> Outcome:
+async def recount(db: Database, account_day: AccountDay) -> RebuildOutcome:
     """Count without blocking other writers, then write only what is wrong."""
     for _ in range(_MAX_TRIES):
         async with db.read() as tx:

@@ -169,7 +169,7 @@ class ContextRefresher:
 def _listening_context(choose: _Choose) -> ssl.SSLContext:
     """A context without a certificate of its own."""
     context = _with_limits(_ListenerContext(ssl.PROTOCOL_TLS_SERVER))
-    context.sslobject_class = _Connection
+    context.sslobject_class = _TlsConnection
     context.sni_callback = choose
     return context
 
@@ -193,7 +193,7 @@ def _with_limits(context: ssl.SSLContext) -> ssl.SSLContext:
     return context
 
 
-class _Connection(ssl.SSLObject):
+class _TlsConnection(ssl.SSLObject):
     incoming: ssl.MemoryBIO
     _error: ssl.SSLError | None = None
 
@@ -222,6 +222,6 @@ class _Connection(ssl.SSLObject):
 class _ListenerContext(ssl.SSLContext):
     def wrap_bio(self, incoming: ssl.MemoryBIO, *args: Any, **kwargs: Any) -> ssl.SSLObject:
         connection = super().wrap_bio(incoming, *args, **kwargs)
-        if isinstance(connection, _Connection):
+        if isinstance(connection, _TlsConnection):
             connection.incoming = incoming
         return connection

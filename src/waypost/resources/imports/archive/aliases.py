@@ -53,7 +53,7 @@ def _read(context: Context, rows: Sequence[AliasRow], done: Page) -> Iterator[Al
 async def find_free(tx: Tx, new: Sequence[Alias], done: Page) -> list[Alias]:
     """Return those that can be added. Warns of those whose address leads to another link."""
     taken = await aliases.find_links(tx, ((alias.domain_id, alias.path) for alias in new))
-    free: dict[aliases.Address, Alias] = {}
+    free: dict[aliases.AliasAddress, Alias] = {}
     for alias in new:
         address = alias.domain_id, alias.path
         if taken.get(address, alias.link_id) != alias.link_id:

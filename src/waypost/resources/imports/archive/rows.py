@@ -10,12 +10,12 @@ from uuid import UUID
 from pydantic import BaseModel, Field, ValidationError
 
 from waypost.kit.clock import DAY, QUARTER, microseconds
-from waypost.kit.fields import LongText, Text, Timestamp, max_characters
+from waypost.kit.fields import LongText, Text, Timestamp, UrlText, max_characters
 from waypost.kit.urls import UtmKey
 from waypost.resources.clicks.filters import DEVICES
 from waypost.resources.clicks.model import KINDS, Click
 from waypost.resources.imports.json_fields import MAX_NUMBER
-from waypost.resources.links.schemas import NullIfBlank, ShortText, TagList, UrlText
+from waypost.resources.links.schemas import NullIfBlank, ShortText, TagList
 
 _TEXTS = ("ip", "country", "referrer", "device", "browser", "platform")
 _MAX_TEXT = 2_048

@@ -6,7 +6,7 @@ Another package writes aliases in bulk with `add_many`, and calls `links.Routes.
 from waypost.resources.links.aliases.model import Alias
 from waypost.resources.links.aliases.rules import MAX_ALIASES, PATH_TAKEN, TOO_MANY, find_path_problem, to_search_text
 from waypost.resources.links.aliases.store import (
-    Address,
+    AliasAddress,
     add,
     add_many,
     count,
@@ -27,8 +27,8 @@ __all__ = [
     "MAX_ALIASES",
     "PATH_TAKEN",
     "TOO_MANY",
-    "Address",
     "Alias",
+    "AliasAddress",
     "add",
     "add_many",
     "count",

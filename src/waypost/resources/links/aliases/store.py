@@ -18,7 +18,7 @@ from waypost.resources import domains
 from waypost.resources.links.aliases.model import Alias, link_aliases
 from waypost.resources.links.aliases.rules import MAX_ALIASES, digest, to_search_text
 
-Address = tuple[UUID, str]
+AliasAddress = tuple[UUID, str]
 """Domain and path."""
 
 _COLUMNS = (
@@ -55,12 +55,12 @@ async def add_many(tx: Tx, aliases: Sequence[Alias]) -> None:
     await bulk.insert(tx, link_aliases, rows, on_conflict="ON CONFLICT (domain_id, digest) DO NOTHING")
 
 
-async def find_links(tx: Tx, addresses: Iterable[Address]) -> dict[Address, UUID]:
+async def find_links(tx: Tx, addresses: Iterable[AliasAddress]) -> dict[AliasAddress, UUID]:
     """Return the id of the link for each of the addresses that is an alias."""
     by_domain: dict[UUID, dict[UUID, str]] = {}
     for domain_id, path in addresses:
         by_domain.setdefault(domain_id, {})[digest(path)] = path
-    found: dict[Address, UUID] = {}
+    found: dict[AliasAddress, UUID] = {}
     for domain_id, paths in by_domain.items():
         for batch in _batches(list(paths)):
             query = select(link_aliases.c.digest, link_aliases.c.link_id)

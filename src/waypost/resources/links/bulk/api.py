@@ -33,7 +33,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
     Writer = Annotated[Caller, Depends(guard.allow("links:write"))]  # noqa: N806  # a type
     ApiWriter = Annotated[ApiCaller, Depends(guard.allow("links:write"))]  # noqa: N806  # a type
 
-    def created_row(index: int, result: bulk.Created) -> CreatedRowJson:
+    def created_row(index: int, result: bulk.CreateResult) -> CreatedRowJson:
         if result is None:
             return {"index": index, "status": "retry"}
         if isinstance(result, Link):

@@ -17,7 +17,7 @@ from waypost.resources.links.lists.query import LinkFilter
 from waypost.resources.links.model import COLUMNS, Link, bulk_changes, deleted_links, links
 
 Kind = Literal["set", "delete", "replace", "restore"]
-State = Literal["running", "finished", "cancelled", "failed", "undone"]
+ChangeState = Literal["running", "finished", "cancelled", "failed", "undone"]
 
 UNDO_TIME = timedelta(hours=24)
 _MAX_REFUSED = 500
@@ -44,7 +44,7 @@ class BulkChange:
     kind: Kind
     payload: Mapping[str, Any]
     """`ids` or `filter`; `set`, `find` and `replacement`, or `change` by kind; `actor` and `entry` of the audit log."""
-    state: State
+    state: ChangeState
     total: int
     done: int
     changed: int
@@ -89,7 +89,7 @@ async def save(
     await tx.execute(update(bulk_changes).where(bulk_changes.c.id == change.id).values(values))
 
 
-async def finish(tx: Tx, id_: UUID, state: State, now: datetime) -> None:
+async def finish(tx: Tx, id_: UUID, state: ChangeState, now: datetime) -> None:
     await tx.execute(update(bulk_changes).where(bulk_changes.c.id == id_).values(state=state, finished_at=now))
 
 

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from waypost.accounts.sessions.store import Session
 from waypost.kit.clock import parse_timestamp
 from waypost.kit.errors import Errors, Invalid, PaymentRequired, Problems
-from waypost.kit.fields import text_problem
+from waypost.kit.fields import MAX_URL, text_problem
 from waypost.kit.ids import new_id, parse_id
 from waypost.kit.urls import BadUrl
 from waypost.resources import domains
@@ -30,7 +30,6 @@ from waypost.resources.links.form import fields as forms
 from waypost.resources.links.form.choices import FormChoices, find_choices
 from waypost.resources.links.lists.query import FILTERS, LinkFilter, read_filter
 from waypost.resources.links.model import Link
-from waypost.resources.links.schemas import MAX_URL
 from waypost.web.body import nest
 from waypost.web.dashboard import Form, Pages, get, is_fragment_request, post, redirect
 

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, ConfigDict
 from typing_extensions import TypedDict
 
 from waypost.kit.docs import doc, field
-from waypost.kit.errors import Problems
+from waypost.kit.errors import Errors, Problems
 from waypost.kit.fields import Body, Documented, Text, Timestamp, max_entries, parse
 from waypost.resources.links.model import LinkStatus
 from waypost.resources.links.schemas import HostnameText, LinkChange, LinkJson, NewLink, PixelIds, TagList
@@ -97,7 +97,6 @@ class LinkIds(Body):
     ids: Ids | None = field("IDs of links, 1 to 100")
 
 
-Errors = dict[str, list[str]]
 BulkCreateStatus = Literal["created", "invalid", "retry"]
 BulkUpdateStatus = Literal["updated", "unchanged", "not_found", "invalid"]
 BulkDeleteStatus = Literal["deleted", "not_found"]

@@ -27,14 +27,14 @@ CONCURRENT = 4
 
 NOT_AN_OBJECT = "This must be an object with the fields of a link."
 
-Created = Link | Errors | None
+CreateResult = Link | Errors | None
 """The link, why it was not created, or None if it did not get its turn."""
 Changed = Literal["updated", "unchanged", "not_found"] | Errors
 
 
 async def create(
     deps: Deps, caller: accounts.Caller, rows: Sequence[Any], problems: Problems, request_id: UUID | None = None
-) -> list[Created]:
+) -> list[CreateResult]:
     """Create a link of each row. The first of two rows with the same slug gets it, unless it fails for another reason.
 
     `problems` gets the reasons of those that were created unchecked.
@@ -65,7 +65,7 @@ class _Creation:
         self._time = asyncio.get_running_loop().time
         self._end = self._time() + MAX_WAIT
         self._slugs: defaultdict[str | int, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self.results: list[Created] = [None] * len(rows)
+        self.results: list[CreateResult] = [None] * len(rows)
         self.failures: list[WaypostError] = []
         """Why no other row would succeed either: the account is gone, or the database."""
 
@@ -80,7 +80,7 @@ class _Creation:
                 self._rows.clear()
                 self.failures += [] if isinstance(error, Busy) else [error]
 
-    async def _create(self, index: int, row: Any) -> Created:
+    async def _create(self, index: int, row: Any) -> CreateResult:
         if not isinstance(row, Mapping):
             raise Invalid({"body": [NOT_AN_OBJECT]})
         new, problems = parse(NewLink, row)

@@ -18,7 +18,7 @@ _SIZE_FILE = ".size"
 _AFTER_EVICTION = 7 / 8  # of the limit, so that not every new image evicts another
 
 
-class ImageCache:
+class PreviewCache:
     def __init__(self, directory: Path, *, limit: int) -> None:
         """`limit`: bytes. A new file evicts the least recently used ones."""
         self._directory = directory

@@ -17,7 +17,7 @@ from sqlalchemy import bindparam, delete, select
 from waypost.database import Database, upsert
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Unavailable
-from waypost.resources.links.images.cache import ImageCache
+from waypost.resources.links.images.cache import PreviewCache
 from waypost.resources.links.images.media import UploadedImage, new_name
 from waypost.resources.links.model import link_images, links
 
@@ -51,7 +51,7 @@ class _Found(NamedTuple):
 class ImageRows:
     def __init__(self, db: Database, data_dir: Path, clock: Clock, *, cache_bytes: int = CACHE_BYTES) -> None:
         self._db = db
-        self._cache = ImageCache(data_dir / "cache" / "images", limit=cache_bytes)
+        self._cache = PreviewCache(data_dir / "cache" / "images", limit=cache_bytes)
         self._clock = clock
         self._running: dict[str, asyncio.Task[_Found | None]] = {}
         self._next: dict[str, asyncio.Task[_Found | None]] = {}

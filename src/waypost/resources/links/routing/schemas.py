@@ -14,7 +14,6 @@ from waypost.kit.docs import doc, field
 from waypost.kit.errors import Problems
 from waypost.kit.fields import (
     NOT_BLANK,
-    URI,
     Body,
     Documented,
     IdText,
@@ -22,6 +21,7 @@ from waypost.kit.fields import (
     Timestamp,
     TimestampText,
     UriText,
+    UrlText,
     max_characters,
     max_entries,
     parse,
@@ -34,7 +34,6 @@ MAX_RULES = 20
 MAX_CONDITIONS = 5
 MAX_VARIANTS = 10
 MAX_NAME = 255
-MAX_URL = 2048
 MAX_RULES_TEXT = 100_000
 """Characters of all rules as JSON: redirects keep them in memory."""
 MAX_CLICKS = 2**31 - 1
@@ -60,7 +59,6 @@ def _check_password(text: str) -> str:
 
 
 _PASSWORD = {"minLength": MIN_PASSWORD, "maxLength": MAX_PASSWORD, "writeOnly": True}
-UrlText = Annotated[Text, max_characters(MAX_URL), URI]
 NameText = Annotated[Text, max_characters(MAX_NAME), NOT_BLANK]
 Password = Annotated[str, Documented(_PASSWORD, AfterValidator(_check_password))]
 

@@ -10,13 +10,14 @@ from uuid import UUID
 from waypost import accounts, audit
 from waypost.kit.errors import Problems
 from waypost.kit.fair_queue import TimeBudget
+from waypost.kit.fields import MAX_URL
 from waypost.kit.urls import Url
 from waypost.outbound import Unreachable
 from waypost.resources.links import audit_entries, checks, routing, store
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
 from waypost.resources.links.routing import LinkRouting
-from waypost.resources.links.routing.schemas import MAX_URL, ParsedRouting, RoutingFields, parse_routing
+from waypost.resources.links.routing.schemas import ParsedRouting, RoutingFields, parse_routing
 
 DEADLINE = 30.0
 """Seconds for fetching all destinations. Those that are not fetched by then count as unreachable."""
