@@ -1,18 +1,17 @@
 """`waypost --remote URL domain`."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
+from waypost.commands.remote_links import Client
 from waypost.commands.runner import JsonOption, say
 
 if TYPE_CHECKING:
-    from waypost_client import Waypost
     from waypost_client.models import Domain
 
-    Client = Waypost
-else:  # given by `remote.run`, which loads it
-    Client = Annotated[Any, Parameter(parse=False)]
+DomainArgument = Annotated[str, Parameter(help="ID or hostname.")]
+HostnameArgument = Annotated[str, Parameter(help="Such as go.example.com.")]
 
 _COLUMNS = ("hostname", "status", "links_count", "error")
 
@@ -20,15 +19,8 @@ domain = App(name="domain", help="Custom domains of the account.")
 
 
 @domain.command
-def create(hostname: str, /, *, json: JsonOption = False, client: Client) -> None:
-    """Create a domain, and show the DNS records that verify it.
-
-    Parameters
-    ----------
-    hostname
-        Such as go.example.com.
-
-    """
+def create(hostname: HostnameArgument, /, *, json: JsonOption = False, client: Client) -> None:
+    """Create a domain, and show the DNS records that verify it."""
     _write(client.domains.create(hostname), as_json=json)
 
 
@@ -41,41 +33,20 @@ def list_domains(*, json: JsonOption = False, client: Client) -> None:
 
 
 @domain.command
-def get(domain: str, /, *, json: JsonOption = False, client: Client) -> None:
-    """Show a domain.
-
-    Parameters
-    ----------
-    domain
-        ID or hostname.
-
-    """
+def get(domain: DomainArgument, /, *, json: JsonOption = False, client: Client) -> None:
+    """Show a domain."""
     _write(_find(client, domain), as_json=json)
 
 
 @domain.command
-def verify(domain: str, /, *, json: JsonOption = False, client: Client) -> None:
-    """Request a check of the DNS records. `get` shows the result.
-
-    Parameters
-    ----------
-    domain
-        ID or hostname.
-
-    """
+def verify(domain: DomainArgument, /, *, json: JsonOption = False, client: Client) -> None:
+    """Request a check of the DNS records. `get` shows the result."""
     _write(client.domains.verify(_find(client, domain).id), as_json=json)
 
 
 @domain.command
-def delete(domain: str, /, *, client: Client) -> None:
-    """Delete a domain. Its links move to the shared domain.
-
-    Parameters
-    ----------
-    domain
-        ID or hostname.
-
-    """
+def delete(domain: DomainArgument, /, *, client: Client) -> None:
+    """Delete a domain. Its links move to the shared domain."""
     found = _find(client, domain)
     client.domains.delete(found.id)
     say(f"Deleted {found.hostname}.")

@@ -18,6 +18,7 @@ else:  # given by `remote.run`, which loads it
 
 StatusOption = Literal["active", "inactive"]
 IntervalOption = Literal["hour", "day", "week", "month"]
+LinkArgument = Annotated[str, Parameter(help="ID, slug or short URL.")]
 TagsOption = Annotated[list[str] | None, Parameter(name="--tag", negative="")]
 
 _COLUMNS = ("id", "short_url", "clicks", "status", "tags", "destination_url")
@@ -100,15 +101,8 @@ def list_links(
 
 
 @link.command
-def get(link: str, /, *, json: JsonOption = False, client: Client) -> None:
-    """Show a link.
-
-    Parameters
-    ----------
-    link
-        ID, slug or short URL.
-
-    """
+def get(link: LinkArgument, /, *, json: JsonOption = False, client: Client) -> None:
+    """Show a link."""
     from waypost.commands import remote_output
 
     remote_output.write(find(client, link), as_json=json)
@@ -116,7 +110,7 @@ def get(link: str, /, *, json: JsonOption = False, client: Client) -> None:
 
 @link.command
 def update(
-    link: str,
+    link: LinkArgument,
     /,
     *,
     destination_url: str | None = None,
@@ -133,8 +127,6 @@ def update(
 
     Parameters
     ----------
-    link
-        ID, slug or short URL.
     destination_url
         Where visitors are redirected to.
     slug
@@ -172,15 +164,8 @@ def update(
 
 
 @link.command
-def delete(*links: Annotated[str, Parameter(name="link")], client: Client) -> None:
-    """Delete links.
-
-    Parameters
-    ----------
-    links
-        IDs, slugs or short URLs.
-
-    """
+def delete(*links: Annotated[str, Parameter(name="link", help="IDs, slugs or short URLs.")], client: Client) -> None:
+    """Delete links."""
     for each in [find(client, link) for link in links]:
         client.links.delete(each.id)
         say(f"Deleted {each.short_url}.")
@@ -188,7 +173,7 @@ def delete(*links: Annotated[str, Parameter(name="link")], client: Client) -> No
 
 @link.command
 def stats(
-    link: str,
+    link: LinkArgument,
     /,
     *,
     start: FromOption = None,
@@ -202,8 +187,6 @@ def stats(
 
     Parameters
     ----------
-    link
-        ID, slug or short URL.
     start
         Start of the time range, such as 2026-11-20T00:00:00Z.
     end
