@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 KindOption = Literal["human", "crawler", "preview", "prefetch", "all"]
 FormatOption = Literal["csv", "ndjson"]
 FromOption = Annotated[str | None, Parameter(name="--from")]
+FirstDayOption = Annotated[
+    FromOption, Parameter(help="First day (UTC), such as 2026-11-20. Without it, all days whose clicks are stored.")
+]
 
 clicks = App(name="clicks", help="Stored clicks.")
 stats = App(name="stats", help="Statistics of clicks.")
@@ -60,15 +63,8 @@ async def move_clicks(settings: "Settings", *, to: Literal["clickhouse"]) -> int
 
 @stats.command(name="rebuild")
 @with_settings
-async def rebuild_stats(settings: "Settings", *, start: FromOption = None) -> None:
-    """Rebuild all statistics from the stored clicks, while the service runs.
-
-    Parameters
-    ----------
-    start
-        First day (UTC), such as 2026-11-20. Without it, all days whose clicks are stored.
-
-    """
+async def rebuild_stats(settings: "Settings", *, start: FirstDayOption = None) -> None:
+    """Rebuild all statistics from the stored clicks, while the service runs."""
     from waypost.commands import database, output
 
     first = database.parse_day("--from", start)
@@ -83,15 +79,8 @@ async def rebuild_stats(settings: "Settings", *, start: FromOption = None) -> No
 
 @stats.command(name="check")
 @with_settings
-async def check_stats(settings: "Settings", *, start: FromOption = None) -> int:
-    """Compare statistics and counters with the stored clicks, while the service runs. Changes nothing.
-
-    Parameters
-    ----------
-    start
-        First day (UTC), such as 2026-11-20. Without it, all days whose clicks are stored.
-
-    """
+async def check_stats(settings: "Settings", *, start: FirstDayOption = None) -> int:
+    """Compare statistics and counters with the stored clicks, while the service runs. Changes nothing."""
     from waypost.commands import database, output
 
     first = database.parse_day("--from", start)
