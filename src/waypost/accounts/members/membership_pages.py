@@ -36,14 +36,14 @@ class MembershipPages(Pages[Deps]):
     async def list_accounts(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         session = await self._auth.require_person(request)
         async with self._deps.auth.db.read() as tx:
-            found = await memberships.list_of_person(tx, session.person.id)
-        has_own = any(each.account.email == session.person.email for each in found)
+            listed = await memberships.list_of_person(tx, session.person.id)
+        has_own = any(membership.account.email == session.person.email for membership in listed)
         return self._views.form(
             request,
             "account/accounts.html",
             form,
             error,
-            memberships=found,
+            memberships=listed,
             can_create=signup.may_create_account(self._deps.auth, session.person) and not has_own,
         )
 
@@ -62,8 +62,8 @@ class MembershipPages(Pages[Deps]):
     async def show_deletion(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         session = await self._auth.require_person(request)
         async with self._deps.auth.db.read() as tx:
-            found = await memberships.list_of_person(tx, session.person.id)
-        context: dict[str, Any] = {"memberships": found, **await proof_context(self._deps, session)}
+            listed = await memberships.list_of_person(tx, session.person.id)
+        context: dict[str, Any] = {"memberships": listed, **await proof_context(self._deps, session)}
         return self._views.form(request, "account/delete_person.html", form, error, **context)
 
     async def delete_person(self, request: Request, session: PersonSession, form: Form) -> Response:
@@ -81,7 +81,7 @@ class MembershipPages(Pages[Deps]):
             owners = await memberships.list_owners(tx, session.account.id)
         context = {
             "owners": owners,
-            "emails": [(email, email) for email in sorted({session.account.email, *(each.email for each in owners)})],
+            "emails": [(email, email) for email in sorted({session.account.email, *(owner.email for owner in owners)})],
         }
         return self._views.form(request, "account/settings.html", form, error, **context)
 

@@ -67,8 +67,8 @@ class DocsPages:
     @cached_property
     def _files(self) -> dict[str, Path]:
         """Pages and images by the path in their URL. Nothing else is served."""
-        found = (path for path in sorted(self._root.rglob("*")) if path.suffix in _TYPES)
-        return {_name(path.relative_to(self._root).as_posix()): path for path in found}
+        paths = (path for path in sorted(self._root.rglob("*")) if path.suffix in _TYPES)
+        return {_name(path.relative_to(self._root).as_posix()): path for path in paths}
 
     @cached_property
     def _sections(self) -> list[tuple[str, str, list[tuple[str, str]]]]:
@@ -116,5 +116,5 @@ def _name(path: str) -> str:
 
 
 def _anchor(heading: "Token") -> str:
-    text = "".join(each.content for each in heading.children or [])
+    text = "".join(token.content for token in heading.children or [])
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", text).strip().lower())

@@ -165,8 +165,8 @@ class SessionAuth:
                 async with self._db.read() as tx:
                     request.scope[ACCOUNTS] = await memberships.list_of_person(tx, session.person.id)
             request.scope[SESSION] = session
-        found: PersonSession | None = request.scope[SESSION]
-        return found
+        known: PersonSession | None = request.scope[SESSION]
+        return known
 
     def require_same_origin(self, request: Request) -> None:
         if request.method in _SAFE:

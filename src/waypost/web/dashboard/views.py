@@ -99,8 +99,8 @@ class Views:
 
     def _context(self, request: Request, context: Mapping[str, Any]) -> dict[str, Any]:
         session = request.scope.get(SESSION)
-        given = {"request": request, "session": session, "accounts": request.scope.get(ACCOUNTS, ())}
-        return {**given, "may": partial(_may, session), "now": self._clock(), "notice": notice_of(request), **context}
+        shared = {"request": request, "session": session, "accounts": request.scope.get(ACCOUNTS, ())}
+        return {**shared, "may": partial(_may, session), "now": self._clock(), "notice": notice_of(request), **context}
 
     def _respond(self, request: Request, html: str, status: int) -> Response:
         """Compress the page, which takes a millisecond. A page that can be requested twice has no secrets, so that its

@@ -42,14 +42,14 @@ def samples(base_url: str, path: str, method: str, operation: Schema) -> Iterato
 
 
 def _call(base_url: str, path: str, method: str, operation: Schema) -> Call:
-    required = [each for each in operation.get("parameters", ()) if each["required"]]
-    ids = {each["name"]: each["example"] for each in required if each["in"] == "path"}
-    query = "&".join(f"{each['name']}={each['example']}" for each in required if each["in"] == "query")
+    required = [param for param in operation.get("parameters", ()) if param["required"]]
+    ids = {param["name"]: param["example"] for param in required if param["in"] == "path"}
+    query = "&".join(f"{param['name']}={param['example']}" for param in required if param["in"] == "query")
     content = operation.get("requestBody", {}).get("content", {})
-    returned = next(each for status, each in operation["responses"].items() if status.startswith("2"))
+    returned = next(response for status, response in operation["responses"].items() if status.startswith("2"))
     schema = returned.get("content", {}).get("application/json", {}).get("schema", {}).get("$ref", "")
     result = re.sub(
-        r"^Bulk.*|(Response|Page|List)$", lambda found: "" if found[1] else "Result", schema.rpartition("/")[2]
+        r"^Bulk.*|(Response|Page|List)$", lambda match: "" if match[1] else "Result", schema.rpartition("/")[2]
     )
     group, _, name = operation["operationId"].partition("_")
     return Call(
@@ -151,15 +151,15 @@ class _Notation(NamedTuple):
             return line
         inner = indent + self.indent
         if isinstance(value, dict):
-            entries, brackets = [f"{self._key(key)}: {self.text(each, inner)}" for key, each in value.items()], "{}"
+            entries, brackets = [f"{self._key(key)}: {self.text(item, inner)}" for key, item in value.items()], "{}"
         else:
-            entries, brackets = [self.text(each, inner) for each in value], "[]"
+            entries, brackets = [self.text(entry, inner) for entry in value], "[]"
         lines = ",\n".join(" " * inner + entry for entry in entries)
         return f"{brackets[0]}\n{lines}{self.last_comma}\n{' ' * indent}{brackets[1]}"
 
     def _line(self, value: Any) -> str:
         if isinstance(value, dict):
-            text = ", ".join(f"{self._key(key)}: {self._line(each)}" for key, each in value.items())
+            text = ", ".join(f"{self._key(key)}: {self._line(item)}" for key, item in value.items())
             return f"{{ {text} }}" if self.has_plain_keys else f"{{{text}}}"
         if isinstance(value, list):
             return f"[{', '.join(map(self._line, value))}]"

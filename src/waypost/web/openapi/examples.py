@@ -12,7 +12,7 @@ def compose(schemas: Schema, name: str) -> Any:
     schema = schemas[name]
     if "examples" in schema:
         return schema["examples"][0]
-    values = {field: _value(schemas, each) for field, each in schema.get("properties", {}).items()}
+    values = {field: _value(schemas, inner) for field, inner in schema.get("properties", {}).items()}
     return {field: value for field, value in values.items() if value is not None or field in schema["required"]}
 
 
@@ -20,8 +20,8 @@ def spread(schemas: Schema, name: str, example: Any) -> None:
     """Give the example to the schema with this name, and what is in it to the schemas of its fields."""
     schema = schemas[name]
     schema.setdefault("examples", [example])
-    for field, each in schema.get("properties", {}).items():
-        value, inner = example.get(field), referred(each)
+    for key, field in schema.get("properties", {}).items():
+        value, inner = example.get(key), referred(field)
         for entry in value if isinstance(value, list) else [value]:
             if inner and isinstance(entry, dict):
                 spread(schemas, inner, entry)
@@ -30,10 +30,10 @@ def spread(schemas: Schema, name: str, example: Any) -> None:
 def show(schema: Schema) -> None:
     """Let each field of an object have one example with content."""
     (whole,) = schema.get("examples", [{}])
-    for field, each in schema.get("properties", {}).items():
-        examples = [example for example in (whole.get(field), *each.pop("examples", ())) if example not in _EMPTY]
-        if examples and referred(each) is None:
-            each["examples"] = examples[:1]
+    for key, field in schema.get("properties", {}).items():
+        examples = [example for example in (whole.get(key), *field.pop("examples", ())) if example not in _EMPTY]
+        if examples and referred(field) is None:
+            field["examples"] = examples[:1]
 
 
 def referred(schema: Schema) -> str | None:

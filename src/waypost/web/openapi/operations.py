@@ -72,7 +72,7 @@ def _dependencies(dependant: Dependant) -> Iterator[Any]:
 def _parameters(endpoint: Endpoint, method: str, needs: _Needs, schemas: Schemas) -> Iterator[Schema]:
     declared = (endpoint.openapi_extra or {}).get("parameters", ())
     for name in re.findall(r"{(\w+)}", endpoint.path_format):
-        values = (each["schema"] for each in declared if each["name"] == name and each["in"] == "path")
+        values = (param["schema"] for param in declared if param["name"] == name and param["in"] == "path")
         schema: Schema = next(values, {})
         if "enum" in schema:
             about: Schema = {"description": FORMAT, "schema": schemas.value(schema), "example": schema["enum"][0]}
@@ -81,12 +81,12 @@ def _parameters(endpoint: Endpoint, method: str, needs: _Needs, schemas: Schemas
             id_schema, example = {"type": "string", "format": "uuid"}, schemas.example(model)["id"]
             about = {"description": f"ID of the {resource}", "schema": id_schema, "example": example}
         yield {"name": name, "in": "path", "required": True, **about}
-    for each in declared:
-        if each["in"] == "query":
-            default = {"default": each["schema"]["default"]} if "default" in each["schema"] else {}
-            schema = schemas.value(each["schema"]) | default
+    for parameter in declared:
+        if parameter["in"] == "query":
+            default = {"default": parameter["schema"]["default"]} if "default" in parameter["schema"] else {}
+            schema = schemas.value(parameter["schema"]) | default
             name = referred(schema)
-            yield {**each, "schema": schema, "example": schemas.example(name) if name else each["example"]}
+            yield {**parameter, "schema": schema, "example": schemas.example(name) if name else parameter["example"]}
     if method == "POST" and needs.permission:
         yield idempotency.PARAMETER
 
@@ -115,8 +115,8 @@ def _responses(
         example = _example(schemas, name, base_url + endpoint.path_format)
         success["content"] = {"application/json": {"schema": reference(name), "example": example}}
     described = {str(status): success, **_errors(method, needs, operation)}
-    for other, given in endpoint.responses.items():
-        described[str(other)] = {**described.get(str(other), {}), **given} or responses.error_response(other)
+    for other, declared in endpoint.responses.items():
+        described[str(other)] = {**described.get(str(other), {}), **declared} or responses.error_response(other)
     return dict(sorted(described.items()))
 
 
@@ -153,9 +153,9 @@ def _problem(needs: _Needs, operation: Schema) -> tuple[str, str] | None:
         return field, problems.errors[field][0]
     if not needs.permission:
         return None
-    for each in operation.get("parameters", ()):
-        if each["in"] == "query":
-            return each["name"], _NO_INTEGER if each["name"] == "page" else _NO_TIME
-        if each["in"] == "header":
-            return each["name"], idempotency.WRONG_KEY
+    for parameter in operation.get("parameters", ()):
+        if parameter["in"] == "query":
+            return parameter["name"], _NO_INTEGER if parameter["name"] == "page" else _NO_TIME
+        if parameter["in"] == "header":
+            return parameter["name"], idempotency.WRONG_KEY
     return None

@@ -112,7 +112,7 @@ class Schemas:
 
     def _add(self, name: str, schema: Schema) -> None:
         if "properties" in schema:
-            fields = {field: self._property(name, field, each) for field, each in schema["properties"].items()}
+            fields = {key: self._property(name, key, field) for key, field in schema["properties"].items()}
             schema = {**schema, "properties": fields}
         self.named[name] = _without(schema, ("title", "description"))
 
@@ -157,7 +157,7 @@ def _is_file(schema: Schema) -> bool:
 
 
 def _without(schema: Schema, keywords: Collection[str]) -> Schema:
-    return {keyword: each for keyword, each in schema.items() if keyword not in keywords}
+    return {keyword: value for keyword, value in schema.items() if keyword not in keywords}
 
 
 def _without_null(field: Schema) -> Schema:
