@@ -32,14 +32,15 @@ async def apply(context: Context, tx: Tx, account: UUID, plans: Sequence[LinkPla
     after |= await slug_store.generate_slugs(tx, [link for link in new if not link.slug], context.reserved)
     new = [after[link.id] for link in new]
     moves = [(None, link.domain_id) for link in new] + [(old.domain_id, link.domain_id) for old, link in changes]
-    if not await domains.change_links_counts(tx, moves):
+    if any(old != new for old, new in moves) and not await domains.change_links_counts(tx, moves):
         problems.add("hostname", rules.NO_SUCH_DOMAIN)
     added = [alias for plan in plans for alias in plan.aliases]
     if not await store.add(tx, new, _search_texts(added)):
         raise Invalid({"body": [rules.FORM_USED]})
-    await aliases.add_many(tx, added)
     await store.save(tx, changes)
-    await store.save_search_texts(tx, [plan.after for plan in plans if plan.before and plan.aliases])
+    if added:
+        await aliases.add_many(tx, added)
+        await store.save_search_texts(tx, [plan.after for plan in plans if plan.before and plan.aliases])
     if new and not await accounts.adjust_links_count(tx, account, len(new)):
         raise NotFound
     image_bytes = sum(link.og_image_bytes for link in new)

@@ -65,7 +65,8 @@ async def add(tx: Tx, new: Sequence[Link], search_texts: Mapping[UUID, str]) -> 
         return False
     await bulk.insert(tx, link_clicks, [(link.id.bytes, link.account_id.bytes, 0) for link in new])
     await _add_tags(tx, new)
-    await pixels.attach_to_new(tx, {link.id: link.pixel_ids for link in new})
+    if attached := {link.id: link.pixel_ids for link in new if link.pixel_ids}:
+        await pixels.attach_to_new(tx, attached)
     return True
 
 
