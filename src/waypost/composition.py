@@ -104,7 +104,9 @@ def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: Asyn
     poster = Poster(context.outbound)
     stack.push_async_callback(poster.close)
     checker = new_destination_checker(settings, context.outbound)
-    worker = Worker(settings=settings, context=context, poster=poster, destination_checker=checker, stack=stack)
+    worker = Worker(
+        settings=settings, context=context, resources=RESOURCES, poster=poster, destination_checker=checker, stack=stack
+    )
     parts = [resource.worker_parts(worker) for resource in RESOURCES if resource.worker_parts]
     parts.append(
         WorkerParts(

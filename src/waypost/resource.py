@@ -1,11 +1,13 @@
 """What a package gives to the processes, which know the packages only by it. See `waypost.composition`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from waypost.context import Context
+from waypost.database import Tx
 from waypost.settings import Settings
 
 if TYPE_CHECKING:
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from waypost.web import Endpoints, Guard
     from waypost.web.dashboard import SessionAuth, Views
     from waypost.worker.run import WorkerParts
+
+DELETED_AT_ONCE = 500
+"""Rows of one transaction, which other writers wait for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +48,7 @@ class Worker:
 
     settings: Settings
     context: Context
+    resources: "Sequence[Resource]"
     poster: "Poster"
     destination_checker: "DestinationChecker"
     stack: AsyncExitStack
@@ -55,5 +61,11 @@ class Resource:
 
     endpoints: "Callable[[Web], Endpoints] | None" = None
     worker_parts: "Callable[[Worker], WorkerParts] | None" = None
+    delete: "Callable[[Context, UUID], AsyncGenerator[None, None]] | None" = None
+    """Deletes what an account has. Yields after each transaction that deleted something."""
+    delete_of_links: "Callable[[Tx, Sequence[UUID]], Awaitable[None]] | None" = None
+    """Deletes what there is of deleted links, once no click of theirs can come any more."""
+    delete_last: "Callable[[Context, UUID], AsyncGenerator[None, None]] | None" = None
+    """As `delete`, for what must outlast the links of the account."""
     templates: Mapping[str, str] = field(default_factory=dict)
     """The package that has templates, by the prefix of their names."""

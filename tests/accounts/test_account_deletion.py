@@ -25,19 +25,22 @@ from waypost.accounts.model import past_emails as past_emails_table
 from waypost.accounts.people import past_emails, profile_pages
 from waypost.accounts.sessions import store as sessions
 from waypost.audit import Actor
-from waypost.composition import new_context
+from waypost.composition import RESOURCES, new_context
 from waypost.database import Ciphertext, metadata
 from waypost.kit.clock import EPOCH
 from waypost.kit.errors import NotFound, Problems
 from waypost.kit.ids import new_id
 from waypost.redirect import ChangeFeed
+from waypost.resources.audit import account_data as audit_data
 from waypost.resources.clicks.clickhouse.client import ClickStoreUnavailable
 from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.domains import service as domain_service
 from waypost.resources.domains.schemas import NewDomain
 from waypost.resources.links import Link
+from waypost.resources.links import account_data as link_data
 from waypost.resources.pixels import service as pixel_service
 from waypost.resources.pixels.schemas import NewPixel
+from waypost.resources.webhooks import account_data as webhook_data
 from waypost.resources.webhooks import service as webhook_service
 from waypost.resources.webhooks.schemas import NewWebhook
 from waypost.worker.jobs import Job, jobs
@@ -142,7 +145,9 @@ async def counted(place: WebApp) -> dict[str, int]:
 async def run_jobs(place: WebApp) -> list[str]:
     """The phases, as often as there was a job for each."""
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
-    delete = account_deletion.AccountDeletion(new_context(place.settings, place.db, feed.publish, place.clock))
+    delete = account_deletion.AccountDeletion(
+        new_context(place.settings, place.db, feed.publish, place.clock), RESOURCES
+    )
     done: list[str] = []
     while True:
         async with place.db.write() as tx:
@@ -160,7 +165,8 @@ async def run_jobs(place: WebApp) -> list[str]:
 async def test_deletes_all_rows_and_files_of_the_account_alone(
     place: WebApp, monkeypatch: pytest.MonkeyPatch, longest: float
 ) -> None:
-    monkeypatch.setattr(account_deletion, "_BATCH_SIZE", 2)
+    for module in (account_deletion, audit_data, link_data, webhook_data):
+        monkeypatch.setattr(module, "DELETED_AT_ONCE", 2)
     monkeypatch.setattr(account_deletion, "_TIME_LIMIT", longest)
     bob = await place.browser("bob@example.com")
     assert bob.account

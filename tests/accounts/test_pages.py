@@ -42,7 +42,7 @@ from waypost.accounts.sign_in import delay as sign_in_delay
 from waypost.accounts.sign_in import passkeys
 from waypost.accounts.sign_in import service as sign_in
 from waypost.accounts.sign_in.limiter import SignInLimiter
-from waypost.composition import new_context
+from waypost.composition import RESOURCES, new_context
 from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound, RateLimited
 from waypost.redirect import ChangeFeed
@@ -418,7 +418,9 @@ async def test_deletes_an_account(place: WebApp, tmp_path: Path) -> None:
     assert (await ada.client.get("/api/v1/me", headers=bearer)).status_code == 401
     assert (await signed_in(place)).status_code == 422
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
-    delete = account_deletion.AccountDeletion(new_context(place.settings, place.db, feed.publish, place.clock))
+    delete = account_deletion.AccountDeletion(
+        new_context(place.settings, place.db, feed.publish, place.clock), RESOURCES
+    )
     while found := await due(place, account_deletion.JOB):
         for job in found:
             await delete(job)

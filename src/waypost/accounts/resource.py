@@ -59,7 +59,7 @@ def _worker_parts(worker: Worker) -> WorkerParts:
         periodic=rate_limit_steps(context.db),
         handlers={
             sign_in.JOB: partial(sign_in.send_password_reset, auth),
-            deletion.JOB: deletion.AccountDeletion(context),
+            deletion.JOB: deletion.AccountDeletion(context, worker.resources),
         },
     )
 

@@ -16,7 +16,7 @@ from waypost import accounts
 from waypost.accounts.auth_deps import new_deps as new_auth_deps
 from waypost.accounts.data.deletion import AccountDeletion
 from waypost.accounts.sign_in import service as sign_in
-from waypost.composition import new_context
+from waypost.composition import RESOURCES, new_context
 from waypost.database import Database
 from waypost.demo.content import WEBHOOKS
 from waypost.demo.links import KnownDestinations, add_domains, add_links, add_pixels
@@ -110,7 +110,7 @@ async def remove(settings: Settings, db: Database, feed: ChangeFeed, *, clock: C
     context = new_context(settings, db, feed.publish, clock)
     try:
         with accounts.invalidating_callers(db):
-            await AccountDeletion(context).delete_now(ACCOUNT_ID)
+            await AccountDeletion(context, RESOURCES).delete_now(ACCOUNT_ID)
     finally:
         await context.click_store.close()
     async with db.write() as tx:

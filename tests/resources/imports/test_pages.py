@@ -487,7 +487,8 @@ async def test_deletes_and_exports_the_imports_of_an_account(place: WebApp, ada:
     await start_csv(ada)
     [[exported]] = [batch async for batch in account_data.export_account_data(place.db, ada.account.id)]
     assert exported["file_name"] == "links.csv"
-    await account_data.delete_account_data(place.db, ada.account.id)
+    context = new_context(place.settings, place.db, lambda _: None)
+    assert [None async for _ in account_data.delete_account_data(context, ada.account.id)] == [None]
     uploads = new_uploads(place.db, place.settings.data_dir)
     await give_up_unused(place.db, uploads, clock=place.clock)
     assert not await uploads.list_ids()

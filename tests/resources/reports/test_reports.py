@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from contexts import new_context
 from people import START, FakeClock, Person, new_person
 from resources.operator.test_suspension import add_link
 from sqlalchemy import func, select, update
@@ -232,8 +233,8 @@ async def test_reports_are_deleted_with_their_account(db: Database, alice: Perso
     gone, kept = await add_link(db, alice, "a"), await add_link(db, bob, "b")
     for link in (gone, kept):
         await add(db, link)
-    async with db.write() as tx:
-        await store.delete_account_data(tx, alice.account_id)
+    async for _ in store.delete_account_data(new_context(db), alice.account_id):
+        pass
     assert (await open_links(db), await stored(db)) == ({kept: 1}, 1)
     async with db.read() as tx:
         assert list(await tx.scalars(select(reported_links.c.link_id))) == [kept]

@@ -20,20 +20,13 @@ from waypost.accounts.sessions.store import Session
 from waypost.context import Context
 from waypost.database import Tx
 from waypost.kit.errors import Unavailable
-from waypost.resources import plan, qrcodes
-from waypost.resources.audit import account_data as audit_of_account
-from waypost.resources.domains import account_data as domains_of_account
-from waypost.resources.imports import account_data as imports_of_account
+from waypost.resource import DELETED_AT_ONCE, Resource
+from waypost.resources import plan
 from waypost.resources.links import account_data as links_of_account
-from waypost.resources.links import domain_deps
-from waypost.resources.pixels import account_data as pixels_of_account
-from waypost.resources.reports import store as reports
-from waypost.resources.webhooks import account_data as webhooks_of_account
 from waypost.worker import jobs, mail
 from waypost.worker.jobs import Job
 
 JOB = "account.delete"
-_BATCH_SIZE = 500  # rows of one transaction, which other writers wait for
 _TIME_LIMIT = 30.0  # seconds of one job; a new job continues afterwards
 _DELAY = timedelta(minutes=1)  # by then the visits that were answered before the deletion are stored
 _PHASES = ("links", "clicks", "rest")
@@ -65,7 +58,7 @@ async def start(deps: Deps, session: Session) -> None:
             await _notify(deps, tx, session, owners)  # afterwards: it deletes unsent emails of people it deletes
             await plan.cancel_later(tx, account_id, now)
             deleted = await links_of_account.delete_batch(
-                deps.context.routes, tx, account_id, now, batch_size=_BATCH_SIZE, skip_locked=True
+                deps.context.routes, tx, account_id, now, batch_size=DELETED_AT_ONCE, skip_locked=True
             )
             images = [link.image for link in deleted if link.image]  # only this job knows these images now
             first = {"phase": _PHASES[0], "images": images}
@@ -84,6 +77,7 @@ class AccountDeletion:
     """Handles the job, which has a phase. An interrupted phase starts again."""
 
     context: Context
+    resources: Sequence[Resource]
 
     async def __call__(self, job: Job) -> None:
         if job.account_id is None:
@@ -111,46 +105,35 @@ class AccountDeletion:
                 pass
 
     async def _delete_public_data(self, account_id: UUID) -> AsyncGenerator[None, None]:
-        """Delete links, pixels, imports, webhooks and domains."""
-        async for _ in links_of_account.delete_account_data(
-            self.context.db,
-            account_id,
-            image_store=self.context.image_store,
-            routes=self.context.routes,
-            clock=self.context.clock,
-            batch_size=_BATCH_SIZE,
-        ):
-            yield
-        await pixels_of_account.delete_account_data(self.context.db, account_id)
-        await imports_of_account.delete_account_data(self.context.db, account_id)
-        async for _ in webhooks_of_account.delete_account_data(self.context.db, account_id, batch_size=_BATCH_SIZE):
-            yield
-        async for _ in domains_of_account.delete_account_data(domain_deps(self.context), account_id):
-            yield
+        for resource in self.resources:
+            if resource.delete:
+                async for _ in resource.delete(self.context, account_id):
+                    yield
 
     async def _delete_clicks(self, account_id: UUID) -> AsyncGenerator[None, None]:
-        async for _ in self.context.click_store.delete_account_data(
-            self.context.db, account_id, batch_size=_BATCH_SIZE
-        ):
+        db = self.context.db
+        async for _ in self.context.click_store.delete_account_data(db, account_id, batch_size=DELETED_AT_ONCE):
             yield
 
     async def _delete_rows(self, account_id: UUID) -> AsyncGenerator[None, None]:
-        """Delete QR codes, link rows, the audit log, unsent emails and the account."""
+        """Delete link rows and what refers to them, then the rest, unsent emails and the account."""
+        of_links = [resource.delete_of_links for resource in reversed(self.resources) if resource.delete_of_links]
         after = UUID(int=0)
         while True:
             async with self.context.db.read() as tx:
-                ids = await links_of_account.find_ids_after(tx, account_id, after, limit=_BATCH_SIZE)
+                ids = await links_of_account.find_ids_after(tx, account_id, after, limit=DELETED_AT_ONCE)
             if not ids:
                 break
             async with self.context.db.write() as tx:
-                await qrcodes.delete_for_links(tx, ids)
-                await links_of_account.delete_rows(tx, ids)
+                for delete in of_links:
+                    await delete(tx, ids)
             after = ids[-1]
             yield
-        async for _ in audit_of_account.delete_account_data(self.context.db, account_id, batch_size=_BATCH_SIZE):
-            yield
+        for resource in self.resources:
+            if resource.delete_last:
+                async for _ in resource.delete_last(self.context, account_id):
+                    yield
         async with self.context.db.write() as tx:
-            await reports.delete_account_data(tx, account_id)
             await mail.delete_unsent(tx, account_id)
             await accounts.delete_account_row(tx, account_id)
 

@@ -6,7 +6,9 @@ from uuid import UUID
 from waypost.audit import store
 from waypost.audit.model import AuditEntry
 from waypost.audit.store import AuditFilter
+from waypost.context import Context
 from waypost.database import Database
+from waypost.resource import DELETED_AT_ONCE
 from waypost.resources.audit.schemas import EntryJson, to_json
 
 _EXPORT_BATCH = 500
@@ -29,11 +31,11 @@ async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[l
         yield [to_json(entry) for entry in entries]
 
 
-async def delete_account_data(db: Database, account_id: UUID, *, batch_size: int) -> AsyncGenerator[None, None]:
+async def delete_account_data(context: Context, account_id: UUID) -> AsyncGenerator[None, None]:
     """Delete the entries in short transactions. Yields after each that deleted some."""
-    deleted = batch_size
-    while deleted == batch_size:
-        async with db.write() as tx:
-            deleted = await store.delete_batch(tx, account_id, None, limit=batch_size)
+    deleted = DELETED_AT_ONCE
+    while deleted == DELETED_AT_ONCE:
+        async with context.db.write() as tx:
+            deleted = await store.delete_batch(tx, account_id, None, limit=DELETED_AT_ONCE)
         if deleted:  # a job that is stopped after a step without effect would repeat that step forever
             yield

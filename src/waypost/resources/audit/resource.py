@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from waypost.resource import Resource, Web, Worker
+from waypost.resources.audit import account_data
 from waypost.worker.run import WorkerParts
 
 if TYPE_CHECKING:
@@ -23,4 +24,9 @@ def _worker_parts(worker: Worker) -> WorkerParts:
     return WorkerParts(periodic=[(3600, AuditRetention(context.db, days, clock=context.clock).step)] if days else ())
 
 
-RESOURCE = Resource(templates={"audit": "waypost.resources.audit"}, endpoints=_endpoints, worker_parts=_worker_parts)
+RESOURCE = Resource(
+    templates={"audit": "waypost.resources.audit"},
+    endpoints=_endpoints,
+    worker_parts=_worker_parts,
+    delete_last=account_data.delete_account_data,
+)

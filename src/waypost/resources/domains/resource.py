@@ -1,8 +1,11 @@
 """The parts of domains."""
 
+from collections.abc import AsyncGenerator
 from functools import partial
 from typing import TYPE_CHECKING
+from uuid import UUID
 
+from waypost.context import Context
 from waypost.resource import Resource, Web, Worker
 from waypost.worker.run import Periodic, WorkerParts
 
@@ -68,6 +71,13 @@ def _issuer(worker: Worker) -> "Issuer":
     return Issuer(context.db, authority, context.key_ring, clock=context.clock)
 
 
+def _delete(context: Context, account_id: UUID) -> AsyncGenerator[None, None]:
+    from waypost.resources import links
+    from waypost.resources.domains.account_data import delete_account_data
+
+    return delete_account_data(links.domain_deps(context), account_id)
+
+
 RESOURCE = Resource(
-    templates={"domains": "waypost.resources.domains"}, endpoints=_endpoints, worker_parts=_worker_parts
+    templates={"domains": "waypost.resources.domains"}, endpoints=_endpoints, worker_parts=_worker_parts, delete=_delete
 )

@@ -1,11 +1,12 @@
 """Deletes and exports the imports that one account requested. What they imported belongs to the links."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import delete
 
+from waypost.context import Context
 from waypost.database import Database
 from waypost.kit.clock import timestamp
 from waypost.resources.imports.requests import store
@@ -14,10 +15,12 @@ from waypost.resources.imports.requests.model import import_requests
 _MAX_EXPORTED = 1_000
 
 
-async def delete_account_data(db: Database, account_id: UUID) -> None:
+async def delete_account_data(context: Context, account_id: UUID) -> AsyncGenerator[None, None]:
     """Delete the requests with their tokens and files in one transaction. Files on a disk follow, see `expiry`."""
-    async with db.write() as tx:
-        await tx.execute(delete(import_requests).where(import_requests.c.account_id == account_id))
+    async with context.db.write() as tx:
+        deleted = await tx.execute(delete(import_requests).where(import_requests.c.account_id == account_id))
+    if deleted.rowcount:  # a job that is stopped after a step without effect would repeat that step forever
+        yield
 
 
 async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[list[dict[str, Any]]]:

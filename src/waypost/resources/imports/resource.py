@@ -4,6 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from waypost.resource import Resource, Web, Worker
+from waypost.resources.imports import account_data
 from waypost.worker.jobs import Job
 from waypost.worker.run import WorkerParts
 
@@ -45,5 +46,8 @@ def _worker_parts(worker: Worker) -> WorkerParts:
 
 
 RESOURCE = Resource(
-    templates={"imports": "waypost.resources.imports"}, endpoints=_endpoints, worker_parts=_worker_parts
+    templates={"imports": "waypost.resources.imports"},
+    endpoints=_endpoints,
+    worker_parts=_worker_parts,
+    delete=account_data.delete_account_data,
 )

@@ -9,14 +9,15 @@ from uuid import UUID
 from sqlalchemy import Row, Select, delete, literal, select, tuple_
 from typing_extensions import TypedDict
 
+from waypost.context import Context
 from waypost.database import Database, Id, Instant, Tx, bulk
-from waypost.kit.clock import Clock, timestamp
+from waypost.kit.clock import timestamp
 from waypost.kit.fields import IdText, TimestampText
+from waypost.resource import DELETED_AT_ONCE
 from waypost.resources.links import aliases, routing, store
 from waypost.resources.links.aliases.schemas import AliasJson
 from waypost.resources.links.aliases.schemas import to_json as alias_to_json
 from waypost.resources.links.click_counters import find_imported_clicks
-from waypost.resources.links.images.media import ImageStore
 from waypost.resources.links.model import (
     COLUMNS,
     NOT_DELETED,
@@ -148,26 +149,18 @@ async def add_deleted_links(tx: Tx, account_id: UUID, rows: Sequence[tuple[UUID,
     await bulk.insert(tx, links, inserted, on_conflict="ON CONFLICT (id) DO NOTHING")
 
 
-async def delete_account_data(
-    db: Database,
-    account_id: UUID,
-    *,
-    image_store: ImageStore,
-    routes: Routes,
-    clock: Clock,
-    batch_size: int,
-) -> AsyncGenerator[None, None]:
+async def delete_account_data(context: Context, account_id: UUID) -> AsyncGenerator[None, None]:
     """Delete all links of the account. Yields after each transaction; the rows stay until `delete_rows`."""
     from waypost.resources.links.bulk import changes as bulk_changes  # noqa: PLC0415  # not loaded by an idle worker
 
-    await bulk_changes.delete_all(db, image_store, clock, account_id)
+    await bulk_changes.delete_all(context.db, context.image_store, context.clock, account_id)
     is_more_left = True
     while is_more_left:
-        async with db.write() as tx:
-            deleted = await delete_batch(routes, tx, account_id, clock(), batch_size=batch_size)
+        async with context.db.write() as tx:
+            deleted = await delete_batch(context.routes, tx, account_id, context.clock(), batch_size=DELETED_AT_ONCE)
         for link in deleted:
-            await image_store.delete(link.image)
-        is_more_left = len(deleted) >= batch_size
+            await context.image_store.delete(link.image)
+        is_more_left = len(deleted) >= DELETED_AT_ONCE
         if deleted:  # a job that is stopped after a step without effect would repeat that step forever
             yield
 

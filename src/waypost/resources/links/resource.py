@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from waypost.context import Context
 from waypost.database import Tx
 from waypost.resource import Resource, Web, Worker
+from waypost.resources.links import account_data
 from waypost.settings import Settings
 from waypost.worker.jobs import Job
 from waypost.worker.run import Periodic, WorkerParts
@@ -98,4 +99,10 @@ def new_deps(settings: Settings, context: Context, checker: "DestinationChecker"
     )
 
 
-RESOURCE = Resource(templates={"links": "waypost.resources.links"}, endpoints=_endpoints, worker_parts=_worker_parts)
+RESOURCE = Resource(
+    templates={"links": "waypost.resources.links"},
+    endpoints=_endpoints,
+    worker_parts=_worker_parts,
+    delete=account_data.delete_account_data,
+    delete_of_links=account_data.delete_rows,
+)

@@ -1,8 +1,9 @@
 """The pixels of one account: exported and deleted."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from uuid import UUID
 
+from waypost.context import Context
 from waypost.database import Database
 from waypost.kit.pagination import PageRequest
 from waypost.resources.pixels import store
@@ -17,7 +18,9 @@ async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[l
     yield [to_json(pixel) for pixel in pixels]
 
 
-async def delete_account_data(db: Database, account_id: UUID) -> None:
+async def delete_account_data(context: Context, account_id: UUID) -> AsyncGenerator[None, None]:
     """Delete the pixels in one transaction: they are few."""
-    async with db.write() as tx:
-        await store.delete_all(tx, account_id)
+    async with context.db.write() as tx:
+        deleted = await store.delete_all(tx, account_id)
+    if deleted:  # a job that is stopped after a step without effect would repeat that step forever
+        yield

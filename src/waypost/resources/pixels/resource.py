@@ -4,6 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from waypost.resource import Resource, Web, Worker
+from waypost.resources.pixels import account_data
 from waypost.worker.run import WorkerParts
 
 if TYPE_CHECKING:
@@ -28,4 +29,9 @@ def _worker_parts(worker: Worker) -> WorkerParts:
     return WorkerParts([sender], [(10, partial(events.delete_unsendable, context.db, clock=context.clock))])
 
 
-RESOURCE = Resource(templates={"pixels": "waypost.resources.pixels"}, endpoints=_endpoints, worker_parts=_worker_parts)
+RESOURCE = Resource(
+    templates={"pixels": "waypost.resources.pixels"},
+    endpoints=_endpoints,
+    worker_parts=_worker_parts,
+    delete=account_data.delete_account_data,
+)

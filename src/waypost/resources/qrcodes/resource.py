@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from waypost.resource import Resource, Web
+from waypost.resources.qrcodes import delete_for_links
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -28,4 +29,6 @@ def _endpoints(web: Web) -> "Endpoints":
     return Endpoints([api.endpoints(deps, web.guard)], design_pages, before_framework=before_framework)
 
 
-RESOURCE = Resource(templates={"qrcodes": "waypost.resources.qrcodes"}, endpoints=_endpoints)
+RESOURCE = Resource(
+    templates={"qrcodes": "waypost.resources.qrcodes"}, endpoints=_endpoints, delete_of_links=delete_for_links
+)

@@ -1,6 +1,7 @@
 """The parts of reports."""
 
 from waypost.resource import Resource, Worker
+from waypost.resources.reports import store
 from waypost.worker.run import WorkerParts
 
 
@@ -13,4 +14,4 @@ def _worker_parts(worker: Worker) -> WorkerParts:
     return WorkerParts(periodic=[(300, emails.send_due)])
 
 
-RESOURCE = Resource(worker_parts=_worker_parts)
+RESOURCE = Resource(worker_parts=_worker_parts, delete_last=store.delete_account_data)

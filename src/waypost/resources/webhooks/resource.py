@@ -4,6 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from waypost.resource import Resource, Web, Worker
+from waypost.resources.webhooks import account_data
 from waypost.worker.run import WorkerParts
 
 if TYPE_CHECKING:
@@ -43,5 +44,8 @@ def _worker_parts(worker: Worker) -> WorkerParts:
 
 
 RESOURCE = Resource(
-    templates={"webhooks": "waypost.resources.webhooks"}, endpoints=_endpoints, worker_parts=_worker_parts
+    templates={"webhooks": "waypost.resources.webhooks"},
+    endpoints=_endpoints,
+    worker_parts=_worker_parts,
+    delete=account_data.delete_account_data,
 )
