@@ -109,3 +109,16 @@ def test_what_is_drawn_is_held(name: str) -> None:
 @pytest.mark.parametrize(("name", "package"), [("layers", PACKAGE), ("resources", PACKAGE / "resources")])
 def test_nothing_stands_outside(name: str, package: Path) -> None:
     assert modules(package) == frozenset().union(*held(name))
+
+
+def test_few_places_outside_name_a_resource() -> None:
+    """Pixels, of which links and clicks are made as well: the packages that use them don't count."""
+    users = {"links", "clicks", "imports", "pixels"}
+    places = [
+        path
+        for path in PACKAGE.rglob("*.py")
+        if "waypost.resources.pixels" in path.read_text()
+        and not users & set(path.relative_to(PACKAGE).parts[1:2])
+        and path.relative_to(PACKAGE).parts[0] != "demo"
+    ]
+    assert len(places) <= 5, places  # beside them: migration, layers, their drawing, reference of the API, change log
