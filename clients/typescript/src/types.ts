@@ -760,9 +760,9 @@ export interface PixelCreate {
   access_token?: string | null;
 }
 export interface PixelFired {
-  /** ID of the pixel on its platform. It is never returned. */
+  /** ID of the pixel */
   pixel_id: string;
-  /** Operating system, such as Android */
+  /** Advertising platform */
   platform: PixelPlatform;
   /** ID of the link */
   link_id: string;

@@ -923,9 +923,9 @@ class Pixel:
 @dataclass(frozen=True)
 class PixelFired:
     pixel_id: str
-    """ID of the pixel on its platform. It is never returned."""
+    """ID of the pixel."""
     platform: PixelPlatform | str
-    """Operating system, such as Android."""
+    """Advertising platform."""
     link_id: str
     """ID of the link."""
     visit_id: str | None
