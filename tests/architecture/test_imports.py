@@ -112,7 +112,7 @@ def test_nothing_stands_outside(name: str, package: Path) -> None:
 
 
 def test_few_places_outside_name_a_resource() -> None:
-    """Pixels, of which links and clicks are made as well: the packages that use them don't count."""
+    """Such as pixels. Packages that use them for what they do themselves don't count."""
     users = {"links", "clicks", "imports", "pixels"}
     places = [
         path
@@ -121,4 +121,4 @@ def test_few_places_outside_name_a_resource() -> None:
         and not users & set(path.relative_to(PACKAGE).parts[1:2])
         and path.relative_to(PACKAGE).parts[0] != "demo"
     ]
-    assert len(places) <= 5, places  # beside them: migration, layers, their drawing, reference of the API, change log
+    assert len(places) <= 5, places  # and migration, layers, their drawing, facts, reference of the API
