@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 import pytest_asyncio
-from browser.watching import LOOP, launched
 from journeys.service import Service
 from playwright.async_api import Browser
 from resources.webhooks.receiver import Receiver
 
 from bench.platforms import Platforms
 from bench.platforms import platforms as scripted
+from browser.watching import LOOP, launched
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(LOOP, append=False)
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def _ad_platforms() -> AsyncIterator[Platforms]:
     async with scripted() as running:
         yield running
@@ -35,7 +35,7 @@ def ad_platforms(_ad_platforms: Platforms) -> Platforms:
     return _ad_platforms
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def _running(_ad_platforms: Platforms) -> AsyncIterator[Browser]:
     async with launched(*_ad_platforms.arguments) as browser:
         yield browser
@@ -49,14 +49,14 @@ async def chromium(_running: Browser) -> AsyncIterator[Browser]:
         await context.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def receiver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Receiver]:
     """Each test uses a path of its own."""
     with Receiver(tmp_path_factory.mktemp("receiver")) as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def service(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iterator[Service]:
     """Tests leave nothing behind that another could see, or have a service of their own."""
     with Service(tmp_path_factory.mktemp("service"), WAYPOST_OUTBOUND_CA_FILE=str(receiver.ca_file)) as running:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from browser.hostile import TEXTS
 from contexts import webhook_deps
 from resources.clicks.visited import fill, new_link, some_clicks
 from resources.links.added import add_links
 from sqlalchemy import insert, update
 
+from browser.hostile import TEXTS
 from waypost import accounts
 from waypost.accounts import Account, Caller, ProcessCaller
 from waypost.accounts import model as tables

@@ -11,11 +11,12 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from journeys.service import Service
+from playwright.async_api import Browser, Page, expect
+
 from browser.furnished import Person, SeededService, furnish
 from browser.visits import Visit, of_nobody, of_owner, of_viewer, of_who_has_nothing
 from browser.watching import watched
-from journeys.service import Service
-from playwright.async_api import Browser, Page, expect
 
 PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text()

@@ -9,13 +9,13 @@ from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
-from browser.watching import Watched, watched
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from journeys.service import Service
 from playwright.async_api import Browser, CDPSession, Page, expect
 
 from bench.qr_readers import ImageFile, read_by_zbar
+from browser.watching import Watched, watched
 
 PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
 PASSWORD = "four plain words suffice"

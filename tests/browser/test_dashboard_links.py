@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from browser.watching import Watched, watched
 from journeys.service import OWNER, Service, Website
 from playwright.async_api import Browser, expect
 
+from browser.watching import Watched, watched
 from waypost.accounts import get_person
 from waypost.accounts.sessions import store as sessions
 from waypost.database import Database

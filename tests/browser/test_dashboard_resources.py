@@ -8,13 +8,13 @@ from uuid import UUID
 
 import pytest_asyncio
 import zxingcpp
-from browser.watching import Watched, watched
 from journeys.service import OWNER, Service, Website
 from PIL import Image
 from playwright.async_api import Browser, Page, expect
 from resources.webhooks.receiver import Receiver
 from sqlalchemy import update
 
+from browser.watching import Watched, watched
 from waypost.accounts import get_person
 from waypost.accounts.sessions import store as sessions
 from waypost.database import Database

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser.watching import launched
 from caddy import Caddy, needs_caddy
 from journeys.names import Names
 from journeys.service import Service, Website, eventually, free_port
 from playwright.async_api import Browser, Error
 from resources.domains.certificates.authorities import HERE, NAME, RunningPebble, needs_pebble
+
+from browser.watching import launched
 
 BRAND, CLAIMED = "go.brand.test", "claimed.test"
 CERTUTIL = shutil.which("certutil")

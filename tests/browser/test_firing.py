@@ -7,8 +7,6 @@ from uuid import UUID
 
 import pytest
 import pytest_asyncio
-from browser.hostile import TEXTS
-from browser.watching import Watched, watched
 from PIL import Image
 from resources.pixels.ids import FORMS
 from wire import (
@@ -29,6 +27,8 @@ from wire import (
 )
 
 from bench.platforms import DESTINATION, SCRIPT_HOSTS, Platforms
+from browser.hostile import TEXTS
+from browser.watching import Watched, watched
 from waypost.redirect import Connections, RedirectState, new_route
 
 __all__ = ["alias_source", "aliases", "connections", "feed", "hosts", "previews", "source", "state", "table", "visits"]

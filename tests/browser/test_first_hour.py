@@ -4,13 +4,13 @@ import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from browser.test_accounts import PASSWORD, somebody
 from forked import APP
 from journeys import clockwork
 from journeys.service import Service
 from journeys.test_two_instances import First
 from playwright.async_api import Browser, Page, expect
 
+from browser.test_accounts import PASSWORD, somebody
 from waypost.accounts.setup.first_start import PLACEHOLDER
 
 

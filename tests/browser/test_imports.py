@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
-from browser.test_dashboard_links import owner
 from journeys.service import Service
 from playwright.async_api import Browser, expect
+
+from browser.test_dashboard_links import owner
 
 
 @pytest.fixture(scope="module")

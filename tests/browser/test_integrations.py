@@ -5,10 +5,11 @@ import re
 from urllib.parse import urlencode
 
 import httpx
-from browser.test_dashboard_links import owner
 from journeys.service import Service, Website
 from PIL import Image
 from playwright.async_api import Browser, expect
+
+from browser.test_dashboard_links import owner
 
 
 async def test_browsers_can_install_the_dashboard(chromium: Browser, service: Service) -> None:

@@ -8,9 +8,6 @@ from pathlib import Path
 import httpx
 import pytest
 import zxingcpp
-from browser.test_accounts import signed_up
-from browser.test_dashboard_resources import PATIENCE, download
-from browser.watching import Watched, watched
 from journeys.service import Service, Website
 from PIL import Image
 from playwright.async_api import Browser, Page, expect
@@ -18,6 +15,9 @@ from resources.pixels.events.platforms import IDS
 from resources.webhooks.receiver import Receiver
 
 from bench.platforms import Platforms as Hosts
+from browser.test_accounts import signed_up
+from browser.test_dashboard_resources import PATIENCE, download
+from browser.watching import Watched, watched
 
 PERSON = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
 

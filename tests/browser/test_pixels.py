@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browser.watching import Watched, watched
 from journeys.service import Service, Website, eventually
 from journeys.test_pixels import PERSON, clicks, make_pixel, platforms, post, receiver, service
 from playwright.async_api import Browser
@@ -16,6 +15,7 @@ from resources.webhooks.receiver import Receiver
 
 from bench.platforms import SCRIPT_HOSTS
 from bench.platforms import Platforms as Hosts
+from browser.watching import Watched, watched
 
 __all__ = ["platforms", "receiver", "service"]
 

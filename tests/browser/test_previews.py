@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
-from browser.hostile import HARM, TEXTS
-from browser.watching import GOOGLEBOT, watched
 from journeys.service import Service, Website
 from playwright.async_api import Browser
+
+from browser.hostile import HARM, TEXTS
+from browser.watching import GOOGLEBOT, watched
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,11 @@ from uuid import UUID
 
 import pytest
 import pytest_asyncio
-from browser.test_firing import alias_source, aliases, connections, feed, hosts, previews, source, state, table, visits
-from browser.watching import watched
 from wire import LINK, Previews, Routes, Wire, serve_fast
 
 from bench.platforms import DESTINATION, Platforms
+from browser.test_firing import alias_source, aliases, connections, feed, hosts, previews, source, state, table, visits
+from browser.watching import watched
 from waypost.redirect import Connections, RedirectState, Routed, new_route
 from waypost.redirect.password_pages import OTHER_SITE
 

@@ -7,10 +7,11 @@ is slow now and then, so the least of three tries counts: a page that is slow of
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from browser.furnished import SeededService, furnish
-from browser.watching import watched
 from journeys.service import Service
 from playwright.async_api import Browser, Page, expect
+
+from browser.furnished import SeededService, furnish
+from browser.watching import watched
 
 PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
 MOST = 100

@@ -1,8 +1,9 @@
 """The API's reference in a real Chromium: it is there, its examples carry our address, and it calls nobody else."""
 
-from browser.watching import watched
 from journeys.service import Service
 from playwright.async_api import Browser
+
+from browser.watching import watched
 
 
 async def test_api_reference_loads_and_calls_no_other_host(chromium: Browser, service: Service) -> None:

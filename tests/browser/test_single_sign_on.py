@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 from architecture.code import ROOT
-from browser.test_access import AXE, IS_TOO_WIDE, LOOK, NARROW, WIDE
 from journeys.service import OWNER, Service
 from playwright.async_api import Browser, Page, expect
+
+from browser.test_access import AXE, IS_TOO_WIDE, LOOK, NARROW, WIDE
 
 PROVIDER = ROOT / "tests" / "certified_provider"
 PATIENCE = 60_000  # milliseconds

@@ -2,9 +2,10 @@
 
 from collections.abc import Awaitable, Callable
 
-from browser.test_dashboard_links import owner
 from journeys.service import Service
 from playwright.async_api import Browser, Route, expect
+
+from browser.test_dashboard_links import owner
 
 SLUGS = "**/links/check-slug*"
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from browser.furnished import HOSTS, SeededService
 from playwright.async_api import Page, expect
+
+from browser.furnished import HOSTS, SeededService
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ def website() -> Iterator[Website]:
         yield site
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def receiver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Receiver]:
     with Receiver(tmp_path_factory.mktemp("receiver")) as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def service(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iterator[Service]:
     with Service(tmp_path_factory.mktemp("service"), WAYPOST_OUTBOUND_CA_FILE=str(receiver.ca_file)) as running:
         yield running

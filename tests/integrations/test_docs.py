@@ -5,6 +5,7 @@ import re
 
 import pytest
 from architecture.code import ROOT
+
 from integrations.programs import INTEGRATIONS
 
 yaml = pytest.importorskip("yaml", reason="yaml is missing: make test installs it")

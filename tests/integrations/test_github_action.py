@@ -7,9 +7,10 @@ from typing import Any
 
 import httpx
 import pytest
-from integrations.programs import INTEGRATIONS, run_node
 from journeys.service import OWNER, Service, Website, free_port
 from python_client.fault_proxy import FaultProxy
+
+from integrations.programs import INTEGRATIONS, run_node
 
 yaml = pytest.importorskip("yaml", reason="yaml is missing: make test installs it")
 ACTION = INTEGRATIONS / "github-action"

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from integrations.programs import INTEGRATIONS, run_node
 from journeys.service import Service, Website
 from python_client.fault_proxy import FaultProxy
+
+from integrations.programs import INTEGRATIONS, run_node
 
 HERE = Path(__file__).parent
 BASE_URL = "https://sheets.test"

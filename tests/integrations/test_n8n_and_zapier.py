@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from integrations.programs import INTEGRATIONS, evaluate
 from journeys.service import Service, Website
 from resources.webhooks.receiver import Receiver
 
+from integrations.programs import INTEGRATIONS, evaluate
 from waypost.kit.signing import signature
 
 # `given`: code, inputs, and seconds that the clock is wrong

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from integrations.programs import INTEGRATIONS
 from journeys.service import Service, Website, free_port
 from python_client.fault_proxy import FaultProxy
+
+from integrations.programs import INTEGRATIONS
 
 HERE = Path(__file__).parent
 SHORT_URL = "_waypost_short_url"
