@@ -7,7 +7,6 @@ from uuid import UUID
 from sqlalchemy import delete, select, update
 
 from waypost.database import PointRead, Tx, bulk
-from waypost.resources.links import rules
 from waypost.resources.links.model import Link, disabled_links, slugs
 
 SlugOwner = tuple[UUID, UUID | None]
@@ -30,6 +29,8 @@ async def reserve_slugs(tx: Tx, links: Sequence[Link]) -> dict[UUID, SlugOwner]:
 
 async def generate_slugs(tx: Tx, links: Sequence[Link], reserved: Collection[str]) -> dict[UUID, Link]:
     """Return the links with slugs that were never used: a generated one must not revive a printed QR code."""
+    from waypost.resources.links import rules  # noqa: PLC0415  # redirects do without it
+
     named: dict[UUID, Link] = {}
     attempt = 0
     while links:
