@@ -29,7 +29,7 @@ _ZONE = "timezone"
 """The cookie with the browser's time zone."""
 
 _LATEST_COUNT = 12
-_NO_REQUEST = Request({"type": "http", "headers": []})
+_NO_REQUEST = Request({"type": "http", "headers": [], "query_string": b""})
 """A live message is rendered once for all open streams."""
 
 
