@@ -34,11 +34,12 @@ from waypost.resources.imports.report import Report
 from waypost.resources.links import aliases, click_counters, routing, store
 from waypost.resources.links.aliases import Alias
 from waypost.resources.links.images.encoder import ReencodedImage
-from waypost.resources.links.images.files import ImageFiles
+from waypost.resources.links.images.stores import new_image_store
 from waypost.resources.links.routing import LinkRouting, RuleJson, VariantJson
 from waypost.resources.links.routing.model import ConditionJson
 from waypost.resources.qrcodes import account_data as qrcodes
 from waypost.resources.qrcodes.style import CodeStyle
+from waypost.settings import Settings
 
 NOW = START + timedelta(days=5)
 IPHONE: ConditionJson = {"type": "platform", "operator": "in", "values": ["iOS"]}
@@ -132,7 +133,8 @@ async def furnish(db: Database, directory: Path, who: Person) -> None:
     routed = LinkRouting(made[4].id, who.account_id, START, START, rules, variants, "https://example.com/over")
     picture = io.BytesIO()
     Image.new("RGB", (300, 200), "red").save(picture, "PNG")
-    image = await ImageFiles(directory / "media").save(ReencodedImage(picture.getvalue(), "png"))
+    images = new_image_store(Settings(data_dir=directory), db, lambda: START)
+    image = await images.save(ReencodedImage(picture.getvalue(), "png"))
     made[2] = replace(made[2], og_image_file_name=image.name, og_image_bytes=image.size)
     async with db.write() as tx:
         await domain_store.add(tx, domain)

@@ -14,7 +14,7 @@ from waypost.database import Database
 
 @pytest.fixture(autouse=True)
 def _cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hundredth of the time. What a hash costs is tested in `test_passwords.py`."""
+    """A hundredth of the time. What a hash costs is tested in `test_hash_password.py`."""
     hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     monkeypatch.setattr(passwords, "_hasher", hasher)
     monkeypatch.setattr(passwords, "DUMMY_HASH", hasher.hash("of nobody"))

@@ -85,7 +85,7 @@ async def test_a_full_disk_raises_unavailable(limiter: FileRateLimiter, monkeypa
 TAKER = """
 import asyncio, sys
 from pathlib import Path
-from waypost.auth.file_limiter import FileRateLimiter
+from waypost.accounts.limits.file_limiter import FileRateLimiter
 
 async def main(path, count):
     limiter = FileRateLimiter(Path(path), limit=60)
@@ -118,7 +118,7 @@ def test_four_processes_share_one_limit(tmp_path: Path) -> None:
 BUSY = """
 import asyncio, sys
 from pathlib import Path
-from waypost.auth.file_limiter import FileRateLimiter
+from waypost.accounts.limits.file_limiter import FileRateLimiter
 
 async def main(path):
     limiter = FileRateLimiter(Path(path), limit=60)

@@ -13,8 +13,7 @@ from waypost.accounts import get_person
 from waypost.accounts.sessions import store as sessions
 from waypost.database import Database
 from waypost.kit.clock import now
-from waypost.kit.urls import canonical
-from waypost.resources.links.rules import destination_with_utm
+from waypost.kit.urls import canonical, with_query
 
 PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
 UTM = {"utm_source": "news (1)*!'", "utm_campaign": "ä&=é", "utm_term": ""}
@@ -106,7 +105,7 @@ async def test_link_form_answers_while_typing(chromium: Browser, service: Servic
         [script, DESTINATIONS, UTM],
     )
     given = {key: value for key, value in UTM.items() if value}
-    assert shown == [destination_with_utm(canonical(url), given) for url in DESTINATIONS]
+    assert shown == [with_query(canonical(url).text, given) for url in DESTINATIONS]
 
 
 async def test_a_destination_in_the_address_waits_for_somebody(

@@ -12,7 +12,7 @@ from architecture.code import ROOT
 from journeys.service import OWNER, Service
 from playwright.async_api import Browser, Page, expect
 
-from browser.test_access import AXE, IS_TOO_WIDE, LOOK, NARROW, WIDE
+from browser.test_access import AXE, IS_TOO_WIDE, NARROW, WIDE, look
 
 PROVIDER = ROOT / "tests" / "certified_provider"
 PATIENCE = 60_000  # milliseconds
@@ -39,7 +39,7 @@ class Office:
         """Nothing hinders anybody, and nothing is wider than a phone."""
         await page.set_viewport_size(NARROW)
         await page.evaluate(AXE)
-        assert await page.evaluate(LOOK) == []
+        assert await look(page) == []
         assert not await page.evaluate(IS_TOO_WIDE)
         await page.set_viewport_size(WIDE)
 

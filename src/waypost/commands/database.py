@@ -43,8 +43,10 @@ async def open_database(settings: Settings) -> AsyncIterator[Database]:
 @asynccontextmanager
 async def open_context(settings: Settings) -> AsyncIterator[Context]:
     """For commands that change what a running service redirects. Raises as `open_database`."""
+    from waypost import logs
     from waypost.composition import new_context  # half of the application
 
+    logs.configure()  # to stderr
     async with open_database(settings) as db:
         with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
             context = new_context(with_existing_key(settings), db, feed.publish)
@@ -111,6 +113,8 @@ async def migrate_click_store(settings: Settings) -> tuple[int, int]:
 
 async def check_click_store(settings: Settings) -> None:
     """Raise ClickHouseUnusable if its tables or settings are not as they must be, or Unavailable."""
+    if not settings.clickhouse_url:
+        return
     from waypost.resources.clicks.clickhouse.schema import check
 
     store = new_clickhouse_store(settings)

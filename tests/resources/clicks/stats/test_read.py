@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from people import START
 from resources.clicks.visited import SHARED, Env, moment, new_click, some_clicks, spread
-from waypost.resources.links.bulk.batch import set_imported_clicks
 
 from waypost.kit.clock import parse_timestamp, timestamp
 from waypost.resources import links
 from waypost.resources.clicks.clickhouse.store import ClickHouseStore
 from waypost.resources.clicks.model import Click
 from waypost.resources.links import store
+from waypost.resources.links.click_counters import set_imported_clicks
 
 HOUR = timedelta(hours=1)
 DAY = 24 * HOUR

@@ -52,7 +52,7 @@ async def test_verifies_a_domain_and_checks_it_daily(checking: Checking) -> None
 async def test_the_very_next_visit_sees_it(checking: Checking, tmp_path: Path) -> None:
     feed, deps = ChangeFeed(tmp_path / "changes"), checking.env.deps
     table = HostTable(HostSource(deps.db, has_aliases), feed, capacity=1000)
-    checking.checker._deps = replace(deps, invalidate_host=links.Routes(feed.publish, deps.clock).host_changed)
+    checking.checker._deps = replace(deps, routes=links.Routes(feed.publish, deps.clock))
     domain = await checking.env.make()
     assert await table.load(NAME.encode()) is MISSING
     checking.names.has(NAME, [TARGET], kind="CNAME")
