@@ -61,7 +61,7 @@ async def restored(
     path = directory / "given.zip"
     path.write_bytes(content)
     with closing(Archive.open(path)) as archive:
-        return await run(new_deps(db, FakeClock(NOW), changes, media=directory / "media"), who, archive, **options)
+        return await run(new_deps(db, FakeClock(NOW), changes, directory=directory), who, archive, **options)
 
 
 def rewritten(content: bytes, change: Callable[[dict[str, bytes]], None]) -> bytes:

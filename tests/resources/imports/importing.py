@@ -23,7 +23,6 @@ from waypost.resources.imports.report import Report
 from waypost.resources.imports.runs import new_run
 from waypost.resources.imports.source import Address, LinkPage, Source, SourceLink, SourceOptions
 from waypost.resources.imports.sources.csv import open_source
-from waypost.resources.links.images.files import ImageFiles
 
 SHARED = "go.test"
 INTAKE = IntakeSettings((), "full", lambda address: "DE" if address else "", b"key")
@@ -62,12 +61,11 @@ def new_deps(
     changes: list[str] | None = None,
     click_writer: ClickWriter | None = None,
     check_ip: Callable[[Url], Awaitable[None]] | None = None,
-    media: Path | None = None,
+    directory: Path = Path("data"),
 ) -> Deps:
     publish = ([] if changes is None else changes).extend
-    images = ImageFiles(media or Path("media"))
     context = new_context(
-        db, clock or FakeClock(), publish, key_ring=KEYS, image_store=images, reserved=RESERVED, own_hosts=(SHARED,)
+        db, clock or FakeClock(), publish, directory=directory, key_ring=KEYS, reserved=RESERVED, own_hosts=(SHARED,)
     )
     return Deps(
         **vars(context),

@@ -72,7 +72,7 @@ async def test_odd_values_are_left_out_or_damaged_with_the_row_named(
         for is_dry_run in (True, False):
             try:
                 with closing(Archive.open(path)) as damaged:
-                    deps = new_deps(db, FakeClock(NOW), media=tmp_path / "media")
+                    deps = new_deps(db, FakeClock(NOW), directory=tmp_path)
                     await run(deps, bea, damaged, is_dry_run=is_dry_run, number=number)
             except SourceError as error:
                 messages.add(error.message)
