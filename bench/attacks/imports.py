@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -42,7 +43,7 @@ async def inflating(scenario: Scenario) -> list[Row]:
 
     async def attack(browser: httpx.AsyncClient) -> None:
         async def send(some: Sequence[Upload]) -> None:
-            messages.extend([await _ended(browser, await _request(browser, file)) for file in some])
+            messages.extend([await _ended(browser, await _request(browser, file), every=1) for file in some])
 
         await asyncio.gather(*(send(files[start::_AT_ONCE]) for start in range(_AT_ONCE)))
 
@@ -136,29 +137,45 @@ async def _request(browser: httpx.AsyncClient, file: Upload) -> str:
     fields = {"file_name": file.name, "file_size": str(len(content))}
     answer = await browser.post(f"/links/import/{file.source}", data=fields)
     if answer.status_code != 201:
-        raise Failed(answer.text[:1_000])
+        raise Failed(f"{file.name}: {_text(answer)[:500]}")
     path, size = answer.json()["url"], answer.json()["piece_size"]
     for start in range(0, len(content), size):
         await browser.post(f"{path}/pieces?start={start}", content=content[start : start + size])
     return str(path)
 
 
-async def _ended(browser: httpx.AsyncClient, path: str) -> str:
-    """Wait until the plan is done or has stopped. Return the page's text."""
+async def _ended(browser: httpx.AsyncClient, path: str, *, every: float = 0.25) -> str:
+    """Wait until the plan is done or has stopped. Return the page's text. `every`: seconds."""
     deadline = time.monotonic() + _TIMEOUT
     while time.monotonic() < deadline:
-        text = re.sub(r"<[^>]*>", " ", (await browser.get(path)).text.partition("<main")[2])
+        text = _text(await browser.get(path))
         if _ACTIVE not in text:
-            await browser.post(f"{path}/give-up", data={})
+            answer = await browser.post(f"{path}/give-up", data={})
+            if answer.status_code != 303:
+                raise Failed(f"giving up was answered with {answer.status_code}: {_text(answer)[:500]}")
             return text
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(every)
     raise Failed(f"an import has not ended: {text[:1_000]}")
+
+
+def _text(answer: httpx.Response) -> str:
+    """Return the text of the page."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", answer.text.partition("<main")[2]))
+
+
+class _PatientClient(httpx.AsyncClient):
+    """Sends a request again after the time that a rate limit names."""
+
+    async def request(self, *arguments: Any, **options: Any) -> httpx.Response:
+        while (answer := await super().request(*arguments, **options)).status_code == 429:
+            await asyncio.sleep(float(answer.headers["Retry-After"]))
+        return answer
 
 
 @contextlib.asynccontextmanager
 async def _browser(scenario: Scenario, account: Account) -> AsyncIterator[httpx.AsyncClient]:
     headers = {"Origin": scenario.url, "Sec-Fetch-Site": "same-origin"}
-    async with httpx.AsyncClient(base_url=scenario.url, headers=headers, timeout=60) as browser:
+    async with _PatientClient(base_url=scenario.url, headers=headers, timeout=60) as browser:
         answer = await browser.post("/login", data={"email": account.email, "password": PASSWORD, "next": ""})
         if answer.status_code != 303:
             raise Failed(f"signing in was answered with {answer.status_code}")
