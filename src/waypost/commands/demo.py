@@ -17,8 +17,7 @@ _SEED = 20
 
 async def create(settings: Settings) -> dict[str, Any]:
     """Create the account. On SQLite, it may be the first thing in the database."""
-    if settings.clickhouse_url:
-        await check_click_store(settings)
+    await check_click_store(settings)
     if settings.database.startswith("sqlite"):
         await migrate_database(settings)
     async with open_database(settings) as db:

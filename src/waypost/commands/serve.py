@@ -149,7 +149,7 @@ async def _prepare(settings: Settings, role: str) -> None:
     from waypost.commands.database import check_click_store, migrate_database, open_database
     from waypost.commands.key_check import prepare_key
 
-    if settings.clickhouse_url and role != "redirect":
+    if role != "redirect":
         await check_click_store(settings)
 
     if settings.database.startswith("sqlite") and role == "all" and not _is_known_current(settings):
