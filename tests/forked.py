@@ -127,7 +127,7 @@ def _load() -> None:
     commands = importlib.import_module("waypost.commands")
     for name in ("cli", "web_app", "web_process", "worker_process", "database.migrations"):
         importlib.import_module(f"waypost.{name}")
-    importlib.import_module("waypost.composition").load_tables()  # loads all packages
+    importlib.import_module("waypost.packages").load_tables()  # loads all packages
     for each in pkgutil.iter_modules(commands.__path__, "waypost.commands."):
         importlib.import_module(each.name)
     importlib.import_module("waypost.resources.clicks.intake.bots").detect_bot(b"")  # compiles its patterns

@@ -21,13 +21,13 @@ from test_cli import Waypost
 from waypost.commands import copy_ends
 from waypost.commands.copy_ends import CopyFailed
 from waypost.commands.database_copy import copy
-from waypost.composition import load_tables
 from waypost.database import Database, Id, Instant, Json, Tx, metadata
 from waypost.database.migrations import migrate
 from waypost.database.schema import SchemaUnknown, is_usable
 from waypost.database.secrets import Ciphertext, Encrypted
 from waypost.demo import account
 from waypost.kit.errors import Invalid
+from waypost.packages import load_tables
 from waypost.redirect import ChangeFeed, Spool
 from waypost.resources.clicks.model import clicks
 from waypost.resources.links.model import links

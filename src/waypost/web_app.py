@@ -11,10 +11,11 @@ from fastapi import APIRouter
 from starlette.types import ASGIApp
 
 from waypost.accounts import open_limiters
-from waypost.composition import RESOURCES, new_context, new_destination_checker
+from waypost.composition import new_context, new_destination_checker
 from waypost.kit.clock import Clock, now
 from waypost.kit.reserved import API_SEGMENTS
 from waypost.mcp import endpoint as mcp
+from waypost.packages import RESOURCES
 from waypost.probes import probe_routes
 from waypost.redirect_app import WebProcess, open_redirect_parts
 from waypost.resource import Web

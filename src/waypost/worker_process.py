@@ -1,23 +1,29 @@
 """Runs the worker from the settings."""
 
 import asyncio
-import contextlib
 import socket
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from functools import partial
 
 import structlog
 
-from waypost.composition import worker_parts
+from waypost.composition import mail_sender, new_context, new_destination_checker
 from waypost.database import Database
+from waypost.idempotency import delete_expired
 from waypost.kit.clock import now
 from waypost.kit.memory import release_free_memory
+from waypost.outbound import Poster
+from waypost.packages import RESOURCES
 from waypost.redirect import ChangeFeed
+from waypost.resource import Worker
 from waypost.settings import Settings
 from waypost.version import VERSION, built_commit
-from waypost.worker import queue_ages
+from waypost.worker import mail, queue_ages
+from waypost.worker.jobs import JobRunner, LongJobRunner
 from waypost.worker.loop import WorkerLoop
 from waypost.worker.metrics_writer import shared_metrics
-from waypost.worker.run import collect_garbage_rarely, work
+from waypost.worker.run import WorkerParts, collect_garbage_rarely, work
 
 _RELEASE_INTERVAL = 30.0  # seconds; batches of clicks leave free memory behind
 
@@ -26,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 async def run(settings: Settings, *, sockets: Sequence[socket.socket] = (), stop: asyncio.Event) -> None:
     """Work until `stop` is set and running jobs are done; answer probes on `sockets` in the meantime."""
-    async with contextlib.AsyncExitStack() as stack:
+    async with AsyncExitStack() as stack:
         db = Database(settings.database)
         stack.push_async_callback(db.close)
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
@@ -46,6 +52,31 @@ async def run(settings: Settings, *, sockets: Sequence[socket.socket] = (), stop
             if sockets:
                 group.create_task(_serve_probes(settings, db, sockets, stop))
             group.create_task(work(db, loops, periodic, stop=stop))
+
+
+def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: AsyncExitStack) -> list[WorkerParts]:
+    """Return what the worker runs of all packages, and its runners of jobs."""
+    context = new_context(settings, db, feed.publish)
+    stack.push_async_callback(context.click_store.close)
+    poster = Poster(context.outbound)
+    stack.push_async_callback(poster.close)
+    checker = new_destination_checker(settings, context.outbound)
+    worker = Worker(
+        settings=settings, context=context, resources=RESOURCES, poster=poster, destination_checker=checker, stack=stack
+    )
+    parts = [resource.worker_parts(worker) for resource in RESOURCES if resource.worker_parts]
+    parts.append(
+        WorkerParts(
+            periodic=[(60, partial(delete_expired, db, now))], handlers={mail.JOB: mail.handler(mail_sender(settings))}
+        )
+    )
+    long_jobs = LongJobRunner(
+        {name: handler for each in parts for name, handler in each.long_handlers.items()},
+        clock=now,
+        stops={name: stop for each in parts for name, stop in each.stops.items()},
+    )
+    handlers = {name: handler for each in parts for name, handler in each.handlers.items()}
+    return [WorkerParts([JobRunner(handlers, clock=now, excluded=long_jobs.names), long_jobs]), *parts]
 
 
 async def _serve_probes(

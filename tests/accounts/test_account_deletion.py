@@ -25,11 +25,12 @@ from waypost.accounts.model import past_emails as past_emails_table
 from waypost.accounts.people import past_emails, profile_pages
 from waypost.accounts.sessions import store as sessions
 from waypost.audit import Actor
-from waypost.composition import RESOURCES, new_context
+from waypost.composition import new_context
 from waypost.database import Ciphertext, metadata
 from waypost.kit.clock import EPOCH
 from waypost.kit.errors import NotFound, Problems
 from waypost.kit.ids import new_id
+from waypost.packages import RESOURCES
 from waypost.redirect import ChangeFeed
 from waypost.resources.audit import account_data as audit_data
 from waypost.resources.clicks.clickhouse.client import ClickStoreUnavailable

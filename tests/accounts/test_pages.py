@@ -42,9 +42,10 @@ from waypost.accounts.sign_in import delay as sign_in_delay
 from waypost.accounts.sign_in import passkeys
 from waypost.accounts.sign_in import service as sign_in
 from waypost.accounts.sign_in.limiter import SignInLimiter
-from waypost.composition import RESOURCES, new_context
+from waypost.composition import new_context
 from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound, RateLimited
+from waypost.packages import RESOURCES
 from waypost.redirect import ChangeFeed
 from waypost.resources.links.model import links, slugs
 

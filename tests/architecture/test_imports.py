@@ -70,7 +70,7 @@ async def main(role, directory):
     async with AsyncExitStack() as stack:
         if role == "worker":
             import waypost.worker_process
-            from waypost.composition import worker_parts
+            from waypost.worker_process import worker_parts
             from waypost.database import Database
             from waypost.redirect import ChangeFeed
             db = Database(settings.database)

@@ -19,12 +19,12 @@ from sqlalchemy.engine import make_url
 
 from waypost.commands.copy_ends import IMAGES, CopyEnd, CopyFailed, PostgresEnd, SqliteEnd, TableRow
 from waypost.commands.output import ReportProgress
-from waypost.composition import load_tables
 from waypost.database import Database, Json, metadata
 from waypost.database.migrations import migrate
 from waypost.database.schema import COPYING, newest
 from waypost.database.url import check_postgresql_url, location_of
 from waypost.kit.errors import Invalid, SettingsError
+from waypost.packages import load_tables
 from waypost.private_files import make_directory
 from waypost.redirect.spool import UnknownFormat, read_lines, segments
 from waypost.settings import Settings

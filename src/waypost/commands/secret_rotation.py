@@ -13,10 +13,10 @@ from pydantic import SecretStr
 from sqlalchemy import Column, MetaData, func, select, update
 
 from waypost.commands.output import ReportProgress, progress
-from waypost.composition import load_tables
 from waypost.database import Ciphertext, Database, KeyRing, metadata, replace_key_fingerprint
 from waypost.database.secrets import DecryptionFailed, Encrypted
 from waypost.kit.errors import WaypostError
+from waypost.packages import load_tables
 from waypost.secret_key import FILE, fingerprints, with_secret_key
 from waypost.settings import Settings
 

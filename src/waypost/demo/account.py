@@ -16,7 +16,7 @@ from waypost import accounts
 from waypost.accounts.auth_deps import new_deps as new_auth_deps
 from waypost.accounts.data.deletion import AccountDeletion
 from waypost.accounts.sign_in import service as sign_in
-from waypost.composition import RESOURCES, new_context
+from waypost.composition import new_context
 from waypost.database import Database
 from waypost.demo.content import WEBHOOKS
 from waypost.demo.links import KnownDestinations, add_domains, add_links, add_pixels
@@ -25,6 +25,7 @@ from waypost.kit.clock import Clock
 from waypost.kit.errors import Problems, WaypostError
 from waypost.kit.urls import Url
 from waypost.outbound import UrlSafety
+from waypost.packages import RESOURCES
 from waypost.redirect import ChangeFeed, Spool
 from waypost.redirect.spool import Visit, encode
 from waypost.resources import webhooks
