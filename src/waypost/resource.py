@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -11,7 +12,8 @@ from waypost.database import Tx
 from waypost.settings import Settings
 
 if TYPE_CHECKING:
-    from waypost.accounts import RateLimiters
+    from waypost.accounts import Account, RateLimiters
+    from waypost.kit.archive_parts import Files
     from waypost.outbound import DestinationChecker, Poster
     from waypost.redirect import HostTable, RouteTable
     from waypost.web import Endpoints, Guard
@@ -28,6 +30,7 @@ class Web:
 
     settings: Settings
     context: Context
+    resources: "Sequence[Resource]"
     guard: "Guard"
     auth: "SessionAuth"
     views: "Views"
@@ -61,6 +64,8 @@ class Resource:
 
     endpoints: "Callable[[Web], Endpoints] | None" = None
     worker_parts: "Callable[[Worker], WorkerParts] | None" = None
+    export: "Callable[[Context, Account, datetime], Files] | None" = None
+    """Returns what the archive of an account has of the package. The README in the archive names each file."""
     delete: "Callable[[Context, UUID], AsyncGenerator[None, None]] | None" = None
     """Deletes what an account has. Yields after each transaction that deleted something."""
     delete_of_links: "Callable[[Tx, Sequence[UUID]], Awaitable[None]] | None" = None

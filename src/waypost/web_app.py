@@ -60,6 +60,7 @@ async def open_full_app(
         web = Web(
             settings=settings,
             context=context,
+            resources=RESOURCES,
             guard=guard,
             auth=auth,
             views=_views(settings, assets, clock),

@@ -24,6 +24,7 @@ from waypost.accounts.data.archive import contents
 from waypost.context import Context
 from waypost.database import Database
 from waypost.kit.ids import new_id
+from waypost.packages import RESOURCES
 from waypost.resources.clicks.model import click_retention, clicks, visitor_days
 from waypost.resources.clicks.stats.rebuild import rebuild
 from waypost.resources.domains import store as domain_store
@@ -51,7 +52,9 @@ def export_context(db: Database, directory: Path) -> Context:
 
 async def exported(db: Database, directory: Path, email: str) -> bytes:
     account = await get_account(db, email)
-    return b"".join([chunk async for chunk in contents.write_archive(export_context(db, directory), account)])
+    return b"".join(
+        [chunk async for chunk in contents.write_archive(export_context(db, directory), RESOURCES, account)]
+    )
 
 
 async def restored(

@@ -17,10 +17,11 @@ from resources.links.added import add_links
 from sqlalchemy import update
 
 from waypost.accounts.data import export
-from waypost.accounts.data.archive import contents
 from waypost.composition import new_context
 from waypost.context import Context
 from waypost.kit.fair_queue import FairQueue
+from waypost.packages import RESOURCES
+from waypost.resources.clicks import account_export
 from waypost.resources.clicks import sql_export as click_export
 from waypost.resources.clicks.model import Click
 from waypost.resources.links import Link, account_data
@@ -90,22 +91,22 @@ async def test_the_archive_is_written_while_it_is_read(place: WebApp, monkeypatc
     """However many clicks there are, memory holds one batch."""
     ada = await place.browser("ada@example.com")
     await furnish(place, ada, 333)
-    read, read_batches = [], contents.read_batches
+    read, read_batches = [], account_export.read_batches
 
     async def counted(*given: Any) -> AsyncIterator[Any]:
         async for batch in read_batches(*given):
             read.append(len(batch))
             yield batch
 
-    monkeypatch.setattr(contents, "read_batches", counted)
+    monkeypatch.setattr(account_export, "read_batches", counted)
     deps = export_context(place)
     assert ada.account
     turns = FairQueue(1, per_key=1)
-    ahead = [len(read) async for _ in export.archive(deps, ada.account, turns)]
+    ahead = [len(read) async for _ in export.archive(deps, RESOURCES, ada.account, turns)]
     assert (sum(read), max(read)) == (333, _BATCH_SIZE)
     assert sorted(set(ahead)) == [*range(len(read) + 1)]  # never two pages for one piece
 
-    paused = export.archive(deps, ada.account, turns)
+    paused = export.archive(deps, RESOURCES, ada.account, turns)
     await anext(paused)
     assert not turns._running, "others have their turns while this one is not read (R30)"
     await paused.aclose()

@@ -1,14 +1,18 @@
 """The parts of accounts."""
 
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from waypost.context import Context
 from waypost.resource import Resource, Web, Worker
 from waypost.worker.run import WorkerParts
 
 if TYPE_CHECKING:
+    from waypost.accounts import Account
     from waypost.accounts.deps import Deps
+    from waypost.kit.archive_parts import Files
     from waypost.web import Endpoints
 
 
@@ -44,7 +48,7 @@ def new_deps(web: Web) -> "Deps":
 
         oidc = new_oidc_deps(settings, auth)
     is_local = web.listens_locally and is_loopback(urlsplit(context.base_url).hostname or "")
-    return Deps(auth, limiter, context, is_local, oidc)
+    return Deps(auth, limiter, context, web.resources, is_local, oidc)
 
 
 def _worker_parts(worker: Worker) -> WorkerParts:
@@ -64,4 +68,12 @@ def _worker_parts(worker: Worker) -> WorkerParts:
     )
 
 
-RESOURCE = Resource(templates={"account": "waypost.accounts"}, endpoints=_endpoints, worker_parts=_worker_parts)
+def _export(context: Context, account: "Account", now: datetime) -> "Files":
+    from waypost.accounts.data.account_data import export
+
+    return export(context, account, now)
+
+
+RESOURCE = Resource(
+    templates={"account": "waypost.accounts"}, endpoints=_endpoints, worker_parts=_worker_parts, export=_export
+)

@@ -8,6 +8,7 @@ from waypost.accounts.data.archive.contents import write_archive
 from waypost.audit import Actor
 from waypost.commands.click_export import ExportFailed, new_export_file
 from waypost.context import Context
+from waypost.packages import RESOURCES
 
 
 async def write(context: Context, account: Account, output: Path) -> None:
@@ -15,7 +16,7 @@ async def write(context: Context, account: Account, output: Path) -> None:
         await audit.record(tx, Actor.command(account.id, "waypost export all"), "account.exported", context.clock())
     try:
         with new_export_file(output) as file:
-            async for chunk in write_archive(context, account):
+            async for chunk in write_archive(context, RESOURCES, account):
                 file.write(chunk)
     except OSError as error:
         raise ExportFailed(f"{output} cannot be written: {error.strerror or error}") from error

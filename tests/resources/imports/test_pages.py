@@ -3,6 +3,7 @@
 import asyncio
 import csv
 import io
+import json
 import re
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -485,7 +486,9 @@ async def test_gives_up_what_nobody_continues(place: WebApp, ada: Browser) -> No
 async def test_deletes_and_exports_the_imports_of_an_account(place: WebApp, ada: Browser) -> None:
     assert ada.account
     await start_csv(ada)
-    [[exported]] = [batch async for batch in account_data.export_account_data(place.db, ada.account.id)]
+    files = account_data.export(new_context(place.settings, place.db, lambda _: None), ada.account, place.clock())
+    [part] = [part async for part in files["imports.ndjson"]]
+    exported = json.loads(part.content)
     assert exported["file_name"] == "links.csv"
     context = new_context(place.settings, place.db, lambda _: None)
     assert [None async for _ in account_data.delete_account_data(context, ada.account.id)] == [None]

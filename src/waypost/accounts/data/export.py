@@ -1,6 +1,6 @@
 """Downloads of exports in the dashboard: one per account, and few at the same time."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from functools import partial
 from uuid import UUID
@@ -12,6 +12,7 @@ from waypost.accounts.data.archive.contents import write_archive
 from waypost.context import Context
 from waypost.kit.errors import Invalid
 from waypost.kit.fair_queue import FairQueue
+from waypost.resource import Resource
 from waypost.web.streaming import StreamedResponse
 
 RUNNING = "An export is already running. Wait until it has finished."
@@ -33,18 +34,20 @@ class Downloads:
         if account.id in self._accounts:
             raise Invalid({"body": [RUNNING]})
 
-    def start(self, context: Context, account: Account) -> Response:
+    def start(self, context: Context, resources: Sequence[Resource], account: Account) -> Response:
         self._accounts.add(account.id)
         name = f"waypost-{context.clock():%Y-%m-%d}.zip"
         headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
         ended = partial(self._accounts.discard, account.id)
-        chunks = archive(context, account, self._queue)
+        chunks = archive(context, resources, account, self._queue)
         return StreamedResponse(chunks, "application/zip", ended, headers=headers, read_timeout=_STALL_TIMEOUT)
 
 
-async def archive(context: Context, account: Account, queue: FairQueue) -> AsyncIterator[bytes]:
+async def archive(
+    context: Context, resources: Sequence[Resource], account: Account, queue: FairQueue
+) -> AsyncIterator[bytes]:
     """Yield chunks. Each waits for a slot of the queue, which is free while the client reads the chunk."""
-    async with aclosing(write_archive(context, account)) as chunks:
+    async with aclosing(write_archive(context, resources, account)) as chunks:
         while True:
             async with queue.slot(account.id):
                 chunk = await anext(chunks, None)

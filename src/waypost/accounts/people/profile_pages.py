@@ -197,7 +197,7 @@ class ProfilePages(Pages[Deps]):
         await self._auth.limit_expensive(session, "export")
         async with self._deps.auth.db.write() as tx:
             await audit.record(tx, session.actor, "account.exported", self._deps.auth.clock())
-        return self._downloads.start(self._deps.context, session.account)
+        return self._downloads.start(self._deps.context, self._deps.resources, session.account)
 
     async def show_deletion(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         session = await self._auth.require_session(request)

@@ -1,13 +1,16 @@
 """The audit log of one account: exported, and deleted in short transactions."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
+from datetime import datetime
 from uuid import UUID
 
+from waypost.accounts import Account
 from waypost.audit import store
 from waypost.audit.model import AuditEntry
 from waypost.audit.store import AuditFilter
 from waypost.context import Context
 from waypost.database import Database
+from waypost.kit.archive_parts import Files, ndjson_file
 from waypost.resource import DELETED_AT_ONCE
 from waypost.resources.audit.schemas import EntryJson, to_json
 
@@ -25,7 +28,11 @@ async def read_batches(db: Database, account_id: UUID, filter_: AuditFilter) -> 
         has_more = before is not None
 
 
-async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[list[EntryJson]]:
+def export(context: Context, account: Account, _: datetime) -> Files:
+    return {"audit_log.ndjson": ndjson_file(_entries(context.db, account.id))}
+
+
+async def _entries(db: Database, account_id: UUID) -> AsyncIterator[list[EntryJson]]:
     """Yield the entries, newest first."""
     async for entries in read_batches(db, account_id, AuditFilter()):
         yield [to_json(entry) for entry in entries]

@@ -28,5 +28,6 @@ RESOURCE = Resource(
     templates={"audit": "waypost.resources.audit"},
     endpoints=_endpoints,
     worker_parts=_worker_parts,
+    export=account_data.export,
     delete_last=account_data.delete_account_data,
 )

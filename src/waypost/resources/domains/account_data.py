@@ -2,24 +2,35 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import select
 
-from waypost.database import Database
+from waypost.accounts import Account
+from waypost.context import Context
+from waypost.kit.archive_parts import Files, ndjson_file
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
 from waypost.resources.domains import service, store
+from waypost.resources.domains.app_links import account_data as app_links
 from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import domains
 from waypost.resources.domains.schemas import DomainJson, to_json
 
 
-async def export_account_data(db: Database, account_id: UUID, cname_target: str) -> AsyncIterator[list[DomainJson]]:
+def export(context: Context, account: Account, _: datetime) -> Files:
+    return {
+        "domains.ndjson": ndjson_file(_domains(context, account.id)),
+        "app_links.ndjson": ndjson_file(app_links.export_account_data(context.db, account.id)),
+    }
+
+
+async def _domains(context: Context, account_id: UUID) -> AsyncIterator[list[DomainJson]]:
     """Yield the domains as the API shows them."""
-    async with db.read() as tx:
+    async with context.db.read() as tx:
         listed, _ = await store.list_page(tx, account_id, PageRequest(1, 10_000))
-    yield [to_json(domain, cname_target) for domain in listed]
+    yield [to_json(domain, context.cname_target) for domain in listed]
 
 
 async def delete_account_data(deps: Deps, account_id: UUID) -> AsyncGenerator[None, None]:

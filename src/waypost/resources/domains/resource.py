@@ -1,6 +1,7 @@
 """The parts of domains."""
 
 from collections.abc import AsyncGenerator
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -10,6 +11,8 @@ from waypost.resource import Resource, Web, Worker
 from waypost.worker.run import Periodic, WorkerParts
 
 if TYPE_CHECKING:
+    from waypost.accounts import Account
+    from waypost.kit.archive_parts import Files
     from waypost.resources.domains.certificates.issuer import Issuer
     from waypost.web import Endpoints
 
@@ -78,6 +81,16 @@ def _delete(context: Context, account_id: UUID) -> AsyncGenerator[None, None]:
     return delete_account_data(links.domain_deps(context), account_id)
 
 
+def _export(context: Context, account: "Account", now: datetime) -> "Files":
+    from waypost.resources.domains.account_data import export
+
+    return export(context, account, now)
+
+
 RESOURCE = Resource(
-    templates={"domains": "waypost.resources.domains"}, endpoints=_endpoints, worker_parts=_worker_parts, delete=_delete
+    templates={"domains": "waypost.resources.domains"},
+    endpoints=_endpoints,
+    worker_parts=_worker_parts,
+    export=_export,
+    delete=_delete,
 )

@@ -1,13 +1,16 @@
 """Deletes and exports the imports that one account requested. What they imported belongs to the links."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import delete
 
+from waypost.accounts import Account
 from waypost.context import Context
 from waypost.database import Database
+from waypost.kit.archive_parts import Files, ndjson_file
 from waypost.kit.clock import timestamp
 from waypost.resources.imports.requests import store
 from waypost.resources.imports.requests.model import import_requests
@@ -23,7 +26,11 @@ async def delete_account_data(context: Context, account_id: UUID) -> AsyncGenera
         yield
 
 
-async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[list[dict[str, Any]]]:
+def export(context: Context, account: Account, _: datetime) -> Files:
+    return {"imports.ndjson": ndjson_file(_requests(context.db, account.id))}
+
+
+async def _requests(db: Database, account_id: UUID) -> AsyncIterator[list[dict[str, Any]]]:
     """Yield the newest requests, without tokens and files."""
     async with db.read() as tx:
         requests = await store.list_newest(tx, account_id, _MAX_EXPORTED)

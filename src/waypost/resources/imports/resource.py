@@ -49,5 +49,6 @@ RESOURCE = Resource(
     templates={"imports": "waypost.resources.imports"},
     endpoints=_endpoints,
     worker_parts=_worker_parts,
+    export=account_data.export,
     delete=account_data.delete_account_data,
 )

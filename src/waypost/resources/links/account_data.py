@@ -1,17 +1,22 @@
 """The links of one account: exported, and deleted in short transactions."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import Row, Select, delete, literal, select, tuple_
 from typing_extensions import TypedDict
 
+from waypost.accounts import Account
 from waypost.context import Context
 from waypost.database import Database, Id, Instant, Tx, bulk
+from waypost.kit.archive_parts import Files, Part, csv_file, ndjson_file
 from waypost.kit.clock import timestamp
+from waypost.kit.csv_cells import csv_text
 from waypost.kit.fields import IdText, TimestampText
 from waypost.resource import DELETED_AT_ONCE
 from waypost.resources.links import aliases, routing, store
@@ -35,6 +40,8 @@ from waypost.resources.links.routing.schemas import to_json as routing_to_json
 from waypost.resources.links.schemas import LinkJson, to_json
 
 _EXPORT_BATCH = 1_000
+_CSV_COLUMNS = tuple(LinkJson.__annotations__)
+_TAR_BLOCK = 512
 
 
 class DeletedLink(NamedTuple):
@@ -53,6 +60,32 @@ class ExportedLink(LinkJson):
     """Counted by another service before the link was imported; in no other figure."""
     routing: RoutingJson | None
     """None for a link without routing."""
+
+
+def export(context: Context, account: Account, now: datetime) -> Files:
+    db, id_ = context.db, account.id
+    hosts = {"shared_domain": context.shared_domain, "base_url": context.base_url}
+    return {
+        "links.ndjson": ndjson_file(export_account_data(db, id_, **hosts, now=now)),
+        "links.csv": csv_file(_CSV_COLUMNS, export_account_data(db, id_, **hosts, now=now), _csv_lines),
+        "aliases.ndjson": ndjson_file(_aliases(db, id_)),
+        "deleted_links.ndjson": ndjson_file(_deleted_links(db, id_)),
+        "images.tar": _images(context, id_),
+    }
+
+
+def _csv_lines(batch: Sequence[ExportedLink]) -> str:
+    return csv_text(map(_csv_cells, batch))
+
+
+def _csv_cells(row: Mapping[str, Any]) -> Iterable[Any]:
+    """Lists are separated by commas, UTM parameters written as a query."""
+    for column in _CSV_COLUMNS:
+        value = row[column]
+        if isinstance(value, list):
+            yield ",".join(value)
+        else:
+            yield "&".join(f"{key}={text}" for key, text in value.items()) if isinstance(value, dict) else value
 
 
 async def export_account_data(
@@ -88,7 +121,7 @@ def _routing_json(link: Link, stored: LinkRouting) -> RoutingJson:
     return routing_to_json(link.id, stored, starts_at=link.starts_at, click_limit=link.click_limit)
 
 
-async def export_aliases(db: Database, account_id: UUID) -> AsyncIterator[list[AliasJson]]:
+async def _aliases(db: Database, account_id: UUID) -> AsyncIterator[list[AliasJson]]:
     """Yield the aliases as the API shows them, by link."""
     async for rows in _by_id(db, select(links.c.id).where(links.c.account_id == account_id, NOT_DELETED)):
         async with db.read_long() as tx:
@@ -103,7 +136,7 @@ class DeletedLinkJson(TypedDict):
     deleted_at: TimestampText
 
 
-async def export_deleted_links(db: Database, account_id: UUID) -> AsyncIterator[list[DeletedLinkJson]]:
+async def _deleted_links(db: Database, account_id: UUID) -> AsyncIterator[list[DeletedLinkJson]]:
     """Yield what is left of deleted links, by id: their clicks remain in the statistics of the account."""
     columns = links.c.id, links.c.slug, links.c.created_at, links.c.deleted_at
     async for rows in _by_id(db, select(*columns).where(links.c.account_id == account_id, ~NOT_DELETED)):
@@ -118,13 +151,21 @@ async def export_deleted_links(db: Database, account_id: UUID) -> AsyncIterator[
         ]
 
 
-async def find_images(db: Database, account_id: UUID) -> AsyncIterator[str]:
-    """Yield the names of the uploaded images."""
+async def _images(context: Context, account_id: UUID) -> AsyncIterator[Part]:
+    """Yield the uploaded images as a tar file: entries of a ZIP file stay in memory until its end."""
+    from tarfile import TarInfo  # noqa: PLC0415  # for exports only
+
     has_image = links.c.og_image_file_name.is_not(None)
     query = select(links.c.id, links.c.og_image_file_name).where(links.c.account_id == account_id, NOT_DELETED)
-    async for rows in _by_id(db, query.where(has_image)):
+    async for rows in _by_id(context.db, query.where(has_image)):
         for row in rows:
-            yield row.og_image_file_name
+            found = await context.image_store.find(row.og_image_file_name)
+            content = await asyncio.to_thread(found.read_bytes) if isinstance(found, Path) else found
+            if content is not None:
+                header = TarInfo(row.og_image_file_name)
+                header.size = len(content)
+                yield Part(header.tobuf() + content + bytes(-len(content) % _TAR_BLOCK), 1)
+    yield Part(bytes(2 * _TAR_BLOCK))
 
 
 async def _by_id(db: Database, query: Select[Any]) -> AsyncIterator[Sequence[Row[Any]]]:

@@ -103,6 +103,7 @@ RESOURCE = Resource(
     templates={"links": "waypost.resources.links"},
     endpoints=_endpoints,
     worker_parts=_worker_parts,
+    export=account_data.export,
     delete=account_data.delete_account_data,
     delete_of_links=account_data.delete_rows,
 )

@@ -1,21 +1,33 @@
 """The pixels of one account: exported and deleted."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from datetime import datetime
 from uuid import UUID
 
+from waypost.accounts import Account
 from waypost.context import Context
 from waypost.database import Database
+from waypost.kit.archive_parts import Files, ndjson_file
 from waypost.kit.pagination import PageRequest
 from waypost.resources.pixels import store
+from waypost.resources.pixels.model import Pixel
 from waypost.resources.pixels.schemas import PixelJson, to_json
 from waypost.resources.pixels.service import MAX_PIXELS
 
 
-async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[list[PixelJson]]:
+def export(context: Context, account: Account, _: datetime) -> Files:
+    return {"pixels.ndjson": ndjson_file(_pixels(context.db, account.id))}
+
+
+async def _pixels(db: Database, account_id: UUID) -> AsyncIterator[list[PixelJson]]:
     """Yield the pixels as the API shows them."""
+    yield [to_json(pixel) for pixel in await find_all(db, account_id)]
+
+
+async def find_all(db: Database, account_id: UUID) -> Sequence[Pixel]:
     async with db.read() as tx:
         pixels, _ = await store.list_page(tx, account_id, PageRequest(1, MAX_PIXELS))
-    yield [to_json(pixel) for pixel in pixels]
+    return pixels
 
 
 async def delete_account_data(context: Context, account_id: UUID) -> AsyncGenerator[None, None]:

@@ -33,5 +33,6 @@ RESOURCE = Resource(
     templates={"pixels": "waypost.resources.pixels"},
     endpoints=_endpoints,
     worker_parts=_worker_parts,
+    export=account_data.export,
     delete=account_data.delete_account_data,
 )

@@ -9,7 +9,10 @@ from uuid import UUID
 from sqlalchemy import Row, select
 from typing_extensions import TypedDict
 
+from waypost.accounts import Account
+from waypost.context import Context
 from waypost.database import Database, Tx, bulk
+from waypost.kit.archive_parts import Files, ndjson_file
 from waypost.kit.clock import microseconds, timestamp
 from waypost.kit.fields import IdText, TimestampText
 from waypost.resources.links import SHORT_LINKS
@@ -30,7 +33,11 @@ class StyleJson(TypedDict):
     updated_at: TimestampText
 
 
-async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[list[StyleJson]]:
+def export(context: Context, account: Account, _: datetime) -> Files:
+    return {"qr_styles.ndjson": ndjson_file(_styles(context.db, account.id))}
+
+
+async def _styles(db: Database, account_id: UUID) -> AsyncIterator[list[StyleJson]]:
     """Yield the styles that were changed, by link. All other codes have the default style."""
     link = SHORT_LINKS.c
     query = select(qr_styles).join(SHORT_LINKS, link.id == qr_styles.c.link_id)

@@ -47,5 +47,6 @@ RESOURCE = Resource(
     templates={"webhooks": "waypost.resources.webhooks"},
     endpoints=_endpoints,
     worker_parts=_worker_parts,
+    export=account_data.export,
     delete=account_data.delete_account_data,
 )

@@ -4,25 +4,17 @@ import asyncio
 import hashlib
 import json
 import zipfile
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from typing import Any, BinaryIO, NamedTuple
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, BinaryIO
 
+from waypost.kit.archive_parts import Files
 from waypost.resources.imports.archive.format import MANIFEST
 
 _COMPRESSION_LEVEL = 3
 """The next one takes twice the time for a tenth less."""
 
 
-class Part(NamedTuple):
-    """Of a file in the archive."""
-
-    content: bytes
-    rows: int = 0
-
-
-async def write_zip(
-    files: Mapping[str, AsyncIterator[Part]], manifest: Mapping[str, Any]
-) -> AsyncGenerator[bytes, None]:
+async def write_zip(files: Files, manifest: Mapping[str, Any]) -> AsyncGenerator[bytes, None]:
     """Yield the ZIP file. Its manifest is `manifest` with rows, bytes and checksum of each file."""
     buffer = _Buffer()
     listed: dict[str, dict[str, Any]] = {}

@@ -91,11 +91,8 @@ async def _register(deps: Deps, account_id: UUID, hostname: str, row: DomainRow 
 
 async def _find_pixels(deps: Deps, archive: Archive, account_id: UUID, done: Page) -> dict[UUID, UUID]:
     """An archive has no ids of platforms, so pixels are not created. Those of the same name are used."""
-    own: dict[tuple[str, str], UUID] = {
-        (pixel["platform"], pixel["name"]): UUID(pixel["id"])
-        async for page in pixels_of_account.export_account_data(deps.db, account_id)
-        for pixel in page
-    }
+    found = await pixels_of_account.find_all(deps.db, account_id)
+    own: dict[tuple[str, str], UUID] = {(pixel.platform, pixel.name): pixel.id for pixel in found}
     pixels = {}
     async for rows in archive.read("pixels.ndjson", _AT_ONCE):
         for row in parse_rows(PixelRow, rows, "pixel", done.warn):
