@@ -5,11 +5,9 @@ from waypost.accounts.limits.limiter import (
     REQUESTS_PER_MINUTE,
     UNKNOWN_PER_MINUTE,
     RateLimiter,
-    RateLimiters,
     RateLimitResult,
-    open_limiters,
-    rate_limit_steps,
 )
+from waypost.accounts.limits.limiters import RateLimiters, open_limiters, rate_limit_steps
 from waypost.accounts.model import (
     SCOPES,
     Account,

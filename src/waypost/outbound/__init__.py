@@ -3,11 +3,13 @@
 An idle process loads no HTTP or DNS library. `acme` and `mail` are imported from their own modules, when they are used.
 """
 
-from waypost.outbound.client import OperatorOutbound, Outbound, OutboundResponse, Pace, Post, Poster
+from waypost.outbound.client import OperatorOutbound, Outbound, Post, Poster
 from waypost.outbound.destination_checker import DestinationChecker
-from waypost.outbound.dns_records import DnsLookup, DnsRecords, printable
+from waypost.outbound.dns_lookup import DnsLookup, printable
+from waypost.outbound.dns_records import DnsRecords
 from waypost.outbound.errors import BadRedirect, NotPublic, OutboundError, Unreachable, Unsafe, in_words
 from waypost.outbound.page import PageMetadata
+from waypost.outbound.response import OutboundResponse, Pace
 from waypost.outbound.tls_probe import TlsProbe, TlsProbeResult
 from waypost.outbound.url_safety import Blocklist, SafeBrowsing, UrlSafety
 

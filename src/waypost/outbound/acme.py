@@ -28,8 +28,9 @@ from waypost.outbound.acme_problems import (
     problem_of,
     retry_after,
 )
-from waypost.outbound.client import Outbound, OutboundResponse
+from waypost.outbound.client import Outbound
 from waypost.outbound.errors import NotPublic, OutboundError
+from waypost.outbound.response import OutboundResponse
 
 DEADLINE = 20.0  # seconds of one request
 MAX_RESPONSE = 131_072  # bytes; a certificate chain has about 6,000

@@ -10,7 +10,7 @@ import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from waypost.outbound.client import OutboundResponse
+from waypost.outbound.response import OutboundResponse
 
 LONGEST_WAIT = 7 * 86_400.0
 """Seconds: longer waits that an authority requests are shortened to this."""

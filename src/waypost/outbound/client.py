@@ -5,12 +5,10 @@ wait for it.
 """
 
 import asyncio
-import json
 import ssl
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from waypost.kit.errors import SettingsError
 from waypost.kit.outbound_proxy import ProxyServer
@@ -18,36 +16,10 @@ from waypost.kit.proxies import Address, Network
 from waypost.kit.urls import NO_NAME, PrivateNames, Url, canonical
 from waypost.outbound.addresses import ANY_ADDRESS, AllowedAddresses, HostResolver, UnresolvedHosts
 from waypost.outbound.proxy import Proxy
+from waypost.outbound.response import OutboundResponse, Pace
 
 if TYPE_CHECKING:
     from waypost.outbound.http_client import HttpClient, KeepAliveClient
-
-
-@dataclass(frozen=True, slots=True)
-class OutboundResponse:
-    status: int
-    headers: Mapping[str, str]
-    """Names are case-insensitive."""
-    body: bytes
-    """From `Outbound.request`: decompressed, and cut off at `max_body`."""
-    url: Url
-
-    def json(self) -> Any:
-        """Raises ValueError for a body that is not JSON or is nested too deeply."""
-        try:
-            return json.loads(self.body)
-        except RecursionError:
-            raise ValueError("nested too deeply") from None
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How fast a response must arrive, so that a slow server does not use up the deadline."""
-
-    first_byte: float
-    """Seconds until the body begins."""
-    rate: int
-    """Bytes of the body per second, after that."""
 
 
 class Outbound:

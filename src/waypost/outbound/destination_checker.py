@@ -12,9 +12,10 @@ import ada_url
 
 from waypost.kit.fair_queue import FairQueue, TimeBudget
 from waypost.kit.urls import BadUrl, PrivateHost, Url
-from waypost.outbound.client import Outbound, OutboundResponse
+from waypost.outbound.client import Outbound
 from waypost.outbound.errors import BadRedirect, NotPublic, Unreachable, Unsafe
 from waypost.outbound.page import PageMetadata, read_metadata
+from waypost.outbound.response import OutboundResponse
 from waypost.outbound.url_safety import UrlSafety
 
 CONNECT_TIMEOUT = 3.0

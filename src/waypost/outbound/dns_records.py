@@ -6,40 +6,19 @@ thread: an idle process does without its 3 MB, and redirects do not wait for it.
 
 import asyncio
 import re
-import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from waypost.kit.errors import SettingsError
+from waypost.outbound.dns_lookup import DnsLookup, RecordType
 
 if TYPE_CHECKING:
     from waypost.outbound.dns_resolver import Resolver
 
-RecordType = Literal["TXT", "CNAME", "A", "AAAA"]
-LookupProblem = Literal["no_name", "no_record", "server_failed", "timed_out", "unreachable", "loop"]
 MAX_HOPS = 8
 POINTS_TO_DEADLINE = 3.0  # seconds: a user waits for the page
-MAX_PRINTED = 200  # characters
 _SERVER = re.compile(r"\[(?P<six>[^\]]+)\](?::(?P<port6>[0-9]{1,5}))?|(?P<four>[0-9.]+)(?::(?P<port4>[0-9]{1,5}))?")
-
-
-@dataclass(frozen=True, slots=True)
-class DnsLookup:
-    """The result of a lookup. Without values, `problem` is the reason."""
-
-    name: str
-    values: tuple[str, ...] = ()
-    """TXT: the text, its strings joined. Others: names or addresses in lower case, without a trailing dot."""
-    problem: LookupProblem | None = None
-    code: str = ""
-    """The name servers' own code: SERVFAIL, REFUSED."""
-
-    @property
-    def is_conclusive(self) -> bool:
-        """False if no name server could answer: then it shows neither that the record exists nor that it does not."""
-        return self.problem not in {"server_failed", "timed_out", "unreachable"}
 
 
 class DnsRecords:
@@ -85,12 +64,6 @@ class DnsRecords:
         from waypost.outbound.dns_resolver import Resolver  # noqa: PLC0415  # see above
 
         return Resolver(self._servers)
-
-
-def printable(text: str) -> str:
-    """Remove control characters and line breaks, and limit the length."""
-    clean = "".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in text[:MAX_PRINTED])
-    return clean.strip() if len(text) <= MAX_PRINTED else f"{clean[:-1].strip()}…"
 
 
 def parse_servers(servers: Sequence[str]) -> list[tuple[str, int]]:

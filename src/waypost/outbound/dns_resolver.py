@@ -13,7 +13,7 @@ import dns.query
 import dns.rdata
 import dns.resolver
 
-from waypost.outbound.dns_records import DnsLookup, LookupProblem, RecordType, printable
+from waypost.outbound.dns_lookup import DnsLookup, LookupProblem, RecordType, printable
 
 LIFETIME = 5.0  # seconds of a lookup, with all attempts
 _ATTEMPT_TIMEOUT = 1.5

@@ -15,9 +15,9 @@ import aiohttp
 import yarl
 
 from waypost.kit.urls import Url
-from waypost.outbound.client import OutboundResponse, Pace
 from waypost.outbound.connection import Connector, Pin, SentRequest, sent_request, too_long
 from waypost.outbound.errors import Unreachable, reason_of
+from waypost.outbound.response import OutboundResponse, Pace
 
 HEADERS = {"User-Agent": "Waypost", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
 MAX_HEADERS = 128

@@ -12,7 +12,7 @@ from waypost.kit.clock import Clock
 from waypost.kit.errors import SettingsError
 from waypost.kit.smtp import parse_sender, parse_smtp_url
 from waypost.outbound.client import tls_context
-from waypost.outbound.dns_records import printable
+from waypost.outbound.dns_lookup import printable
 from waypost.outbound.errors import Unreachable
 
 TIMEOUT = 20.0  # seconds per step

@@ -16,7 +16,7 @@ from waypost.kit.proxies import Address, Network
 from waypost.kit.urls import BadUrl, canonical
 from waypost.outbound.addresses import AllowedAddresses, HostResolver, own_addresses
 from waypost.outbound.client import tls_context
-from waypost.outbound.dns_records import printable
+from waypost.outbound.dns_lookup import printable
 from waypost.outbound.errors import OutboundError, reason_of
 
 DEADLINE = 5.0

@@ -32,7 +32,7 @@ COUNTRIES = frozenset(
 )
 BUNDLED = Path(__file__).parent / "geo" / "countries.xz"
 
-CACHE_SIZE = 8_192
+_CACHE_SIZE = 8_192
 _CHUNK = 16_384
 _MAGIC = b"Waypost-countries-1"
 _V4_MAPPED = 0xFFFF  # ::ffff:192.0.2.1
@@ -54,13 +54,14 @@ def open_countries(path: Path | None) -> Countries:
     """Open the file, or the bundled data without one. Raises SettingsError for an unusable file."""
     if path:
         return _maxmind(path)
-    return Countries(lru_cache(CACHE_SIZE)(lambda address: _bundled().find(address)), data_date(None))
+    return Countries(lru_cache(_CACHE_SIZE)(lambda address: _bundled().find(address)), data_date(None))
 
 
 def _maxmind(path: Path) -> Countries:
     from waypost.visitors.maxmind import open_maxmind  # noqa: PLC0415  # few have such a file
 
-    return open_maxmind(path)
+    find, day = open_maxmind(path, COUNTRIES)
+    return Countries(lru_cache(_CACHE_SIZE)(find), day)
 
 
 @cache

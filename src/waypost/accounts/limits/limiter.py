@@ -1,22 +1,15 @@
 """Rate limits: exactly so many requests in any minute. All nodes share them on PostgreSQL, all processes on SQLite."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from typing import Protocol
 
-from waypost.database import Database
 from waypost.kit.errors import RateLimited
-from waypost.metrics import Counter, Gauge
-from waypost.worker.run import Periodic
+from waypost.metrics import Counter
 
 REQUESTS_PER_MINUTE = 60
 UNKNOWN_PER_MINUTE = 600
 """Requests without a usable key, per IP address."""
 
-_DELETE_INTERVAL = 30  # seconds
 _CHECKS = Counter(
     "waypost_rate_limit_checks_total",
     "Checks of rate limits by result.",
@@ -53,34 +46,3 @@ class RateLimiter(ABC):
         result = await self.take(key)
         if not result.allowed:
             raise RateLimited(result.retry_after)
-
-
-class RateLimiters(Protocol):
-    """Creates the limiters of a process."""
-
-    def new(self, name: str, *, limit: int, slots: int = 65_536) -> RateLimiter:
-        """`name`: at most 16 characters; `slots`: keys in a minute that a file has space for."""
-
-    def gauges(self) -> Iterable[Gauge]: ...
-
-    async def close(self) -> None: ...
-
-
-def open_limiters(db: Database, data_dir: Path) -> RateLimiters:
-    # imported here: a process needs one of the two
-    if db.dialect == "postgresql":
-        from waypost.accounts.limits.postgres_limiter import PostgresLimiters  # noqa: PLC0415
-
-        return PostgresLimiters(db.url)
-    from waypost.accounts.limits.file_limiter import FileLimiters  # noqa: PLC0415
-
-    return FileLimiters(data_dir / "run")
-
-
-def rate_limit_steps(db: Database) -> list[Periodic]:
-    """What the worker runs."""
-    if db.dialect == "sqlite":
-        return []
-    from waypost.accounts.limits.postgres_limiter import delete_idle  # noqa: PLC0415
-
-    return [(_DELETE_INTERVAL, partial(delete_idle, db))]
