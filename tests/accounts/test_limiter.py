@@ -55,11 +55,16 @@ class ClockedLimiter(RateLimiter):
 
 
 @pytest.fixture(params=["file", "postgresql"])
-async def limiter(request: pytest.FixtureRequest, tmp_path: Path, now: Now) -> AsyncIterator[RateLimiter]:
-    if request.param == "file":
+def url(request: pytest.FixtureRequest) -> str:
+    """Empty for a file."""
+    return "" if request.param == "file" else str(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture
+async def limiter(url: str, tmp_path: Path, now: Now) -> AsyncIterator[RateLimiter]:
+    if not url:
         yield FileRateLimiter(tmp_path / "run" / "limits", limit=60, clock=now)
         return
-    url = request.getfixturevalue("postgres_url")
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as admin:
         await admin.execute(FAKE_CLOCK)
 
