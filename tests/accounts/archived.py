@@ -34,7 +34,7 @@ from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.report import Report
 from waypost.resources.links import aliases, click_counters, routing, store
 from waypost.resources.links.aliases import Alias
-from waypost.resources.links.images.encoder import ReencodedImage
+from waypost.resources.links.images.media import ReencodedImage
 from waypost.resources.links.images.stores import new_image_store
 from waypost.resources.links.routing import LinkRouting, RuleJson, VariantJson
 from waypost.resources.links.routing.model import ConditionJson

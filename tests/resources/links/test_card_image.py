@@ -13,7 +13,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 from servers import ALLOW, PRIVATE, Receiver, always, redirect, response
 
-from waypost.resources.links.images.encoder import MAX_BYTES
+from waypost.resources.links.images.media import MAX_BYTES
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>harm()</script></svg>'
 

@@ -5,8 +5,8 @@ from resources.links.env import Env, faults
 from resources.links.test_images import image_bytes
 
 from waypost.resources.links import rules
-from waypost.resources.links.images import encoder as images
-from waypost.resources.links.images.encoder import ReencodedImage
+from waypost.resources.links.images import encoder, media
+from waypost.resources.links.images.media import ReencodedImage
 
 REFUSED: list[tuple[str, str]] = [
     ("slug", "a/b"),
@@ -24,13 +24,13 @@ REFUSED: list[tuple[str, str]] = [
 def decoded(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """Images that were decoded."""
     noted: list[bytes] = []
-    reencode = images._reencode
+    reencode = encoder._reencode
 
     def note(content: bytes) -> ReencodedImage:
         noted.append(content)
         return reencode(content)
 
-    monkeypatch.setattr(images, "_reencode", note)
+    monkeypatch.setattr(encoder, "_reencode", note)
     return noted
 
 
@@ -56,7 +56,7 @@ async def test_reports_a_refused_destination_with_other_problems(env: Env) -> No
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"GIF" + bytes(images.MAX_BYTES), images.TOO_LARGE), (b"<svg/>", images.NOT_AN_IMAGE)],
+    [(b"GIF" + bytes(media.MAX_BYTES), media.TOO_LARGE), (b"<svg/>", media.NOT_AN_IMAGE)],
     ids=["too large", "no image"],
 )
 async def test_an_unacceptable_file_causes_no_request(env: Env, content: bytes, message: str) -> None:

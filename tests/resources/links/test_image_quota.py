@@ -16,8 +16,8 @@ from waypost.resources.links import rules
 from waypost.resources.links.images import encoder as images
 from waypost.resources.links.images import files as image_files
 from waypost.resources.links.images.codec import reencode
-from waypost.resources.links.images.encoder import ReencodedImage
 from waypost.resources.links.images.files import ImageFiles
+from waypost.resources.links.images.media import ReencodedImage
 
 LIMIT = rules.MAX_IMAGES_MB << 20
 

@@ -14,8 +14,7 @@ from structlog.testing import capture_logs
 
 from waypost.database import Database
 from waypost.kit.errors import Unavailable
-from waypost.resources.links.images.encoder import ReencodedImage
-from waypost.resources.links.images.media import new_name
+from waypost.resources.links.images.media import ReencodedImage, new_name
 from waypost.resources.links.images.rows import ImageRows
 
 

@@ -19,10 +19,11 @@ from structlog.testing import capture_logs
 from waypost.kit.fair_queue import Busy
 from waypost.kit.ids import new_id
 from waypost.resources.links.images import codec as image_codec
-from waypost.resources.links.images import encoder as images
+from waypost.resources.links.images import encoder
 from waypost.resources.links.images.codec import reencode
-from waypost.resources.links.images.encoder import BadImage, ImageReencoder, ReencodedImage
+from waypost.resources.links.images.encoder import ImageReencoder
 from waypost.resources.links.images.files import ImageFiles
+from waypost.resources.links.images.media import MAX_BYTES, NOT_AN_IMAGE, TOO_LARGE, BadImage, ReencodedImage
 
 START_OF_SCAN = b"\xff\xda"
 FORMATS = [("PNG", "png"), ("JPEG", "jpg"), ("WEBP", "webp"), ("GIF", "gif")]
@@ -138,17 +139,17 @@ def growing_gif() -> bytes:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", images.NOT_AN_IMAGE),
-        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", images.NOT_AN_IMAGE),
-        (b"%PDF-1.7", images.NOT_AN_IMAGE),
-        (image_bytes("BMP"), images.NOT_AN_IMAGE),
-        (image_bytes("TIFF"), images.NOT_AN_IMAGE),
-        (image_bytes("PNG")[:-30], images.NOT_AN_IMAGE),
-        (image_bytes("JPEG", (300, 300))[:-400], images.NOT_AN_IMAGE),
-        (image_bytes("WEBP")[:-20], images.NOT_AN_IMAGE),
-        (image_bytes("GIF")[:-20], images.NOT_AN_IMAGE),
-        (b"\x89PNG\r\n\x1a\n" + b"\0" * 50, images.NOT_AN_IMAGE),
-        (b"\0" * (images.MAX_BYTES + 1), images.TOO_LARGE),
+        (b"", NOT_AN_IMAGE),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", NOT_AN_IMAGE),
+        (b"%PDF-1.7", NOT_AN_IMAGE),
+        (image_bytes("BMP"), NOT_AN_IMAGE),
+        (image_bytes("TIFF"), NOT_AN_IMAGE),
+        (image_bytes("PNG")[:-30], NOT_AN_IMAGE),
+        (image_bytes("JPEG", (300, 300))[:-400], NOT_AN_IMAGE),
+        (image_bytes("WEBP")[:-20], NOT_AN_IMAGE),
+        (image_bytes("GIF")[:-20], NOT_AN_IMAGE),
+        (b"\x89PNG\r\n\x1a\n" + b"\0" * 50, NOT_AN_IMAGE),
+        (b"\0" * (MAX_BYTES + 1), TOO_LARGE),
         (image_bytes("PNG", (8193, 1)), image_codec.TOO_MANY_PIXELS),
         (bomb(5001, 5000), image_codec.TOO_MANY_PIXELS),
         (bomb(8000, 12000), image_codec.TOO_MANY_PIXELS),
@@ -198,7 +199,7 @@ async def test_one_accounts_images_do_not_block_anothers(monkeypatch: pytest.Mon
             blocked.wait()
         return ReencodedImage(content, "png")
 
-    monkeypatch.setattr(images, "_reencode", slow)
+    monkeypatch.setattr(encoder, "_reencode", slow)
     reencoder = ImageReencoder()
     twelve = [asyncio.create_task(reencoder.reencode(b"slow", account=greedy)) for _ in range(12)]
     assert (await reencoder.reencode(b"quick", account=new_id())).content == b"quick"

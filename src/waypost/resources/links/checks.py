@@ -20,7 +20,7 @@ from waypost.resources import domains, pixels
 from waypost.resources.links import rules, slug_store
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import media
-from waypost.resources.links.images.encoder import MAX_BYTES, BadImage, ReencodedImage, check_size_and_type
+from waypost.resources.links.images.media import MAX_BYTES, BadImage, ReencodedImage, check_size_and_type
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange, LinkFields, NewLink
 

@@ -18,8 +18,8 @@ from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.run import Page
 from waypost.resources.links import Link
 from waypost.resources.links import store as link_store
-from waypost.resources.links.images.encoder import MAX_BYTES, BadImage, ImageReencoder
-from waypost.resources.links.images.media import NAME, UploadedImage
+from waypost.resources.links.images.encoder import ImageReencoder
+from waypost.resources.links.images.media import MAX_BYTES, NAME, BadImage, UploadedImage
 from waypost.resources.links.rules import MAX_IMAGES_MB
 
 _LINKS_AT_ONCE = 500

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from PIL import Image, ImageOps
 
-from waypost.resources.links.images.encoder import NOT_AN_IMAGE, BadImage, ReencodedImage, check_size_and_type
+from waypost.resources.links.images.media import NOT_AN_IMAGE, BadImage, ReencodedImage, check_size_and_type
 
 MAX_PIXELS = 25_000_000
 MAX_SIDE = 8192

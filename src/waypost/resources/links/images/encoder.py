@@ -1,28 +1,13 @@
-"""Uploaded images: the checks that need no decoding, and the threads that re-encode them."""
+"""The threads that re-encode uploaded images."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
 from uuid import UUID
 
 from waypost.kit.fair_queue import FairQueue
-
-MAX_BYTES = 2 * 1024 * 1024  # of an upload
-
-NOT_AN_IMAGE = "This must be a JPEG, PNG, WebP or GIF image."
-TOO_LARGE = "The image must be 2 MB or smaller."
+from waypost.resources.links.images.media import ReencodedImage
 
 _THREADS = 2  # an image takes up to 130 MB
-_SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"RIFF", b"GIF87a", b"GIF89a")
-
-
-class BadImage(ValueError):
-    """The image is refused. The text is the error message for the user."""
-
-
-class ReencodedImage(NamedTuple):
-    content: bytes
-    extension: str
 
 
 class ImageReencoder:
@@ -46,14 +31,6 @@ class ImageReencoder:
     def close(self) -> None:
         """Cancel queued images. Those in progress are finished, within seconds."""
         self._threads.shutdown(wait=False, cancel_futures=True)
-
-
-def check_size_and_type(content: bytes) -> None:
-    """Run the checks that need no decoding. Raises BadImage."""
-    if len(content) > MAX_BYTES:
-        raise BadImage(TOO_LARGE)
-    if not content.startswith(_SIGNATURES):
-        raise BadImage(NOT_AN_IMAGE)
 
 
 def _reencode(content: bytes) -> ReencodedImage:

@@ -3,15 +3,11 @@
 import asyncio
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import structlog
 
 from waypost.kit.errors import Unavailable
-from waypost.resources.links.images.media import UploadedImage, new_name
-
-if TYPE_CHECKING:
-    from waypost.resources.links.images.encoder import ReencodedImage
+from waypost.resources.links.images.media import ReencodedImage, UploadedImage, new_name
 
 log = structlog.get_logger()
 
@@ -20,7 +16,7 @@ class ImageFiles:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
-    async def save(self, image: "ReencodedImage") -> UploadedImage:
+    async def save(self, image: ReencodedImage) -> UploadedImage:
         """Write the file and sync it to disk. Raises Unavailable."""
         name = new_name(image.extension)
         writing = asyncio.create_task(asyncio.to_thread(_write, self.directory, name, image.content))

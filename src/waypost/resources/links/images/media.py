@@ -1,4 +1,4 @@
-"""Uploaded images: their names and their URLs.
+"""Uploaded images: the checks that need no decoding, their names and their URLs.
 
 An `ImageStore` keeps them: files of this machine (`image_files`), or rows that all nodes share (`image_rows`).
 """
@@ -6,13 +6,26 @@ An `ImageStore` keeps them: files of this machine (`image_files`), or rows that 
 import re
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
-
-if TYPE_CHECKING:
-    from waypost.resources.links.images.encoder import ReencodedImage
+from typing import NamedTuple, Protocol
 
 PATH = "/media"
 NAME = re.compile(r"[0-9a-f]{32}\.(jpg|png|webp|gif)")
+
+MAX_BYTES = 2 * 1024 * 1024  # of an upload
+
+NOT_AN_IMAGE = "This must be a JPEG, PNG, WebP or GIF image."
+TOO_LARGE = "The image must be 2 MB or smaller."
+
+_SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"RIFF", b"GIF87a", b"GIF89a")
+
+
+class BadImage(ValueError):
+    """The image is refused. The text is the error message for the user."""
+
+
+class ReencodedImage(NamedTuple):
+    content: bytes
+    extension: str
 
 
 class UploadedImage(NamedTuple):
@@ -22,7 +35,7 @@ class UploadedImage(NamedTuple):
 
 
 class ImageStore(Protocol):
-    async def save(self, image: "ReencodedImage") -> UploadedImage:
+    async def save(self, image: ReencodedImage) -> UploadedImage:
         """Save the image durably under a name of its own. Raises Unavailable."""
 
     async def delete(self, name: str | None) -> None:
@@ -30,6 +43,14 @@ class ImageStore(Protocol):
 
     async def find(self, name: str) -> Path | bytes | None:
         """Return the image's file, or its content. Raises Unavailable."""
+
+
+def check_size_and_type(content: bytes) -> None:
+    """Run the checks that need no decoding. Raises BadImage."""
+    if len(content) > MAX_BYTES:
+        raise BadImage(TOO_LARGE)
+    if not content.startswith(_SIGNATURES):
+        raise BadImage(NOT_AN_IMAGE)
 
 
 def new_name(extension: str) -> str:

@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import structlog
 from sqlalchemy import bindparam, delete, select
@@ -18,11 +18,8 @@ from waypost.database import Database, upsert
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Unavailable
 from waypost.resources.links.images.cache import PreviewCache
-from waypost.resources.links.images.media import UploadedImage, new_name
+from waypost.resources.links.images.media import ReencodedImage, UploadedImage, new_name
 from waypost.resources.links.model import link_images, links
-
-if TYPE_CHECKING:
-    from waypost.resources.links.images.encoder import ReencodedImage
 
 CACHE_BYTES = 256 << 20
 _MAX_LOADING = 4  # images of up to 2 MB, which also take connections
@@ -58,7 +55,7 @@ class ImageRows:
         """By name of the image: the statement that runs, and the one that begins afterwards."""
         self._loading = asyncio.Semaphore(_MAX_LOADING)
 
-    async def save(self, image: "ReencodedImage") -> UploadedImage:
+    async def save(self, image: ReencodedImage) -> UploadedImage:
         name = new_name(image.extension)
         await self._insert(name, image.content, self._clock())
         return UploadedImage(name, len(image.content))
