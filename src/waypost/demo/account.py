@@ -160,7 +160,7 @@ async def _add_webhooks(
     async with deps.db.write() as tx:
         for link in links:
             at = link.created_at
-            data = to_json(link, shared_domain=intake.shared_domain, base_url=deps.base_url, now=at)
+            data = to_json(link, deps)
             await webhooks.record(tx, webhooks.WebhookEvent("link.created", link.account_id, link.id, at, data))
         await record_events(tx, clicks, intake, now=deps.clock())
         delivered = {"attempts": 1, "response_status": 200, "response_body": '{"received":true}'}

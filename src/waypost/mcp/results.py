@@ -80,17 +80,14 @@ def unchecked(answer: Any) -> JsonObject:
 
 
 def whole_link(link: JsonObject, base_url: str, routing: JsonObject | None = None) -> JsonObject:
-    listed = listed_link(link, urlsplit(base_url).scheme)
-    others = ("tags", "utm_params", "pixel_ids", "og_image")
-    previews = ("og_title", "og_description")
+    """All fields that have a value. Slug and hostname are in the short URL."""
     rules = {name: value for name, value in (routing or {}).items() if value and name not in {"link_id", "updated_at"}}
+    fields = {name: value for name, value in link.items() if value and name not in {"slug", "hostname"}}
     return {
-        "id": link["id"],
-        **listed,
-        "title": link["title"],
-        "destination_url": link["destination_url"],
-        **{name: link[name] for name in others if link[name]},
-        **{name: shorten(link[name]) for name in previews if link[name]},
+        **fields,
+        **{name: shorten(fields[name]) for name in ("og_title", "og_description") if name in fields},
+        **listed_link(link, urlsplit(base_url).scheme),
+        **{name: fields[name] for name in ("title", "destination_url", "tags") if name in fields},
         **({"routing": rules} if rules else {}),
         "updated_at": _moment(link["updated_at"]),
         "dashboard_url": f"{base_url}/links/{link['id']}",

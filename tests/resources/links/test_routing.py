@@ -276,9 +276,7 @@ async def test_exports_the_routing_of_an_account(env: Env, link: dict[str, Any])
         await saved(env, limited, click_limit=1),
     ]
     assert (await put(env, hers, {"click_limit": 1}, env.bob)).status_code == 200
-    exported = account_data.export_account_data(
-        env.deps.db, env.alice.account_id, shared_domain="go.test", base_url="http://go.test", now=env.clock()
-    )
+    exported = account_data.export_account_data(env.deps, env.alice.account_id, env.clock())
     routed = {row["slug"]: row["routing"] for batch in [batch async for batch in exported] for row in batch}
     assert routed == {"main": expected[0], "limited": expected[1], "plain": None}
 

@@ -64,10 +64,9 @@ class ExportedLink(LinkJson):
 
 def export(context: Context, account: Account, now: datetime) -> Files:
     db, id_ = context.db, account.id
-    hosts = {"shared_domain": context.shared_domain, "base_url": context.base_url}
     return {
-        "links.ndjson": ndjson_file(export_account_data(db, id_, **hosts, now=now)),
-        "links.csv": csv_file(_CSV_COLUMNS, export_account_data(db, id_, **hosts, now=now), _csv_lines),
+        "links.ndjson": ndjson_file(export_account_data(context, id_, now)),
+        "links.csv": csv_file(_CSV_COLUMNS, export_account_data(context, id_, now), _csv_lines),
         "aliases.ndjson": ndjson_file(_aliases(db, id_)),
         "deleted_links.ndjson": ndjson_file(_deleted_links(db, id_)),
         "images.tar": _images(context, id_),
@@ -88,22 +87,20 @@ def _csv_cells(row: Mapping[str, Any]) -> Iterable[Any]:
             yield "&".join(f"{key}={text}" for key, text in value.items()) if isinstance(value, dict) else value
 
 
-async def export_account_data(
-    db: Database, account_id: UUID, *, shared_domain: str, base_url: str, now: datetime
-) -> AsyncIterator[list[ExportedLink]]:
+async def export_account_data(context: Context, account_id: UUID, now: datetime) -> AsyncIterator[list[ExportedLink]]:
     """Yield the links that exist at `now`, newest first."""
     order = links.c.created_at, links.c.id
     newest = select(*COLUMNS).where(links.c.account_id == account_id, links.c.created_at <= now, NOT_DELETED)
     newest = newest.order_by(*(column.desc() for column in order)).limit(_EXPORT_BATCH)
     query = newest
     while True:
-        async with db.read_long() as tx:
+        async with context.db.read_long() as tx:
             batch = [Link(*row) for row in await tx.execute(query)]
             imported = await find_imported_clicks(tx, [link.id for link in batch])
             routed = await routing.find_of_links(tx, [link.id for link in batch])
         yield [
             {
-                **to_json(link, shared_domain=shared_domain, base_url=base_url, now=now),
+                **to_json(link, context),
                 "is_enabled": link.is_enabled,
                 "uploaded_image": link.og_image_file_name,
                 "imported_clicks": imported.get(link.id, 0),

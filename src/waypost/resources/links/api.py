@@ -14,7 +14,7 @@ from waypost.resources.links.check_header import CHECKED, with_check
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.lists import listing
 from waypost.resources.links.lists.query import MAX_SEARCH, read_filter
-from waypost.resources.links.model import Link, LinkStatus
+from waypost.resources.links.model import LinkStatus
 from waypost.resources.links.routing import api as routing_api
 from waypost.resources.links.schemas import LinkChange, LinkJson, NewLink, to_json
 from waypost.web import (
@@ -56,9 +56,6 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
     router.routes.extend(routing_api.endpoints(deps, guard).routes)
     router.routes.extend(bulk_api.endpoints(deps, guard).routes)  # first: its path also matches that of one link
 
-    def link_json(link: Link) -> LinkJson:
-        return to_json(link, shared_domain=deps.shared_domain, base_url=deps.base_url, now=deps.clock())
-
     @router.get(
         "",
         name="list",
@@ -74,7 +71,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         problems.raise_if_any()
         async with deps.db.read_for(caller.account.id) as tx:
             links = await listing.list_with_total(tx, caller.account.id, filter_, page, deps.clock())
-        return paginated(links.map(link_json), request, deps.base_url)
+        return paginated(links.map(lambda link: to_json(link, deps)), request, deps.base_url)
 
     @router.post("", summary="Create a link", status_code=201, response_model=Data[LinkJson], openapi_extra=CHECKED)
     async def create(caller: Writer, body: NewLinkBody) -> Response:
@@ -82,18 +79,18 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         image become the link preview unless you send your own.
         """
         new, problems = body
-        return with_check(data(link_json(await service.create(deps, caller, new, problems)), 201), problems)
+        return with_check(data(to_json(await service.create(deps, caller, new, problems), deps), 201), problems)
 
     @router.get(_PATH, name="get", summary="Get a link", response_model=Data[LinkJson])
     async def get(caller: Reader, link_id: PathId) -> Response:
         """By its ID: a slug is not found here. To find a link by its slug, search the list."""
-        return data(link_json(await service.get(deps, caller, link_id)))
+        return data(to_json(await service.get(deps, caller, link_id), deps))
 
     @router.patch(_PATH, summary="Change a link", response_model=Data[LinkJson], openapi_extra=CHECKED)
     async def update(caller: Writer, link_id: PathId, body: LinkChangeBody) -> Response:
         """Changes the fields that you send and keeps the others; null clears a field. Redirects change immediately."""
         change, problems = body
-        return with_check(data(link_json(await service.change(deps, caller, link_id, change, problems))), problems)
+        return with_check(data(to_json(await service.change(deps, caller, link_id, change, problems), deps)), problems)
 
     @router.delete(_PATH, summary="Delete a link", status_code=204)
     async def delete(caller: Writer, link_id: PathId) -> Response:

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from waypost.kit.clock import EPOCH
 from waypost.kit.errors import Problems
 from waypost.kit.fields import MAX_URL
 from waypost.kit.ids import parse_id
@@ -58,7 +59,11 @@ _RUDE = ("anal", "anus", "arse", "bitch", "cock", "coon", "cum", "cunt", "dick",
          "slut", "spic", "suck", "tits", "twat", "vagin", "wank", "whore", "xxx")  # fmt: skip
 _LOOK_ALIKES = str.maketrans("1345790", "ieastgo")
 
-_REPLACED_AS_SENT = ("slug", "og_title", "og_description", "expires_at")
+_TAKEN_AS_SENT = LinkFields.model_fields.keys() & Link.__dataclass_fields__.keys() - {
+    *("destination_url", "hostname", "og_image", "pixel_ids", "utm_params"),  # what they become depends on more
+}
+_BLANK = Link(UUID(int=0), UUID(int=0), EPOCH, EPOCH)
+"""Has what null sets a field to."""
 _NOT_IN_ROUTES = ("tags", "updated_at", "changed_by")
 
 
@@ -201,13 +206,13 @@ def new_link(account: UUID, new: NewLink, facts: Facts, *, base_url: str, link_i
 
 def changed(link: Link, fields: LinkFields, facts: Facts, *, base_url: str) -> Link:
     """Return the link that a request asks for. Fields that were not sent stay, and null clears."""
-    values: dict[str, Any] = {name: getattr(fields, name) for name in _REPLACED_AS_SENT if fields.sends(name)}
+    values: dict[str, Any] = {
+        name: getattr(_BLANK if getattr(fields, name) is None else fields, name)
+        for name in _TAKEN_AS_SENT
+        if fields.sends(name)
+    }
     if fields.sends("hostname"):
         values |= {"domain_id": facts.domain, "hostname": fields.hostname if facts.domain else None}
-    if fields.sends("title"):
-        values["title"] = fields.title or UNTITLED
-    if fields.sends("tags"):
-        values["tags"] = fields.tags or []
     if fields.sends("pixel_ids"):
         values["pixel_ids"] = fields.pixels
     if isinstance(fields, LinkChange) and fields.status is not None:

@@ -6,12 +6,13 @@ cleared. A blank og_image is not an absolute URL and is refused.
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, cast
 from uuid import UUID
 
 from pydantic import AfterValidator, InstanceOf
 from typing_extensions import TypedDict
 
+from waypost.context import Context
 from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc, field
 from waypost.kit.fields import (
@@ -173,25 +174,26 @@ class LinkJson(TypedDict):
     updated_at: Annotated[TimestampText, doc("Time of the last change", "2026-11-20T02:56:16.123456Z")]
 
 
-def to_json(link: Link, *, shared_domain: str, base_url: str, now: datetime) -> LinkJson:
+_NAMES = tuple(LinkJson.__annotations__)
+
+
+def to_json(link: Link, context: Context) -> LinkJson:
     """Return the link object, with its keys in the documented order."""
-    return {
-        "id": str(link.id),
-        "title": link.title,
-        "destination_url": link.destination_url,
-        "short_url": link.short_url(shared_domain),
-        "slug": link.slug,
-        "hostname": link.hostname or shared_domain,
-        "og_title": link.og_title,
-        "og_description": link.og_description,
-        "og_image": media.url(base_url, link.og_image_file_name) if link.og_image_file_name else link.og_image,
+    computed = {
+        "short_url": link.short_url(context.shared_domain),
+        "hostname": link.hostname or context.shared_domain,
+        "og_image": media.url(context.base_url, link.og_image_file_name) if link.og_image_file_name else link.og_image,
         # JSONB stores keys in another order
         "utm_params": {key: link.utm_params[key] for key in UTM_KEYS if key in link.utm_params},
-        "tags": link.tags,
-        "expires_at": timestamp(link.expires_at) if link.expires_at else None,
-        "pixel_ids": [str(id_) for id_ in link.pixel_ids],
-        "clicks": link.clicks,
-        "status": link.status_at(now),
-        "created_at": timestamp(link.created_at),
-        "updated_at": timestamp(link.updated_at),
+        "status": link.status_at(context.clock()),
     }
+    values = {name: computed[name] if name in computed else _plain(getattr(link, name)) for name in _NAMES}
+    return cast("LinkJson", values)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return timestamp(value)
+    if isinstance(value, list):
+        return list(map(_plain, value))
+    return str(value) if isinstance(value, UUID) else value

@@ -14,8 +14,7 @@ from waypost.resources import pixels, webhooks
 from waypost.resources.links import audit_entries, checks, rules, slug_store, store
 from waypost.resources.links.apply import apply
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.images.encoder import ReencodedImage
-from waypost.resources.links.images.media import UploadedImage
+from waypost.resources.links.images.media import ReencodedImage, UploadedImage
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange, LinkFields, NewLink, to_json
 
@@ -208,5 +207,4 @@ async def lock_pixels(tx: Tx, account: UUID, fields: LinkFields, problems: Probl
 
 
 def _created_event(deps: Deps, link: Link) -> webhooks.WebhookEvent:
-    data = to_json(link, shared_domain=deps.shared_domain, base_url=deps.base_url, now=link.created_at)
-    return webhooks.WebhookEvent("link.created", link.account_id, link.id, link.created_at, data)
+    return webhooks.WebhookEvent("link.created", link.account_id, link.id, link.created_at, to_json(link, deps))

@@ -131,7 +131,8 @@ def keep_address(draft: Draft, link_id: UUID, done: Page) -> Alias | None:
 
 def _draft(context: Context, row: LinkRow, url: Url, routed: ArchivedRouting) -> Draft:
     host, own = context.references.host(row.hostname), context.references.pixels
-    copied = {name: getattr(row, name) for name in LinkRow.model_fields if name in Link.__dataclass_fields__}
+    sent = {name: getattr(row, name) for name in LinkRow.model_fields if name in Link.__dataclass_fields__}
+    copied = {name: value for name, value in sent.items() if value is not None}
     resolved = {
         "account_id": context.account_id,
         "slug": "" if find_slug_problem(row.slug, context.deps.reserved) else row.slug,
@@ -139,6 +140,7 @@ def _draft(context: Context, row: LinkRow, url: Url, routed: ArchivedRouting) ->
         "hostname": host.hostname if host.domain_id else None,
         "destination_url": url.text,
         "og_image": None if row.uploaded_image else row.og_image,
+        "utm_params": row.utm,
         "pixel_ids": [own[id_] for id_ in row.pixel_ids if id_ in own],
         "starts_at": routed.starts_at,
         "click_limit": routed.click_limit,

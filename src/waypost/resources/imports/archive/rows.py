@@ -10,12 +10,11 @@ from uuid import UUID
 from pydantic import BaseModel, Field, ValidationError
 
 from waypost.kit.clock import DAY, QUARTER, microseconds
-from waypost.kit.fields import LongText, Text, Timestamp, UrlText, max_characters
-from waypost.kit.urls import UtmKey
+from waypost.kit.fields import Text, Timestamp, UrlText, Uuid, max_characters, max_entries
 from waypost.resources.clicks.filters import DEVICES
 from waypost.resources.clicks.model import KINDS, Click
 from waypost.resources.imports.json_fields import MAX_NUMBER
-from waypost.resources.links.schemas import NullIfBlank, ShortText, TagList
+from waypost.resources.links.schemas import MAX_PIXELS, LinkFields, ShortText
 
 _TEXTS = ("ip", "country", "referrer", "device", "browser", "platform")
 _MAX_TEXT = 2_048
@@ -23,20 +22,16 @@ _LAST = microseconds(datetime(2100, 1, 1, tzinfo=UTC))
 T = TypeVar("T", bound=BaseModel)
 
 
-class LinkRow(BaseModel):
-    id: UUID
+class LinkRow(LinkFields):
+    """The fields of a link, and what only an export has. Null in a field means the same as leaving it out."""
+
+    id: Uuid
     slug: ShortText
     hostname: ShortText
     destination_url: UrlText
     title: ShortText
-    og_title: ShortText | None = None
-    og_description: Annotated[LongText, max_characters(5000), NullIfBlank] | None = None
-    og_image: UrlText | None = None
     uploaded_image: Text | None = None
-    utm_params: dict[UtmKey, ShortText] = {}
-    tags: TagList = []
-    expires_at: Timestamp | None = None
-    pixel_ids: Annotated[list[UUID], Field(max_length=20)] = []
+    pixel_ids: Annotated[list[Uuid], max_entries(MAX_PIXELS)] = []  # noqa: RUF012  # pydantic copies it
     is_enabled: bool = True
     imported_clicks: Annotated[int, Field(ge=0, le=MAX_NUMBER)] = 0
     routing: Any = None

@@ -37,11 +37,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         if result is None:
             return {"index": index, "status": "retry"}
         if isinstance(result, Link):
-            return {
-                "index": index,
-                "status": "created",
-                "link": to_json(result, shared_domain=deps.shared_domain, base_url=deps.base_url, now=deps.clock()),
-            }
+            return {"index": index, "status": "created", "link": to_json(result, deps)}
         return {"index": index, "status": "invalid", "errors": result}
 
     @router.post(

@@ -15,15 +15,14 @@ from uuid import UUID
 from waypost.kit.errors import Problems
 from waypost.kit.fields import parse
 from waypost.kit.ids import new_id, parse_id
-from waypost.kit.urls import UTM_KEYS, without_query_keys
+from waypost.kit.urls import without_query_keys
 from waypost.outbound import PageMetadata
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import media
 from waypost.resources.links.model import Link
-from waypost.resources.links.schemas import LinkChange, NewLink
+from waypost.resources.links.schemas import LinkChange, NewLink, to_json
 from waypost.web.dashboard import Form
 
-_TEXTS = ("destination_url", "slug", "title", "hostname", "og_title", "og_description", "og_image", "og_image_file")
 _STRIPPED = ("destination_url", "slug", "og_image")
 _WEB_URL = re.compile(r"\bhttps?://[^\s<>\"]+", re.IGNORECASE)
 _PUNCTUATION = ".,;:!?'”»…]"
@@ -70,22 +69,12 @@ def find_web_url(text: str) -> str:
 
 def fill_from_link(link: Link, deps: Deps) -> Form:
     """Fill the form. Times are in UTC; the UTM parameters have fields of their own and are not in the URL."""
-    image = media.url(deps.base_url, link.og_image_file_name) if link.og_image_file_name else link.og_image
-    return Form(
-        {
-            "destination_url": without_query_keys(link.destination_url, link.utm_params),
-            "slug": link.slug,
-            "title": link.title,
-            "hostname": link.hostname or deps.shared_domain,
-            "og_title": link.og_title,
-            "og_description": link.og_description,
-            "og_image": image,
-            "utm_params": {key: link.utm_params[key] for key in UTM_KEYS if key in link.utm_params},
-            "tags": list(link.tags),
-            "expires_at": f"{link.expires_at:%Y-%m-%dT%H:%M:%S}" if link.expires_at else None,
-            "pixel_ids": [str(id_) for id_ in link.pixel_ids],
-        }
-    )
+    shown: dict[str, Any] = {
+        **to_json(link, deps),
+        "destination_url": without_query_keys(link.destination_url, link.utm_params),
+        "expires_at": f"{link.expires_at:%Y-%m-%dT%H:%M:%S}" if link.expires_at else None,
+    }
+    return Form({name: value for name, value in shown.items() if name in NewLink.model_fields})
 
 
 def fill_copy(link: Link, deps: Deps) -> Form:
@@ -142,7 +131,7 @@ def _host(url: str) -> str:
 
 def _read_fields(form: Form) -> dict[str, Any]:
     """Read all fields of the form; blank ones are None."""
-    fields: dict[str, Any] = {name: form.fields.get(name) for name in _TEXTS}
+    fields: dict[str, Any] = {name: form.fields.get(name) for name in NewLink.model_fields}
     fields |= {name: form.text(name).strip() or None for name in _STRIPPED}
     if description := form.text("og_description"):  # browsers send line breaks as CRLF
         fields["og_description"] = description.replace("\r\n", "\n")
