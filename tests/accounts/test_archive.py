@@ -21,7 +21,7 @@ from waypost.resources.clicks.stats.rebuild import check
 from waypost.resources.imports.archive import importer
 from waypost.resources.imports.archive.importer import ArchiveImporter
 from waypost.resources.imports.archive.reader import BadArchive
-from waypost.resources.links import slug_store, store
+from waypost.resources.links import store
 
 
 async def test_moves_everything_into_an_empty_installation(source: Database, db: Database, tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ async def test_the_slugs_of_deleted_links_are_reserved_only_by_request(
     options = {"reserve_deleted_slugs": True} if is_reserving else {}
     await restored(db, tmp_path, bea, archive, **options)
     async with db.read() as tx:
-        owner = await slug_store.find_slug_owner(tx, "shop")
+        owner = await store.find_slug_owner(tx, "shop")
     assert owner == ((bea.account_id, None) if is_reserving else None)
     assert len(rows(await exported(db, tmp_path, "bea@example.com"))["deleted_links.ndjson"]) == 2
 

@@ -32,7 +32,7 @@ from waypost.resources import webhooks
 from waypost.resources.clicks.intake.drainers import intake_settings, new_drainer
 from waypost.resources.clicks.intake.record_events import record_events
 from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
-from waypost.resources.links import Link, domain_detach, slug_store
+from waypost.resources.links import Link, domain_detach, store
 from waypost.resources.links.resource import new_deps as new_link_deps
 from waypost.resources.links.schemas import to_json
 from waypost.resources.qrcodes.deps import Deps as QrCodesDeps
@@ -115,7 +115,7 @@ async def remove(settings: Settings, db: Database, feed: ChangeFeed, *, clock: C
     finally:
         await context.click_store.close()
     async with db.write() as tx:
-        await slug_store.delete_slugs(tx, ACCOUNT_ID)
+        await store.delete_slugs(tx, ACCOUNT_ID)
         await jobs.delete_jobs(tx, domain_detach.JOB, ACCOUNT_ID)  # its links are deleted
 
 

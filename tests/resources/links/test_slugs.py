@@ -10,7 +10,7 @@ from resources.links.env import Env, faults
 
 from waypost.kit.ids import new_id
 from waypost.kit.reserved import RESERVED
-from waypost.resources.links import rules, slug_store, store
+from waypost.resources.links import rules, store
 
 
 async def test_generates_a_slug(env: Env) -> None:
@@ -53,8 +53,8 @@ async def test_a_generated_slug_never_revives_an_old_one(env: Env) -> None:
         link = replace(await store.get(tx, env.alice.account_id, UUID(made["id"])), id=new_id())
     await env.delete(made)
     async with env.deps.db.write() as tx:
-        assert (await slug_store.generate_slugs(tx, [link], ()))[link.id].slug != link.slug
-        assert not await slug_store.reserve_slugs(tx, [link])
+        assert (await store.generate_slugs(tx, [link], ()))[link.id].slug != link.slug
+        assert not await store.reserve_slugs(tx, [link])
 
 
 @pytest.mark.parametrize("slug", [*[word for word in sorted(RESERVED) if word.isalnum()][::5], "API", "Login"])

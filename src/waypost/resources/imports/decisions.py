@@ -18,7 +18,7 @@ from waypost.resources.imports.routing.importing import RoutingImport
 from waypost.resources.imports.rules import Draft, Refused
 from waypost.resources.imports.run import Page
 from waypost.resources.imports.source import LinkPage, Source, SourceError, SourceLink
-from waypost.resources.links import Link, aliases, slug_store
+from waypost.resources.links import Link, aliases
 from waypost.resources.links import store as link_store
 from waypost.resources.links.aliases import Alias
 from waypost.resources.links.rules import LOOP
@@ -155,7 +155,7 @@ class Decider:
     async def _place(self, tx: Tx, drafts: Sequence[Draft], done: Page) -> list[Draft]:
         """Take the slug from those whose slug is not free. Refuse those whose address leads to another link."""
         account_id = self._account_id
-        owners = await slug_store.find_slug_owners(tx, (draft.link.slug for draft in drafts if draft.link.slug))
+        owners = await link_store.find_slug_owners(tx, (draft.link.slug for draft in drafts if draft.link.slug))
         own = (link for account, link in owners.values() if account == account_id and link)
         domain_of = await link_store.find_domains(tx, account_id, own)
         addresses = [(draft.host.domain_id, draft.path) for draft in drafts if draft.host.domain_id]

@@ -12,7 +12,7 @@ from waypost.context import Context
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.resources import domains
-from waypost.resources.links import aliases, rules, slug_store, store
+from waypost.resources.links import aliases, rules, store
 from waypost.resources.links.aliases import Alias
 from waypost.resources.links.model import Link
 from waypost.resources.links.rules import LinkPlan
@@ -29,7 +29,7 @@ async def apply(context: Context, tx: Tx, account: UUID, plans: Sequence[LinkPla
     changes = [(plan.before, plan.after) for plan in plans if plan.before is not None and plan.before != plan.after]
     # first the slugs, then domains, links, and the account: transactions wait for each other in the same order
     await _move_slugs(tx, changes, [link for link in new if link.slug])
-    after |= await slug_store.generate_slugs(tx, [link for link in new if not link.slug], context.reserved)
+    after |= await store.generate_slugs(tx, [link for link in new if not link.slug], context.reserved)
     new = [after[link.id] for link in new]
     moves = [(None, link.domain_id) for link in new] + [(old.domain_id, link.domain_id) for old, link in changes]
     if any(old != new for old, new in moves) and not await domains.change_links_counts(tx, moves):
@@ -56,10 +56,10 @@ async def apply(context: Context, tx: Tx, account: UUID, plans: Sequence[LinkPla
 async def _move_slugs(tx: Tx, changes: Sequence[tuple[Link, Link]], new: Sequence[Link]) -> None:
     """Raises Invalid. Locks the slugs of a link in the order of their names: two links may swap them."""
     renamed = [(old.slug, link) for old, link in changes if old.slug != link.slug]
-    await slug_store.release_slugs(tx, [slug for slug, link in renamed if slug < link.slug])
-    if await slug_store.reserve_slugs(tx, [*new, *(link for _, link in renamed)]):
+    await store.release_slugs(tx, [slug for slug, link in renamed if slug < link.slug])
+    if await store.reserve_slugs(tx, [*new, *(link for _, link in renamed)]):
         raise Invalid({"slug": [rules.SLUG_TAKEN]})
-    await slug_store.release_slugs(tx, [slug for slug, link in renamed if slug > link.slug])
+    await store.release_slugs(tx, [slug for slug, link in renamed if slug > link.slug])
 
 
 def _search_texts(added: Sequence[Alias]) -> Mapping[UUID, str]:

@@ -17,7 +17,7 @@ from waypost.kit.fields import MAX_URL
 from waypost.kit.urls import BadUrl, Url
 from waypost.outbound import BadRedirect, NotPublic, OutboundError, PageMetadata, Unreachable, Unsafe
 from waypost.resources import domains, pixels
-from waypost.resources.links import rules, slug_store
+from waypost.resources.links import rules, store
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import media
 from waypost.resources.links.images.media import MAX_BYTES, BadImage, ReencodedImage, check_size_and_type
@@ -64,7 +64,7 @@ async def run_cheap_checks(
     # the transaction checks slug and quota again: here they only avoid expensive checks
     if fields.slug is not None and "slug" not in problems:
         async with deps.db.point_read() as tx:
-            owner = await slug_store.find_slug_owner(tx, fields.slug)
+            owner = await store.find_slug_owner(tx, fields.slug)
         state, problem = rules.slug_state(owner, account, before.id if before else None)
         if state == "taken":
             problems.add("slug", problem)

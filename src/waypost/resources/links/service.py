@@ -11,7 +11,7 @@ from waypost.kit.errors import Invalid, Problems
 from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.ids import new_id
 from waypost.resources import pixels, webhooks
-from waypost.resources.links import audit_entries, checks, rules, slug_store, store
+from waypost.resources.links import audit_entries, checks, rules, store
 from waypost.resources.links.apply import apply
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images.media import ReencodedImage, UploadedImage
@@ -179,7 +179,7 @@ async def slug_state(
     if problem := rules.find_slug_problem(slug, deps.reserved):
         return "refused", problem
     async with deps.db.read() as tx:
-        owner = await slug_store.find_slug_owner(tx, slug)
+        owner = await store.find_slug_owner(tx, slug)
     return rules.slug_state(owner, caller.account.id, link_id)
 
 

@@ -1,6 +1,10 @@
-"""SQL of links, apart from lists. Other packages use some of it inside their transactions."""
+"""SQL of links and slugs, apart from lists. Other packages use some of it inside their transactions.
+
+Only the database decides whether a slug is free, so that no two links get the same.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from uuid import UUID
@@ -12,12 +16,13 @@ from waypost.database import Id, PointRead, RowQuery, Tx, bulk
 from waypost.kit.errors import NotFound
 from waypost.redirect import path_digest
 from waypost.resources import domains, pixels
-from waypost.resources.links import aliases, routing, slug_store
+from waypost.resources.links import aliases, routing
 from waypost.resources.links.model import (
     COLUMNS,
     HOSTNAME,
     NOT_DELETED,
     Link,
+    disabled_links,
     link_clicks,
     link_tags,
     links,
@@ -45,6 +50,15 @@ _USE_SLUG = (
 _SAVE_TEXT = update(links).where(links.c.id == bindparam("link_id", type_=Id)).values(search_text=bindparam("text"))
 
 _BATCH = 500  # parameters of one statement
+
+SlugOwner = tuple[UUID, UUID | None]
+"""The account that has a slug, and the link that uses it."""
+
+_TAKE_OWN = (
+    "ON CONFLICT (slug) DO UPDATE SET link_id = excluded.link_id"
+    " WHERE slugs.account_id = excluded.account_id AND slugs.link_id IS NULL"
+)
+_TAKE_UNUSED = "ON CONFLICT (slug) DO NOTHING"
 
 SHORT_LINKS = select(
     *(links.c.id, links.c.account_id, HOSTNAME.label("hostname"), links.c.slug, links.c.created_at, links.c.deleted_at)
@@ -163,7 +177,7 @@ async def hide(tx: Tx, hidden: Sequence[Link], at: datetime) -> None:
     if not hidden:
         return
     await tx.execute(update(links).where(links.c.id.in_([link.id for link in hidden])).values(deleted_at=at))
-    await slug_store.release_slugs(tx, [link.slug for link in hidden])
+    await release_slugs(tx, [link.slug for link in hidden])
     await _delete_tags(tx, hidden)
     await domains.change_links_counts(tx, [(link.domain_id, None) for link in hidden])
     await accounts.adjust_links_count(tx, hidden[0].account_id, -len(hidden))
@@ -196,7 +210,7 @@ async def mark_all_deleted(tx: Tx, ids: Sequence[UUID], their_slugs: Sequence[st
     """
     values = {"deleted_at": at, "og_image_file_name": None, "og_image_bytes": 0}
     await tx.execute(update(links).where(links.c.id.in_(ids)).values(values))
-    await slug_store.release_slugs(tx, their_slugs)
+    await release_slugs(tx, their_slugs)
     await pixels.detach_from_links(tx, ids)
     await aliases.delete_of_links(tx, ids)
     await routing.delete_of_links(tx, ids)
@@ -250,6 +264,76 @@ async def find_accounts(tx: Tx, link_ids: Iterable[UUID]) -> dict[UUID, UUID]:
         row.id: row.account_id
         for batch in _batches(link_ids)
         for row in await tx.execute(query.where(links.c.id.in_(batch)))
+    }
+
+
+async def reserve_slugs(tx: Tx, links: Sequence[Link]) -> dict[UUID, SlugOwner]:
+    """Reserve the slugs that are unused, or that the account used before. Return who has the others, by link.
+
+    A concurrent call for one of them waits for our commit.
+    """
+    return await _reserve(tx, links, _TAKE_OWN)
+
+
+async def generate_slugs(tx: Tx, links: Sequence[Link], reserved: Collection[str]) -> dict[UUID, Link]:
+    """Return the links with slugs that were never used: a generated one must not revive a printed QR code."""
+    from waypost.resources.links import rules  # noqa: PLC0415  # redirects do without it
+
+    named: dict[UUID, Link] = {}
+    attempt = 0
+    while links:
+        new = [replace(link, slug=rules.generate_slug(attempt, reserved)) for link in links]
+        taken = await _reserve(tx, new, _TAKE_UNUSED)
+        named |= {link.id: link for link in new if link.id not in taken}
+        links = [link for link in new if link.id in taken]
+        attempt += 1
+    return named
+
+
+async def _reserve(tx: Tx, links: Sequence[Link], on_conflict: str) -> dict[UUID, SlugOwner]:
+    first = {link.slug: link for link in reversed(links)}  # PostgreSQL refuses a slug twice in one statement
+    # sorted: two transactions that want the same slugs wait for each other in the same order
+    rows = sorted((link.slug, link.account_id.bytes, link.id.bytes) for link in first.values())
+    if await bulk.insert(tx, slugs, rows, on_conflict=on_conflict) == len(links):
+        return {}
+    owners = await find_slug_owners(tx, first)
+    return {link.id: owners[link.slug] for link in links if owners[link.slug][1] != link.id}
+
+
+async def reserve_unlinked(tx: Tx, account_id: UUID, unlinked: Iterable[str]) -> None:
+    """Reserve the slugs of deleted links for the account, as far as they are unused."""
+    await bulk.insert(
+        tx, slugs, [(slug, account_id.bytes, None) for slug in sorted({*unlinked})], on_conflict=_TAKE_UNUSED
+    )
+
+
+async def release_slugs(tx: Tx, released: Collection[str]) -> None:
+    """Detach slugs from their links. The account keeps them, because printed QR codes contain them.
+
+    That of a link that the operator disabled stays with it, so that no other link gets it.
+    """
+    if not released:
+        return
+    is_kept = select(disabled_links.c.link_id).where(disabled_links.c.slug == slugs.c.slug).exists()
+    await tx.execute(update(slugs).where(slugs.c.slug.in_(released), ~is_kept).values(link_id=None))
+
+
+async def delete_slugs(tx: Tx, account_id: UUID) -> None:
+    """Let others use the slugs of a deleted account. Only for links that nobody has printed: see `waypost demo`."""
+    await tx.execute(delete(slugs).where(slugs.c.account_id == account_id))
+
+
+async def find_slug_owner(tx: Tx | PointRead, slug: str) -> SlugOwner | None:
+    """Return the account that has the slug, and the link that uses it; None if the slug was never used."""
+    row = (await tx.execute(select(slugs.c.account_id, slugs.c.link_id).where(slugs.c.slug == slug))).one_or_none()
+    return None if row is None else (row.account_id, row.link_id)
+
+
+async def find_slug_owners(tx: Tx, texts: Iterable[str]) -> dict[str, SlugOwner]:
+    """Return who has those of the slugs that were ever used."""
+    return {
+        slug: (UUID(bytes=account), UUID(bytes=link) if link else None)
+        for slug, account, link in await bulk.find(tx, slugs, [(text,) for text in sorted(set(texts))])
     }
 
 

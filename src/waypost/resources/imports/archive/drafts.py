@@ -21,7 +21,7 @@ from waypost.resources.imports.archive.routing import LOOPING, ArchivedRouting
 from waypost.resources.imports.archive.rows import LinkRow, reason_of
 from waypost.resources.imports.rules import Refused
 from waypost.resources.imports.run import Page
-from waypost.resources.links import Link, aliases, routing, slug_store
+from waypost.resources.links import Link, aliases, routing
 from waypost.resources.links import store as link_store
 from waypost.resources.links.aliases import Alias
 from waypost.resources.links.rules import LOOP, find_slug_problem
@@ -109,7 +109,7 @@ async def plan(context: Context, tx: Tx, drafts: Sequence[Draft], done: Page) ->
     for draft, own in with_here:
         if reason := draft.routing.find_reason_to_disable(own):
             done.warn(reason, draft.row.slug)
-    owners = await slug_store.find_slug_owners(tx, (draft.link.slug for draft in new))
+    owners = await link_store.find_slug_owners(tx, (draft.link.slug for draft in new))
     moved = []
     for draft in new:
         free = context.account_id, None

@@ -15,7 +15,7 @@ from waypost.resources.imports.archive.rows import DeletedLinkRow, parse_rows
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.model import Import
 from waypost.resources.imports.run import Cursor, ImportRun, Page
-from waypost.resources.links import slug_store
+from waypost.resources.links import store as link_store
 from waypost.resources.links.images.encoder import ImageReencoder
 
 _LINKS_AT_ONCE, _DOMAINS_AT_ONCE, _CLICKS_AT_ONCE, _DAYS_AT_ONCE = 500, 10, 5_000, 100
@@ -134,7 +134,7 @@ class ArchiveImporter(ImportRun):
         async with self._write(done, cursor) as tx:
             await extras.add_deleted_links(self._context, tx, parsed)
             if self._import.options.get("reserve_deleted_slugs"):
-                await slug_store.reserve_unlinked(tx, self._account_id, (row.slug for row in parsed))
+                await link_store.reserve_unlinked(tx, self._account_id, (row.slug for row in parsed))
 
     async def _add_styles(self, rows: Rows, done: Page, cursor: Cursor) -> None:
         async with self._write(done, cursor) as tx:

@@ -16,7 +16,7 @@ from waypost.resources.imports.archive.context import Context
 from waypost.resources.imports.archive.drafts import Change, Draft
 from waypost.resources.imports.archive.routing import merge
 from waypost.resources.imports.run import Page
-from waypost.resources.links import Link, click_counters, routing, slug_store
+from waypost.resources.links import Link, click_counters, routing
 from waypost.resources.links import rules as link_rules
 from waypost.resources.links import store as link_store
 from waypost.resources.links.apply import apply
@@ -62,7 +62,7 @@ async def _plan_new(context: Context, tx: Tx, new: Sequence[Draft], done: Page) 
     in_use = await links.find_accounts(tx, [draft.link.id for draft in new])
     by_id = {new_id() if draft.link.id in in_use else draft.link.id: draft for draft in new}
     requested = [_protected(replace(draft.link, id=id_), draft, None, done) for id_, draft in by_id.items()]
-    taken = await slug_store.reserve_slugs(tx, [link for link in requested if link.slug])
+    taken = await link_store.reserve_slugs(tx, [link for link in requested if link.slug])
     requested = [replace(link, slug="") if link.id in taken else link for link in requested]
     moved = (decisions.keep_address(by_id[link.id], link.id, done) for link in requested if not link.slug)
     free = {alias.link_id: [alias] for alias in await find_free(tx, list(filter(None, moved)), done)}
