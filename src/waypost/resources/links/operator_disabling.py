@@ -12,7 +12,7 @@ from waypost.audit import Actor
 from waypost.context import Context
 from waypost.database import Tx
 from waypost.kit.errors import Problems, or_not_found
-from waypost.resources.links import audit_entries, store
+from waypost.resources.links import service, store
 from waypost.resources.links.apply import apply
 from waypost.resources.links.model import Link, disabled_links, slugs
 from waypost.resources.links.rules import LinkPlan
@@ -32,7 +32,7 @@ async def disable(context: Context, link_id: UUID, reason: str) -> Link:
             change = update(disabled_links).where(disabled_links.c.link_id == link_id)
             await tx.execute(change.values(reason=reason))
         await _save(context, tx, link, now, is_enabled=False)
-        item = audit_entries.item_of(link, context.shared_domain)
+        item = service.item_of(link, context)
         actor, details = Actor.operator(link.account_id), {"reason": reason}
         await audit.record(tx, actor, "link.disabled_by_operator", now, item, details=details)
     return link
@@ -48,7 +48,7 @@ async def lift(context: Context, link_id: UUID) -> Link:
         if row.slug != link.slug:
             await tx.execute(update(slugs).where(slugs.c.slug == row.slug).values(link_id=None))
         await _save(context, tx, link, now, is_enabled=row.was_enabled)
-        item = audit_entries.item_of(link, context.shared_domain)
+        item = service.item_of(link, context)
         await audit.record(tx, Actor.operator(link.account_id), "link.enabled_by_operator", now, item)
     return link
 

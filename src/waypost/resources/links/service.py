@@ -2,21 +2,28 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
 from waypost import accounts, audit
+from waypost.context import Context
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, Problems
 from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.ids import new_id
 from waypost.resources import pixels, webhooks
-from waypost.resources.links import audit_entries, checks, rules, store
+from waypost.resources.links import checks, rules, store
 from waypost.resources.links.apply import apply
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images.media import ReencodedImage, UploadedImage
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange, LinkFields, NewLink, to_json
+
+_NOT_AUDITED = (
+    *("id", "account_id", "domain_id", "clicks", "og_image_bytes", "utm_params"),  # these are in the destination
+    *("created_at", "created_by", "updated_at", "changed_by"),
+)
 
 
 async def create(
@@ -52,7 +59,8 @@ async def create(
         [link] = await apply(deps, tx, account, [plan(rules.Facts(url, domain, image, page))], problems)
         problems.raise_if_any()
         await webhooks.record(tx, _created_event(deps, link))
-        await audit_entries.record_created(tx, caller.actor, link, deps.shared_domain)
+        item, changes = item_of(link, deps), {"destination_url": [None, audit.plain(link.destination_url)]}
+        await audit.record(tx, caller.actor, "link.created", link.created_at, item, changes=changes)
     return link
 
 
@@ -88,10 +96,10 @@ async def change(
     """Change a link. Raises NotFound before Invalid."""
 
     async def record(tx: Tx, before: Link, after: Link) -> None:
-        item, changes = audit_entries.item_of(after, shared), audit_entries.compare(before, after, shared)
-        await audit.record(tx, caller.actor, "link.updated", after.updated_at, item, changes=changes)
+        shown = (replace(link, hostname=link.hostname or deps.shared_domain) for link in (before, after))
+        changes = audit.compare(*shown, ignored=_NOT_AUDITED)
+        await audit.record(tx, caller.actor, "link.updated", after.updated_at, item_of(after, deps), changes=changes)
 
-    shared = deps.shared_domain
     return await _change(deps, caller, link_id, change, problems, record)
 
 
@@ -145,8 +153,7 @@ async def delete(deps: Deps, caller: accounts.Caller, link_id: UUID) -> None:
     async with deps.db.write() as tx:
         link = await store.lock(tx, caller.account.id, link_id)
         await delete_locked(deps, tx, caller.account.id, [link])
-        item = audit_entries.item_of(link, deps.shared_domain)
-        await audit.record(tx, caller.actor, "link.deleted", deps.clock(), item)
+        await audit.record(tx, caller.actor, "link.deleted", deps.clock(), item_of(link, deps))
     await deps.image_store.delete(link.og_image_file_name)
 
 
@@ -186,6 +193,11 @@ async def slug_state(
 async def _find_or_none(deps: Deps, caller: accounts.Caller, link_id: UUID) -> Link | None:
     async with deps.db.point_read() as tx:
         return await store.find(tx, caller.account.id, link_id)
+
+
+def item_of(link: Link, context: Context) -> audit.Item:
+    """Return what the audit log calls the link."""
+    return audit.Item(link.id, link.short_url(context.shared_domain))
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
 from waypost.redirect import alias_change
 from waypost.resources import domains
-from waypost.resources.links import aliases, audit_entries, rules, store
+from waypost.resources.links import aliases, rules, service, store
 from waypost.resources.links.aliases import Alias
 from waypost.resources.links.aliases.schemas import NewAlias
 from waypost.resources.links.deps import Deps
@@ -44,7 +44,7 @@ async def add(deps: Deps, caller: accounts.Caller, link_id: UUID, new: NewAlias,
             raise Invalid({"path": [aliases.PATH_TAKEN]})
         await store.save_search_texts(tx, [link])
         await deps.routes.changed(tx, [alias.hostname])
-        item, details = audit_entries.item_of(link, deps.shared_domain), _details(alias)
+        item, details = service.item_of(link, deps), _details(alias)
         await audit.record(tx, caller.actor, "alias.created", alias.created_at, item, details=details)
     return alias
 
@@ -63,7 +63,7 @@ async def delete(deps: Deps, caller: accounts.Caller, link_id: UUID, alias_id: U
         alias = await aliases.get(tx, link_id, alias_id)
         await aliases.delete(tx, [alias_id])
         await store.save_search_texts(tx, [link])
-        now, item = deps.clock(), audit_entries.item_of(link, deps.shared_domain)
+        now, item = deps.clock(), service.item_of(link, deps)
         await deps.routes.changed(tx, [alias_change(alias.hostname, alias.path)])
         await audit.record(tx, caller.actor, "alias.deleted", now, item, details=_details(alias))
 

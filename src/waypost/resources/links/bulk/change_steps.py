@@ -2,18 +2,19 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import delete, insert
 
-from waypost import accounts
+from waypost import accounts, audit
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, Problems, Unavailable, or_not_found
 from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.urls import BadUrl
 from waypost.resources import domains
-from waypost.resources.links import aliases, audit_entries, rules, service, store
+from waypost.resources.links import aliases, rules, service, store
 from waypost.resources.links.bulk import change_store as changes
 from waypost.resources.links.bulk import service as bulk
 from waypost.resources.links.bulk.change_store import BulkChange, Kind
@@ -23,6 +24,13 @@ from waypost.resources.links.schemas import LinkChange
 
 STEP = 100
 _REPLACED_AT_A_TIME = 4  # as many destinations are checked for an account; together they take less than a job may
+
+_ACTIONS: Mapping[Kind, audit.AuditAction] = {
+    "set": "links.updated",
+    "replace": "links.updated",
+    "delete": "links.deleted",
+    "restore": "links.restored",
+}
 
 SLUG_USED_AGAIN = "Another link uses its slug now."
 
@@ -63,7 +71,7 @@ async def _set_next(deps: Deps, change: BulkChange) -> bool:
         ]
         await changes.save(tx, change, len(ids), results.count("updated"), refused, cursor)
         updated = [before[id_] for id_, result in zip(ids, results, strict=True) if result == "updated"]
-        await audit_entries.record_step(tx, change, updated, deps.shared_domain)
+        await _record(deps, tx, change, updated)
         if not cursor:
             await changes.finish(tx, change.id, "finished", deps.clock())
     return cursor is not None
@@ -80,7 +88,7 @@ async def _delete_next(deps: Deps, change: BulkChange) -> bool:
             await tx.execute(insert(deleted_links), rows)
         await deps.routes.changed(tx, [link.slug for link in found])
         await changes.save(tx, change, len(ids), len(found), [], cursor)
-        await audit_entries.record_step(tx, change, found, deps.shared_domain)
+        await _record(deps, tx, change, found)
         if not cursor:
             await changes.finish(tx, change.id, "finished", now)
     return cursor is not None
@@ -105,7 +113,7 @@ async def _restore_next(deps: Deps, change: BulkChange) -> bool:
         await deps.routes.changed(tx, routes)
         cursor = [str(ids[-1])] if len(ids) == STEP else None
         await changes.save(tx, change, len(ids), len(restored), refused, cursor)
-        await audit_entries.record_step(tx, change, restored, deps.shared_domain)
+        await _record(deps, tx, change, restored)
         if not cursor:
             await changes.finish(tx, change.id, "finished", now)
             await changes.finish(tx, deletion, "undone", now)
@@ -146,7 +154,7 @@ async def _replace_next(deps: Deps, change: BulkChange) -> bool:
     async with _progress(deps, change) as tx:
         await changes.save(tx, change, len(steps), len(steps) - len(refused), refused, change.cursor)
         replaced_in = [found[id_] for (id_, _), reason in zip(steps, reasons, strict=True) if not reason]
-        await audit_entries.record_step(tx, change, replaced_in, deps.shared_domain)
+        await _record(deps, tx, change, replaced_in)
         if change.cursor is None:
             await changes.finish(tx, change.id, "finished", deps.clock())
     return change.cursor is not None
@@ -171,7 +179,7 @@ async def _plan_replacements(deps: Deps, change: BulkChange) -> bool:
     async with _progress(deps, change) as tx:
         await changes.save(tx, change, len(refused) + unchanged, 0, refused, cursor, step=planned or None)
         if planned and not change.changed:  # the links are changed in transactions of their own
-            await audit_entries.record_step(tx, change, [], deps.shared_domain)
+            await _record(deps, tx, change, [])
         if cursor is None and not planned:
             await changes.finish(tx, change.id, "finished", deps.clock())
     return cursor is not None or bool(planned)
@@ -184,6 +192,31 @@ async def _progress(deps: Deps, change: BulkChange) -> AsyncIterator[Tx]:
         if await changes.lock(tx, change.account_id, change.id) != change:
             raise Unavailable
         yield tx
+
+
+async def _record(deps: Deps, tx: Tx, change: BulkChange, changed: Sequence[Link]) -> None:
+    """Write the entry of a change of many links with the links `changed` in this step, or add these to it."""
+    if "entry" not in change.payload or not (changed or change.kind == "replace"):
+        return
+    is_one, ids = change.total == 1, [str(link.id) for link in changed]
+    details: dict[str, Any] = {"count": change.changed + len(changed)}
+    if ids and change.changed == 0 and not is_one:
+        details["ids"] = ids[: bulk.MAX_IDS]
+    if "filter" in change.payload:
+        details["filter"] = {name: text for name, text in change.payload["filter"].items() if text}
+    if change.kind == "set":
+        details["set"] = {name: audit.plain(value) for name, value in change.payload["set"].items()}
+    if change.kind == "replace":
+        details |= {name: audit.plain(change.payload[name]) for name in ("find", "replacement")}
+    await audit.record_progress(
+        tx,
+        UUID(change.payload["entry"]),
+        change.actor,
+        "link.deleted" if is_one and change.kind == "delete" else _ACTIONS[change.kind],
+        change.created_at,
+        service.item_of(changed[0], deps) if is_one and changed else audit.Item(),
+        details={} if is_one and change.kind in {"delete", "restore"} else details,
+    )
 
 
 _STEPS: Mapping[Kind, Callable[[Deps, BulkChange], Awaitable[bool]]] = {

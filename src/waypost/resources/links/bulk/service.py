@@ -2,18 +2,19 @@
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
-from waypost import accounts
+from waypost import accounts, audit
 from waypost.database import Tx
 from waypost.kit.errors import Errors, Invalid, NotFound, Problems, Unavailable, WaypostError
 from waypost.kit.fair_queue import Busy, TimeBudget
 from waypost.kit.fields import parse
 from waypost.kit.ids import new_id, numbered_id
-from waypost.resources.links import audit_entries, checks, rules, service, store
+from waypost.resources.links import checks, rules, service, store
 from waypost.resources.links.apply import apply
 from waypost.resources.links.bulk.schemas import LinkSet, parse_set
 from waypost.resources.links.deps import Deps
@@ -24,6 +25,9 @@ MAX_WAIT = 30.0
 """Seconds from the start of a request until a link that has not had its turn is left out."""
 CONCURRENT = 4
 """Links of one account that are created at a time: as many destinations are checked for an account."""
+
+MAX_IDS = 20
+"""Links of one entry of the audit log that are listed."""
 
 NOT_AN_OBJECT = "This must be an object with the fields of a link."
 
@@ -107,7 +111,7 @@ async def change(
     async with deps.db.write() as tx:
         results = await change_in(deps, tx, caller.account.id, ids, setting, changed_by=caller.actor.label)
         changed = dict.fromkeys(id_ for id_, result in zip(ids, results, strict=True) if id_ and result == "updated")
-        await audit_entries.record_many(tx, caller.actor, "links.updated", deps.clock(), changed, sent)
+        await _record(tx, caller.actor, "links.updated", deps.clock(), changed, sent)
     return results
 
 
@@ -166,10 +170,25 @@ async def delete(deps: Deps, caller: accounts.Caller, ids: Sequence[UUID | None]
     async with deps.db.write() as tx:
         links = await store.lock_all(tx, caller.account.id, [id_ for id_ in ids if id_])
         await service.delete_locked(deps, tx, caller.account.id, list(links.values()))
-        await audit_entries.record_many(tx, caller.actor, "links.deleted", deps.clock(), links, {})
+        await _record(tx, caller.actor, "links.deleted", deps.clock(), links, {})
     for link in links.values():
         await deps.image_store.delete(link.og_image_file_name)
     return [id_ is not None and links.pop(id_, None) is not None for id_ in ids]
+
+
+async def _record(
+    tx: Tx,
+    actor: audit.Actor,
+    action: audit.AuditAction,
+    now: datetime,
+    ids: Iterable[UUID],
+    changed: Mapping[str, Any],
+) -> None:
+    """Write one entry about several links, if there are any. `changed`: the new values of their fields."""
+    if all_ids := [str(id_) for id_ in ids]:
+        values = {name: audit.plain(value) for name, value in changed.items()}
+        details = {"count": len(all_ids), "ids": all_ids[:MAX_IDS], **({"set": values} if values else {})}
+        await audit.record(tx, actor, action, now, details=details)
 
 
 def _raise_if_any(*problems: Problems) -> None:

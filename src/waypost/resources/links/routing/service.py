@@ -13,7 +13,7 @@ from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.fields import MAX_URL
 from waypost.kit.urls import Url
 from waypost.outbound import Unreachable
-from waypost.resources.links import audit_entries, checks, routing, store
+from waypost.resources.links import checks, routing, service, store
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
 from waypost.resources.links.routing import LinkRouting
@@ -62,7 +62,7 @@ async def save(
         changes = compare(RoutedLink(link, before), RoutedLink(changed, stored))
         if changes:
             changed = replace(changed, changed_by=caller.actor.label)
-            item = audit_entries.item_of(link, deps.shared_domain)
+            item = service.item_of(link, deps)
             await audit.record(tx, caller.actor, "routing.updated", now, item, changes=changes)
         if stored:
             await routing.save(tx, stored)
@@ -81,7 +81,7 @@ async def delete(deps: Deps, caller: accounts.Caller, link_id: UUID) -> None:
         plain = replace(link, starts_at=None, click_limit=None)
         if changes := compare(RoutedLink(link, before), RoutedLink(plain, None)):
             plain = replace(plain, changed_by=caller.actor.label)
-            item = audit_entries.item_of(link, deps.shared_domain)
+            item = service.item_of(link, deps)
             await audit.record(tx, caller.actor, "routing.deleted", now, item, changes=changes)
         await routing.delete_of_links(tx, [link_id])
         await store.save(tx, [(link, plain)])
