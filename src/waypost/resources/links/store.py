@@ -100,8 +100,7 @@ async def lock_all(tx: Tx, account_id: UUID, ids: Collection[UUID]) -> dict[UUID
     """Lock and return those of the links that exist, in the order of ids: two calls cannot wait for each other."""
     conditions = links.c.id.in_(ids), links.c.account_id == account_id
     await tx.execute(select(links.c.id).where(*conditions).order_by(links.c.id).with_for_update())
-    rows = await tx.execute(select(*COLUMNS).where(*conditions, NOT_DELETED))
-    return {row.id: Link(*row) for row in rows}
+    return await find_own(tx, account_id, ids)
 
 
 async def lock_any(tx: Tx, ids: Collection[UUID]) -> list[Link]:

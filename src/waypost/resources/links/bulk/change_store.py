@@ -12,9 +12,10 @@ from waypost.audit import Actor
 from waypost.database import Database, Tx
 from waypost.kit.clock import parse_timestamp, timestamp
 from waypost.kit.errors import or_not_found
+from waypost.resources.links import store
 from waypost.resources.links.lists import listing
 from waypost.resources.links.lists.query import LinkFilter
-from waypost.resources.links.model import COLUMNS, Link, bulk_changes, deleted_links, links
+from waypost.resources.links.model import Link, bulk_changes, deleted_links
 
 Kind = Literal["set", "delete", "replace", "restore"]
 ChangeState = Literal["running", "finished", "cancelled", "failed", "undone"]
@@ -140,10 +141,7 @@ async def find_next(
 
 async def find_in_order(tx: Tx, account: UUID, ids: Sequence[UUID]) -> list[Link]:
     """Return those of the links that exist, in the order of `ids`."""
-    rows = await tx.execute(
-        select(*COLUMNS).where(links.c.id.in_(ids), links.c.account_id == account, links.c.deleted_at.is_(None))
-    )
-    found = {row.id: Link(*row) for row in rows}
+    found = await store.find_own(tx, account, ids)
     return [found[id_] for id_ in ids if id_ in found]
 
 
