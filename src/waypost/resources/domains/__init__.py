@@ -7,7 +7,6 @@ from waypost.resources.domains.app_links.store import find_app_links
 from waypost.resources.domains.deps import CheckUrl, Deps, WebDeps
 from waypost.resources.domains.lookups import (
     HostSource,
-    change_links_count,
     change_links_counts,
     find_by_hostname,
     find_custom_domains,
@@ -30,7 +29,6 @@ __all__ = [
     "Deps",
     "HostSource",
     "WebDeps",
-    "change_links_count",
     "change_links_counts",
     "find_app_links",
     "find_by_hostname",

@@ -77,11 +77,6 @@ async def find_id(tx: Tx, account_id: UUID, hostname: str) -> UUID | None:
     return (await tx.execute(select(id_subquery(account_id, hostname)))).scalar_one()
 
 
-async def change_links_count(tx: Tx, before: UUID | None, after: UUID | None) -> bool:
-    """Move one link from the counter of `before` to that of `after`. Return False if `after` was deleted."""
-    return await change_links_counts(tx, [(before, after)])
-
-
 async def change_links_counts(tx: Tx, moves: Iterable[tuple[UUID | None, UUID | None]]) -> bool:
     """Move links from one counter to another. Return False if a domain that gets links was deleted.
 

@@ -7,7 +7,6 @@ from waypost.resources.links.aliases.model import Alias
 from waypost.resources.links.aliases.rules import MAX_ALIASES, PATH_TAKEN, TOO_MANY, find_path_problem, to_search_text
 from waypost.resources.links.aliases.store import (
     AliasAddress,
-    add,
     add_many,
     count,
     delete,
@@ -15,7 +14,6 @@ from waypost.resources.links.aliases.store import (
     find_links,
     find_of_domain,
     find_of_links,
-    find_search_text,
     get,
     has_aliases,
     list_page,
@@ -29,7 +27,6 @@ __all__ = [
     "TOO_MANY",
     "Alias",
     "AliasAddress",
-    "add",
     "add_many",
     "count",
     "delete",
@@ -38,7 +35,6 @@ __all__ = [
     "find_of_domain",
     "find_of_links",
     "find_path_problem",
-    "find_search_text",
     "get",
     "has_aliases",
     "list_page",

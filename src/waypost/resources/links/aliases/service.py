@@ -40,7 +40,7 @@ async def add(deps: Deps, caller: accounts.Caller, link_id: UUID, new: NewAlias,
         if problems or domain is None or new.hostname is None or new.path is None:
             raise Invalid(problems.errors)
         alias = Alias(new_id(), account, link_id, domain, new.hostname, new.path, deps.clock())
-        if not await aliases.add(tx, alias):
+        if not await aliases.add_many(tx, [alias]):
             raise Invalid({"path": [aliases.PATH_TAKEN]})
         await store.save_search_texts(tx, [link])
         await deps.routes.changed(tx, [alias.hostname])

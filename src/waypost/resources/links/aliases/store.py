@@ -11,12 +11,12 @@ from uuid import UUID
 from sqlalchemy import BindParameter, Column, ColumnElement, Select, func, select
 from sqlalchemy import delete as delete_from
 
-from waypost.database import Tx, bulk, upsert
+from waypost.database import Tx, bulk
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
 from waypost.resources import domains
 from waypost.resources.links.aliases.model import Alias, link_aliases
-from waypost.resources.links.aliases.rules import MAX_ALIASES, digest, to_search_text
+from waypost.resources.links.aliases.rules import digest
 
 AliasAddress = tuple[UUID, str]
 """Domain and path."""
@@ -27,32 +27,22 @@ _COLUMNS = (
     *(link_aliases.c[name] for name in ("path", "created_at")),
 )
 _HAS_DOMAIN = ~domains.is_on_shared_domain(link_aliases.c.domain_id)
-_ADDRESS = [link_aliases.c.domain_id, link_aliases.c.digest]
 _OLDEST = link_aliases.c.created_at, link_aliases.c.id
 _BATCH = 500  # parameters of one statement
 
 
-async def add(tx: Tx, alias: Alias) -> bool:
-    """Insert the alias. Return False if its address is taken. A concurrent insert waits for this transaction.
-
-    Call `find_search_text` and store it with the link, and publish the hostname: see `add_many`.
-    """
-    row = asdict(alias) | {"digest": digest(alias.path)}
-    del row["hostname"]
-    statement = upsert(tx, link_aliases).values(row).on_conflict_do_nothing(index_elements=_ADDRESS)
-    return (await tx.execute(statement.returning(link_aliases.c.id))).one_or_none() is not None
-
-
-async def add_many(tx: Tx, aliases: Sequence[Alias]) -> None:
+async def add_many(tx: Tx, aliases: Sequence[Alias]) -> int:
     """Insert aliases whose paths have no `find_path_problem`. Those whose address is taken are left out.
 
-    The caller finds these with `find_links` before or after. It also
+    Return how many were added: the caller finds the others with `find_links`. It also
 
     - appends `to_search_text` of all paths of a link to the link's `search_text`, so that searches find them,
     - calls `routes.changed` with each hostname: redirects look for aliases only on hosts that have some.
+
+    A concurrent insert of one of the addresses waits for this transaction.
     """
     rows = [bulk.to_row(link_aliases, asdict(alias) | {"digest": digest(alias.path)}) for alias in aliases]
-    await bulk.insert(tx, link_aliases, rows, on_conflict="ON CONFLICT (domain_id, digest) DO NOTHING")
+    return await bulk.insert(tx, link_aliases, rows, on_conflict="ON CONFLICT (domain_id, digest) DO NOTHING")
 
 
 async def find_links(tx: Tx, addresses: Iterable[AliasAddress]) -> dict[AliasAddress, UUID]:
@@ -77,12 +67,6 @@ async def find_of_links(tx: Tx, link_ids: Sequence[UUID]) -> Mapping[UUID, list[
         for row in await tx.execute(query):
             found.setdefault(row.link_id, []).append(Alias(*row))
     return found
-
-
-async def find_search_text(tx: Tx, link_id: UUID) -> str:
-    """Return what the link's `search_text` ends with."""
-    query = select(link_aliases.c.path).where(link_aliases.c.link_id == link_id, _HAS_DOMAIN).order_by(*_OLDEST)
-    return to_search_text(await tx.scalars(query.limit(MAX_ALIASES)))
 
 
 async def count(tx: Tx, link_id: UUID) -> int:
