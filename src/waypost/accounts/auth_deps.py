@@ -14,7 +14,7 @@ from waypost.settings import Settings
 Signup = Literal["open", "invite", "closed"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Deps:
     db: Database
     base_url: str

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from waypost.accounts.sign_in.limiter import SignInLimiter
 
 
-@dataclass(frozen=True, slots=True)
-class Deps:
-    auth: AuthDeps
+@dataclass(frozen=True, kw_only=True)
+class Deps(AuthDeps):
     sign_in_limiter: "SignInLimiter"
     context: Context
     resources: Sequence[Resource]

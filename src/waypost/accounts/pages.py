@@ -9,9 +9,7 @@ from waypost.accounts.members.membership_pages import MembershipPages
 from waypost.accounts.members.pages import MemberPages
 from waypost.accounts.people.email_link_pages import EmailLinkPages
 from waypost.accounts.people.profile_pages import ProfilePages
-from waypost.accounts.second_factor.code_pages import CodePages
 from waypost.accounts.second_factor.pages import SecondFactorPages
-from waypost.accounts.second_factor.required_pages import RequiredFactorPages
 from waypost.accounts.setup.pages import SetupPages
 from waypost.accounts.sign_in.pages import AuthPages
 from waypost.accounts.sign_in.reauthentication import ReauthenticationPages
@@ -20,15 +18,7 @@ from waypost.web.dashboard import Pages, SessionAuth, Views
 
 def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
     pages: list[type[Pages[Deps]]] = [AuthPages, SetupPages, EmailLinkPages, ProfilePages, ReauthenticationPages]
-    pages += [
-        MembershipPages,
-        KeyPages,
-        CodePages,
-        SecondFactorPages,
-        RequiredFactorPages,
-        InvitationPages,
-        MemberPages,
-    ]
+    pages += [MembershipPages, KeyPages, SecondFactorPages, InvitationPages, MemberPages]
     if deps.oidc:
         from waypost.accounts.oidc.pages import OidcPages  # noqa: PLC0415  # only where it is configured
 

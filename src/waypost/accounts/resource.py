@@ -48,7 +48,14 @@ def new_deps(web: Web) -> "Deps":
 
         oidc = new_oidc_deps(settings, auth)
     is_local = web.listens_locally and is_loopback(urlsplit(context.base_url).hostname or "")
-    return Deps(auth, limiter, context, web.resources, is_local, oidc)
+    return Deps(
+        **vars(auth),
+        sign_in_limiter=limiter,
+        context=context,
+        resources=web.resources,
+        is_local=is_local,
+        oidc=oidc,
+    )
 
 
 def _worker_parts(worker: Worker) -> WorkerParts:

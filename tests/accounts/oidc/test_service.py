@@ -50,20 +50,20 @@ class Here:
         return refused.value.message
 
     async def role(self, person: Person) -> Role | None:
-        async with self.deps.auth.db.read() as tx:
+        async with self.deps.db.read() as tx:
             return await memberships.find(tx, self.account_id, person.id)
 
     async def set_role(self, person: Person, role: Role) -> None:
-        async with self.deps.auth.db.write() as tx:
-            await memberships.add(tx, self.account_id, person.id, role, self.deps.auth.clock())
+        async with self.deps.db.write() as tx:
+            await memberships.add(tx, self.account_id, person.id, role, self.deps.clock())
 
     async def new_person(self, email: str) -> Person:
-        now = self.deps.auth.clock()
-        await create_account(self.deps.auth.db, email=email, name="", plan="none", now=now, trial_days=1)
+        now = self.deps.clock()
+        await create_account(self.deps.db, email=email, name="", plan="none", now=now, trial_days=1)
         return await self.person(email)
 
     async def person(self, email: str) -> Person:
-        async with self.deps.auth.db.read() as tx:
+        async with self.deps.db.read() as tx:
             found = await people.find_by_email(tx, email)
         assert found
         return found
@@ -73,12 +73,12 @@ class Here:
         return await self.session_of(await self.token(result))
 
     async def token(self, result: AuthenticationResult) -> str:
-        now = self.deps.auth.clock()
-        async with self.deps.auth.db.write() as tx:
+        now = self.deps.clock()
+        async with self.deps.db.write() as tx:
             return await sessions.create(tx, result.person.id, user_agent="", ip="", now=now, provider=result.provider)
 
     async def session_of(self, token: str) -> sessions.PersonSession | None:
-        return await sessions.find(self.deps.auth.db, token, now=self.deps.auth.clock())
+        return await sessions.find(self.deps.db, token, now=self.deps.clock())
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ async def test_records_what_groups_change(here: Here, db: Database, clock: FakeC
 async def test_refuses_whoever_has_no_role(here: Here) -> None:
     for groups in ((), ("others",), ("Marketing",)):
         assert await here.refuses(replace(ANN, groups=groups)) == service.NO_ROLE
-    async with here.deps.auth.db.read() as tx:
+    async with here.deps.db.read() as tx:
         assert await people.find_by_email(tx, "ann@example.com") is None
 
 
@@ -167,7 +167,7 @@ async def test_the_last_owner_stays_owner(here: Here) -> None:
 
 async def test_keys_end_with_the_membership(here: Here, db: Database) -> None:
     ann = await here.sign_in()
-    now = here.deps.auth.clock()
+    now = here.deps.clock()
     _, text = await create_key(db, account_id=here.account_id, name="tests", scopes=[], now=now, created_by=ann.id)
     cache = CallerCache(db)
     caller = await cache.find(text)
@@ -196,7 +196,7 @@ async def test_signs_in_who_has_connected(here: Here) -> None:
     assert session
     await service.connect(here.deps, session, ANN)
     assert await here.role(before) == "editor"
-    async with here.deps.auth.db.read() as tx:
+    async with here.deps.db.read() as tx:
         actions = set((await tx.execute(select(audit_entries.c.action))).scalars())
     assert actions == {"identity.connected", "member.added"}
     assert (await here.sign_in(replace(ANN, email="new@example.com"))).id == before.id
@@ -262,14 +262,14 @@ async def test_without_roles_somebody_who_is_invited_joins(here: Here) -> None:
     here.deps = replace(here.deps, role_by_group={}, account_email="")
     owner = await here.session(AuthenticationResult(await here.person("owner@example.com")))
     assert isinstance(owner, sessions.Session)
-    invitation = await invitations.create(here.deps.auth, owner, email=ANN.email, role="viewer")
+    invitation = await invitations.create(here.deps, owner, email=ANN.email, role="viewer")
     assert invitation.url
     assert await here.refuses(replace(ANN, email="bob@example.com")) == service.NO_ACCOUNT
     result = await service.sign_in(here.deps, ANN)
     assert await here.role(result.person) is None
     session = await here.session(result)
     assert session
-    await invitations.accept(here.deps.auth, session, invitation.url.rpartition("/")[2])
+    await invitations.accept(here.deps, session, invitation.url.rpartition("/")[2])
     assert await here.role(result.person) == "viewer"
 
 
@@ -277,21 +277,21 @@ async def test_an_invitation_by_somebody_who_may_not_invite_any_more_admits_nobo
     here.deps = replace(here.deps, role_by_group={}, account_email="")
     admin = await here.new_person("admin@example.com")
     await here.set_role(admin, "admin")
-    async with here.deps.auth.db.write() as tx:
+    async with here.deps.db.write() as tx:
         token = await sessions.create(
-            tx, admin.id, user_agent="", ip="", now=here.deps.auth.clock(), account_id=here.account_id
+            tx, admin.id, user_agent="", ip="", now=here.deps.clock(), account_id=here.account_id
         )
     session = await here.session_of(token)
     assert isinstance(session, sessions.Session)
-    await invitations.create(here.deps.auth, session, email=ANN.email, role="viewer")
-    async with here.deps.auth.db.write() as tx:
+    await invitations.create(here.deps, session, email=ANN.email, role="viewer")
+    async with here.deps.db.write() as tx:
         await memberships.change_role(tx, here.account_id, admin.id, "editor")
     assert await here.refuses(ANN) == service.NO_ACCOUNT
 
 
 async def test_the_account_of_the_setting_keeps_its_email(here: Here) -> None:
     """Else the next account with this email would get everybody who signs in."""
-    auth, owner = here.deps.auth, await here.person("owner@example.com")
+    auth, owner = here.deps, await here.person("owner@example.com")
     bob = await here.new_person("bob@example.org")
     await here.set_role(bob, "owner")
     session = await here.session(AuthenticationResult(owner))
@@ -354,9 +354,9 @@ async def test_an_identity_that_is_disconnected_meanwhile_verifies_no_session(he
     assert session
     await service.connect(here.deps, session, ANN)
     clock.move(timedelta(hours=1))
-    db: Any = _DisconnectsAfterReading(here.deps.auth.db, ann)
+    db: Any = _DisconnectsAfterReading(here.deps.db, ann)
     with pytest.raises(SignInRefused):
-        await service.verify(replace(here.deps, auth=replace(here.deps.auth, db=db)), session, ANN)
+        await service.verify(replace(here.deps, db=db), session, ANN)
     kept = await here.session_of(token)
     assert kept
     assert kept.authenticated_at == session.authenticated_at

@@ -34,12 +34,12 @@ _PHASES = ("links", "clicks", "rest")
 
 async def count_deleted_data(deps: Deps, account: accounts.Account) -> dict[str, Any]:
     """Return the variables of the page that asks for confirmation."""
-    async with deps.auth.db.read() as tx:
+    async with deps.db.read() as tx:
         return {
             "links": await accounts.count_links(tx, account.id),
             "members": len(await memberships.list_of_account(tx, account.id)),
             "has_payments": await plan.has_customer(tx, account.id),
-            "has_trials": deps.auth.new_plan == "trial",
+            "has_trials": deps.new_plan == "trial",
         }
 
 
@@ -48,13 +48,13 @@ async def start(deps: Deps, session: Session) -> None:
 
     Raises Forbidden, and NotFound if it is already deleted.
     """
-    db, account_id, now = deps.auth.db, session.account.id, deps.auth.clock()
+    db, account_id, now = deps.db, session.account.id, deps.clock()
     with accounts.invalidating_callers(db):
         async with db.write() as tx:
             await accounts.lock_account(tx, account_id)
             await memberships.require_action(tx, session.actor, "account.delete")
             owners = await memberships.list_owners(tx, account_id)
-            await accounts.mark_account_deleted(deps.auth, tx, account_id)
+            await accounts.mark_account_deleted(deps, tx, account_id)
             await _notify(deps, tx, session, owners)  # afterwards: it deletes unsent emails of people it deletes
             await plan.cancel_later(tx, account_id, now)
             deleted = await links_of_account.delete_batch(
@@ -66,10 +66,10 @@ async def start(deps: Deps, session: Session) -> None:
 
 
 async def _notify(deps: Deps, tx: Tx, session: Session, owners: Sequence[Person]) -> None:
-    message = emails.account_deleted(deps.auth.base_url, session.account.name, session.person.email)
+    message = emails.account_deleted(deps.base_url, session.account.name, session.person.email)
     for owner in owners:
         if owner.id != session.person.id:
-            await emails.notify(tx, message, owner, now=deps.auth.clock())
+            await emails.notify(tx, message, owner, now=deps.clock())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,10 @@
 """Pages of API keys, and the public API reference. A new key is shown once."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from importlib.util import find_spec
 from typing import Annotated, Any
+from uuid import UUID
 
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -14,10 +13,9 @@ from waypost.accounts import REQUESTS_PER_MINUTE, SCOPES, ApiKey, Scope, is_plan
 from waypost.accounts.deps import Deps
 from waypost.accounts.sessions.store import Session
 from waypost.accounts.sign_in.reauthentication import reauthentication_context, require_recent
-from waypost.kit.errors import Invalid, NotFound, Problems, WaypostError
+from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.kit.fields import Body, Text, Timestamp, max_entries, parse
-from waypost.web import require_pagination
-from waypost.web.dashboard import Form, NotSignedIn, Pages, get, post, redirect
+from waypost.web.dashboard import Form, NotSignedIn, PageCall, Pages, shows
 from waypost.web.dashboard.views import HEADERS
 
 _PATH = "/integrations/api"
@@ -47,63 +45,58 @@ class _NewKey(Body):
 class KeyPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
-            get(_PATH, self.list_keys, "view"),
+            self.get(_PATH, shows("account/keys_list.html", self._find_all, **_CONTEXT), "view"),
             self.form(_PATH, self.create, "keys.write", self.new),
-            get(f"{_PATH}/new", self.new, "keys.write"),
-            get(_PATH + "/{id}", self.show, "keys.write"),
-            get(_PATH + "/{id}/revoke", self.show_revocation, "keys.write"),
-            post(_PATH + "/{id}/revoke", self.revoke, "keys.write"),
-            get("/docs", self.reference, "public"),
+            self.get(f"{_PATH}/new", self.new, "keys.write"),
+            self.get(_PATH + "/{id}", shows("account/keys_one.html", self._find, **_CONTEXT), "keys.write"),
+            self.get(_PATH + "/{id}/revoke", shows("account/keys_revoke.html", self._find), "keys.write"),
+            self.action(_PATH + "/{id}/revoke", self._revoke, "keys.write", _PATH, "key-revoked"),
+            self.get("/docs", self.reference, "public"),
         ]
 
-    async def list_keys(self, request: Request) -> Response:
-        session = await self._auth.require_session(request)
-        now = self._deps.auth.clock()
-        pagination = replace(require_pagination(request), per_page=_PER_PAGE)
-        page = await accounts.list_keys_page(self._deps.auth.db, session.account.id, pagination, now=now)
-        makers = await accounts.find_key_makers(self._deps.auth.db, page.items)
-        usable = {key.id for key in page.items if is_usable(key, now)}
-        has_active_plan = is_plan_active(session.account.plan, now)
-        context: dict[str, Any] = {"page": page, "makers": makers, "usable": usable}
-        context["has_assistants"] = find_spec("mcp") is not None
-        return self._render(request, "list", has_active_plan=has_active_plan, **context)
+    async def _find_all(self, call: PageCall) -> dict[str, Any]:
+        now = self._deps.clock()
+        pagination = call.pagination(_PER_PAGE)
+        page = await accounts.list_keys_page(self._deps.db, call.session.account.id, pagination, now=now)
+        makers = await accounts.find_key_makers(self._deps.db, page.items)
+        return {
+            "page": page,
+            "makers": makers,
+            "usable": {key.id for key in page.items if is_usable(key, now)},
+            "has_assistants": find_spec("mcp") is not None,
+            "has_active_plan": is_plan_active(call.session.account.plan, now),
+        }
 
-    async def new(self, request: Request, form: Form = _NEW, error: WaypostError | None = None) -> Response:
-        session = await self._auth.require_session(request)
-        context = await reauthentication_context(self._deps, session)
-        return self._views.form(request, "account/keys_new.html", form, error, **_CONTEXT, **context)
+    async def new(self, call: PageCall) -> Response:
+        context = await reauthentication_context(self._deps, call.session)
+        return call.render("account/keys_new.html", _NEW, **_CONTEXT, **context)
 
-    async def create(self, request: Request, session: Session, form: Form) -> Response:
+    async def create(self, call: PageCall) -> Response:
         """Create a key. The response is a page instead of a redirect, because the key is shown only once."""
-        new, problems = parse(_NewKey, {name: value for name, value in form.fields.items() if value is not None})
+        new, problems = parse(_NewKey, {name: value for name, value in call.form.fields.items() if value is not None})
         if not new.scopes:
             problems.add("scopes", "Select at least one scope.")  # for the service no scopes means all
-        await self._auth.limit_expensive(session, "key")
+        await self._auth.limit_expensive(call.session, "key")
         try:
-            session = await self._reauthenticated(session, form, problems)
+            session = await self._reauthenticated(call.session, call.form, problems)
             key, text = await self._create(session, new, problems)
         except NotFound:  # the session has ended
             raise NotSignedIn from None
-        has_active_plan = is_plan_active(session.account.plan, self._deps.auth.clock())
-        return self._render(request, "created", 201, key=key, text=text, has_active_plan=has_active_plan)
+        context = {"key": key, "text": text, "has_active_plan": self._auth.has_active_plan(call.session)}
+        return call.render("account/keys_created.html", status=201, **_CONTEXT, **context)
 
-    async def show(self, request: Request) -> Response:
-        key = await self._get_key(request)
-        maker = (await accounts.find_key_makers(self._deps.auth.db, [key])).get(key.id)
+    async def _find(self, call: PageCall) -> dict[str, Any]:
+        key = await accounts.get_key(self._deps.db, call.session.account.id, call.id)
+        maker = (await accounts.find_key_makers(self._deps.db, [key])).get(key.id)
         allowed = roles.allowed_scopes(key.scopes, maker.role) if maker and maker.role else key.scopes
-        is_usable_now = is_usable(key, self._deps.auth.clock())
-        return self._render(request, "one", key=key, maker=maker, allowed=allowed, is_usable=is_usable_now)
+        return {"key": key, "maker": maker, "allowed": allowed, "is_usable": is_usable(key, self._deps.clock())}
 
-    async def show_revocation(self, request: Request) -> Response:
-        return self._render(request, "revoke", key=await self._get_key(request))
+    async def _revoke(self, deps: Deps, session: Session, key_id: UUID) -> None:
+        key = await accounts.get_key(deps.db, session.account.id, key_id)
+        await accounts.revoke_key(deps.db, key.id, now=deps.clock(), session=session)
 
-    async def revoke(self, request: Request) -> Response:
-        session, key = await self._auth.require_session(request), await self._get_key(request)
-        await accounts.revoke_key(self._deps.auth.db, key.id, now=self._deps.auth.clock(), session=session)
-        return redirect(_PATH, "key-revoked")
-
-    async def reference(self, request: Request) -> Response:
-        response = self._render(request, "reference")
+    async def reference(self, call: PageCall) -> Response:
+        response = call.render("account/keys_reference.html", **_CONTEXT)
         response.headers["Content-Security-Policy"] = _REFERENCE_POLICY
         return response
 
@@ -117,14 +110,14 @@ class KeyPages(Pages[Deps]):
 
     async def _create(self, session: Session, new: _NewKey, problems: Problems) -> tuple[ApiKey, str]:
         """Create the key. Raises Invalid with all problems."""
-        now = self._deps.auth.clock()
+        now = self._deps.clock()
         if not new.name.strip() and "name" not in problems:
             problems.add("name", "Enter a name.")
         if new.expires_at is not None and new.expires_at <= now:
             problems.add("expires_at", "The expiry must be in the future.")
         problems.raise_if_any()
         return await accounts.create_key(
-            self._deps.auth.db,
+            self._deps.db,
             account_id=session.account.id,
             name=new.name.strip(),
             scopes=new.scopes or (),
@@ -133,10 +126,3 @@ class KeyPages(Pages[Deps]):
             max_usable=_MAX_USABLE_KEYS,
             session=session,
         )
-
-    async def _get_key(self, request: Request) -> ApiKey:
-        session = await self._auth.require_session(request)
-        return await accounts.get_key(self._deps.auth.db, session.account.id, self._path_id(request))
-
-    def _render(self, request: Request, name: str, status: int = 200, **context: Any) -> Response:
-        return self._views.render_page(request, f"account/keys_{name}.html", status=status, **{**_CONTEXT, **context})

@@ -16,9 +16,8 @@ from waypost.settings import Settings
 CALLBACK = "/login/oidc/callback"
 
 
-@dataclass(frozen=True, slots=True)
-class Deps:
-    auth: AuthDeps
+@dataclass(frozen=True, kw_only=True)
+class Deps(AuthDeps):
     provider: Provider
     groups_claim: str
     role_by_group: Mapping[str, Role]
@@ -30,12 +29,12 @@ class Deps:
 
     @property
     def redirect_uri(self) -> str:
-        return self.auth.base_url + CALLBACK
+        return self.base_url + CALLBACK
 
 
 def new_deps(settings: Settings, auth: AuthDeps) -> Deps:
     return Deps(
-        auth=auth,
+        **vars(auth),
         provider=new_provider(settings, auth.clock),
         groups_claim=settings.oidc_groups_claim,
         role_by_group=cast("Mapping[str, Role]", settings.role_by_group),

@@ -42,8 +42,8 @@ class Completed:
 async def start(deps: Deps, browser: bytes, purpose: FlowPurpose, next_path: str) -> str:
     """Return the URL of the provider's sign-in page. `browser`: a secret of the browser. Raises ProviderUnavailable."""
     metadata = await deps.provider.metadata()
-    async with deps.auth.db.write() as tx:
-        token = await one_time_tokens.issue(tx, "oidc", now=deps.auth.clock())
+    async with deps.db.write() as tx:
+        token = await one_time_tokens.issue(tx, "oidc", now=deps.clock())
     state = f"{token}.{purpose}.{_base64url(next_path.encode()) if len(next_path) <= _MAX_NEXT else ''}"
     challenge = hashlib.sha256(_derived(browser, "verifier", state).encode()).digest()
     parameters = {
@@ -75,7 +75,7 @@ async def finish(deps: Deps, browser: bytes | None, query: Mapping[str, str]) ->
         received.id_token,
         nonce=_derived(browser, "nonce", state),
         access_token=received.access_token,
-        now=deps.auth.clock(),
+        now=deps.clock(),
     )
     claims = await deps.provider.verify(verify)
     if purpose == "verify":
@@ -96,8 +96,8 @@ async def _consume(deps: Deps, state: str) -> tuple[datetime, FlowPurpose, str]:
     """Return when the attempt started, what for, and the page to go to. Raises SignInRefused for a second time."""
     text, _, rest = state.partition(".")
     purpose, _, encoded = rest.partition(".")
-    async with deps.auth.db.write() as tx:
-        token = await one_time_tokens.consume(tx, "oidc", text, now=deps.auth.clock())
+    async with deps.db.write() as tx:
+        token = await one_time_tokens.consume(tx, "oidc", text, now=deps.clock())
     if token is None or purpose not in get_args(FlowPurpose):
         raise SignInRefused("state", EXPIRED)
     return token.created_at, cast("FlowPurpose", purpose), _decoded(encoded)

@@ -19,11 +19,10 @@ from waypost.accounts.oidc.errors import ProviderUnavailable, SignInRefused
 from waypost.accounts.oidc.rules import Identity
 from waypost.accounts.sessions import store as sessions
 from waypost.accounts.sessions.start import CONNECT_PATH, DISCONNECT_PATH, PENDING, cookie_name
-from waypost.accounts.sessions.store import PersonSession
 from waypost.accounts.sign_in.next_path import safe_next_path
 from waypost.accounts.sign_in.reauthentication import proof_context, require_proven
-from waypost.kit.errors import Forbidden, Unavailable, WaypostError
-from waypost.web.dashboard import BLANK, Form, NotSignedIn, PageError, Pages, get, post, read_form, redirect
+from waypost.kit.errors import Forbidden, Unavailable
+from waypost.web.dashboard import NotSignedIn, PageCall, PageError, Pages, post, read_form, redirect
 from waypost.web.dashboard.session_auth import CROSS_SITE
 
 log = structlog.get_logger(__name__)
@@ -47,37 +46,37 @@ class SsoRefused(PageError, Forbidden):
 class OidcPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
-            get("/login/oidc", self.start, "public"),
-            get(CALLBACK, self.finish, "public"),
-            post("/login/oidc/logout", self.end_sessions, "public"),
-            get(CONNECT_PATH, self.show_connection, "person"),
+            self.get("/login/oidc", self.start, "public"),
+            self.get(CALLBACK, self.finish, "public"),
+            post("/login/oidc/logout", self.end_sessions, "public"),  # from the provider, not from a page
+            self.get(CONNECT_PATH, self.show_connection, "person"),
             self.form(CONNECT_PATH, self.connect, "person", self.show_connection),
-            get(DISCONNECT_PATH, self.show_disconnection, "person"),
+            self.get(DISCONNECT_PATH, self.show_disconnection, "person"),
             self.form(DISCONNECT_PATH, self.disconnect, "person", self.show_disconnection),
         ]
 
-    async def start(self, request: Request) -> Response:
+    async def start(self, call: PageCall) -> Response:
         """Redirect to the provider. `for`: what the sign-in is for, if not to sign in."""
-        purpose = _PURPOSES.get(request.query_params.get("for", ""), "sign_in")
-        next_path = safe_next_path(request.query_params.get("next", ""))
-        is_signed_in = await self._auth.peek_session(request) is not None
+        purpose = _PURPOSES.get(call.query("for"), "sign_in")
+        next_path = safe_next_path(call.query("next"))
+        is_signed_in = await self._auth.peek_session(call.request) is not None
         if purpose == "sign_in" and is_signed_in:
             return redirect(next_path)
         if purpose != "sign_in" and not is_signed_in:
             raise NotSignedIn
-        if purpose != "sign_in" and request.headers.get("sec-fetch-site", "none") not in _OWN_SITES:
+        if purpose != "sign_in" and call.request.headers.get("sec-fetch-site", "none") not in _OWN_SITES:
             raise Forbidden(CROSS_SITE)  # other sites must not make a session count as just authenticated
-        await self._deps.sign_in_limiter.check(request)
-        browser = self._browser(request) or secrets.token_bytes(_BROWSER_SECRET)
+        await self._deps.sign_in_limiter.check(call.request)
+        browser = self._browser(call.request) or secrets.token_bytes(_BROWSER_SECRET)
         response = redirect(await _explained(flow.start(self._oidc, browser, purpose, next_path)))
         self._set_cookie(response, "oidc", base64.urlsafe_b64encode(browser).decode(), max_age=3_600)
         return response
 
-    async def finish(self, request: Request) -> Response:
-        await self._deps.sign_in_limiter.check(request)
-        completed = await _explained(flow.finish(self._oidc, self._browser(request), request.query_params))
+    async def finish(self, call: PageCall) -> Response:
+        await self._deps.sign_in_limiter.check(call.request)
+        completed = await _explained(flow.finish(self._oidc, self._browser(call.request), call.request.query_params))
         next_path = safe_next_path(completed.next_path)
-        session = await self._auth.peek_session(request)
+        session = await self._auth.peek_session(call.request)
         if completed.purpose == "connect":
             return self._keep(redirect(CONNECT_PATH), completed.identity)
         if completed.purpose == "verify":
@@ -88,9 +87,9 @@ class OidcPages(Pages[Deps]):
         try:
             authenticated = await _explained(service.sign_in(self._oidc, completed.identity))
         except service.NotConnected:
-            return self._ask_to_connect(request, completed.identity, is_signed_in=session is not None)
+            return self._ask_to_connect(call, completed.identity, is_signed_in=session is not None)
         response = redirect(next_path)
-        await self._auth.sign_in(request, authenticated, response)
+        await self._auth.sign_in(call.request, authenticated, response)
         await self._deps.sign_in_limiter.remember(response, authenticated)
         return response
 
@@ -110,62 +109,52 @@ class OidcPages(Pages[Deps]):
 
     # ── an identity that waits for its person ───────────────────────────────────────────────────────────────────────
 
-    async def show_connection(
-        self, request: Request, form: Form = BLANK, error: WaypostError | None = None
-    ) -> Response:
-        session = await self._auth.require_person(request)
-        identity = self._kept(request)
+    async def show_connection(self, call: PageCall) -> Response:
+        identity = self._kept(call.request)
         if identity is None:
             return redirect("/account/security")
-        context = await proof_context(self._deps, session)
+        context = await proof_context(self._deps, call.person_session)
         provider = urlsplit(identity.issuer).hostname
-        return self._views.form(
-            request, "account/connect.html", form, error, identity=identity, provider=provider, **context
-        )
+        return call.render("account/connect.html", identity=identity, provider=provider, **context)
 
-    async def connect(self, request: Request, session: PersonSession, form: Form) -> Response:
-        identity = self._kept(request)
+    async def connect(self, call: PageCall) -> Response:
+        identity = self._kept(call.request)
         if identity is None:
             return redirect("/account/security")
-        await require_proven(self._deps, session, form)
-        await service.connect(self._oidc, session, identity)
+        await require_proven(self._deps, call.person_session, call.form)
+        await service.connect(self._oidc, call.person_session, identity)
         response = redirect("/account/security", "connected")
         self._set_cookie(response, PENDING, "", max_age=0)
         return response
 
-    async def show_disconnection(
-        self, request: Request, form: Form = BLANK, error: WaypostError | None = None
-    ) -> Response:
-        session = await self._auth.require_person(request)
-        context = await proof_context(self._deps, session)
+    async def show_disconnection(self, call: PageCall) -> Response:
+        context = await proof_context(self._deps, call.person_session)
         if context["sso_email"] is None:
             return redirect("/account/security")
-        return self._views.form(request, "account/disconnect.html", form, error, path=DISCONNECT_PATH, **context)
+        return call.render("account/disconnect.html", path=DISCONNECT_PATH, **context)
 
-    async def disconnect(self, _request: Request, session: PersonSession, form: Form) -> Response:
-        await require_proven(self._deps, session, form)
-        await service.disconnect(self._oidc, session)
-        async with self._deps.auth.db.read() as tx:
-            if await sessions.is_active(tx, session):
+    async def disconnect(self, call: PageCall) -> Response:
+        await require_proven(self._deps, call.person_session, call.form)
+        await service.disconnect(self._oidc, call.person_session)
+        async with self._deps.db.read() as tx:
+            if await sessions.is_active(tx, call.person_session):
                 return redirect("/account/security", "disconnected")
         return redirect("/login", "without-sso")
 
-    def _ask_to_connect(self, request: Request, identity: Identity, *, is_signed_in: bool) -> Response:
+    def _ask_to_connect(self, call: PageCall, identity: Identity, *, is_signed_in: bool) -> Response:
         if is_signed_in:
             return self._keep(redirect(CONNECT_PATH), identity)
-        response = self._views.render_page(
-            request, "account/connect_first.html", email=identity.email, has_passwords=self._deps.auth.has_passwords
-        )
-        return self._keep(response, identity)
+        context = {"email": identity.email, "has_passwords": self._deps.has_passwords}
+        return self._keep(call.render("account/connect_first.html", **context), identity)
 
     def _keep(self, response: Response, identity: Identity) -> Response:
-        text = pending.seal(self._oidc.key, identity, self._oidc.role_by_group, self._deps.auth.clock())
+        text = pending.seal(self._oidc.key, identity, self._oidc.role_by_group, self._deps.clock())
         self._set_cookie(response, PENDING, text, max_age=pending.LIFETIME)
         return response
 
     def _kept(self, request: Request) -> Identity | None:
         text = self._read_cookie(request, PENDING)
-        return pending.unseal(self._oidc.key, text, self._deps.auth.clock())
+        return pending.unseal(self._oidc.key, text, self._deps.clock())
 
     # ── cookies ─────────────────────────────────────────────────────────────────────────────────────────────────────
 

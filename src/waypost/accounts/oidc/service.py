@@ -51,27 +51,27 @@ async def sign_in(deps: Deps, identity: Identity) -> AuthenticationResult:
     person = await _find_person(deps, identity) or await _create_person(deps, identity, role)
     if deps.role_by_group:
         await _follow_groups(deps, person, role)
-    async with deps.auth.db.write() as tx:
-        await identities.record_use(tx, person.id, identity.email, deps.auth.clock())
+    async with deps.db.write() as tx:
+        await identities.record_use(tx, person.id, identity.email, deps.clock())
     return AuthenticationResult(person, provider=provider_session(identity))
 
 
 async def connect(deps: Deps, session: sessions.PersonSession, identity: Identity) -> None:
     """Connect the identity with the session's person, in place of an earlier one. Raises Invalid."""
-    passkeys.refuse_unconfirmed(deps.auth, session.person)
+    passkeys.refuse_unconfirmed(deps, session.person)
     role = role_of(identity.groups, deps.role_by_group)
     if deps.role_by_group and role is None:
         raise Invalid({"body": [NO_ROLE]})
     try:
-        async with deps.auth.db.write() as tx:
+        async with deps.db.write() as tx:
             await people.lock(tx, session.person.id)
-            now = deps.auth.clock()
+            now = deps.clock()
             await identities.connect(tx, session.person.id, identity.issuer, identity.subject, identity.email, now)
             await sessions.connect(tx, session.id, provider_session(identity))
             ip, details = session.request_ip, {"email": identity.email, "issuer": identity.issuer}
             await person_audit.record(tx, session.person, ip, "identity.connected", now, details=details)
             await emails.notify(
-                tx, emails.identity_connected(deps.auth.base_url, identity.email), session.person, now=now
+                tx, emails.identity_connected(deps.base_url, identity.email), session.person, now=now
             )
     except IntegrityError:
         raise Invalid({"body": [CONNECTED_TO_ANOTHER]}) from None
@@ -86,39 +86,39 @@ async def disconnect(deps: Deps, session: sessions.PersonSession) -> None:
     they have no identity.
     """
     person, issuer = session.person, deps.provider.client.issuer
-    known = await credentials.find(deps.auth, person)
-    if not (deps.auth.has_passwords and (known.has_password or known.has_passkey)):
+    known = await credentials.find(deps, person)
+    if not (deps.has_passwords and (known.has_password or known.has_passkey)):
         raise Invalid({"body": [NO_OTHER_WAY]})
     if deps.role_by_group:
         await _refuse_role_by_groups(deps, person)
-    async with deps.auth.db.write() as tx:
+    async with deps.db.write() as tx:
         await people.lock(tx, person.id)
         subject = or_not_found(await identities.find_subject(tx, person.id, issuer))
         await identities.disconnect(tx, person.id)
         await sessions.end_of_provider(tx, issuer, subject=subject, session_id=None)
-        now = deps.auth.clock()
+        now = deps.clock()
         await person_audit.record(tx, person, session.request_ip, "identity.disconnected", now)
-        await emails.notify(tx, emails.identity_disconnected(deps.auth.base_url), person, now=now)
+        await emails.notify(tx, emails.identity_disconnected(deps.base_url), person, now=now)
 
 
 async def _refuse_role_by_groups(deps: Deps, person: Person) -> None:
     """Raise Invalid where the groups decide: without the identity, a lost group would not end anything."""
     account_id = (await _account(deps)).id
-    async with deps.auth.db.read() as tx:
+    async with deps.db.read() as tx:
         if await memberships.find_by_groups(tx, account_id, person.id):
             raise Invalid({"body": [ROLE_BY_GROUPS]})
 
 
 async def verify(deps: Deps, session: sessions.PersonSession, identity: Identity) -> None:
     """Record a reauthentication at the provider. Raises SignInRefused, or NotFound if the session has ended."""
-    async with deps.auth.db.read() as tx:
+    async with deps.db.read() as tx:
         await _require_connected(tx, session.person, identity)
     if deps.role_by_group:
         await _follow_groups(deps, session.person, role_of(identity.groups, deps.role_by_group))
-    async with deps.auth.db.write() as tx:
+    async with deps.db.write() as tx:
         await people.lock(tx, session.person.id)
         await _require_connected(tx, session.person, identity)  # it may have been disconnected meanwhile
-        await sessions.reauthenticate(tx, session, now=deps.auth.clock())
+        await sessions.reauthenticate(tx, session, now=deps.clock())
         # the provider may have begun another session
         await sessions.connect(tx, session.id, provider_session(identity))
 
@@ -138,17 +138,17 @@ async def sign_out_url(deps: Deps, session: ProviderSession) -> str | None:
         return None
     if endpoint is None or session.issuer != deps.provider.client.issuer:
         return None
-    own = {"client_id": deps.provider.client.id, "post_logout_redirect_uri": f"{deps.auth.base_url}/login"}
+    own = {"client_id": deps.provider.client.id, "post_logout_redirect_uri": f"{deps.base_url}/login"}
     hint = {"id_token_hint": session.id_token} if session.id_token else {}
     return with_query(endpoint, own | hint)
 
 
 async def end_sessions(deps: Deps, logout_token: str) -> None:
     """Handle a back-channel logout. Raises SignInRefused, ProviderUnavailable."""
-    claims = await deps.provider.verify(partial(verify_logout_token, logout_token, now=deps.auth.clock()))
+    claims = await deps.provider.verify(partial(verify_logout_token, logout_token, now=deps.clock()))
     try:
-        async with deps.auth.db.write() as tx:
-            await one_time_tokens.use_once(tx, "logout", claims["jti"], now=deps.auth.clock())
+        async with deps.db.write() as tx:
+            await one_time_tokens.use_once(tx, "logout", claims["jti"], now=deps.clock())
             await sessions.end_of_provider(
                 tx, deps.provider.client.issuer, subject=claims.get("sub"), session_id=claims.get("sid")
             )
@@ -163,7 +163,7 @@ def provider_session(identity: Identity) -> ProviderSession:
 
 
 async def _find_person(deps: Deps, identity: Identity) -> Person | None:
-    async with deps.auth.db.read() as tx:
+    async with deps.db.read() as tx:
         return await identities.find_person(tx, identity.issuer, identity.subject)
 
 
@@ -174,8 +174,8 @@ async def _create_person(deps: Deps, identity: Identity, role: Role | None) -> P
     """
     if deps.role_by_group and role is None:
         raise SignInRefused("no group has a role", NO_ROLE)
-    now = deps.auth.clock()
-    async with deps.auth.db.read() as tx:
+    now = deps.clock()
+    async with deps.db.read() as tx:
         is_taken = await people.find_by_email(tx, identity.email) is not None
         is_invited = any(map(invitations.is_permitted, await invitation_store.list_valid(tx, identity.email, now)))
     if is_taken:
@@ -186,7 +186,7 @@ async def _create_person(deps: Deps, identity: Identity, role: Role | None) -> P
         raise SignInRefused("nobody joins without an invitation", NO_ACCOUNT)
     person = Person(new_id(), identity.email, identity.name, now, False, now, now)
     try:
-        async with deps.auth.db.write() as tx:
+        async with deps.db.write() as tx:
             await people.add(tx, person, None)
             await identities.connect(tx, person.id, identity.issuer, identity.subject, identity.email, now)
     except IntegrityError:
@@ -208,19 +208,19 @@ async def _follow_groups(deps: Deps, person: Person, role: Role | None) -> None:
     Raises SignInRefused.
     """
     account_id = (await _account(deps)).id
-    async with deps.auth.db.read() as tx:
+    async with deps.db.read() as tx:
         if role and await memberships.find_by_groups(tx, account_id, person.id) == role:
             return
-    await members.follow_groups(deps.auth, account_id, person, role)
+    await members.follow_groups(deps, account_id, person, role)
     if role is None:
-        async with deps.auth.db.write() as tx:
+        async with deps.db.write() as tx:
             await sessions.end_all(tx, person.id)
         raise SignInRefused("no group has a role", NO_ROLE)
 
 
 async def _account(deps: Deps) -> Account:
     """Return the account that people join. Raises SignInRefused if there is none."""
-    async with deps.auth.db.read() as tx:
+    async with deps.db.read() as tx:
         account = await store.find_by_email(tx, deps.account_email)
     if account is None:
         log.error("account of WAYPOST_OIDC_ACCOUNT not found", email=deps.account_email)

@@ -23,7 +23,7 @@ CODE_COOKIE = "code"
 
 def cookie_name(deps: Deps, name: str) -> str:
     """Return the name of a cookie that no other host of the domain can set."""
-    return f"__Host-waypost-{name}" if deps.auth.base_url.startswith("https:") else f"waypost-{name}"
+    return f"__Host-waypost-{name}" if deps.base_url.startswith("https:") else f"waypost-{name}"
 
 
 async def start_session(
@@ -31,7 +31,7 @@ async def start_session(
 ) -> Response:
     """Redirect to `path`, or to the page that asks for the code."""
     is_complete = authenticated.has_second_factor or authenticated.passkey or authenticated.provider
-    if not is_complete and await sign_in.has_second_factor(deps.auth, authenticated.person):
+    if not is_complete and await sign_in.has_second_factor(deps, authenticated.person):
         return await _ask_for_code(deps, authenticated, path)
     is_waiting = deps.oidc and cookie_name(deps, PENDING) in request.cookies
     response = RedirectResponse(CONNECT_PATH if is_waiting else path, 303)
@@ -41,7 +41,7 @@ async def start_session(
 
 
 async def _ask_for_code(deps: Deps, authenticated: AuthenticationResult, path: str) -> Response:
-    token = await verification.start(deps.auth, authenticated.person)
+    token = await verification.start(deps, authenticated.person)
     response = RedirectResponse(f"{CODE_PATH}?next={quote(path)}", 303)
     name = cookie_name(deps, CODE_COOKIE)
     max_age = int(LIFETIMES["second_factor"].total_seconds())

@@ -17,9 +17,9 @@ from waypost.accounts.sessions.start import start_session
 from waypost.accounts.setup import first_start
 from waypost.accounts.setup import service as setup
 from waypost.accounts.sign_in.password_routes import password_routes
-from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
+from waypost.kit.errors import NotFound
 from waypost.serving.client_address import is_from_this_machine
-from waypost.web.dashboard import Form, Pages, get, post, redirect
+from waypost.web.dashboard import Form, PageCall, Pages, redirect
 
 PATH = "/setup"
 
@@ -31,48 +31,49 @@ class _Visitor(NamedTuple):
 
 class SetupPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
-        return password_routes(self._deps.auth, get(PATH, self.show, "public"), post(PATH, self.complete, "public"))
+        show, complete = self.get(PATH, self.show, "public"), self.form(PATH, self.complete, "public", self.show)
+        return password_routes(self._deps, show, complete)
 
-    async def show(self, request: Request) -> Response:
-        visitor = await self._find_visitor(request)
-        form = Form({"code": request.query_params.get("code", "")})  # as in the URL that the log shows
-        return self._render(request, visitor, form) if visitor else await self._close(request)
-
-    async def complete(self, request: Request) -> Response:
-        form = await self._read_public(request)
-        visitor = await self._find_visitor(request)
+    async def show(self, call: PageCall) -> Response:
+        visitor = await self._find_visitor(call.request)
         if visitor is None:
-            return await self._close(request)
+            return await self._close(call.request)
+        form = Form({"code": call.query("code")})  # as in the URL that the log shows
+        context = {"needs_code": visitor.needs_code, "has_sso": self._deps.oidc is not None}
+        return call.render("account/setup.html", form, **context)
+
+    async def complete(self, call: PageCall) -> Response:
+        visitor = await self._find_visitor(call.request)
+        if visitor is None:
+            return await self._close(call.request)
         try:
-            client = await self._deps.sign_in_limiter.check(request, first_start.PLACEHOLDER)
+            client = await self._deps.sign_in_limiter.check(call.request, first_start.PLACEHOLDER)
             if visitor.needs_code:
-                setup.check_code(self._deps.auth, visitor.pending, form.text("code"))
+                setup.check_code(self._deps, visitor.pending, call.form.text("code"))
             authenticated = await setup.complete(
-                self._deps.auth,
+                self._deps,
                 visitor.pending,
-                email=form.text("email"),
-                name=form.text("name"),
-                password=form.text("password"),
+                email=call.form.text("email"),
+                name=call.form.text("name"),
+                password=call.form.text("password"),
                 client=client,
-                ip=self._auth.storable_address(request),
+                ip=self._auth.storable_address(call.request),
             )
         except NotFound:
-            return await self._close(request)
-        except (Invalid, RateLimited) as error:
-            return self._render(request, visitor, form, error)
-        return await start_session(self._deps, self._auth, request, authenticated, "/")
+            return await self._close(call.request)
+        return await start_session(self._deps, self._auth, call.request, authenticated, "/")
 
     async def _find_visitor(self, request: Request) -> _Visitor | None:
         """Return what the visitor may complete; None if there is an owner, and for other people."""
         if session := await self._auth.find_session(request):
-            async with self._deps.auth.db.read() as tx:
+            async with self._deps.db.read() as tx:
                 is_own = await first_start.is_incomplete(tx, session.person)
             return _Visitor(session.person, needs_code=False) if is_own else None
-        pending = await first_start.find_pending(self._deps.auth.db)
+        pending = await first_start.find_pending(self._deps.db)
         return _Visitor(pending, not self._is_local(request)) if pending else None
 
     def _is_local(self, request: Request) -> bool:
-        is_own_page = request.method == "GET" or request.headers.get("origin") == self._deps.auth.base_url
+        is_own_page = request.method == "GET" or request.headers.get("origin") == self._deps.base_url
         return self._deps.is_local and is_own_page and is_from_this_machine(request)
 
     async def _close(self, request: Request) -> Response:
@@ -80,7 +81,3 @@ class SetupPages(Pages[Deps]):
         if session := await self._auth.find_session(request):
             return redirect("/account" if session.person.email == first_start.PLACEHOLDER else "/")
         return redirect("/login", "setup")
-
-    def _render(self, request: Request, visitor: _Visitor, form: Form, error: WaypostError | None = None) -> Response:
-        context = {"needs_code": visitor.needs_code, "has_sso": self._deps.oidc is not None}
-        return self._views.form(request, "account/setup.html", form, error, **context)

@@ -6,9 +6,9 @@ the code of a person who has a second factor.
 How a person signs in is only changed by who proves as much as they have: see `require_proven`.
 """
 
+from dataclasses import replace
 from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -19,8 +19,8 @@ from waypost.accounts.sign_in import credentials, passkeys
 from waypost.accounts.sign_in import service as sign_in
 from waypost.accounts.sign_in.next_path import safe_next_path
 from waypost.accounts.sign_in.password_routes import password_routes
-from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
-from waypost.web.dashboard import Form, NotSignedIn, Pages, get, post, redirect
+from waypost.kit.errors import Invalid, NotFound
+from waypost.web.dashboard import Form, NotSignedIn, PageCall, Pages, redirect
 
 PROVE_FIRST = (
     "Confirm that it's you with a passkey or single sign-on first. The password is not enough for this change."
@@ -31,7 +31,7 @@ async def require_recent(deps: Deps, session: S, form: Form) -> S:
     """Require a recent authentication or the password in the form. Raises Invalid and RateLimited."""
     await deps.sign_in_limiter.check_session(session)
     try:
-        return await sign_in.reauthenticate(deps.auth, session, form.text("current_password"))
+        return await sign_in.reauthenticate(deps, session, form.text("current_password"))
     except NotFound:  # the session has ended
         raise NotSignedIn from None
 
@@ -44,7 +44,7 @@ async def require_proven(deps: Deps, session: S, form: Form) -> S:
     is_proven = await _is_proven(deps, session)
     if is_proven is None:
         return await require_recent(deps, session, form)
-    if not is_proven or not sign_in.is_recent(deps.auth, session):
+    if not is_proven or not sign_in.is_recent(deps, session):
         raise Invalid({"body": [PROVE_FIRST]})
     return session
 
@@ -64,7 +64,7 @@ async def what_proof_changes(deps: Deps, session: PersonSession) -> dict[str, bo
     """Return the variables that differ between `proof_context` and `reauthentication_context`."""
     if (is_proven := await _is_proven(deps, session)) is None:
         return {}
-    return {"has_password": False, "is_recent": is_proven and sign_in.is_recent(deps.auth, session)}
+    return {"has_password": False, "is_recent": is_proven and sign_in.is_recent(deps, session)}
 
 
 async def reauthentication_context(deps: Deps, session: PersonSession) -> dict[str, Any]:
@@ -72,8 +72,8 @@ async def reauthentication_context(deps: Deps, session: PersonSession) -> dict[s
 
     `has_password`: whether a form can ask for the password alone. Otherwise it leads to the separate page.
     """
-    has_passwords = deps.auth.has_passwords
-    known = await credentials.find(deps.auth, session.person)
+    has_passwords = deps.has_passwords
+    known = await credentials.find(deps, session.person)
     return {
         "has_password": has_passwords and known.has_password and not known.has_second_factor,
         "is_password_set": has_passwords and known.has_password,
@@ -82,82 +82,71 @@ async def reauthentication_context(deps: Deps, session: PersonSession) -> dict[s
         "has_passwords": has_passwords,
         "is_first": known.is_empty,
         "sso_email": await _find_sso_email(deps, session),
-        "is_recent": sign_in.is_recent(deps.auth, session),
+        "is_recent": sign_in.is_recent(deps, session),
     }
 
 
 async def _is_proven(deps: Deps, session: PersonSession) -> bool | None:
     issuer = deps.oidc.provider.client.issuer if deps.oidc else None
-    return await credentials.is_proven(deps.auth, session, issuer)
+    return await credentials.is_proven(deps, session, issuer)
 
 
 async def _find_sso_email(deps: Deps, session: PersonSession) -> str | None:
     """Return the email of the person at the single sign-on provider; None if they have not connected it."""
     if deps.oidc is None:
         return None
-    async with deps.auth.db.read() as tx:
+    async with deps.db.read() as tx:
         return await identities.find_email(tx, session.person.id, deps.oidc.provider.client.issuer)
 
 
 class ReauthenticationPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
-            get("/account/verify", self.show, "person"),
+            self.get("/account/verify", self.show, "person"),
             *password_routes(
-                self._deps.auth,
-                post("/account/verify", self.by_password, "person"),
-                post("/account/verify/passkey/options", self.passkey_options, "person"),
-                post("/account/verify/passkey", self.by_passkey, "person"),
+                self._deps,
+                self.form("/account/verify", self.by_password, "person", self._render),
+                self.post("/account/verify/passkey/options", self.passkey_options, "person"),
+                self.form("/account/verify/passkey", self.by_passkey, "person", self._render),
             ),
         ]
 
-    async def show(self, request: Request) -> Response:
-        session = await self._auth.require_person(request)
-        form = Form({"next": safe_next_path(request.query_params.get("next", ""))})
-        if sign_in.is_recent(self._deps.auth, session) and await _is_proven(self._deps, session) is not False:
-            return redirect(form.text("next"))
-        return await self._render(request, session, form)
+    async def show(self, call: PageCall) -> Response:
+        path, session = safe_next_path(call.query("next")), call.person_session
+        if sign_in.is_recent(self._deps, session) and await _is_proven(self._deps, session) is not False:
+            return redirect(path)
+        return await self._render(replace(call, form=Form({"next": path})))
 
-    async def by_password(self, request: Request) -> Response:
-        session, form = await self._read_as_person(request)
-        try:
-            if await sign_in.has_second_factor(self._deps.auth, session.person):
-                await self._require_password_and_code(session, form)
-            else:
-                await require_recent(self._deps, session, form)
-        except (Invalid, RateLimited) as error:
-            return await self._render(request, session, form, error)
-        return redirect(safe_next_path(form.text("next")))
+    async def by_password(self, call: PageCall) -> Response:
+        if await sign_in.has_second_factor(self._deps, call.person):
+            await self._require_password_and_code(call.person_session, call.form)
+        else:
+            await require_recent(self._deps, call.person_session, call.form)
+        return redirect(safe_next_path(call.form.text("next")))
 
     async def _require_password_and_code(self, session: PersonSession, form: Form) -> None:
         await self._deps.sign_in_limiter.check_session(session)
         password, code = form.text("current_password"), form.text("code")
         try:
-            await sign_in.reauthenticate_with_code(self._deps.auth, session, password, code)
+            await sign_in.reauthenticate_with_code(self._deps, session, password, code)
         except NotFound:  # the session has ended
             raise NotSignedIn from None
 
-    async def passkey_options(self, request: Request) -> Response:
-        session = await self._auth.require_person(request)
-        await self._deps.sign_in_limiter.check_session(session)
-        options = await passkeys.authentication_options(self._deps.auth)
+    async def passkey_options(self, call: PageCall) -> Response:
+        await self._deps.sign_in_limiter.check_session(call.person_session)
+        options = await passkeys.authentication_options(self._deps)
         return JSONResponse(options, headers={"Cache-Control": "no-store"})
 
-    async def by_passkey(self, request: Request) -> Response:
-        session, form = await self._read_as_person(request)
-        try:
-            await self._deps.sign_in_limiter.check_session(session)
-            await sign_in.reauthenticate_by_passkey(self._deps.auth, session, form.text("credential"))
-        except (Invalid, RateLimited) as error:
-            return await self._render(request, session, form, error)
-        return redirect(safe_next_path(form.text("next")))
+    async def by_passkey(self, call: PageCall) -> Response:
+        await self._deps.sign_in_limiter.check_session(call.person_session)
+        await sign_in.reauthenticate_by_passkey(self._deps, call.person_session, call.form.text("credential"))
+        return redirect(safe_next_path(call.form.text("next")))
 
-    async def _render(
-        self, request: Request, session: PersonSession, form: Form, error: WaypostError | None = None
-    ) -> Response:
-        context = {**await reauthentication_context(self._deps, session), "sends_mail": self._deps.auth.sends_mail}
+    async def _render(self, call: PageCall) -> Response:
+        session = call.person_session
+        context = {**await reauthentication_context(self._deps, session), "sends_mail": self._deps.sends_mail}
         is_proof_missing = context["is_recent"] and await _is_proven(self._deps, session) is False
         context |= {"is_proof_missing": is_proof_missing}
         if is_proof_missing:  # the password was not enough
             context["is_password_set"] = False
-        return self._views.form(request, "account/verify.html", form, error, **context)
+        return call.render("account/verify.html", call.form, **context)

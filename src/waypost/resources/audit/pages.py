@@ -6,12 +6,10 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost import audit
-from waypost.accounts.sessions.store import Session
 from waypost.audit import store
 from waypost.audit.actions import LABELS
 from waypost.audit.model import AuditEntry
@@ -24,7 +22,7 @@ from waypost.kit.ids import parse_id
 from waypost.resources.audit import schemas
 from waypost.resources.audit.account_data import read_batches
 from waypost.web import read_query
-from waypost.web.dashboard import Form, Pages, SessionAuth, Views, get, is_fragment_request, post
+from waypost.web.dashboard import Form, PageCall, Pages, SessionAuth, Views, is_fragment_request
 from waypost.web.streaming import StreamedResponse
 
 _PER_PAGE = 50
@@ -41,31 +39,29 @@ class AuditPages(Pages[Context]):
 
     def endpoints(self) -> list[Route]:
         return [
-            get("/account/audit", self.list_entries, "audit.view"),
-            post("/account/audit/download", self.download, "audit.view"),
+            self.get("/account/audit", self.list_entries, "audit.view"),
+            self.form("/account/audit/download", self.download, "audit.view"),
         ]
 
-    async def list_entries(self, request: Request) -> Response:
-        session = await self._auth.require_session(request)
-        query, problems = read_query(request), Problems()
-        return await self._render(request, session, query, schemas.read_filter(query, problems), problems)
+    async def list_entries(self, call: PageCall) -> Response:
+        query, problems = read_query(call.request), Problems()
+        return await self._render(call, query, schemas.read_filter(query, problems), problems)
 
-    async def download(self, request: Request) -> Response:
+    async def download(self, call: PageCall) -> Response:
         """Send the entries that match the filters. Only one at a time: a log can have millions."""
-        session, form = await self._read(request)
-        query = {name: form.text(name) for name in schemas.FILTERS}
+        query = {name: call.form.text(name) for name in schemas.FILTERS}
         problems = Problems()
         filter_ = schemas.read_filter(query, problems)
-        account = session.account.id
+        account = call.session.account.id
         if account in self._downloading:
             problems.add("body", DOWNLOAD_RUNS)
         if problems:
-            return await self._render(request, session, query, filter_, problems)
-        await self._auth.limit_expensive(session, "audit log")
+            return await self._render(call, query, filter_, problems)
+        await self._auth.limit_expensive(call.session, "audit log")
         now = self._deps.clock()
         async with self._deps.db.write() as tx:
             details = schemas.used_filters(filter_, query)
-            await audit.record(tx, session.actor, "audit_log.downloaded", now, details=details)
+            await audit.record(tx, call.session.actor, "audit_log.downloaded", now, details=details)
         self._downloading.add(account)
         ended = partial(self._downloading.discard, account)
         disposition = f'attachment; filename="audit-log-{now:%Y-%m-%d}.csv"'
@@ -79,14 +75,9 @@ class AuditPages(Pages[Context]):
             yield csv_text(map(schemas.to_cells, entries))
 
     async def _render(
-        self,
-        request: Request,
-        session: Session,
-        query: Mapping[str, str],
-        filter_: AuditFilter,
-        problems: Problems,
+        self, call: PageCall, query: Mapping[str, str], filter_: AuditFilter, problems: Problems
     ) -> Response:
-        account, before = session.account.id, parse_id(query.get("before", ""))
+        account, before = call.session.account.id, parse_id(query.get("before", ""))
         entries: list[AuditEntry] = []
         next_before = None
         async with self._deps.db.read_for(account) as tx:
@@ -105,11 +96,11 @@ class AuditPages(Pages[Context]):
             "older": _url(chosen | {"before": str(next_before)}) if next_before else "",
         }
         status = 422 if problems else 200
-        if is_fragment_request(request, "found"):
-            response = self._views.render_fragment(request, "audit/list.html", "found", status=status, **context)
+        if is_fragment_request(call.request, "found"):
+            response = self._views.render_fragment(call.request, "audit/list.html", "found", status=status, **context)
             response.headers["HX-Push-Url"] = _url(chosen)
             return response
-        return self._views.render_page(request, "audit/list.html", status=status, actors=actors, **context)
+        return call.render("audit/list.html", status=status, actors=actors, **context)
 
 
 async def _find_actors(tx: Tx, account: UUID, filter_: AuditFilter) -> Sequence[tuple[str, str]]:

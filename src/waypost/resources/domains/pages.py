@@ -4,20 +4,17 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from waypost.accounts.sessions.store import Session
-from waypost.kit.errors import Invalid, UnregistrableName, WaypostError
+from waypost.kit.errors import Invalid, UnregistrableName
 from waypost.kit.fields import parse
 from waypost.resources.domains import history, names, service
 from waypost.resources.domains.checks.outcome import MAX_FAILURES
 from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import DomainChange, NewDomain, to_json
-from waypost.web import require_pagination
-from waypost.web.dashboard import BLANK, Form, Pages, get, is_fragment_request, post, redirect
+from waypost.web.dashboard import BLANK, Form, PageCall, Pages, is_fragment_request, redirect, shows
 
 _ALL = "/domains"
 _ONE = "/domains/{id}"
@@ -28,82 +25,66 @@ _TARGET_URLS = ("root_url", "not_found_url")
 class DomainPages(Pages[WebDeps]):
     def endpoints(self) -> list[Route]:
         return [
-            get(_ALL, self.list_domains, "view"),
+            self.get(_ALL, self.list_domains, "view"),
             self.form(_ALL, self.create, "domains.write", self.list_domains),
-            get(_ONE, self.show, "view"),
+            self.get(_ONE, self.show, "view"),
             self.form(_ONE, self.change, "domains.write", self.show),
-            get(f"{_ONE}/state", self.show_status, "view"),
-            post(f"{_ONE}/verify", self.verify, "domains.write"),
-            get(f"{_ONE}/addresses", self.show_addresses, "view"),
-            get(f"{_ONE}/delete", self.show_deletion, "domains.write"),
-            post(f"{_ONE}/delete", self.delete, "domains.write"),
+            self.get(f"{_ONE}/state", shows("domains/_state.html", self._find), "view"),
+            self.post(f"{_ONE}/verify", self.verify, "domains.write"),
+            self.get(f"{_ONE}/addresses", shows("domains/_addresses.html", self._find_addresses), "view"),
+            self.get(f"{_ONE}/delete", shows("domains/delete.html", self._find), "domains.write"),
+            self.post(f"{_ONE}/delete", self.delete, "domains.write"),
         ]
 
-    async def list_domains(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
-        session = await self._auth.require_session(request)
-        pagination = replace(require_pagination(request), per_page=_PER_PAGE)
-        page = await service.list_domains(self._deps, session, pagination)
-        deleted = request.query_params.get("deleted", "")
+    async def list_domains(self, call: PageCall) -> Response:
+        page = await service.list_domains(self._deps, call.session, call.pagination(_PER_PAGE))
+        deleted = call.query("deleted")
         context: dict[str, Any] = {"page": page, "readable": names.readable}
-        if is_fragment_request(request, "found"):  # polled while a check is in flight
-            return self._views.render_fragment(request, "domains/list.html", "found", **context)
-        context["dangling"] = await service.find_dangling_dns(self._deps, session, deleted) if deleted else None
-        return self._views.form(request, "domains/list.html", _pasted(form), error, **context)
+        if is_fragment_request(call.request, "found"):  # polled while a check is in flight
+            return self._views.render_fragment(call.request, "domains/list.html", "found", **context)
+        context["dangling"] = await service.find_dangling_dns(self._deps, call.session, deleted) if deleted else None
+        return replace(call, form=_pasted(call.form)).render("domains/list.html", _pasted(BLANK), **context)
 
-    async def create(self, _request: Request, session: Session, form: Form) -> Response:
-        self._auth.require_active_plan(session)
+    async def create(self, call: PageCall) -> Response:
+        self._auth.require_active_plan(call.session)
         try:
-            domain = await service.create(self._deps, session, *parse(NewDomain, _pasted(form).fields))
+            domain = await service.create(self._deps, call.session, *parse(NewDomain, _pasted(call.form).fields))
         except UnregistrableName as error:
             raise Invalid({"hostname": [error.message]}) from None
         return redirect(f"/domains/{domain.id}", "domain-added")
 
-    async def show(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
-        domain = await self._get_domain(request)
-        shown = form if error else Form({name: getattr(domain, name) for name in _TARGET_URLS})
-        return self._views.form(request, "domains/one.html", shown, error, **await self._context(domain))
+    async def show(self, call: PageCall) -> Response:
+        context = await self._find(call)
+        form = Form({name: getattr(context["domain"], name) for name in _TARGET_URLS})
+        return call.render("domains/one.html", form, **context)
 
-    async def change(self, request: Request, session: Session, form: Form) -> Response:
-        domain = await service.get(self._deps, session, self._path_id(request))
-        self._auth.require_active_plan(session)
-        change, problems = parse(DomainChange, {name: form.fields.get(name) for name in _TARGET_URLS})
-        await service.change(self._deps, session, domain.id, change, problems)
+    async def change(self, call: PageCall) -> Response:
+        domain = await service.get(self._deps, call.session, call.id)
+        self._auth.require_active_plan(call.session)
+        change, problems = parse(DomainChange, {name: call.form.fields.get(name) for name in _TARGET_URLS})
+        await service.change(self._deps, call.session, domain.id, change, problems)
         return redirect(f"/domains/{domain.id}", "saved")
 
-    async def show_status(self, request: Request) -> Response:
-        """Render the status, which the page polls while a check is in flight."""
-        return await self._render_status(request, await self._get_domain(request))
-
-    async def show_addresses(self, request: Request) -> Response:
-        """Render the records of a domain without a CNAME record, which the page loads later: name servers are slow."""
-        domain, addresses = await self._get_domain(request), await self._deps.find_addresses()
-        context: dict[str, Any] = {"domain": domain, "addresses": addresses, "cname_target": self._deps.cname_target}
-        return self._views.render_page(request, "domains/_addresses.html", **context)
-
-    async def verify(self, request: Request) -> Response:
-        session = await self._auth.require_session(request)
-        self._auth.require_active_plan(session)
-        domain = await service.request_verification(self._deps, session, self._path_id(request))
-        if is_fragment_request(request):
-            return await self._render_status(request, domain)
+    async def verify(self, call: PageCall) -> Response:
+        self._auth.require_active_plan(call.session)
+        domain = await service.request_verification(self._deps, call.session, call.id)
+        if is_fragment_request(call.request):  # polled while a check is in flight
+            return call.render("domains/_state.html", **await self._context(domain))
         return redirect(f"/domains/{domain.id}")
 
-    async def show_deletion(self, request: Request) -> Response:
-        domain = await self._get_domain(request)
-        return self._views.render_page(request, "domains/delete.html", **await self._context(domain))
-
-    async def delete(self, request: Request) -> Response:
-        session = await self._auth.require_session(request)
-        domain = await self._get_domain(request)
-        await service.delete(self._deps, session, domain.id)
+    async def delete(self, call: PageCall) -> Response:
+        domain = await service.get(self._deps, call.session, call.id)
+        await service.delete(self._deps, call.session, domain.id)
         return redirect(f"/domains?deleted={domain.hostname}", "domain-deleted")
 
-    async def _get_domain(self, request: Request) -> Domain:
-        session = await self._auth.require_session(request)
-        return await service.get(self._deps, session, self._path_id(request))
+    async def _find(self, call: PageCall) -> dict[str, Any]:
+        return await self._context(await service.get(self._deps, call.session, call.id))
 
-    async def _render_status(self, request: Request, domain: Domain) -> Response:
-        return self._views.render_page(request, "domains/_state.html", **await self._context(domain))
+    async def _find_addresses(self, call: PageCall) -> dict[str, Any]:
+        """Of a domain without a CNAME record. The page loads them later: name servers are slow."""
+        domain = await service.get(self._deps, call.session, call.id)
+        addresses = await self._deps.find_addresses()
+        return {"domain": domain, "addresses": addresses, "cname_target": self._deps.cname_target}
 
     async def _context(self, domain: Domain) -> dict[str, Any]:
         target = self._deps.cname_target

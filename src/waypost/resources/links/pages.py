@@ -30,7 +30,7 @@ from waypost.resources.links.model import Link
 from waypost.resources.links.routing import pages as routing_pages
 from waypost.resources.links.schemas import LinkChange
 from waypost.web import read_pagination, read_query
-from waypost.web.dashboard import Form, Pages, SessionAuth, Views, get, is_fragment_request, post, read_form, redirect
+from waypost.web.dashboard import Form, PageCall, Pages, SessionAuth, Views, is_fragment_request, redirect
 
 Sparklines = Callable[[UUID, Sequence[UUID]], Awaitable[Mapping[UUID, Sequence[int]]]]
 """Returns the clicks per day of each link of an account, oldest day first. Nothing while they are unavailable."""
@@ -64,75 +64,71 @@ class LinkPages(Pages[Deps]):
 
     def endpoints(self) -> list[Route]:
         return [
-            get("/links", self.list_links, "view"),
+            self.get("/links", self.list_links, "view"),
             *form_pages.LinkFormPages(self._deps, self._auth, self._views).endpoints(),
             *alias_pages.AliasPages(self._deps, self._auth, self._views).endpoints(),
             *routing_pages.RoutingPages(self._deps, self._auth, self._views).endpoints(),
-            post("/links/{id}/switch", self.change_status, "links.write"),
-            get("/links/{id}/delete", self.confirm_delete, "links.write"),
-            post("/links/{id}/delete", self.delete, "links.write"),
+            self.form("/links/{id}/switch", self.change_status, "links.write"),
+            self.get("/links/{id}/delete", self.confirm_delete, "links.write"),
+            self.post("/links/{id}/delete", self.delete, "links.write"),
         ]
 
-    async def list_links(self, request: Request) -> Response:
-        session = await self._auth.require_session(request)
+    async def list_links(self, call: PageCall) -> Response:
         problems = Problems()
-        filter_ = read_filter(read_query(request), self._deps.shared_domain, problems)
-        page = PageRequest(read_pagination(request, Problems()).page, _PER_PAGE)
-        form = Form(dict(read_query(request)), problems.errors)
-        query, is_fragment = _query(request), is_fragment_request(request, "found")
-        async with self._deps.db.read_for(session.account.id) as tx:
+        filter_ = read_filter(read_query(call.request), self._deps.shared_domain, problems)
+        page = PageRequest(read_pagination(call.request, Problems()).page, _PER_PAGE)
+        form = Form(dict(read_query(call.request)), problems.errors)
+        query, is_fragment = _query(call.request), is_fragment_request(call.request, "found")
+        async with self._deps.db.read_for(call.session.account.id) as tx:
             links: Page[Link] = Page([], 0, page)
             if not problems:
                 now, order = self._deps.clock(), _order(form)
                 links = await listing.list_with_capped_total(
-                    tx, session.account.id, filter_, page, now, order, limit=_MAX_COUNTED
+                    tx, call.session.account.id, filter_, page, now, order, limit=_MAX_COUNTED
                 )
             found = await _find_shown(tx, links)
-            choices = None if is_fragment else await find_choices(tx, session.account.id)
-        rows = await self._rows(session, links, *found)
+            choices = None if is_fragment else await find_choices(tx, call.session.account.id)
+        rows = await self._rows(call.session, links, *found)
         context: dict[str, Any] = {"page": rows, "form": form, "query": query, "width": _WIDTH, "height": _HEIGHT}
         context["counted"] = links.total if filter_.is_empty else _MAX_COUNTED
         status = 422 if problems else 200
         if is_fragment:
-            response = self._views.render_fragment(request, "links/list.html", "found", status=status, **context)
+            response = self._views.render_fragment(call.request, "links/list.html", "found", status=status, **context)
             response.headers["HX-Push-Url"] = f"/links?{query}" if query else "/links"
             return response
         context |= {"choices": choices, "shared_domain": self._deps.shared_domain}
-        context["undo"] = (new_id(), parse_id(request.query_params.get("change", "")))
-        return self._views.render_page(request, "links/list.html", status=status, **context)
+        context["undo"] = (new_id(), parse_id(call.query("change")))
+        return call.render("links/list.html", status=status, **context)
 
-    async def change_status(self, request: Request) -> Response:
-        session, id_ = await self._auth.require_session(request), self._path_id(request)
-        status: Any = (await read_form(request)).text("status") or "inactive"
+    async def change_status(self, call: PageCall) -> Response:
+        status: Any = call.form.text("status") or "inactive"
         if status != "inactive":
-            self._auth.require_active_plan(session)
-        link = await service.change(self._deps, session, id_, LinkChange(status=status), Problems())
-        if not is_fragment_request(request):
-            return _redirect_to_list(request, "enabled" if link.is_enabled else "disabled", link=str(link.id))
+            self._auth.require_active_plan(call.session)
+        link = await service.change(self._deps, call.session, call.id, LinkChange(status=status), Problems())
+        if not is_fragment_request(call.request):
+            return _redirect_to_list(call.request, "enabled" if link.is_enabled else "disabled", link=str(link.id))
         links = Page([link], 1, PageRequest())
         async with self._deps.db.read() as tx:
             found = await _find_shown(tx, links)
-        rows = await self._rows(session, links, *found)
-        context: dict[str, Any] = {"row": rows.items[0], "query": _query(request), "width": _WIDTH, "height": _HEIGHT}
-        return self._views.render_fragment(request, "links/row.html", "row", **context)
+        rows = await self._rows(call.session, links, *found)
+        context = {"row": rows.items[0], "query": _query(call.request), "width": _WIDTH, "height": _HEIGHT}
+        return self._views.render_fragment(call.request, "links/row.html", "row", **context)
 
-    async def confirm_delete(self, request: Request) -> Response:
+    async def confirm_delete(self, call: PageCall) -> Response:
         """Ask on a page, or in a dialog if htmx requests it."""
-        session, id_ = await self._auth.require_session(request), self._path_id(request)
-        link = await service.get(self._deps, session, id_)
-        context: dict[str, Any] = {"link": link, "query": _query(request)}
+        link = await service.get(self._deps, call.session, call.id)
+        context: dict[str, Any] = {"link": link, "query": _query(call.request)}
         context["short_url"] = link.short_url(self._deps.shared_domain)
-        if is_fragment_request(request):
-            return self._views.render_fragment(request, "links/delete.html", "question", **context)
-        return self._views.render_page(request, "links/delete.html", **context)
+        if is_fragment_request(call.request):
+            return self._views.render_fragment(call.request, "links/delete.html", "question", **context)
+        return call.render("links/delete.html", **context)
 
-    async def delete(self, request: Request) -> Response:
-        session, id_ = await self._auth.require_session(request), self._path_id(request)
-        one = Selection([id_], LinkFilter())
-        change = await bulk_changes.start(self._deps, session, new_id(), "delete", one, {})
+    async def delete(self, call: PageCall) -> Response:
+        one = Selection([call.id], LinkFilter())
+        change = await bulk_changes.start(self._deps, call.session, new_id(), "delete", one, {})
         if not change.changed:
             raise NotFound
-        return _redirect_to_list(request, "link-deleted", change=str(change.id))
+        return _redirect_to_list(call.request, "link-deleted", change=str(change.id))
 
     async def _rows(
         self,

@@ -5,23 +5,21 @@ from typing import Any, get_args
 from urllib.parse import urlencode
 from uuid import UUID
 
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts import account_list
 from waypost.accounts.account_list import AccountFilter, AccountOrder
 from waypost.accounts.members import store as memberships
-from waypost.accounts.sessions.store import PersonSession
 from waypost.accounts.sign_in.reauthentication import reauthentication_context, require_recent
 from waypost.audit import Actor
-from waypost.kit.errors import WaypostError, or_not_found
+from waypost.kit.errors import or_not_found
 from waypost.kit.ids import parse_id
 from waypost.resources.clicks.click_store import ClicksUnavailable
 from waypost.resources.clicks.days import day_of
 from waypost.resources.operator import suspension
 from waypost.resources.operator.deps import Deps
-from waypost.web.dashboard import BLANK, Form, Pages, get, redirect
+from waypost.web.dashboard import Form, PageCall, Pages, redirect, shows
 
 _PER_PAGE = 25
 _DAYS = 30
@@ -30,16 +28,16 @@ _MAX_SEARCH = 254
 
 class AccountPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
+        show = shows("operator/account.html", self._find_account)
         return [
-            get("/operator", self.list_accounts, "operator"),
-            get("/operator/accounts/{id}", self.show_account, "operator"),
-            self.form("/operator/accounts/{id}/suspend", self.suspend, "operator", self.show_account),
-            self.form("/operator/accounts/{id}/resume", self.resume, "operator", self.show_account),
+            self.get("/operator", self.list_accounts, "operator"),
+            self.get("/operator/accounts/{id}", show, "operator"),
+            self.form("/operator/accounts/{id}/suspend", self.suspend, "operator", show),
+            self.form("/operator/accounts/{id}/resume", self.resume, "operator", show),
         ]
 
-    async def list_accounts(self, request: Request) -> Response:
-        await self._auth.require_operator(request)
-        form = Form(dict(request.query_params))
+    async def list_accounts(self, call: PageCall) -> Response:
+        form = Form(dict(call.request.query_params))
         search = "".join(filter(str.isprintable, form.text("search")[:_MAX_SEARCH]))
         filter_ = AccountFilter(search, form.is_checked("suspended"))
         after = parse_id(form.text("after"))
@@ -47,10 +45,9 @@ class AccountPages(Pages[Deps]):
             found = await account_list.list_page(tx, filter_, _order(form), after, _PER_PAGE + 1)
         shown = found[:_PER_PAGE]
         query = urlencode([(name, form.text(name)) for name in ("search", "suspended", "sort") if form.text(name)])
-        return self._views.render_page(
-            request,
+        return call.render(
             "operator/accounts.html",
-            form=form,
+            form,
             listed=shown,
             clicks=await self._count_clicks([each.account.id for each in shown]),
             query=query,
@@ -58,30 +55,27 @@ class AccountPages(Pages[Deps]):
             next_after=shown[-1].account.id if len(found) > _PER_PAGE else None,
         )
 
-    async def show_account(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
-        session, id_ = await self._auth.require_operator(request), self._path_id(request)
+    async def _find_account(self, call: PageCall) -> dict[str, Any]:
         async with self._deps.db.read() as tx:
-            listed = or_not_found(await account_list.find(tx, id_))
-            members = await memberships.list_of_account(tx, id_)
-        context: dict[str, Any] = {
+            listed = or_not_found(await account_list.find(tx, call.id))
+            members = await memberships.list_of_account(tx, call.id)
+        return {
             "listed": listed,
             "members": members,
-            "clicks": (await self._count_clicks([id_])).get(id_),
-            **await reauthentication_context(self._deps.account, session),
+            "clicks": (await self._count_clicks([call.id])).get(call.id),
+            **await reauthentication_context(self._deps.account, call.person_session),
         }
-        return self._views.form(request, "operator/account.html", form, error, **context)
 
-    async def suspend(self, request: Request, session: PersonSession, form: Form) -> Response:
-        await require_recent(self._deps.account, session, form)
-        id_, by = self._path_id(request), str(session.person.id)
-        await suspension.suspend(self._deps, Actor.operator(id_), form.text("reason"), by=by)
-        return redirect(f"/operator/accounts/{id_}", "suspended")
+    async def suspend(self, call: PageCall) -> Response:
+        await require_recent(self._deps.account, call.person_session, call.form)
+        by = str(call.person.id)
+        await suspension.suspend(self._deps, Actor.operator(call.id), call.form.text("reason"), by=by)
+        return redirect(f"/operator/accounts/{call.id}", "suspended")
 
-    async def resume(self, request: Request, session: PersonSession, form: Form) -> Response:
-        await require_recent(self._deps.account, session, form)
-        id_ = self._path_id(request)
-        await suspension.resume(self._deps, Actor.operator(id_), by=str(session.person.id))
-        return redirect(f"/operator/accounts/{id_}", "resumed")
+    async def resume(self, call: PageCall) -> Response:
+        await require_recent(self._deps.account, call.person_session, call.form)
+        await suspension.resume(self._deps, Actor.operator(call.id), by=str(call.person.id))
+        return redirect(f"/operator/accounts/{call.id}", "resumed")
 
     async def _count_clicks(self, ids: Sequence[UUID]) -> Mapping[UUID, int]:
         """Count the clicks of the last days in UTC. Nothing while they are unavailable."""

@@ -5,15 +5,13 @@ from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
 import structlog
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts import account_list
-from waypost.accounts.sessions.store import PersonSession
 from waypost.accounts.sign_in.reauthentication import reauthentication_context, require_recent
 from waypost.database import Tx
-from waypost.kit.errors import WaypostError, or_not_found
+from waypost.kit.errors import or_not_found
 from waypost.kit.ids import parse_id
 from waypost.redirect.report_pages import REASONS
 from waypost.resources import links
@@ -21,7 +19,7 @@ from waypost.resources.links import operator_disabling
 from waypost.resources.operator.deps import Deps
 from waypost.resources.reports import store as reports
 from waypost.resources.reports.model import ReportOutcome
-from waypost.web.dashboard import BLANK, Form, Pages, get, redirect
+from waypost.web.dashboard import BLANK, Form, PageCall, Pages, redirect, shows
 
 _PER_PAGE = 25
 
@@ -30,18 +28,21 @@ log = structlog.get_logger(__name__)
 
 class OperatorPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
+        show = shows("operator/link.html", self._find_link)
         return [
-            get("/operator/reports", self.list_reports, "operator"),
-            get("/operator/links", self.find_link, "operator"),
-            get("/operator/links/{id}", self.show_link, "operator"),
-            self.form("/operator/links/{id}/disable", self.disable, "operator", self.show_link),
-            self.form("/operator/links/{id}/enable", self.enable, "operator", self.show_link),
-            self.form("/operator/links/{id}/dismiss", self.dismiss, "operator", self.show_link),
+            self.get("/operator/reports", self.list_reports, "operator"),
+            self.get("/operator/links", self.find_link, "operator"),
+            self.get("/operator/links/{id}", show, "operator"),
+            self.form("/operator/links/{id}/disable", self.disable, "operator", show),
+            self.form("/operator/links/{id}/enable", self.enable, "operator", show),
+            self.form("/operator/links/{id}/dismiss", self.dismiss, "operator", show),
         ]
 
-    async def list_reports(self, request: Request, form: Form = BLANK) -> Response:
-        await self._auth.require_operator(request)
-        after = parse_id(request.query_params.get("after", ""))
+    async def list_reports(self, call: PageCall) -> Response:
+        return await self._render_reports(call)
+
+    async def _render_reports(self, call: PageCall, form: Form = BLANK) -> Response:
+        after = parse_id(call.query("after"))
         async with self._deps.db.read() as tx:
             found = await reports.list_open(tx, after, _PER_PAGE + 1)
             reported = found[:_PER_PAGE]
@@ -51,11 +52,10 @@ class OperatorPages(Pages[Deps]):
                 "reasons": await reports.count_reasons(tx, ids),
                 "emails": await account_list.find_emails(tx, [each.account_id for each in reported]),
             }
-        return self._views.render_page(
-            request,
+        return call.render(
             "operator/reports.html",
+            form,
             status=422 if form.errors else 200,
-            form=form,
             reported=reported,
             is_first=after is None,
             next_after=ids[-1] if len(found) > _PER_PAGE else None,
@@ -63,59 +63,50 @@ class OperatorPages(Pages[Deps]):
             **context,
         )
 
-    async def find_link(self, request: Request) -> Response:
+    async def find_link(self, call: PageCall) -> Response:
         """Redirect to the page of the link with the short URL `?url=`."""
-        await self._auth.require_operator(request)
-        url = request.query_params.get("url", "").strip()
+        url = call.query("url").strip()
         async with self._deps.db.read() as tx:
             link_id = await _find_by_url(tx, url)
         if link_id is None:
             problem = {"url": ["There is no link with this short URL."]}
-            return await self.list_reports(request, Form({"url": url}, problem))
+            return await self._render_reports(call, Form({"url": url}, problem))
         return redirect(f"/operator/links/{link_id}")
 
-    async def show_link(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
-        session, id_ = await self._auth.require_operator(request), self._path_id(request)
+    async def _find_link(self, call: PageCall) -> dict[str, Any]:
         async with self._deps.db.read() as tx:
-            found = await links.find_any(tx, [id_])
+            found = await links.find_any(tx, [call.id])
             link = or_not_found(next(iter(found), None))
-            context: dict[str, Any] = {
+            context = {
                 "link": link,
-                "reported": await reports.find_open(tx, id_),
-                "reports": await reports.list_reports(tx, id_),
+                "reported": await reports.find_open(tx, link.id),
+                "reports": await reports.list_reports(tx, link.id),
                 "owner": or_not_found(await account_list.find(tx, link.account_id)).account,
+                "reasons": REASONS,
+                "short_url": link.short_url(self._deps.shared_domain),
             }
-        return self._views.form(
-            request,
-            "operator/link.html",
-            form,
-            error,
-            reasons=REASONS,
-            short_url=link.short_url(self._deps.shared_domain),
-            **context,
-            **await reauthentication_context(self._deps.account, session),
-        )
+        return context | await reauthentication_context(self._deps.account, call.person_session)
 
-    async def disable(self, request: Request, session: PersonSession, form: Form) -> Response:
-        await require_recent(self._deps.account, session, form)
-        id_, reason = self._path_id(request), form.text("reason")
+    async def disable(self, call: PageCall) -> Response:
+        await require_recent(self._deps.account, call.person_session, call.form)
+        id_, reason = call.id, call.form.text("reason")
         await operator_disabling.disable(self._deps, id_, reason)
         await self._close_reports(id_, "disabled")
-        log.info("link disabled by the operator", link=str(id_), reason=reason, by=str(session.person.id))
+        log.info("link disabled by the operator", link=str(id_), reason=reason, by=str(call.person.id))
         return redirect(f"/operator/links/{id_}", "disabled")
 
-    async def enable(self, request: Request, session: PersonSession, form: Form) -> Response:
-        await require_recent(self._deps.account, session, form)
-        id_ = self._path_id(request)
+    async def enable(self, call: PageCall) -> Response:
+        await require_recent(self._deps.account, call.person_session, call.form)
+        id_ = call.id
         await operator_disabling.lift(self._deps, id_)
-        log.info("link enabled by the operator", link=str(id_), by=str(session.person.id))
+        log.info("link enabled by the operator", link=str(id_), by=str(call.person.id))
         return redirect(f"/operator/links/{id_}", "released")
 
-    async def dismiss(self, request: Request, session: PersonSession, form: Form) -> Response:
-        await require_recent(self._deps.account, session, form)
-        id_ = self._path_id(request)
+    async def dismiss(self, call: PageCall) -> Response:
+        await require_recent(self._deps.account, call.person_session, call.form)
+        id_ = call.id
         await self._close_reports(id_, "dismissed")
-        log.info("reports dismissed", link=str(id_), by=str(session.person.id))
+        log.info("reports dismissed", link=str(id_), by=str(call.person.id))
         return redirect(f"/operator/links/{id_}", "dismissed")
 
     async def _close_reports(self, id_: UUID, outcome: ReportOutcome) -> None:

@@ -5,17 +5,15 @@ from datetime import timedelta
 from typing import Any
 
 import structlog
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts import REQUESTS_PER_MINUTE, is_plan_active
-from waypost.accounts.sessions.store import Session
 from waypost.kit.errors import RateLimited, Unavailable
 from waypost.resources.plan import service
 from waypost.resources.plan.deps import Deps
 from waypost.web import headers_of, status_of
-from waypost.web.dashboard import Pages, get, post, redirect
+from waypost.web.dashboard import PageCall, Pages, redirect
 from waypost.web.dashboard.notices import notice_of
 from waypost.web.dashboard.views import HEADERS
 
@@ -31,53 +29,44 @@ log = structlog.get_logger(__name__)
 class PlanPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
-            get("/plan", self.show, "view"),
-            post("/plan/checkout", self.create_checkout, "plan.write"),
-            get("/plan/paid", self.paid, "plan.write"),
-            post("/plan/portal", self.open_portal, "plan.write"),
+            self.get("/plan", self.show, "view"),
+            self.form("/plan/checkout", self.create_checkout, "plan.write"),
+            self.get("/plan/paid", self.paid, "plan.write"),
+            self.form("/plan/portal", self.open_portal, "plan.write"),
         ]
 
-    async def show(self, request: Request) -> Response:
-        session = await self._auth.require_session(request)
-        is_refused = request.query_params.get("done") == "refused"
-        is_over = self._auth.has_active_plan(session) if is_refused else self._deps.stripe is None
-        return await self._page(request, session, notice="" if is_over else notice_of(request))
+    async def show(self, call: PageCall) -> Response:
+        is_refused = call.request.query_params.get("done") == "refused"
+        is_over = self._auth.has_active_plan(call.session) if is_refused else self._deps.stripe is None
+        return await self._page(call, notice="" if is_over else notice_of(call.request))
 
-    async def create_checkout(self, request: Request) -> Response:
-        session, form = await self._read(request)
-        return await self._redirect_to_stripe(
-            request, session, lambda: service.create_checkout(self._deps, session.account, form.text("price"))
-        )
+    async def create_checkout(self, call: PageCall) -> Response:
+        price = call.form.text("price")
+        return await self._redirect(call, lambda: service.create_checkout(self._deps, call.session.account, price))
 
-    async def open_portal(self, request: Request) -> Response:
-        session, _ = await self._read(request)
-        return await self._redirect_to_stripe(
-            request, session, lambda: service.open_portal(self._deps, session.account)
-        )
+    async def open_portal(self, call: PageCall) -> Response:
+        return await self._redirect(call, lambda: service.open_portal(self._deps, call.session.account))
 
-    async def paid(self, request: Request) -> Response:
+    async def paid(self, call: PageCall) -> Response:
         """Handle the return from Stripe after a payment. If Stripe is unavailable, its event updates the plan."""
-        session = await self._auth.require_session(request)
         try:
-            await self._auth.limit_expensive(session, "stripe")
-            await service.sync_checkout(self._deps, session.account, request.query_params.get("checkout", "")[:255])
+            await self._auth.limit_expensive(call.session, "stripe")
+            await service.sync_checkout(self._deps, call.session.account, call.query("checkout")[:255])
         except (RateLimited, Unavailable) as error:
             log.warning("payment not checked, waiting for the event from Stripe", reason=error.message)
         return redirect("/plan", "paid")
 
-    async def _redirect_to_stripe(
-        self, request: Request, session: Session, find_url: Callable[[], Awaitable[str]]
-    ) -> Response:
+    async def _redirect(self, call: PageCall, find_url: Callable[[], Awaitable[str]]) -> Response:
         try:
-            await self._auth.limit_expensive(session, "stripe")
+            await self._auth.limit_expensive(call.session, "stripe")
             return redirect(await find_url())
         except (RateLimited, Unavailable) as error:
-            page = await self._page(request, session, status=status_of(error), error=error.message)
+            page = await self._page(call, status=status_of(error), error=error.message)
             page.headers.update(headers_of(error))
             return page
 
-    async def _page(self, request: Request, session: Session, *, status: int = 200, **context: Any) -> Response:
-        account, now = session.account, self._deps.clock()
+    async def _page(self, call: PageCall, *, status: int = 200, **context: Any) -> Response:
+        account, now = call.session.account, self._deps.clock()
         left = account.plan.trial_ends_at - now if account.plan.trial_ends_at else None
         shared = {
             "plan": account.plan,
@@ -90,6 +79,6 @@ class PlanPages(Pages[Deps]):
             "per_minute": REQUESTS_PER_MINUTE,
             "error": "",
         }
-        response = self._views.render_page(request, "plan/plan.html", status=status, **shared | context)
+        response = call.render("plan/plan.html", status=status, **shared | context)
         response.headers["Content-Security-Policy"] = _POLICY
         return response

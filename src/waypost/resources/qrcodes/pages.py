@@ -19,7 +19,7 @@ from waypost.resources.qrcodes.image_response import SAFE_HEADERS
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.schemas import NewStyle, form_fields
 from waypost.resources.qrcodes.style import MAX_MARGIN, MAX_SIZE, MEDIA_TYPES, MIN_SIZE, CodeStyle, style_text, warnings
-from waypost.web.dashboard import Form, Pages, get, post, read_form, redirect
+from waypost.web.dashboard import Form, PageCall, Pages, redirect, shows
 
 _PATH = "/links/{id}/qrcode"
 _FIELDS = tuple(CodeStyle.__dataclass_fields__)
@@ -30,69 +30,54 @@ _CACHING = {"Cache-Control": "private, max-age=300"}
 class DesignPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
-            get(_PATH, self.show, "view"),
-            post(_PATH, self.save, "links.write"),
-            get(f"{_PATH}/look", self.show_style, "links.write"),
-            get(f"{_PATH}/preview", self.show_preview, "view"),
+            self.get(_PATH, self.show, "view"),
+            self.form(_PATH, self.save, "links.write"),
+            self.get(f"{_PATH}/look", shows("qrcodes/_style.html", self._find_style), "links.write"),
+            self.get(f"{_PATH}/preview", self.show_preview, "view"),
         ]
 
-    async def show(self, request: Request) -> Response:
+    async def show(self, call: PageCall) -> Response:
         """Show the saved style, or the one in the query: the preview also works without scripts."""
-        code = await self._code(request)
-        form = _query_form(request)
-        return await self._page(request, code, form if form.fields else Form(_texts(code.style)))
+        code = await self._code(call)
+        form = _query_form(call.request)
+        return await self._page(call, code, form if form.fields else Form(_texts(code.style)))
 
-    async def save(self, request: Request) -> Response:
-        session = await self._auth.require_session(request)
-        code = await self._code(request)
-        form = await read_form(request)
-        if not self._auth.has_active_plan(session):
-            return await self._page(request, code, form, status=402, error=PaymentRequired().message)
-        new, problems = parse(NewStyle, form_fields(form.fields))
+    async def save(self, call: PageCall) -> Response:
+        code = await self._code(call)
+        if not self._auth.has_active_plan(call.session):
+            return await self._page(call, code, call.form, status=402, error=PaymentRequired().message)
+        new, problems = parse(NewStyle, form_fields(call.form.fields))
         try:
-            await service.set_style(self._deps, session, code.link_id, new, problems)
+            await service.set_style(self._deps, call.session, code.link_id, new, problems)
         except Invalid:
-            return await self._page(request, code, form, status=422)
+            return await self._page(call, code, call.form, status=422)
         return redirect(f"/links/{code.link_id}/qrcode", "saved")
 
-    async def show_style(self, request: Request) -> Response:
-        """Render problems, warnings and downloads of an unsaved style."""
-        code = await self._code(request)
-        return self._views.render_page(request, "qrcodes/_style.html", **self._context(code, _query_form(request)))
+    async def _find_style(self, call: PageCall) -> dict[str, Any]:
+        """Return problems, warnings and downloads of an unsaved style."""
+        return self._context(await self._code(call), _query_form(call.request))
 
-    async def show_preview(self, request: Request) -> Response:
+    async def show_preview(self, call: PageCall) -> Response:
         """Draw the image of an unsaved style."""
-        code = await self._code(request)
-        new, problems = parse(NewStyle, form_fields(_query_form(request).fields))
+        code = await self._code(call)
+        new, problems = parse(NewStyle, form_fields(_query_form(call.request).fields))
         problems.raise_if_any()
         style = replace(new.code_style, size=_PREVIEW_SIZE)  # the page scales it
-        session = await self._auth.require_session(request)
         image = CodeImage(self._deps.encoded_url(code.target), style_text(style), "svg")
-        content = await self._deps.image_cache.get_or_draw(image, account=session.account.id)
+        content = await self._deps.image_cache.get_or_draw(image, account=call.session.account.id)
         return Response(content, media_type=MEDIA_TYPES["svg"], headers={**SAFE_HEADERS, **_CACHING})
 
-    async def _code(self, request: Request) -> QrCode:
-        session = await self._auth.require_session(request)
-        return await service.get(self._deps, session, self._path_id(request))
+    async def _code(self, call: PageCall) -> QrCode:
+        return await service.get(self._deps, call.session, call.id)
 
-    async def _page(self, request: Request, code: QrCode, form: Form, *, status: int = 200, **texts: str) -> Response:
-        session = await self._auth.require_session(request)
+    async def _page(self, call: PageCall, code: QrCode, form: Form, *, status: int = 200, **texts: str) -> Response:
         async with self._deps.db.read() as tx:
-            link = await links.get(tx, session.account.id, code.link_id)
+            link = await links.get(tx, call.session.account.id, code.link_id)
             unserved = await domains.find_unserved(tx, [link.domain_id])
             routed = await routing.find_routed(tx, [link.id])
-        context = (
-            self._context(code, form)
-            | {
-                "link": link,
-                "is_domain_served": not unserved,
-                "is_routed": bool(routed),
-                "error": "",
-                "has_form_errors": True,
-            }
-            | texts
-        )
-        return self._views.render_page(request, "qrcodes/designer.html", status=status, **context)
+        context = {**self._context(code, form), "link": link, "is_domain_served": not unserved}
+        context |= {"is_routed": bool(routed), "error": "", "has_form_errors": True, **texts}
+        return call.render("qrcodes/designer.html", status=status, **context)
 
     def _context(self, code: QrCode, form: Form) -> dict[str, Any]:
         new, problems = parse(NewStyle, form_fields(form.fields))

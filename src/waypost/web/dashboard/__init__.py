@@ -7,7 +7,7 @@ from waypost.web.dashboard.forms import BLANK, Form, read_form
 from waypost.web.dashboard.htmx import is_fragment_request
 from waypost.web.dashboard.notices import redirect
 from waypost.web.dashboard.page_error import PageError
-from waypost.web.dashboard.pages import Pages, get, post
+from waypost.web.dashboard.pages import ContextFunction, PageCall, PageFunction, Pages, get, post, shows
 from waypost.web.dashboard.session_auth import NoAccount, NotSignedIn, SessionAuth
 from waypost.web.dashboard.views import Views
 
@@ -15,10 +15,13 @@ __all__ = [
     "BLANK",
     "AppRouter",
     "Assets",
+    "ContextFunction",
     "Form",
     "NoAccount",
     "NotSignedIn",
+    "PageCall",
     "PageError",
+    "PageFunction",
     "Pages",
     "SessionAuth",
     "Views",
@@ -28,4 +31,5 @@ __all__ = [
     "post",
     "read_form",
     "redirect",
+    "shows",
 ]

@@ -1,24 +1,27 @@
 """What the pages of all resources share.
 
 A subclass has a method for each page, and `endpoints` lists their paths, each with who may use it. If a form is
-refused, its page shows the error beside the fields, with its status:
+refused, its page shows the error beside the fields, with its status. A page that only `shows` something, and an
+`action` that only calls a verb, need no method:
 
-    get("/pixels/new", self.new, "pixels.write"),
+    self.get("/pixels/new", self.new, "pixels.write"),
     self.form("/pixels/new", self.create, "pixels.write", self.new),
+    self.get("/pixels/{id}/delete", shows("pixels/delete.html", self._find), "pixels.write"),
+    self.action("/pixels/{id}/delete", service.delete, "pixels.write", "/pixels", "pixel-deleted"),
 
-    async def new(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
-        await self._auth.require_session(request)
-        return self._views.form(request, "pixels/new.html", form, error)
+    async def new(self, call: PageCall) -> Response:
+        return call.render("pixels/new.html")
 
-    async def create(self, request: Request, session: Session, form: Form) -> Response:
-        self._auth.require_active_plan(session)
-        await service.create(self._deps, session, …)
+    async def create(self, call: PageCall) -> Response:
+        self._auth.require_active_plan(call.session)
+        await service.create(self._deps, call.session, *parse(NewPixel, call.form.fields))
         return redirect("/pixels", "pixel-created")
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
-from typing import Any, Generic, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar, cast
 from uuid import UUID
 
 from starlette.requests import Request
@@ -26,21 +29,96 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from waypost.accounts import Person
 from waypost.accounts.sessions.store import PersonSession, Session
 from waypost.kit.errors import Invalid, PaymentRequired, RateLimited, WaypostError
 from waypost.kit.ids import require_id
+from waypost.kit.pagination import PageRequest
+from waypost.web.body import MAX_MULTIPART
 from waypost.web.dashboard.form_account import ACCESS
 from waypost.web.dashboard.forms import BLANK, Form, read_form
+from waypost.web.dashboard.notices import redirect
 from waypost.web.dashboard.session_auth import Access, SessionAuth
 from waypost.web.dashboard.views import Views
+from waypost.web.pagination import require_pagination
 
 _MAX_PUBLIC_FORM = 64 << 10
 
 D = TypeVar("D")
+
+
+@dataclass(frozen=True, slots=True)
+class PageCall:
+    """A request for a page, with who makes it and the form that was sent."""
+
+    request: Request
+    views: Views
+    known: PersonSession | None
+    """The session that the page's `Access` requires; None for public pages."""
+    form: Form = BLANK
+    error: WaypostError | None = None
+    """Why the form was refused."""
+
+    @property
+    def session(self) -> Session:
+        """Of a page of an account."""
+        return cast("Session", self.known)
+
+    @property
+    def person_session(self) -> PersonSession:
+        """Of a page of a person, or of operators."""
+        return cast("PersonSession", self.known)
+
+    @property
+    def person(self) -> Person:
+        return self.person_session.person
+
+    @property
+    def id(self) -> UUID:
+        return self.path_id("id")
+
+    @property
+    def token(self) -> str:
+        """Of the path of a link in an email."""
+        return str(self.request.path_params["token"])
+
+    def path_id(self, name: str) -> UUID:
+        """Return an id in the path. Raises NotFound if it is not a UUID."""
+        return require_id(str(self.request.path_params[name]))
+
+    async def read(self) -> "PageCall":
+        """Return the call with the form that was sent. Anyone can send one to a public page: it is small."""
+        limit = MAX_MULTIPART if self.known else _MAX_PUBLIC_FORM
+        return replace(self, form=await read_form(self.request, limit))
+
+    def refused(self, error: WaypostError) -> "PageCall":
+        return replace(self, error=error)
+
+    def query(self, name: str) -> str:
+        return self.request.query_params.get(name, "")
+
+    def pagination(self, per_page: int) -> PageRequest:
+        return replace(require_pagination(self.request), per_page=per_page)
+
+    def render(self, template: str, form: Form = BLANK, *, status: int = 200, **context: Any) -> Response:
+        """Render the page. `form`: what its form has before it was sent; a refused one is shown with its error."""
+        if self.error:
+            return self.views.form(self.request, template, self.form, self.error, **context)
+        return self.views.render_page(self.request, template, status=status, form=form, **context)
+
+
+PageFunction = Callable[[PageCall], Awaitable[Response]]
 PageEndpoint = Callable[[Request], Awaitable[Response]]
-FormEndpoint = Callable[[Request, Any, Form], Awaitable[Response]]
-"""Gets the session of the `Access`."""
-FormPage = Callable[[Request, Form, WaypostError], Awaitable[Response]]
+ContextFunction = Callable[[PageCall], Awaitable[Mapping[str, Any]]]
+
+
+def shows(template: str, find: ContextFunction | None = None, **context: Any) -> PageFunction:
+    """Return a page that only renders a context, and what `find` returns."""
+
+    async def page(call: PageCall) -> Response:
+        return call.render(template, **context, **(await find(call) if find else {}))
+
+    return page
 
 
 class PageRoute(Route):
@@ -56,12 +134,12 @@ class PageRoute(Route):
 
 
 def get(path: str, endpoint: PageEndpoint, access: Access) -> PageRoute:
-    """Return the route of a page."""
+    """Return the route of a page that requires its session itself."""
     return PageRoute(path, endpoint, "GET", access)
 
 
 def post(path: str, endpoint: PageEndpoint, access: Access) -> PageRoute:
-    """Return the route of a form."""
+    """Return the route of a form that requires its session itself."""
     return PageRoute(path, endpoint, "POST", access)
 
 
@@ -74,34 +152,61 @@ class Pages(ABC, Generic[D]):
     @abstractmethod
     def endpoints(self) -> list[Route]: ...
 
-    def form(self, path: str, send: FormEndpoint, access: Access, page: FormPage) -> PageRoute:
+    def get(self, path: str, page: PageFunction, access: Access) -> PageRoute:
+        """Return the route of a page."""
+
+        async def respond(request: Request) -> Response:
+            return await page(await self._call(request, access))
+
+        return PageRoute(path, respond, "GET", access)
+
+    def form(self, path: str, send: PageFunction, access: Access, page: PageFunction | None = None) -> PageRoute:
         """Return the route of a form. `page` shows it again if `send` refuses it."""
 
         async def respond(request: Request) -> Response:
-            session, form = await self._session(request, access), BLANK
+            call = await self._call(request, access)
             try:
-                form = await read_form(request)
-                return await send(request, session, form)
+                call = await call.read()
+                return await send(call)
             except (Invalid, PaymentRequired, RateLimited) as error:
-                return await page(request, form, error)
+                if page is None:
+                    raise
+                return await page(call.refused(error))
 
-        return post(path, respond, access)
+        return PageRoute(path, respond, "POST", access)
 
-    async def _session(self, request: Request, access: Access) -> PersonSession:
+    def post(self, path: str, send: PageFunction, access: Access) -> PageRoute:
+        """Return the route of a button. What its form has besides is not read."""
+
+        async def respond(request: Request) -> Response:
+            return await send(await self._call(request, access))
+
+        return PageRoute(path, respond, "POST", access)
+
+    def action(
+        self, path: str, verb: Callable[..., Awaitable[object]], access: Access, then: str, notice: str = ""
+    ) -> PageRoute:
+        """Return the route of a button that calls a verb with the ids in the path, and leads to the path `then`."""
+
+        async def send(call: PageCall) -> Response:
+            ids = [call.path_id(name) for name in call.request.path_params]
+            await verb(self._deps, call.session, *ids)
+            return redirect(then.format(**call.request.path_params), notice)
+
+        return self.form(path, send, access)
+
+    async def _call(self, request: Request, access: Access) -> PageCall:
+        return PageCall(request, self._views, await self._session(request, access))
+
+    async def _session(self, request: Request, access: Access) -> PersonSession | None:
+        if access == "public":
+            self._auth.require_same_origin(request)
+            return None
         if access == "operator":
             return await self._auth.require_operator(request)
         return await (self._auth.require_person if access == "person" else self._auth.require_session)(request)
 
-    async def _read(self, request: Request) -> tuple[Session, Form]:
-        return await self._auth.require_session(request), await read_form(request)
-
-    async def _read_as_person(self, request: Request) -> tuple[PersonSession, Form]:
-        return await self._auth.require_person(request), await read_form(request)
-
-    async def _read_public(self, request: Request) -> Form:
-        """Read a small form that requires no sign-in."""
-        self._auth.require_same_origin(request)
-        return await read_form(request, _MAX_PUBLIC_FORM)
+    # ── of pages that require the session themselves ────────────────────────────────────────────────────────────────
 
     def _path_id(self, request: Request, name: str = "id") -> UUID:
         """Return the id in the path. Raises NotFound if it is not a UUID."""

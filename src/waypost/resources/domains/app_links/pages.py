@@ -3,12 +3,10 @@
 import json
 from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from waypost.accounts.sessions.store import Session
-from waypost.kit.errors import Errors, Invalid, WaypostError
+from waypost.kit.errors import Errors, Invalid
 from waypost.kit.fields import parse
 from waypost.resources.domains import names
 from waypost.resources.domains.app_links import service
@@ -17,7 +15,7 @@ from waypost.resources.domains.app_links.model import AppLinksTexts
 from waypost.resources.domains.app_links.schemas import APPLE_EXAMPLE, GOOGLE_EXAMPLE, AppLinksFields
 from waypost.resources.domains.deps import WebDeps
 from waypost.web.body import RepeatedKey, load_json
-from waypost.web.dashboard import BLANK, Form, Pages, get, redirect
+from waypost.web.dashboard import Form, PageCall, Pages, redirect
 
 _PATH = "/domains/{id}/app-links"
 _REPEATED_KEY = "An object has a key twice. Remove one of them."
@@ -26,34 +24,29 @@ _EXAMPLES = {"apple_app_site_association": APPLE_EXAMPLE, "assetlinks": GOOGLE_E
 
 class AppLinksPages(Pages[WebDeps]):
     def endpoints(self) -> list[Route]:
-        return [get(_PATH, self.show, "view"), self.form(_PATH, self.save, "domains.write", self.show)]
+        return [self.get(_PATH, self.show, "view"), self.form(_PATH, self.save, "domains.write", self.show)]
 
-    async def show(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
-        session = await self._auth.require_session(request)
-        domain, texts = await service.get(self._deps, session, self._path_id(request))
-        if error is None:
-            form = Form({name: _indented(load(text)) for name, text in texts._asdict().items() if text})
-        errors = error.errors if isinstance(error, Invalid) else {}
-        return self._views.form(
-            request,
+    async def show(self, call: PageCall) -> Response:
+        domain, texts = await service.get(self._deps, call.session, call.id)
+        errors = call.error.errors if isinstance(call.error, Invalid) else {}
+        return call.render(
             "domains/app_links.html",
-            form,
-            error,
+            Form({name: _indented(load(text)) for name, text in texts._asdict().items() if text}),
             domain=domain,
             readable=names.readable,
             served=texts,
             examples={name: _indented(example) for name, example in _EXAMPLES.items()},
             found={name: _places(name, errors) for name in AppLinksTexts._fields},
-            hints={name: _places("", hints.errors) for name, hints in find_hints(texts).items() if not error},
+            hints={name: _places("", hints.errors) for name, hints in find_hints(texts).items() if not call.error},
         )
 
-    async def save(self, request: Request, session: Session, form: Form) -> Response:
-        domain, _ = await service.get(self._deps, session, self._path_id(request))
-        self._auth.require_active_plan(session)
-        documents, malformed = _load_documents(form)
+    async def save(self, call: PageCall) -> Response:
+        domain, _ = await service.get(self._deps, call.session, call.id)
+        self._auth.require_active_plan(call.session)
+        documents, malformed = _load_documents(call.form)
         new, problems = parse(AppLinksFields, documents)
         problems.errors.update(malformed)
-        await service.save(self._deps, session, domain.id, new, problems)
+        await service.save(self._deps, call.session, domain.id, new, problems)
         return redirect(f"/domains/{domain.id}/app-links", "saved")
 
 

@@ -5,17 +5,16 @@ Only the last step, which changes something, is a POST.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, get_args
 from urllib.parse import urlencode
 
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts.sessions.store import Session
 from waypost.kit.clock import parse_timestamp
-from waypost.kit.errors import Errors, Invalid, PaymentRequired, Problems
+from waypost.kit.errors import Invalid, PaymentRequired, Problems
 from waypost.kit.fields import MAX_URL, text_problem
 from waypost.kit.ids import new_id, parse_id
 from waypost.kit.urls import BadUrl
@@ -31,7 +30,7 @@ from waypost.resources.links.form.choices import FormChoices, find_choices
 from waypost.resources.links.lists.query import FILTERS, LinkFilter, read_filter
 from waypost.resources.links.model import Link
 from waypost.web.body import nest
-from waypost.web.dashboard import Form, Pages, get, is_fragment_request, post, redirect
+from waypost.web.dashboard import Form, PageCall, Pages, is_fragment_request, redirect
 
 _PREVIEWED = 25
 _NOTHING_SELECTED = "Select at least one link."
@@ -60,69 +59,57 @@ class BulkRequest:
 class BulkPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
-            get("/links/bulk", self.edit, "links.write"),
-            post("/links/bulk", self.apply, "links.write"),
-            get("/links/bulk/{id}", self.show, "links.write"),
-            post("/links/bulk/{id}/cancel", self.cancel, "links.write"),
-            post("/links/bulk/{id}/undo", self.undo, "links.write"),
+            self.get("/links/bulk", self.edit, "links.write"),
+            self.form("/links/bulk", self.apply, "links.write", self._form),
+            self.get("/links/bulk/{id}", self.show, "links.write"),
+            self.action("/links/bulk/{id}/cancel", bulk_changes.cancel, "links.write", "/links/bulk/{id}"),
+            self.form("/links/bulk/{id}/undo", self.undo, "links.write"),
         ]
 
-    async def edit(self, request: Request) -> Response:
+    async def edit(self, call: PageCall) -> Response:
         """Show the fields, or a preview if an action was chosen."""
-        session = await self._auth.require_session(request)
-        form = Form(nest((name, text or None) for name, text in request.query_params.multi_items()))
-        if form.text("action") not in get_args(Kind):
-            return await self._form(request, session, form)
+        fields = nest((name, text or None) for name, text in call.request.query_params.multi_items())
+        call = replace(call, form=Form(fields))
+        if call.form.text("action") not in get_args(Kind):
+            return await self._form(call)
         try:
-            return await self._preview(request, session, form)
+            return await self._preview(call)
         except (Invalid, PaymentRequired) as error:
-            return await self._form(request, session, form, error)
+            return await self._form(call.refused(error))
 
-    async def apply(self, request: Request) -> Response:
-        session, form = await self._read(request)
-        try:
-            asked, _ = await self._ask(session, form)
-            id_ = parse_id(form.text("change_id")) or new_id()
-            await bulk_changes.start(self._deps, session, id_, asked.kind, asked.selection, asked.values)
-        except (Invalid, PaymentRequired) as error:
-            return await self._form(request, session, form, error)
+    async def apply(self, call: PageCall) -> Response:
+        asked, _ = await self._ask(call.session, call.form)
+        id_ = parse_id(call.form.text("change_id")) or new_id()
+        await bulk_changes.start(self._deps, call.session, id_, asked.kind, asked.selection, asked.values)
         return redirect(f"/links/bulk/{id_}")
 
-    async def show(self, request: Request) -> Response:
-        session, id_ = await self._auth.require_session(request), self._path_id(request)
-        change = await bulk_changes.get(self._deps, session.account.id, id_)
+    async def show(self, call: PageCall) -> Response:
+        change = await bulk_changes.get(self._deps, call.session.account.id, call.id)
         context: dict[str, Any] = {"change": change, "can_undo": change.can_be_undone(self._deps.clock())}
         context |= {"until": change.created_at + UNDO_TIME, "undo_id": new_id()}
-        if is_fragment_request(request, "change"):
-            return self._views.render_fragment(request, "links/bulk_change.html", "change", **context)
-        return self._views.render_page(request, "links/bulk_change.html", **context)
+        if is_fragment_request(call.request, "change"):
+            return self._views.render_fragment(call.request, "links/bulk_change.html", "change", **context)
+        return call.render("links/bulk_change.html", **context)
 
-    async def cancel(self, request: Request) -> Response:
-        session, id_ = await self._auth.require_session(request), self._path_id(request)
-        await bulk_changes.cancel(self._deps, session, id_)
-        return redirect(f"/links/bulk/{id_}")
-
-    async def undo(self, request: Request) -> Response:
-        (session, form), id_ = await self._read(request), self._path_id(request)
-        change_id = parse_id(form.text("change_id")) or new_id()
-        change = await bulk_changes.undo(self._deps, session, change_id, id_)
+    async def undo(self, call: PageCall) -> Response:
+        change_id = parse_id(call.form.text("change_id")) or new_id()
+        change = await bulk_changes.undo(self._deps, call.session, change_id, call.id)
         return redirect(f"/links/bulk/{change.id}")
 
-    async def _form(
-        self, request: Request, session: Session, form: Form, error: Invalid | PaymentRequired | None = None
-    ) -> Response:
+    async def _form(self, call: PageCall) -> Response:
+        account, form = call.session.account.id, call.form
         selection = self._read_selection(form, Problems())
-        total = await bulk_changes.count(self._deps, session.account.id, selection) if selection else 0
+        total = await bulk_changes.count(self._deps, account, selection) if selection else 0
         async with self._deps.db.read() as tx:
-            choices = await find_choices(tx, session.account.id)
+            choices = await find_choices(tx, account)
         context = {"choices": choices, "total": total, "query": _query(form), "selected": _hidden(form, selected=True)}
         context |= {"shared_domain": self._deps.shared_domain, "readable": domains.readable}
-        context |= {"has_active_plan": self._auth.has_active_plan(session)}
-        return self._views.form(request, "links/bulk.html", form, error, **context)
+        context |= {"has_active_plan": self._auth.has_active_plan(call.session)}
+        return call.render("links/bulk.html", form, **context)
 
-    async def _preview(self, request: Request, session: Session, form: Form) -> Response:
-        account = session.account.id
-        asked, checked = await self._ask(session, form)
+    async def _preview(self, call: PageCall) -> Response:
+        account = call.session.account.id
+        asked, checked = await self._ask(call.session, call.form)
         find = asked.values.get("find", "")
         total = await bulk_changes.count(self._deps, account, asked.selection, find)
         links = await bulk_changes.find_first(self._deps, account, asked.selection, _PREVIEWED, find)
@@ -133,12 +120,12 @@ class BulkPages(Pages[Deps]):
             "total": total,
             "rows": [self._preview_row(link, asked, checked, choices) for link in links],
             "summary": list(_summary(asked, choices)),
-            "hidden": [("change_id", str(new_id())), ("action", asked.kind), *_hidden(form)],
-            "query": _query(form),
-            "back": urlencode(_hidden(form)),
+            "hidden": [("change_id", str(new_id())), ("action", asked.kind), *_hidden(call.form)],
+            "query": _query(call.form),
+            "back": urlencode(_hidden(call.form)),
             "needs_job": total > bulk_changes.MAX_NOW or asked.kind == "replace",
         }
-        return self._views.render_page(request, "links/bulk_preview.html", **context)
+        return call.render("links/bulk_preview.html", **context)
 
     async def _ask(self, session: Session, form: Form) -> tuple[BulkRequest, bulk.CheckedSet | None]:
         """Read what was asked for. Raises Invalid and PaymentRequired."""
@@ -273,7 +260,3 @@ def _pairs(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _query(form: Form) -> str:
     """Return the parameters of the list that the links were selected in."""
     return urlencode([(name, form.text(name)) for name in (*FILTERS, "sort") if form.text(name)])
-
-
-def _texts(errors: Errors) -> str:
-    return " ".join(text for texts in errors.values() for text in texts)

@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, get_args
 
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.kit.clock import parse_timestamp
-from waypost.kit.errors import Invalid, PaymentRequired, Problems, Unavailable, WaypostError
+from waypost.kit.errors import Invalid, PaymentRequired, Problems, Unavailable
 from waypost.kit.fields import parse
 from waypost.kit.timezones import zone_names
 from waypost.kit.urls import BadUrl
@@ -31,7 +30,7 @@ from waypost.resources.links.routing.schemas import (
 )
 from waypost.visitors.agents import OTHER, OTHER_DEVICE, Agent, Device
 from waypost.visitors.queries import parse_query
-from waypost.web.dashboard import Form, Pages, get, post, read_form, redirect
+from waypost.web.dashboard import Form, PageCall, Pages, read_form, redirect
 
 _PATH = "/links/{id}/routing"
 TYPES = {
@@ -62,29 +61,28 @@ class TestResult:
 class RoutingPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
-            get(_PATH, self.show, "view"),
-            post(_PATH, self.save, "links.write"),
+            self.get(_PATH, self.show, "view"),
+            self.post(_PATH, self.save, "links.write"),
         ]
 
-    async def show(self, request: Request) -> Response:
-        routed = await self._get(request)
-        return await self._render(request, routed, forms.fill(routed))
+    async def show(self, call: PageCall) -> Response:
+        routed = await service.get(self._deps, call.session, call.id)
+        return await self._render(call, routed, forms.fill(routed))
 
-    async def save(self, request: Request) -> Response:
-        routed = await self._get(request)
-        session = await self._auth.require_session(request)
-        form = forms.read(await read_form(request, max_fields=forms.MAX_FIELDS))
+    async def save(self, call: PageCall) -> Response:
+        routed = await service.get(self._deps, call.session, call.id)
+        form = forms.read(await read_form(call.request, max_fields=forms.MAX_FIELDS))
         if change := form.text("edit"):
             edited = forms.edit(form, change)
-            return await self._render(request, routed, edited.form, focus=edited.focus)
+            return await self._render(call, routed, edited.form, focus=edited.focus)
         fields, problems = parse(RoutingFields, forms.request_of(form))
         try:
             if form.text("action") == "test":
-                return await self._render(request, routed, form, result=self._test(routed, form, fields, problems))
-            self._auth.require_active_plan(session)
-            await service.save(self._deps, session, routed.link.id, fields, problems)
+                return await self._render(call, routed, form, result=self._test(routed, form, fields, problems))
+            self._auth.require_active_plan(call.session)
+            await service.save(self._deps, call.session, routed.link.id, fields, problems)
         except (Invalid, PaymentRequired, Unavailable) as error:
-            return await self._render(request, routed, form, error)
+            return await self._render(replace(call, form=form).refused(error), routed, form)
         return redirect(f"/links/{routed.link.id}/routing", "routing-saved")
 
     def _test(self, routed: service.RoutedLink, form: Form, fields: RoutingFields, problems: Problems) -> TestResult:
@@ -111,16 +109,11 @@ class RoutingPages(Pages[Deps]):
             outcomes[decision.target] = url, explain(compiled, each, now.timestamp())[-1]
         return TestResult(explain(compiled, visitor, now.timestamp())[:-1], list(outcomes.values()))
 
-    async def _get(self, request: Request) -> service.RoutedLink:
-        session = await self._auth.require_session(request)
-        return await service.get(self._deps, session, self._path_id(request))
-
     async def _render(
         self,
-        request: Request,
+        call: PageCall,
         routed: service.RoutedLink,
         form: Form,
-        error: WaypostError | None = None,
         *,
         focus: str = "",
         result: TestResult | None = None,
@@ -140,7 +133,7 @@ class RoutingPages(Pages[Deps]):
             "zones": sorted(zone_names()),
             "result": result,
         }
-        return self._views.form(request, "links/routing.html", form, error, **context, **_CHOICES)
+        return call.render("links/routing.html", form, **context, **_CHOICES)
 
 
 _CHOICES: Mapping[str, Any] = {
