@@ -23,9 +23,9 @@ from waypost.accounts.oidc import provider as provider_module
 from waypost.accounts.oidc import service
 from waypost.accounts.people import store as people
 from waypost.accounts.people import tokens
+from waypost.accounts.person_pages import PROVE_FIRST
 from waypost.accounts.sign_in import passkeys
 from waypost.accounts.sign_in import service as sign_in
-from waypost.accounts.sign_in.reauthentication import PROVE_FIRST
 from waypost.audit.model import audit_entries
 
 PASSWORD = "four plain words suffice"

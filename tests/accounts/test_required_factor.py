@@ -26,13 +26,13 @@ from waypost.accounts import service
 from waypost.accounts.auth_deps import new_deps
 from waypost.accounts.members import store as memberships
 from waypost.accounts.model import ProviderSession
+from waypost.accounts.person_pages import PROVE_FIRST
 from waypost.accounts.second_factor import required as required_factor
 from waypost.accounts.second_factor import service as second_factor
 from waypost.accounts.sessions import provider_sessions
 from waypost.accounts.sessions import store as sessions
 from waypost.accounts.sign_in import passkeys
 from waypost.accounts.sign_in import service as sign_in
-from waypost.accounts.sign_in.reauthentication import PROVE_FIRST
 
 RULES = "/account/sign-in-rules"
 BOB = "bob@example.com"

@@ -11,11 +11,11 @@ from starlette.routing import Route
 from waypost import accounts
 from waypost.accounts import REQUESTS_PER_MINUTE, SCOPES, ApiKey, Scope, is_plan_active, is_usable, roles
 from waypost.accounts.deps import Deps
+from waypost.accounts.person_pages import PersonPages
 from waypost.accounts.sessions.store import Session
-from waypost.accounts.sign_in.reauthentication import reauthentication_context, require_recent
 from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.kit.fields import Body, Text, Timestamp, max_entries, parse
-from waypost.web.dashboard import Form, NotSignedIn, PageCall, Pages, shows
+from waypost.web.dashboard import Form, NotSignedIn, PageCall, shows
 from waypost.web.dashboard.views import HEADERS
 
 _PATH = "/integrations/api"
@@ -42,7 +42,7 @@ class _NewKey(Body):
     expires_at: Timestamp | None = None
 
 
-class KeyPages(Pages[Deps]):
+class KeyPages(PersonPages):
     def endpoints(self) -> list[Route]:
         return [
             self.get(_PATH, shows("account/keys_list.html", self._find_all, **_CONTEXT), "view"),
@@ -68,7 +68,7 @@ class KeyPages(Pages[Deps]):
         }
 
     async def new(self, call: PageCall) -> Response:
-        context = await reauthentication_context(self._deps, call.session)
+        context = await self._reauthentication(call)
         return call.render("account/keys_new.html", _NEW, **_CONTEXT, **context)
 
     async def create(self, call: PageCall) -> Response:
@@ -78,11 +78,15 @@ class KeyPages(Pages[Deps]):
             problems.add("scopes", "Select at least one scope.")  # for the service no scopes means all
         await self._auth.limit_expensive(call.session, "key")
         try:
-            session = await self._reauthenticated(call.session, call.form, problems)
-            key, text = await self._create(session, new, problems)
+            call = await self._reauthenticated(call, problems)
+            key, text = await self._create(call.session, new, problems)
         except NotFound:  # the session has ended
             raise NotSignedIn from None
-        context = {"key": key, "text": text, "has_active_plan": self._auth.has_active_plan(call.session)}
+        context: dict[str, Any] = {
+            "key": key,
+            "text": text,
+            "has_active_plan": self._auth.has_active_plan(call.session),
+        }
         return call.render("account/keys_created.html", status=201, **_CONTEXT, **context)
 
     async def _find(self, call: PageCall) -> dict[str, Any]:
@@ -100,13 +104,13 @@ class KeyPages(Pages[Deps]):
         response.headers["Content-Security-Policy"] = _REFERENCE_POLICY
         return response
 
-    async def _reauthenticated(self, session: Session, form: Form, problems: Problems) -> Session:
+    async def _reauthenticated(self, call: PageCall, problems: Problems) -> PageCall:
         """Require reauthentication. A wrong password is added to `problems`. Raises RateLimited."""
         try:
-            return await require_recent(self._deps, session, form)
+            return await self._require_recent(call)
         except Invalid as error:
             problems.errors.update(error.errors)
-            return session
+            return call
 
     async def _create(self, session: Session, new: _NewKey, problems: Problems) -> tuple[ApiKey, str]:
         """Create the key. Raises Invalid with all problems."""

@@ -8,24 +8,20 @@ from typing import Any
 from starlette.responses import Response
 from starlette.routing import Route
 
-from waypost.accounts.deps import Deps
 from waypost.accounts.members import invitations
 from waypost.accounts.members.invitation_store import Invitation
 from waypost.accounts.members.pages import PATH, read_role, role_choices
 from waypost.accounts.model import ROLES
-from waypost.accounts.people.email_link_pages import valid_link
+from waypost.accounts.person_pages import PersonPages, valid_link
 from waypost.accounts.roles import action_to_change, may
-from waypost.accounts.sessions.start import start_session
-from waypost.accounts.sign_in.password_routes import password_routes
-from waypost.accounts.sign_in.reauthentication import reauthentication_context, require_recent
 from waypost.kit.errors import Invalid
-from waypost.web.dashboard import Form, PageCall, Pages, redirect
+from waypost.web.dashboard import Form, PageCall, redirect
 
 _ONE = f"{PATH}/invitations/{{id}}"
 _TOKEN = "/invite/account/{token}"  # noqa: S105
 
 
-class InvitationPages(Pages[Deps]):
+class InvitationPages(PersonPages):
     def endpoints(self) -> list[Route]:
         return [
             self.get(f"{PATH}/invite", self.new, "members.write"),
@@ -35,7 +31,7 @@ class InvitationPages(Pages[Deps]):
             self.action(f"{_ONE}/revoke", invitations.revoke, "members.write", PATH, "invitation-revoked"),
             self.get(_TOKEN, self.show_accept, "public"),
             self.form(_TOKEN, self.accept, "person", self.show_accept),
-            *password_routes(self._deps, self.form(f"{_TOKEN}/signup", self.sign_up, "public", self.show_accept)),
+            *self._password_routes(self.form(f"{_TOKEN}/signup", self.sign_up, "public", self.show_accept)),
         ]
 
     # ── who invites ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -47,7 +43,7 @@ class InvitationPages(Pages[Deps]):
 
     async def create(self, call: PageCall) -> Response:
         await self._auth.limit_expensive(call.session, "invite")
-        await require_recent(self._deps, call.session, call.form)
+        await self._require_recent(call)
         email, role = _read_email(call.form), read_role(call.form)
         return self._made(call, await invitations.create(self._deps, call.session, email=email, role=role))
 
@@ -59,7 +55,7 @@ class InvitationPages(Pages[Deps]):
 
     async def resend(self, call: PageCall) -> Response:
         await self._auth.limit_expensive(call.session, "invite")
-        await require_recent(self._deps, call.session, call.form)
+        await self._require_recent(call)
         return self._made(call, await invitations.resend(self._deps, call.session, call.id))
 
     # ── who is invited ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -98,7 +94,7 @@ class InvitationPages(Pages[Deps]):
         authenticated = await valid_link(call, signed_up)
         if authenticated is None:
             return call.render("account/signed_up.html", email=email.strip(), is_invited=True)
-        return await start_session(self._deps, self._auth, call.request, authenticated, "/")
+        return await self._start_session(call, authenticated, "/")
 
     async def _get(self, call: PageCall) -> Invitation:
         return await valid_link(call, invitations.get(self._deps, call.token))
@@ -110,7 +106,7 @@ class InvitationPages(Pages[Deps]):
         return call.render("account/invitation_link.html", status=201, made=made)
 
     async def _render(self, call: PageCall, template: str, **context: Any) -> Response:
-        return call.render(template, **context, **await reauthentication_context(self._deps, call.session))
+        return call.render(template, **context, **await self._reauthentication(call))
 
 
 def _read_email(form: Form) -> str:

@@ -6,16 +6,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts import account_settings
-from waypost.accounts.deps import Deps
 from waypost.accounts.members import service as members
 from waypost.accounts.members import store as memberships
+from waypost.accounts.person_pages import PersonPages
 from waypost.accounts.sessions import store as sessions
 from waypost.accounts.setup import signup
-from waypost.accounts.sign_in.reauthentication import proof_context, require_proven
-from waypost.web.dashboard import PageCall, Pages, redirect, shows
+from waypost.web.dashboard import PageCall, redirect, shows
 
 
-class MembershipPages(Pages[Deps]):
+class MembershipPages(PersonPages):
     def endpoints(self) -> list[Route]:
         accounts = shows("account/accounts.html", self._find_accounts)
         deletion = shows("account/delete_person.html", self._find_deleted)
@@ -54,10 +53,10 @@ class MembershipPages(Pages[Deps]):
     async def _find_deleted(self, call: PageCall) -> dict[str, Any]:
         async with self._deps.db.read() as tx:
             listed = await memberships.list_of_person(tx, call.person.id)
-        return {"memberships": listed, **await proof_context(self._deps, call.person_session)}
+        return {"memberships": listed, **await self._proof(call)}
 
     async def delete_person(self, call: PageCall) -> Response:
-        await require_proven(self._deps, call.person_session, call.form)
+        await self._require_proven(call)
         await members.delete_person(self._deps, call.person, call.person_session.request_ip)
         response = redirect("/login", "person")
         await self._auth.sign_out(call.request, response)

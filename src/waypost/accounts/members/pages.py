@@ -9,17 +9,16 @@ from starlette.routing import Route
 
 from waypost import accounts
 from waypost.accounts import is_usable, roles
-from waypost.accounts.deps import Deps
 from waypost.accounts.members import invitations, ownership
 from waypost.accounts.members import listing as member_list
 from waypost.accounts.members import service as members
 from waypost.accounts.members import store as memberships
 from waypost.accounts.model import ROLES, ApiKey, Role
+from waypost.accounts.person_pages import PersonPages
 from waypost.accounts.sessions.store import Session
-from waypost.accounts.sign_in.reauthentication import reauthentication_context, require_recent
 from waypost.kit.errors import Invalid, or_not_found
 from waypost.kit.ids import parse_id
-from waypost.web.dashboard import Form, PageCall, Pages, redirect, shows
+from waypost.web.dashboard import Form, PageCall, redirect, shows
 
 PATH = "/account/members"
 _ONE = f"{PATH}/{{id:uuid}}"
@@ -27,7 +26,7 @@ _PER_PAGE = 50
 _MAX_SEARCH = 100
 
 
-class MemberPages(Pages[Deps]):
+class MemberPages(PersonPages):
     def endpoints(self) -> list[Route]:
         show = shows("account/member.html", self._find)
         return [
@@ -72,28 +71,28 @@ class MemberPages(Pages[Deps]):
             "roles": role_choices([role for role in ROLES if _may_give(call.session, member.role, role)]),
             "keys": await self._usable_keys(call.session, member.id),
             "is_last_owner": member.role == "owner" and not others,
-            **await reauthentication_context(self._deps, call.session),
+            **await self._reauthentication(call),
         }
 
     async def change_role(self, call: PageCall) -> Response:
-        await require_recent(self._deps, call.session, call.form)
+        await self._require_recent(call)
         await members.change_role(self._deps, call.session.actor, call.id, read_role(call.form))
         return redirect(PATH, "role")
 
     async def remove(self, call: PageCall) -> Response:
-        await require_recent(self._deps, call.session, call.form)
+        await self._require_recent(call)
         receiver = parse_id(call.form.text("keys_to")) if call.form.text("keys_to") else None
         await members.remove(self._deps, call.session.actor, call.id, keys_to=receiver)
         return redirect(PATH, "member-removed")
 
     async def leave(self, call: PageCall) -> Response:
-        await require_recent(self._deps, call.session, call.form)
+        await self._require_recent(call)
         await members.remove(self._deps, call.session.actor, call.person.id)
         return redirect("/account/accounts", "left")
 
     async def offer(self, call: PageCall) -> Response:
         role_after: Role = "owner" if call.form.text("role_after") == "owner" else "admin"
-        await require_recent(self._deps, call.session, call.form)
+        await self._require_recent(call)
         await ownership.offer(self._deps, call.session, call.id, role_after=role_after)
         return redirect(PATH, "offered")
 

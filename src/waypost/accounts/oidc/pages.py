@@ -3,7 +3,7 @@
 import base64
 import secrets
 from collections.abc import Awaitable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 import structlog
@@ -11,18 +11,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from waypost.accounts.deps import Deps
 from waypost.accounts.oidc import flow, pending, service
 from waypost.accounts.oidc.deps import CALLBACK
 from waypost.accounts.oidc.deps import Deps as OidcDeps
 from waypost.accounts.oidc.errors import ProviderUnavailable, SignInRefused
 from waypost.accounts.oidc.rules import Identity
+from waypost.accounts.person_pages import CONNECT_PATH, PENDING, PersonPages
 from waypost.accounts.sessions import store as sessions
-from waypost.accounts.sessions.start import CONNECT_PATH, DISCONNECT_PATH, PENDING, cookie_name
 from waypost.accounts.sign_in.next_path import safe_next_path
-from waypost.accounts.sign_in.reauthentication import proof_context, require_proven
 from waypost.kit.errors import Forbidden, Unavailable
-from waypost.web.dashboard import NotSignedIn, PageCall, PageError, Pages, post, read_form, redirect
+from waypost.web.dashboard import NotSignedIn, PageCall, PageError, post, read_form, redirect
 from waypost.web.dashboard.session_auth import CROSS_SITE
 
 log = structlog.get_logger(__name__)
@@ -31,6 +29,7 @@ T = TypeVar("T")
 _BROWSER_SECRET = 32  # bytes
 _PURPOSES: dict[str, flow.FlowPurpose] = {"connect": "connect", "verify": "verify"}
 _OWN_SITES = {"same-origin", "none"}
+_DISCONNECT = f"{CONNECT_PATH}/disconnect"
 _BACK = "/login", "Back to sign-in"
 _MAX_LOGOUT_SIZE = 16 << 10  # anyone can send it; tokens have about 1 KB
 
@@ -43,7 +42,7 @@ class SsoRefused(PageError, Forbidden):
     """The provider's answer was refused."""
 
 
-class OidcPages(Pages[Deps]):
+class OidcPages(PersonPages):
     def endpoints(self) -> list[Route]:
         return [
             self.get("/login/oidc", self.start, "public"),
@@ -51,8 +50,8 @@ class OidcPages(Pages[Deps]):
             post("/login/oidc/logout", self.end_sessions, "public"),  # from the provider, not from a page
             self.get(CONNECT_PATH, self.show_connection, "person"),
             self.form(CONNECT_PATH, self.connect, "person", self.show_connection),
-            self.get(DISCONNECT_PATH, self.show_disconnection, "person"),
-            self.form(DISCONNECT_PATH, self.disconnect, "person", self.show_disconnection),
+            self.get(_DISCONNECT, self.show_disconnection, "person"),
+            self.form(_DISCONNECT, self.disconnect, "person", self.show_disconnection),
         ]
 
     async def start(self, call: PageCall) -> Response:
@@ -113,7 +112,7 @@ class OidcPages(Pages[Deps]):
         identity = self._kept(call.request)
         if identity is None:
             return redirect("/account/security")
-        context = await proof_context(self._deps, call.person_session)
+        context = await self._proof(call)
         provider = urlsplit(identity.issuer).hostname
         return call.render("account/connect.html", identity=identity, provider=provider, **context)
 
@@ -121,20 +120,20 @@ class OidcPages(Pages[Deps]):
         identity = self._kept(call.request)
         if identity is None:
             return redirect("/account/security")
-        await require_proven(self._deps, call.person_session, call.form)
+        await self._require_proven(call)
         await service.connect(self._oidc, call.person_session, identity)
         response = redirect("/account/security", "connected")
         self._set_cookie(response, PENDING, "", max_age=0)
         return response
 
     async def show_disconnection(self, call: PageCall) -> Response:
-        context = await proof_context(self._deps, call.person_session)
+        context = await self._proof(call)
         if context["sso_email"] is None:
             return redirect("/account/security")
-        return call.render("account/disconnect.html", path=DISCONNECT_PATH, **context)
+        return call.render("account/disconnect.html", path=_DISCONNECT, **context)
 
     async def disconnect(self, call: PageCall) -> Response:
-        await require_proven(self._deps, call.person_session, call.form)
+        await self._require_proven(call)
         await service.disconnect(self._oidc, call.person_session)
         async with self._deps.db.read() as tx:
             if await sessions.is_active(tx, call.person_session):
@@ -144,7 +143,7 @@ class OidcPages(Pages[Deps]):
     def _ask_to_connect(self, call: PageCall, identity: Identity, *, is_signed_in: bool) -> Response:
         if is_signed_in:
             return self._keep(redirect(CONNECT_PATH), identity)
-        context = {"email": identity.email, "has_passwords": self._deps.has_passwords}
+        context: dict[str, Any] = {"email": identity.email, "has_passwords": self._deps.has_passwords}
         return self._keep(call.render("account/connect_first.html", **context), identity)
 
     def _keep(self, response: Response, identity: Identity) -> Response:
@@ -169,16 +168,6 @@ class OidcPages(Pages[Deps]):
         except ValueError:
             return None
         return secret if len(secret) == _BROWSER_SECRET else None
-
-    def _read_cookie(self, request: Request, name: str) -> str:
-        return request.cookies.get(cookie_name(self._deps, name), "")
-
-    def _set_cookie(self, response: Response, name: str, value: str, *, max_age: int) -> None:
-        """Set a cookie that comes back with the provider's redirect, which is a request from another site."""
-        is_secure = cookie_name(self._deps, name).startswith("__Host-")
-        response.set_cookie(
-            cookie_name(self._deps, name), value, max_age=max_age, secure=is_secure, httponly=True, samesite="lax"
-        )
 
 
 async def _explained(result: Awaitable[T]) -> T:

@@ -70,9 +70,7 @@ async def connect(deps: Deps, session: sessions.PersonSession, identity: Identit
             await sessions.connect(tx, session.id, provider_session(identity))
             ip, details = session.request_ip, {"email": identity.email, "issuer": identity.issuer}
             await person_audit.record(tx, session.person, ip, "identity.connected", now, details=details)
-            await emails.notify(
-                tx, emails.identity_connected(deps.base_url, identity.email), session.person, now=now
-            )
+            await emails.notify(tx, emails.identity_connected(deps.base_url, identity.email), session.person, now=now)
     except IntegrityError:
         raise Invalid({"body": [CONNECTED_TO_ANOTHER]}) from None
     if deps.role_by_group:

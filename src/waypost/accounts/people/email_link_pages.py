@@ -3,46 +3,29 @@
 The page of a link shows a button and has no effect by itself: mail scanners open every link.
 """
 
-from collections.abc import Awaitable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts import Person
-from waypost.accounts.deps import Deps
 from waypost.accounts.oidc import identities
 from waypost.accounts.people import profile
-from waypost.accounts.sessions.start import start_session
+from waypost.accounts.person_pages import PersonPages, valid_link
 from waypost.accounts.setup.first_start import PLACEHOLDER
 from waypost.accounts.setup.pages import PATH as SETUP_PATH
 from waypost.accounts.sign_in import service as sign_in
-from waypost.accounts.sign_in.password_routes import password_routes
-from waypost.kit.errors import Invalid, NotFound, RateLimited
-from waypost.web.dashboard import NotSignedIn, PageCall, PageError, Pages, redirect, shows
+from waypost.kit.errors import Invalid, RateLimited
+from waypost.web.dashboard import NotSignedIn, PageCall, redirect, shows
 from waypost.web.dashboard.notices import with_notice
 
-T = TypeVar("T")
 
-LINK_EXPIRED = "This link has expired or was already used."
-_AFTER_EXPIRY = {
-    "confirm": "If you have confirmed your email before, just sign in.",
-    "invite": "Ask for a new invitation.",
-    "enter": "The administrator creates a new link with the command waypost account sign-in-link.",
-}
-
-
-class LinkExpired(PageError, NotFound):
-    """The link of an email is not valid."""
-
-
-class EmailLinkPages(Pages[Deps]):
+class EmailLinkPages(PersonPages):
     def endpoints(self) -> list[Route]:
         sign_in_link = shows("account/sign_in_link.html", self._find_sign_in_link)
         return [
-            *password_routes(
-                self._deps,
+            *self._password_routes(
                 self.get("/forgot", self.show_forgot, "public"),
                 self.form("/forgot", self.forgot, "public", self.show_forgot),
                 self.get("/reset/{token}", self.show_reset, "public"),
@@ -84,7 +67,7 @@ class EmailLinkPages(Pages[Deps]):
             code=call.form.text("code"),
             ip=self._auth.storable_address(call.request),
         )
-        return await start_session(self._deps, self._auth, call.request, await valid_link(call, reset), "/")
+        return await self._start_session(call, await valid_link(call, reset), "/")
 
     async def show_confirm(self, call: PageCall) -> Response:
         person, email = await valid_link(call, profile.get_confirmation(self._deps, call.token))
@@ -120,7 +103,7 @@ class EmailLinkPages(Pages[Deps]):
         if authenticated is None:
             return redirect(path)
         authenticated = replace(authenticated, person=confirmed)
-        return await start_session(self._deps, self._auth, call.request, authenticated, path)
+        return await self._start_session(call, authenticated, path)
 
     async def _find_sign_in_link(self, call: PageCall) -> dict[str, Any]:
         return {"email": (await valid_link(call, sign_in.get_sign_in_link_person(self._deps, call.token))).email}
@@ -128,7 +111,7 @@ class EmailLinkPages(Pages[Deps]):
     async def sign_in_by_link(self, call: PageCall) -> Response:
         authenticated = await valid_link(call, sign_in.sign_in_by_link(self._deps, call.token))
         path = SETUP_PATH if authenticated.person.email == PLACEHOLDER else "/"
-        return await start_session(self._deps, self._auth, call.request, authenticated, path)
+        return await self._start_session(call, authenticated, path)
 
     async def _is_signed_in(self, call: PageCall, person: Person) -> bool:
         session = await self._auth.peek_session(call.request)
@@ -137,14 +120,3 @@ class EmailLinkPages(Pages[Deps]):
     def _render_forgot(self, call: PageCall, *, is_sent: bool) -> Response:
         context: dict[str, Any] = {"is_sent": is_sent, "sends_mail": self._deps.sends_mail}
         return call.render("account/forgot.html", call.form, **context)
-
-
-async def valid_link(call: PageCall, result: Awaitable[T]) -> T:
-    """Replace NotFound by an error about the link, with the next step for its kind."""
-    try:
-        return await result
-    except NotFound:
-        kind = call.request.url.path.split("/")[1]
-        next_step = ("/forgot", "Request a new link") if kind == "reset" else None
-        message = " ".join(filter(None, (LINK_EXPIRED, _AFTER_EXPIRY.get(kind))))
-        raise LinkExpired(message, title="Link expired", next_step=next_step) from None

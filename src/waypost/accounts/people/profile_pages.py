@@ -11,20 +11,13 @@ from waypost.accounts.data import deletion as account_deletion
 from waypost.accounts.data.export import Downloads
 from waypost.accounts.deps import Deps
 from waypost.accounts.people import profile
+from waypost.accounts.person_pages import PersonPages
 from waypost.accounts.second_factor import service as second_factor
 from waypost.accounts.sessions import store as sessions
 from waypost.accounts.sign_in import credentials, passkeys
 from waypost.accounts.sign_in import service as sign_in
-from waypost.accounts.sign_in.password_routes import password_routes
-from waypost.accounts.sign_in.reauthentication import (
-    reauthentication_context,
-    refuse_unproven,
-    require_proven,
-    require_recent,
-    what_proof_changes,
-)
 from waypost.kit.errors import Invalid, NotFound, RateLimited
-from waypost.web.dashboard import ContextFunction, PageCall, PageFunction, Pages, SessionAuth, Views, redirect, shows
+from waypost.web.dashboard import ContextFunction, PageCall, PageFunction, SessionAuth, Views, redirect, shows
 
 _BROWSERS = (
     ("Edg", "Edge"),
@@ -49,7 +42,7 @@ _SYSTEMS = (
 """The first match counts: user agents also name the browsers that they are compatible with."""
 
 
-class ProfilePages(Pages[Deps]):
+class ProfilePages(PersonPages):
     def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         super().__init__(deps, auth, views)
         self._downloads = Downloads()
@@ -64,8 +57,7 @@ class ProfilePages(Pages[Deps]):
             self.form("/account/email", self.change_email, "person", profile_page),
             self.post("/account/confirm", self.resend_confirmation, "person"),
             self.get("/account/security", security, "person"),
-            *password_routes(
-                self._deps,
+            *self._password_routes(
                 self.form("/account/password", self.change_password, "person", security),
                 self.form("/account/passkeys/options", self.passkey_options, "person"),
                 self.form("/account/passkeys", self.add_passkey, "person", security),
@@ -86,8 +78,9 @@ class ProfilePages(Pages[Deps]):
 
         async def page(call: PageCall) -> Response:
             context = dict(await find(call)) if find else {}
-            context |= await reauthentication_context(self._deps, call.person_session)
-            context["proof"] = context | await what_proof_changes(self._deps, call.person_session)
+            proof = await self._proof(call)
+            context |= await self._reauthentication(call)
+            context["proof"] = context | proof
             return call.render(f"account/{name}.html", **context)
 
         return page
@@ -102,7 +95,7 @@ class ProfilePages(Pages[Deps]):
         return redirect("/account", "name")
 
     async def change_email(self, call: PageCall) -> Response:
-        await require_proven(self._deps, call.person_session, call.form)
+        await self._require_proven(call)
         is_changed = await profile.change_email(self._deps, call.person_session, call.form.text("email"))
         return redirect("/account", "email" if is_changed else "mail")
 
@@ -140,7 +133,7 @@ class ProfilePages(Pages[Deps]):
         """
         try:
             if not (await credentials.find(self._deps, call.person)).is_empty:
-                await require_proven(self._deps, call.person_session, call.form)
+                await self._require_proven(call)
             options = await passkeys.registration_options(self._deps, call.person)
         except (Invalid, RateLimited) as error:
             message = next(iter(error.errors.values()))[0] if isinstance(error, Invalid) else error.message
@@ -149,7 +142,7 @@ class ProfilePages(Pages[Deps]):
 
     async def add_passkey(self, call: PageCall) -> Response:
         name, credential, session = call.form.text("passkey_name"), call.form.text("credential"), call.person_session
-        await refuse_unproven(self._deps, session)
+        await self._refuse_unproven(call)
         await passkeys.register(self._deps, call.person, name, credential, ip=session.request_ip)
         return redirect("/account/security", "passkey")
 
@@ -158,7 +151,7 @@ class ProfilePages(Pages[Deps]):
 
     async def remove_passkey(self, call: PageCall) -> Response:
         passkey = await passkeys.get(self._deps, call.person, call.id)
-        await require_proven(self._deps, call.person_session, call.form)
+        await self._require_proven(call)
         await passkeys.delete_passkey(self._deps, call.person, passkey.id, ip=call.person_session.request_ip)
         async with self._deps.db.read() as tx:
             if await sessions.is_active(tx, call.person_session):
@@ -187,7 +180,7 @@ class ProfilePages(Pages[Deps]):
     # ── data ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def export(self, call: PageCall) -> Response:
-        await require_recent(self._deps, call.session, call.form)
+        await self._require_recent(call)
         self._downloads.refuse_second(call.session.account)
         await self._auth.limit_expensive(call.session, "export")
         async with self._deps.db.write() as tx:
@@ -198,7 +191,7 @@ class ProfilePages(Pages[Deps]):
         return await account_deletion.count_deleted_data(self._deps, call.session.account)
 
     async def delete(self, call: PageCall) -> Response:
-        await require_recent(self._deps, call.session, call.form)
+        await self._require_recent(call)
         await account_deletion.start(self._deps, call.session)
         response = redirect("/login", "deleted")
         await self._auth.sign_out(call.request, response)

@@ -4,38 +4,27 @@ import asyncio
 from base64 import b64encode
 from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts import AuthenticationResult
-from waypost.accounts.deps import Deps
 from waypost.accounts.people import store as people
+from waypost.accounts.person_pages import CODE_COOKIE, CODE_PATH, PersonPages
 from waypost.accounts.second_factor import required as required_factor
 from waypost.accounts.second_factor import service, totp, verification
-from waypost.accounts.sessions.start import CODE_COOKIE, CODE_PATH, cookie_name, start_session
 from waypost.accounts.sign_in.next_path import safe_next_path
-from waypost.accounts.sign_in.password_routes import password_routes
-from waypost.accounts.sign_in.reauthentication import (
-    proof_context,
-    reauthentication_context,
-    refuse_unproven,
-    require_proven,
-    require_recent,
-)
 from waypost.kit.errors import Invalid, NotFound, RateLimited
-from waypost.web.dashboard import Form, NotSignedIn, PageCall, Pages, redirect
+from waypost.web.dashboard import Form, NotSignedIn, PageCall, redirect
 
 PATH = "/account/two-factor"
 _SECURITY = "/account/security"
 _RULES = "/account/sign-in-rules"
 
 
-class SecondFactorPages(Pages[Deps]):
+class SecondFactorPages(PersonPages):
     def endpoints(self) -> list[Route]:
         return [
-            *password_routes(
-                self._deps,
+            *self._password_routes(
                 self.get(CODE_PATH, self.show_code, "public"),
                 self.form(CODE_PATH, self.sign_in, "public", self.show_code),
                 self.get(PATH, self.show_start, "person"),
@@ -55,7 +44,7 @@ class SecondFactorPages(Pages[Deps]):
 
     async def show_code(self, call: PageCall) -> Response:
         try:
-            person, _ = await verification.get_waiting(self._deps, self._token(call.request))
+            person, _ = await verification.get_waiting(self._deps, self._read_cookie(call.request, CODE_COOKIE))
         except NotFound:
             return redirect("/login", "expired")
         path = safe_next_path(call.form.text("next") or call.query("next"))
@@ -63,7 +52,7 @@ class SecondFactorPages(Pages[Deps]):
         return call.render("account/code.html", email=person.email, next=path, is_recovery=is_recovery)
 
     async def sign_in(self, call: PageCall) -> Response:
-        token = self._token(call.request)
+        token = self._read_cookie(call.request, CODE_COOKIE)
         try:
             person, password = await verification.get_waiting(self._deps, token)
             client = await self._deps.sign_in_limiter.check(call.request, person.email, (person, password))
@@ -72,13 +61,9 @@ class SecondFactorPages(Pages[Deps]):
         except NotFound:
             return redirect("/login", "expired")
         path = safe_next_path(call.form.text("next"))
-        response = await start_session(self._deps, self._auth, call.request, authenticated, path)
-        name = cookie_name(self._deps, CODE_COOKIE)
-        response.delete_cookie(name, secure=name.startswith("__Host-"), httponly=True, samesite="lax")
+        response = await self._start_session(call, authenticated, path)
+        self._set_cookie(response, CODE_COOKIE, "", max_age=0)
         return response
-
-    def _token(self, request: Request) -> str:
-        return request.cookies.get(cookie_name(self._deps, CODE_COOKIE), "")
 
     # ── set-up and removal ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -89,14 +74,14 @@ class SecondFactorPages(Pages[Deps]):
 
     async def start(self, call: PageCall) -> Response:
         """Show the secret. The response is a page instead of a redirect, because the secret is not stored yet."""
-        session = await require_proven(self._deps, call.person_session, call.form)
-        return await self._render_setup(call, await service.begin(self._deps, session))
+        call = await self._require_proven(call)
+        return await self._render_setup(call, await service.begin(self._deps, call.person_session))
 
     async def confirm(self, call: PageCall) -> Response:
         setup = service.reopen(self._deps, call.person_session, call.form.text("setup"))
         try:
             await self._deps.sign_in_limiter.check_session(call.person_session)
-            await refuse_unproven(self._deps, call.person_session)
+            await self._refuse_unproven(call)
             codes = await service.confirm(self._deps, call.person_session, setup, call.form.text("code"))
         except (Invalid, RateLimited) as error:
             return await self._render_setup(call.refused(error), setup)
@@ -113,8 +98,8 @@ class SecondFactorPages(Pages[Deps]):
         return await self._render(call, "recovery_codes_new")
 
     async def replace(self, call: PageCall) -> Response:
-        session = await require_recent(self._deps, call.person_session, call.form)
-        codes = await service.replace_recovery_codes(self._deps, session)
+        call = await self._require_recent(call)
+        codes = await service.replace_recovery_codes(self._deps, call.person_session)
         return call.render("account/recovery_codes.html", codes=codes, is_new=False)
 
     async def show_removal(self, call: PageCall) -> Response:
@@ -122,8 +107,8 @@ class SecondFactorPages(Pages[Deps]):
         return await self._render(call, "two_factor_remove")
 
     async def remove(self, call: PageCall) -> Response:
-        session = await require_recent(self._deps, call.person_session, call.form)
-        await service.remove(self._deps, session)
+        call = await self._require_recent(call)
+        await service.remove(self._deps, call.person_session)
         return redirect(_SECURITY, "two-factor")
 
     async def _require_factor(self, call: PageCall) -> None:
@@ -132,30 +117,30 @@ class SecondFactorPages(Pages[Deps]):
             raise NotFound
 
     async def _render(self, call: PageCall, name: str) -> Response:
-        return call.render(f"account/{name}.html", **await proof_context(self._deps, call.person_session))
+        return call.render(f"account/{name}.html", **await self._proof(call))
 
     async def _render_setup(self, call: PageCall, setup: service.Setup) -> Response:
         image = await asyncio.to_thread(_qr_code, setup.uri)
-        context = {"image": image, "secret": totp.in_groups(setup.secret), "setup": setup.sealed}
+        context: dict[str, Any] = {"image": image, "secret": totp.in_groups(setup.secret), "setup": setup.sealed}
         return call.render("account/two_factor_setup.html", **context)
 
     # ── what an account requires of the sign-ins of its members ─────────────────────────────────────────────────────
 
     async def show_rules(self, call: PageCall) -> Response:
         form = Form({"required_factor": await required_factor.find(self._deps, call.session)})
-        context = await reauthentication_context(self._deps, call.session)
+        context = await self._reauthentication(call)
         return call.render("account/sign_in_rules.html", form, **context)
 
     async def change_rules(self, call: PageCall) -> Response:
-        session = await require_recent(self._deps, call.session, call.form)
-        await required_factor.change(self._deps, session, call.form.text("required_factor"))
+        call = await self._require_recent(call)
+        await required_factor.change(self._deps, call.session, call.form.text("required_factor"))
         return redirect(_RULES, "sign-in-rules")
 
     async def show_missing(self, call: PageCall) -> Response:
         """For members who lack what the account requires."""
         if call.person_session.missing is None:
             return redirect("/")
-        context: dict[str, Any] = await reauthentication_context(self._deps, call.person_session)
+        context: dict[str, Any] = await self._reauthentication(call)
         context |= {"missing": call.person_session.missing, "sends_mail": self._deps.sends_mail}
         return call.render("account/required.html", **context)
 

@@ -12,14 +12,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts import Person
-from waypost.accounts.deps import Deps
-from waypost.accounts.sessions.start import start_session
+from waypost.accounts.person_pages import PersonPages
 from waypost.accounts.setup import first_start
 from waypost.accounts.setup import service as setup
-from waypost.accounts.sign_in.password_routes import password_routes
 from waypost.kit.errors import NotFound
 from waypost.serving.client_address import is_from_this_machine
-from waypost.web.dashboard import Form, PageCall, Pages, redirect
+from waypost.web.dashboard import Form, PageCall, redirect
 
 PATH = "/setup"
 
@@ -29,10 +27,10 @@ class _Visitor(NamedTuple):
     needs_code: bool
 
 
-class SetupPages(Pages[Deps]):
+class SetupPages(PersonPages):
     def endpoints(self) -> list[Route]:
         show, complete = self.get(PATH, self.show, "public"), self.form(PATH, self.complete, "public", self.show)
-        return password_routes(self._deps, show, complete)
+        return self._password_routes(show, complete)
 
     async def show(self, call: PageCall) -> Response:
         visitor = await self._find_visitor(call.request)
@@ -61,7 +59,7 @@ class SetupPages(Pages[Deps]):
             )
         except NotFound:
             return await self._close(call.request)
-        return await start_session(self._deps, self._auth, call.request, authenticated, "/")
+        return await self._start_session(call, authenticated, "/")
 
     async def _find_visitor(self, request: Request) -> _Visitor | None:
         """Return what the visitor may complete; None if there is an owner, and for other people."""

@@ -7,28 +7,24 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from waypost.accounts.deps import Deps
-from waypost.accounts.people.email_link_pages import valid_link
+from waypost.accounts.person_pages import PersonPages, valid_link
 from waypost.accounts.sessions import provider_sessions
-from waypost.accounts.sessions.start import start_session
 from waypost.accounts.setup import first_start, signup
 from waypost.accounts.sign_in import passkeys
 from waypost.accounts.sign_in import service as sign_in
 from waypost.accounts.sign_in.next_path import safe_next_path
-from waypost.accounts.sign_in.password_routes import password_routes
 from waypost.kit.errors import Forbidden
-from waypost.web.dashboard import Form, PageCall, PageError, Pages, redirect
+from waypost.web.dashboard import Form, PageCall, PageError, redirect
 
 
 class SignupClosed(PageError, Forbidden):
     """Nobody can sign up without an invitation, or at all."""
 
 
-class AuthPages(Pages[Deps]):
+class AuthPages(PersonPages):
     def endpoints(self) -> list[Route]:
         return [
-            *password_routes(
-                self._deps,
+            *self._password_routes(
                 self.form("/login", self.login, "public", self._render_login),
                 self.post("/login/passkey/options", self.passkey_options, "public"),
                 self.form("/login/passkey", self.login_by_passkey, "public", self._render_login),
@@ -58,7 +54,7 @@ class AuthPages(Pages[Deps]):
         client = await self._deps.sign_in_limiter.check(call.request, email, person_with_hash)
         authenticated = await sign_in.sign_in(self._deps, email, person_with_hash, password, client)
         path = safe_next_path(call.form.text("next"))
-        return await start_session(self._deps, self._auth, call.request, authenticated, path)
+        return await self._start_session(call, authenticated, path)
 
     async def passkey_options(self, call: PageCall) -> Response:
         await self._deps.sign_in_limiter.check(call.request)
@@ -69,7 +65,7 @@ class AuthPages(Pages[Deps]):
         await self._deps.sign_in_limiter.check(call.request)
         authenticated = await passkeys.authenticate(self._deps, call.form.text("credential"))
         path = safe_next_path(call.form.text("next"))
-        return await start_session(self._deps, self._auth, call.request, authenticated, path)
+        return await self._start_session(call, authenticated, path)
 
     async def logout(self, call: PageCall) -> Response:
         url = await self._provider_sign_out_url(call.request) if self._deps.oidc else None
@@ -106,7 +102,7 @@ class AuthPages(Pages[Deps]):
         )
         if authenticated is None:
             return call.render("account/signed_up.html", email=call.form.text("email").strip())
-        return await start_session(self._deps, self._auth, call.request, authenticated, "/")
+        return await self._start_session(call, authenticated, "/")
 
     async def _has_no_owner(self) -> bool:
         return self._deps.has_passwords and await first_start.find_pending(self._deps.db) is not None

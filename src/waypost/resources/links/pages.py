@@ -111,7 +111,12 @@ class LinkPages(Pages[Deps]):
         async with self._deps.db.read() as tx:
             found = await _find_shown(tx, links)
         rows = await self._rows(call.session, links, *found)
-        context = {"row": rows.items[0], "query": _query(call.request), "width": _WIDTH, "height": _HEIGHT}
+        context: dict[str, Any] = {
+            "row": rows.items[0],
+            "query": _query(call.request),
+            "width": _WIDTH,
+            "height": _HEIGHT,
+        }
         return self._views.render_fragment(call.request, "links/row.html", "row", **context)
 
     async def confirm_delete(self, call: PageCall) -> Response:

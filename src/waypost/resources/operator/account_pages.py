@@ -11,22 +11,21 @@ from starlette.routing import Route
 from waypost.accounts import account_list
 from waypost.accounts.account_list import AccountFilter, AccountOrder
 from waypost.accounts.members import store as memberships
-from waypost.accounts.sign_in.reauthentication import reauthentication_context, require_recent
+from waypost.accounts.person_pages import PersonPages
 from waypost.audit import Actor
 from waypost.kit.errors import or_not_found
 from waypost.kit.ids import parse_id
 from waypost.resources.clicks.click_store import ClicksUnavailable
 from waypost.resources.clicks.days import day_of
 from waypost.resources.operator import suspension
-from waypost.resources.operator.deps import Deps
-from waypost.web.dashboard import Form, PageCall, Pages, redirect, shows
+from waypost.web.dashboard import Form, PageCall, redirect, shows
 
 _PER_PAGE = 25
 _DAYS = 30
 _MAX_SEARCH = 254
 
 
-class AccountPages(Pages[Deps]):
+class AccountPages(PersonPages):
     def endpoints(self) -> list[Route]:
         show = shows("operator/account.html", self._find_account)
         return [
@@ -63,25 +62,25 @@ class AccountPages(Pages[Deps]):
             "listed": listed,
             "members": members,
             "clicks": (await self._count_clicks([call.id])).get(call.id),
-            **await reauthentication_context(self._deps.account, call.person_session),
+            **await self._reauthentication(call),
         }
 
     async def suspend(self, call: PageCall) -> Response:
-        await require_recent(self._deps.account, call.person_session, call.form)
+        await self._require_recent(call)
         by = str(call.person.id)
-        await suspension.suspend(self._deps, Actor.operator(call.id), call.form.text("reason"), by=by)
+        await suspension.suspend(self._deps.context, Actor.operator(call.id), call.form.text("reason"), by=by)
         return redirect(f"/operator/accounts/{call.id}", "suspended")
 
     async def resume(self, call: PageCall) -> Response:
-        await require_recent(self._deps.account, call.person_session, call.form)
-        await suspension.resume(self._deps, Actor.operator(call.id), by=str(call.person.id))
+        await self._require_recent(call)
+        await suspension.resume(self._deps.context, Actor.operator(call.id), by=str(call.person.id))
         return redirect(f"/operator/accounts/{call.id}", "resumed")
 
     async def _count_clicks(self, ids: Sequence[UUID]) -> Mapping[UUID, int]:
         """Count the clicks of the last days in UTC. Nothing while they are unavailable."""
         today = day_of(self._deps.clock())
         try:
-            async with self._deps.click_store.reader(self._deps.db) as reader:
+            async with self._deps.context.click_store.reader(self._deps.db) as reader:
                 found = await reader.clicks_per_day(ids, range(today - _DAYS + 1, today + 1)) if ids else {}
         except ClicksUnavailable:
             return {}

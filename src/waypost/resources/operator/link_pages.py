@@ -9,24 +9,23 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts import account_list
-from waypost.accounts.sign_in.reauthentication import reauthentication_context, require_recent
+from waypost.accounts.person_pages import PersonPages
 from waypost.database import Tx
 from waypost.kit.errors import or_not_found
 from waypost.kit.ids import parse_id
 from waypost.redirect.report_pages import REASONS
 from waypost.resources import links
 from waypost.resources.links import operator_disabling
-from waypost.resources.operator.deps import Deps
 from waypost.resources.reports import store as reports
 from waypost.resources.reports.model import ReportOutcome
-from waypost.web.dashboard import BLANK, Form, PageCall, Pages, redirect, shows
+from waypost.web.dashboard import BLANK, Form, PageCall, redirect, shows
 
 _PER_PAGE = 25
 
 log = structlog.get_logger(__name__)
 
 
-class OperatorPages(Pages[Deps]):
+class OperatorPages(PersonPages):
     def endpoints(self) -> list[Route]:
         show = shows("operator/link.html", self._find_link)
         return [
@@ -59,7 +58,7 @@ class OperatorPages(Pages[Deps]):
             reported=reported,
             is_first=after is None,
             next_after=ids[-1] if len(found) > _PER_PAGE else None,
-            shared_domain=self._deps.shared_domain,
+            shared_domain=self._deps.context.shared_domain,
             **context,
         )
 
@@ -83,27 +82,27 @@ class OperatorPages(Pages[Deps]):
                 "reports": await reports.list_reports(tx, link.id),
                 "owner": or_not_found(await account_list.find(tx, link.account_id)).account,
                 "reasons": REASONS,
-                "short_url": link.short_url(self._deps.shared_domain),
+                "short_url": link.short_url(self._deps.context.shared_domain),
             }
-        return context | await reauthentication_context(self._deps.account, call.person_session)
+        return context | await self._reauthentication(call)
 
     async def disable(self, call: PageCall) -> Response:
-        await require_recent(self._deps.account, call.person_session, call.form)
+        await self._require_recent(call)
         id_, reason = call.id, call.form.text("reason")
-        await operator_disabling.disable(self._deps, id_, reason)
+        await operator_disabling.disable(self._deps.context, id_, reason)
         await self._close_reports(id_, "disabled")
         log.info("link disabled by the operator", link=str(id_), reason=reason, by=str(call.person.id))
         return redirect(f"/operator/links/{id_}", "disabled")
 
     async def enable(self, call: PageCall) -> Response:
-        await require_recent(self._deps.account, call.person_session, call.form)
+        await self._require_recent(call)
         id_ = call.id
-        await operator_disabling.lift(self._deps, id_)
+        await operator_disabling.lift(self._deps.context, id_)
         log.info("link enabled by the operator", link=str(id_), by=str(call.person.id))
         return redirect(f"/operator/links/{id_}", "released")
 
     async def dismiss(self, call: PageCall) -> Response:
-        await require_recent(self._deps.account, call.person_session, call.form)
+        await self._require_recent(call)
         id_ = call.id
         await self._close_reports(id_, "dismissed")
         log.info("reports dismissed", link=str(id_), by=str(call.person.id))

@@ -9,13 +9,12 @@ if TYPE_CHECKING:
 
 
 def _endpoints(web: Web) -> "Endpoints":
-    from waypost.accounts.resource import new_deps as new_account_deps
+    from waypost.accounts.resource import new_deps
     from waypost.resources.operator.account_pages import AccountPages
-    from waypost.resources.operator.deps import Deps
     from waypost.resources.operator.link_pages import OperatorPages
     from waypost.web import Endpoints
 
-    deps = Deps(**vars(web.context), account=new_account_deps(web))
+    deps = new_deps(web)
     return Endpoints(
         pages=[
             *AccountPages(deps, web.auth, web.views).endpoints(),

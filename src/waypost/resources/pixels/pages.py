@@ -1,5 +1,6 @@
 """HTML pages of pixels."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,18 +20,19 @@ _PATH = "/pixels/{id}"
 _PER_PAGE = 25
 _SECRETS = ("pixel_id", "access_token")
 _NEW = Form({"platform": "facebook"})
+_SHARED: Mapping[str, Any] = {"hints": PLATFORM_HINTS, "max_counted": service.MAX_COUNTED_LINKS}
 _UNUSUAL = "This does not look like a {name} pixel ID. {name} may ignore it. {id_format}."
 
 
 class PixelPages(Pages[Context]):
     def endpoints(self) -> list[Route]:
         return [
-            self.get("/pixels", shows("pixels/list.html", self._find_all), "view"),
+            self.get("/pixels", shows("pixels/list.html", self._find_all, **_SHARED), "view"),
             self.get("/pixels/new", self.new, "pixels.write"),
             self.form("/pixels/new", self.create, "pixels.write", self.new),
             self.get(_PATH, self.show, "view"),
             self.form(_PATH, self.change, "pixels.write", self.show),
-            self.get(f"{_PATH}/delete", shows("pixels/delete.html", self._find), "pixels.write"),
+            self.get(f"{_PATH}/delete", shows("pixels/delete.html", self._find, **_SHARED), "pixels.write"),
             self.action(f"{_PATH}/delete", service.delete, "pixels.write", "/pixels", "pixel-deleted"),
         ]
 
@@ -62,20 +64,19 @@ class PixelPages(Pages[Context]):
     async def _find_all(self, call: PageCall) -> dict[str, Any]:
         pixels = await service.list_pixels(self._deps, call.session, call.pagination(_PER_PAGE))
         counts = await service.count_links_per_pixel(self._deps, [pixel.id for pixel in pixels.items])
-        return {"page": pixels, "counts": counts, "hints": PLATFORM_HINTS}
+        return {"page": pixels, "counts": counts}
 
     async def _find(self, call: PageCall) -> dict[str, Any]:
         pixel = await service.get(self._deps, call.session, call.id)
         counts = await service.count_links_per_pixel(self._deps, [pixel.id])
-        return {"pixel": pixel, "count": counts[pixel.id], "hints": PLATFORM_HINTS}
+        return {"pixel": pixel, "count": counts[pixel.id]}
 
 
 def _render(call: PageCall, name: str, form: Form, **context: Any) -> Response:
     warning = call.error.errors.get("sure", [""])[0] if isinstance(call.error, Invalid) else ""
     if warning:
         call, form, context = replace(call, error=None), call.form, {**context, "status": 422}
-    context |= {"hints": PLATFORM_HINTS, "max_counted": service.MAX_COUNTED_LINKS, "warning": warning}
-    return call.render(f"pixels/{name}.html", form, **context)
+    return call.render(f"pixels/{name}.html", form, **_SHARED, **context, warning=warning)
 
 
 def _check_id(form: Form, platform: str | None, pixel_id: str | None, problems: Problems) -> None:

@@ -68,7 +68,7 @@ class PlanPages(Pages[Deps]):
     async def _page(self, call: PageCall, *, status: int = 200, **context: Any) -> Response:
         account, now = call.session.account, self._deps.clock()
         left = account.plan.trial_ends_at - now if account.plan.trial_ends_at else None
-        shared = {
+        shared: dict[str, Any] = {
             "plan": account.plan,
             "has_active_plan": is_plan_active(account.plan, now),
             "days_left": max(0, -(-left // _DAY)) if left else 0,

@@ -66,7 +66,7 @@ class WebhookPages(Pages[Deps]):
         """Show the secret in the response instead of redirecting: it is never shown again."""
         self._auth.require_active_plan(call.session)
         webhook, secret = await service.create(self._deps, call.session, *parse(NewWebhook, call.form.fields))
-        context = {"webhook": webhook, "secret": secret, "snippets": snippets()}
+        context: dict[str, Any] = {"webhook": webhook, "secret": secret, "snippets": snippets()}
         return call.render("webhooks/created.html", status=201, **_SHARED, **context)
 
     async def show(self, call: PageCall) -> Response:
@@ -91,7 +91,7 @@ class WebhookPages(Pages[Deps]):
         )
         name = "_attempts" if is_fragment_request(call.request) else "delivery"
         formatted = json.dumps(json.loads(bodies.request_body), indent=2, ensure_ascii=False)
-        context = {"webhook": webhook, "delivery": delivery, "bodies": bodies, "formatted": formatted}
+        context: dict[str, Any] = {"webhook": webhook, "delivery": delivery, "bodies": bodies, "formatted": formatted}
         return call.render(f"webhooks/{name}.html", **_SHARED, **context)
 
     async def redeliver(self, call: PageCall) -> Response:

@@ -102,7 +102,12 @@ class BulkPages(Pages[Deps]):
         total = await bulk_changes.count(self._deps, account, selection) if selection else 0
         async with self._deps.db.read() as tx:
             choices = await find_choices(tx, account)
-        context = {"choices": choices, "total": total, "query": _query(form), "selected": _hidden(form, selected=True)}
+        context: dict[str, Any] = {
+            "choices": choices,
+            "total": total,
+            "query": _query(form),
+            "selected": _hidden(form, selected=True),
+        }
         context |= {"shared_domain": self._deps.shared_domain, "readable": domains.readable}
         context |= {"has_active_plan": self._auth.has_active_plan(call.session)}
         return call.render("links/bulk.html", form, **context)
