@@ -1,5 +1,6 @@
 """`waypost --remote URL link`."""
 
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -26,43 +27,39 @@ _COLUMNS = ("id", "short_url", "clicks", "status", "tags", "destination_url")
 link = App(name="link", help="Links of the account.")
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class LinkOptions:
+    """Fields that links are created with and changed."""
+
+    slug: str | None = None
+    """Path of the short URL. Default of a new link: generated."""
+    title: str | None = None
+    """Title. Default of a new link: the title of the destination's page."""
+    hostname: str | None = None
+    """Custom domain of the account. Default of a new link, and "": the shared domain."""
+    tags: TagsOption = None
+    """A tag, in place of all that the link has; repeat it for several."""
+    expires_at: str | None = None
+    """Time of expiry, such as 2026-12-31T23:59:59Z; "" for never."""
+
+
+_NONE = LinkOptions()
+
+
 @link.command
-def create(
-    destination_url: str,
-    /,
-    *,
-    slug: str | None = None,
-    title: str | None = None,
-    hostname: str | None = None,
-    tags: TagsOption = None,
-    expires_at: str | None = None,
-    json: JsonOption = False,
-    client: Client,
-) -> None:
+def create(destination_url: str, /, *, options: LinkOptions = _NONE, json: JsonOption = False, client: Client) -> None:
     """Create a link.
 
     Parameters
     ----------
     destination_url
         Where visitors are redirected to.
-    slug
-        Path of the short URL. Default: generated.
-    title
-        Default: the title of the destination's page.
-    hostname
-        Custom domain of the account. Default: the shared domain.
-    tags
-        A tag; repeat it for several.
-    expires_at
-        Time of expiry, such as 2026-12-31T23:59:59Z.
 
     """
     from waypost.commands import remote_output
 
-    made = client.links.create(
-        destination_url=destination_url, slug=slug, title=title, hostname=hostname, tags=tags, expires_at=expires_at
-    )
-    remote_output.write(made, as_json=json)
+    remote_output.write(client.links.create(destination_url=destination_url, **vars(options)), as_json=json)
 
 
 @link.command(name="list")
@@ -114,11 +111,7 @@ def update(
     /,
     *,
     destination_url: str | None = None,
-    slug: str | None = None,
-    title: str | None = None,
-    hostname: str | None = None,
-    tags: TagsOption = None,
-    expires_at: str | None = None,
+    options: LinkOptions = _NONE,
     status: StatusOption | None = None,
     json: JsonOption = False,
     client: Client,
@@ -129,38 +122,15 @@ def update(
     ----------
     destination_url
         Where visitors are redirected to.
-    slug
-        Path of the short URL.
-    title
-        Title.
-    hostname
-        Custom domain of the account; "" for the shared domain.
-    tags
-        A tag, in place of all that the link has; repeat it for several.
-    expires_at
-        Time of expiry; "" for never.
     status
         inactive disables the link.
 
     """
-    from waypost_client import OMITTED
-
     from waypost.commands import remote_output
 
-    def given(value: Any) -> Any:
-        return OMITTED if value is None else None if value in ("", [""]) else value
-
-    changed = client.links.update(
-        find(client, link).id,
-        destination_url=given(destination_url),
-        slug=given(slug),
-        title=given(title),
-        hostname=given(hostname),
-        tags=given(tags),
-        expires_at=given(expires_at),
-        status=given(status),
-    )
-    remote_output.write(changed, as_json=json)
+    given = {"destination_url": destination_url, **vars(options), "status": status}
+    changes: Any = {name: None if value in ("", [""]) else value for name, value in given.items() if value is not None}
+    remote_output.write(client.links.update(find(client, link).id, **changes), as_json=json)
 
 
 @link.command
