@@ -6,7 +6,8 @@ cleared. A blank og_image is not an absolute URL and is refused.
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, ClassVar, cast
+from operator import attrgetter
+from typing import Annotated, Any, ClassVar, cast, get_args, get_type_hints
 from uuid import UUID
 
 from pydantic import AfterValidator, InstanceOf
@@ -174,26 +175,27 @@ class LinkJson(TypedDict):
     updated_at: Annotated[TimestampText, doc("Time of the last change", "2026-11-20T02:56:16.123456Z")]
 
 
-_NAMES = tuple(LinkJson.__annotations__)
+_KEYS: dict[str, Any] = dict.fromkeys(LinkJson.__annotations__)
+_OWN = tuple(name for name in _KEYS if name in Link.__dataclass_fields__)
+_TIMES = [
+    name for name, type_ in get_type_hints(Link).items() if name in _KEYS and datetime in (type_, *get_args(type_))
+]
+_own_values = attrgetter(*_OWN)
 
 
 def to_json(link: Link, context: Context) -> LinkJson:
     """Return the link object, with its keys in the documented order."""
-    computed = {
+    values = _KEYS | dict(zip(_OWN, _own_values(link), strict=True))
+    values |= {
+        "id": str(link.id),
         "short_url": link.short_url(context.shared_domain),
         "hostname": link.hostname or context.shared_domain,
         "og_image": media.url(context.base_url, link.og_image_file_name) if link.og_image_file_name else link.og_image,
         # JSONB stores keys in another order
         "utm_params": {key: link.utm_params[key] for key in UTM_KEYS if key in link.utm_params},
+        "pixel_ids": [str(id_) for id_ in link.pixel_ids],
         "status": link.status_at(context.clock()),
     }
-    values = {name: computed[name] if name in computed else _plain(getattr(link, name)) for name in _NAMES}
+    for name in _TIMES:
+        values[name] = timestamp(values[name]) if values[name] else None
     return cast("LinkJson", values)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return timestamp(value)
-    if isinstance(value, list):
-        return list(map(_plain, value))
-    return str(value) if isinstance(value, UUID) else value
