@@ -16,7 +16,7 @@ from servers import OPEN, Receiver, canary, name_server, page
 
 from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Outbound, OutboundError
-from waypost.outbound.addresses import Address, AllowedAddresses, HostResolver, PinnedAddresses, is_public
+from waypost.outbound.addresses import AllowedAddresses, HostResolver, IpAddress, PinnedAddresses, is_public
 
 
 class Watch:
@@ -24,7 +24,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.on = False
-        self.seen: list[Address] = []
+        self.seen: list[IpAddress] = []
         sys.addaudithook(self._hear)
 
     def _hear(self, event: str, arguments: tuple[object, ...]) -> None:
@@ -44,7 +44,7 @@ HOSTS = st.one_of(ADDRESSES.map(lambda a: f"[{a}]" if a.version == 6 else str(a)
 @example("[::ffff:127.0.0.1]", [])
 @example("any.test", [IPv4Address("8.8.8.8"), IPv4Address("127.0.0.1")])
 @example("any.test", [IPv4Address("8.8.8.8"), IPv6Address("2606:4700::1111")])
-def test_connects_to_allowed_addresses_only(host: str, answers: list[Address]) -> None:
+def test_connects_to_allowed_addresses_only(host: str, answers: list[IpAddress]) -> None:
     try:
         url = canonical(f"http://{host}/")
     except BadUrl:
@@ -56,7 +56,7 @@ def test_connects_to_allowed_addresses_only(host: str, answers: list[Address]) -
         assert set(connects) == (set(offered) if all(map(is_public, offered)) else set())
 
 
-async def _connects(url: Url, answers: list[Address]) -> list[Address]:
+async def _connects(url: Url, answers: list[IpAddress]) -> list[IpAddress]:
     async with name_server() as names:
         for version, kind in ((4, "A"), (6, "AAAA")):
             names.has(url.host, [str(a) for a in answers if a.version == version], kind=kind)
@@ -86,7 +86,7 @@ class TestRoute:
 
     async def test_it_stops_a_request_whose_name_was_resolved_wrongly(self, outbound: Outbound) -> None:
         class Liar(HostResolver):
-            async def resolve(self, _url: Url) -> list[Address]:
+            async def resolve(self, _url: Url) -> list[IpAddress]:
                 return [ip_address("127.0.0.1")]
 
         outbound._pin = Liar(AllowedAddresses()).pin

@@ -14,7 +14,7 @@ from servers import ALLOW, ALLOW_SIX, OPEN, PRIVATE, NameServer, Receiver, alway
 
 from waypost.kit.urls import Url, canonical
 from waypost.outbound import NotPublic, Outbound, OutboundResponse, Poster, Unreachable, connection, http_client
-from waypost.outbound.addresses import Address, AllowedAddresses, HostResolver
+from waypost.outbound.addresses import AllowedAddresses, HostResolver, IpAddress
 
 LATE = 30.0  # a deadline that is not meant to pass
 OK = servers.always(response(200, b"ok"))
@@ -262,7 +262,7 @@ class TestWhere:
     @pytest.mark.parametrize("host", ["any.test", PRIVATE])
     async def test_a_wrong_look_up_leads_nowhere(self, outbound: Outbound, posting: Poster, host: str) -> None:
         class Liar(HostResolver):
-            async def resolve(self, _url: Url) -> list[Address]:
+            async def resolve(self, _url: Url) -> list[IpAddress]:
                 return [canary_address, canary_address]
 
         canary_address = ALLOW[0].network_address - 1

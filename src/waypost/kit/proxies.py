@@ -12,7 +12,7 @@ from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
 from typing import NamedTuple
 
 Network = IPv4Network | IPv6Network
-Address = IPv4Address | IPv6Address
+IpAddress = IPv4Address | IPv6Address
 
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 
@@ -130,7 +130,7 @@ def _last_entries(header: str) -> list[str]:
 
 
 @lru_cache(4_096)
-def _address(text: str) -> Address | None:
+def _address(text: str) -> IpAddress | None:
     """Parse `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1` or `[2001:db8::1]:80`; v4-mapped addresses are unwrapped."""
     bare = text.strip().strip('"')
     if bare.startswith("["):
@@ -148,5 +148,5 @@ def _address(text: str) -> Address | None:
     return address.ipv4_mapped or address if isinstance(address, IPv6Address) else address
 
 
-def _is_within(address: Address, networks: Iterable[Network]) -> bool:
+def _is_within(address: IpAddress, networks: Iterable[Network]) -> bool:
     return any(address in network for network in networks)

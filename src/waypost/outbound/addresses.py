@@ -14,7 +14,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from waypost.kit.proxies import Address, Network
+from waypost.kit.proxies import IpAddress, Network
 from waypost.kit.urls import ANY_NAME, NO_NAME, PrivateNames, Url, is_public_name
 from waypost.outbound.dns_records import DnsRecords
 from waypost.outbound.errors import NotPublic, Unreachable
@@ -77,13 +77,13 @@ _NO_ADDRESS = {
 }
 
 
-def unwrap(address: Address) -> Address:
+def unwrap(address: IpAddress) -> IpAddress:
     """Return the IPv4 address inside a v4-mapped one, which is what a connection goes to."""
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return mapped or address
 
 
-def is_public(address: Address) -> bool:
+def is_public(address: IpAddress) -> bool:
     address = unwrap(address)
     if isinstance(address, IPv4Address):
         return not any(address in network for network in NOT_PUBLIC_4)
@@ -92,10 +92,10 @@ def is_public(address: Address) -> bool:
     return not any(address in network for network in NOT_PUBLIC_6)
 
 
-def own_addresses(proc_net: Path = Path("/proc/net")) -> frozenset[Address]:
+def own_addresses(proc_net: Path = Path("/proc/net")) -> frozenset[IpAddress]:
     """Return the machine's addresses on Linux; empty on other systems."""
     trie, inet6 = _read(proc_net / "fib_trie"), _read(proc_net / "if_inet6")
-    addresses: set[Address] = {IPv4Address(text) for text in re.findall(r"\|-- ([0-9.]+)\n\s+/32 host LOCAL", trie)}
+    addresses: set[IpAddress] = {IPv4Address(text) for text in re.findall(r"\|-- ([0-9.]+)\n\s+/32 host LOCAL", trie)}
     addresses.update(IPv6Address(bytes.fromhex(line.split()[0])) for line in inet6.splitlines())
     return frozenset(addresses)
 
@@ -112,14 +112,14 @@ class AllowedAddresses:
     """The addresses that may be connected to. `allow`, a setting, overrides every other rule."""
 
     allow: Sequence[Network] = ()
-    own: frozenset[Address] = field(default_factory=own_addresses)
+    own: frozenset[IpAddress] = field(default_factory=own_addresses)
     names: PrivateNames = NO_NAME
 
     def of_host(self, host: str) -> "AllowedAddresses":
         """A host that the settings name may also have private addresses: no loopback, no link-local ones."""
         return replace(self, allow=(*self.allow, *PRIVATE)) if host in self.names else self
 
-    def __contains__(self, address: Address) -> bool:
+    def __contains__(self, address: IpAddress) -> bool:
         address = unwrap(address)
         if any(address in network for network in self.allow):
             return True
@@ -135,13 +135,13 @@ class HostResolver:
         """`servers`: addresses with an optional port. Without them the system's servers and hosts file are used."""
         self._allowed = allowed
         self._records = DnsRecords(servers)
-        self._hosts: Mapping[str, Sequence[Address]] = {} if servers else _hosts_file()
+        self._hosts: Mapping[str, Sequence[IpAddress]] = {} if servers else _hosts_file()
 
     async def pin(self, url: Url) -> "PinnedAddresses":
         """Return the addresses for one connection. Raises NotPublic, Unreachable."""
         return PinnedAddresses(self._allowed.of_host(url.host), await self.resolve(url), url.port)
 
-    async def resolve(self, url: Url) -> list[Address]:
+    async def resolve(self, url: Url) -> list[IpAddress]:
         """Return the addresses of a host, at least one. Raises NotPublic, Unreachable.
 
         A host is refused if one of its addresses is: a connection may use any of them.
@@ -153,7 +153,7 @@ class HostResolver:
             raise NotPublic(f"{url.host} has the address {refused[0]}")
         return addresses[:MAX_ADDRESSES]
 
-    async def _look_up(self, host: str) -> list[Address]:
+    async def _look_up(self, host: str) -> list[IpAddress]:
         if host in self._hosts:
             return list(self._hosts[host])
         lookups = await asyncio.gather(self._records.find(host, "A"), self._records.find(host, "AAAA"))
@@ -164,8 +164,8 @@ class HostResolver:
         return addresses
 
 
-def _hosts_file(path: Path = Path("/etc/hosts")) -> Mapping[str, Sequence[Address]]:
-    hosts: dict[str, list[Address]] = defaultdict(list)
+def _hosts_file(path: Path = Path("/etc/hosts")) -> Mapping[str, Sequence[IpAddress]]:
+    hosts: dict[str, list[IpAddress]] = defaultdict(list)
     for line in _read(path).splitlines():
         address, *names = line.partition("#")[0].split() or [""]
         for name in names:
@@ -179,7 +179,7 @@ def _hosts_file(path: Path = Path("/etc/hosts")) -> Mapping[str, Sequence[Addres
 class UnresolvedHosts(HostResolver):
     """Leaves names to a proxy, which looks them up. Only literal addresses and the names themselves are checked."""
 
-    async def _look_up(self, host: str) -> list[Address]:
+    async def _look_up(self, host: str) -> list[IpAddress]:
         if not (is_public_name(host) or host in self._allowed.names):
             raise NotPublic(f"{host} never leads to the internet")
         return []
@@ -194,7 +194,7 @@ class PinnedAddresses:
     def __init__(
         self,
         allowed: AllowedAddresses,
-        addresses: Sequence[Address],
+        addresses: Sequence[IpAddress],
         port: int,
         connect_on: Sequence[ConnectOn] = (),
     ) -> None:

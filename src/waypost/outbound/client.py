@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from waypost.kit.errors import SettingsError
 from waypost.kit.outbound_proxy import ProxyServer
-from waypost.kit.proxies import Address, Network
+from waypost.kit.proxies import IpAddress, Network
 from waypost.kit.urls import NO_NAME, PrivateNames, Url, canonical
 from waypost.outbound.addresses import ANY_ADDRESS, AllowedAddresses, HostResolver, UnresolvedHosts
 from waypost.outbound.proxy import Proxy
@@ -47,7 +47,7 @@ class Outbound:
         """Parse a URL of a user. Raise BadUrl, also for a private name that the settings do not allow."""
         return canonical(text, schemes=schemes, private=self.names)
 
-    async def resolve(self, url: Url) -> list[Address]:
+    async def resolve(self, url: Url) -> list[IpAddress]:
         """Return the addresses that a request would go to. Raises NotPublic, Unreachable."""
         return await self._resolver.resolve(url)
 

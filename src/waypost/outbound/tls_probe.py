@@ -12,7 +12,7 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Literal
 
-from waypost.kit.proxies import Address, Network
+from waypost.kit.proxies import IpAddress, Network
 from waypost.kit.urls import BadUrl, canonical
 from waypost.outbound.addresses import AllowedAddresses, HostResolver, own_addresses
 from waypost.outbound.client import tls_context
@@ -64,7 +64,7 @@ class TlsProbe:
         except (OutboundError, BadUrl) as error:
             return TlsProbeResult("none", reason=printable(str(error)))
 
-    async def _shake_hands(self, address: Address, hostname: str, tls: ssl.SSLContext) -> TlsProbeResult:
+    async def _shake_hands(self, address: IpAddress, hostname: str, tls: ssl.SSLContext) -> TlsProbeResult:
         try:
             # by its checked address, so that nothing is resolved again
             _, writer = await asyncio.open_connection(str(address), self._port, ssl=tls, server_hostname=hostname)
