@@ -169,4 +169,4 @@ async def furnish(db: Database, directory: Path, who: Person) -> None:
         for table in (clicks, visitor_days):
             await tx.execute(delete(table).where(table.c.day == first))
         await tx.execute(insert(click_retention), {"id": 1, "kept_since": first + 1})
-        await store.mark_deleted(tx, [made[6]], NOW)
+        await store.hide(tx, [made[6]], NOW)

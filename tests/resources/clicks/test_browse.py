@@ -153,7 +153,7 @@ async def test_filters_by_time(env: Env, link: links.Link) -> None:
 async def test_clicks_of_a_deleted_link_stay_in_the_account(env: Env, link: links.Link) -> None:
     await env.fill([new_click(link)])
     async with env.db.write() as tx:
-        await store.mark_deleted(tx, [link], START)
+        await store.hide(tx, [link], START)
     assert (await env.shown("/clicks"))["meta"]["total"] == 1
     assert (await env.get("/clicks", link_id=link.id)).status_code == 404
     assert (await env.get(f"/links/{link.id}/clicks")).status_code == 404

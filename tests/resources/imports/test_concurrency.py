@@ -50,7 +50,7 @@ async def test_decides_again_if_others_were_faster(
                     taken = Alias(new_id(), alice.account_id, before["b"].id, own, "go.acme.example", "x", START)
                     await aliases.add_many(tx, [taken])
                 case "link deleted":
-                    await link_store.mark_deleted(tx, [before["a"]], START)
+                    await link_store.hide(tx, [before["a"]], START)
                 case "link moved":
                     await link_store.save(tx, [(before["a"], replace(before["a"], domain_id=None))])
         return found

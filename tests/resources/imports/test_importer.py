@@ -100,7 +100,7 @@ async def test_creates_a_link_again_that_was_deleted_here(db: Database, alice: P
     await run(deps, alice, Pages(source))
     gone = (await stored(db))["a"]
     async with db.write() as tx:
-        await link_store.mark_deleted(tx, [gone], START)
+        await link_store.hide(tx, [gone], START)
     report = await run(deps, alice, Pages(source))
     assert report.counts.created == 1
     found = (await stored(db))["a"]
@@ -112,7 +112,7 @@ async def test_a_slug_that_cannot_be_used_becomes_an_alias(db: Database, alice: 
     deps = new_deps(db)
     await run(deps, bob, Pages([[link("taken"), link("released")]]))
     async with db.write() as tx:
-        await link_store.mark_deleted(tx, [(await stored(db))["released"]], START)
+        await link_store.hide(tx, [(await stored(db))["released"]], START)
     await domain(db, alice.account_id, "go.acme.example")
     paths = ["taken", "released", "a/b", "v1.2", "🎉", "login", "Grüße"]
     source = Pages([[link(str(number), path) for number, path in enumerate(paths)]])

@@ -60,8 +60,8 @@ async def start(deps: Deps, session: Session) -> None:
             deleted = await links_of_account.delete_batch(
                 deps.context.routes, tx, account_id, now, batch_size=DELETED_AT_ONCE, skip_locked=True
             )
-            images = [link.image for link in deleted if link.image]  # only this job knows these images now
-            first = {"phase": _PHASES[0], "images": images}
+            images = [link.og_image_file_name for link in deleted if link.og_image_file_name]
+            first = {"phase": _PHASES[0], "images": images}  # only this job knows these images now
             await jobs.enqueue(tx, JOB, first, now=now, account_id=account_id)
 
 

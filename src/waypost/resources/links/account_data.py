@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Se
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Row, Select, delete, literal, select, tuple_
@@ -42,13 +42,6 @@ from waypost.resources.links.schemas import LinkJson, to_json
 _EXPORT_BATCH = 1_000
 _CSV_COLUMNS = tuple(LinkJson.__annotations__)
 _TAR_BLOCK = 512
-
-
-class DeletedLink(NamedTuple):
-    id: UUID
-    slug: str
-    image: str | None
-    """Name of an uploaded image."""
 
 
 class ExportedLink(LinkJson):
@@ -191,13 +184,13 @@ async def delete_account_data(context: Context, account_id: UUID) -> AsyncGenera
     """Delete all links of the account. Yields after each transaction; the rows stay until `delete_rows`."""
     from waypost.resources.links.bulk import changes as bulk_changes  # noqa: PLC0415  # not loaded by an idle worker
 
-    await bulk_changes.delete_all(context.db, context.image_store, context.clock, account_id)
+    await bulk_changes.delete_all(context.db, context.image_store, account_id)
     is_more_left = True
     while is_more_left:
         async with context.db.write() as tx:
             deleted = await delete_batch(context.routes, tx, account_id, context.clock(), batch_size=DELETED_AT_ONCE)
         for link in deleted:
-            await context.image_store.delete(link.image)
+            await context.image_store.delete(link.og_image_file_name)
         is_more_left = len(deleted) >= DELETED_AT_ONCE
         if deleted:  # a job that is stopped after a step without effect would repeat that step forever
             yield
@@ -205,20 +198,21 @@ async def delete_account_data(context: Context, account_id: UUID) -> AsyncGenera
 
 async def delete_batch(
     routes: Routes, tx: Tx, account_id: UUID, now: datetime, *, batch_size: int, skip_locked: bool = False
-) -> Sequence[DeletedLink]:
+) -> Sequence[Link]:
     """Delete up to `batch_size` links. Their slugs stay reserved: a printed QR code must not lead to another account.
 
     `skip_locked`: for a transaction that has locked the account's row. It must not wait for a link, whose transaction
     may wait for the account.
     """
-    query = select(links.c.id, links.c.slug, links.c.og_image_file_name)
-    query = query.where(links.c.account_id == account_id, NOT_DELETED).limit(batch_size)
-    deleted = [DeletedLink(*row) for row in await tx.execute(query.with_for_update(skip_locked=skip_locked))]
-    if deleted:
-        ids, slugs = [link.id for link in deleted], [link.slug for link in deleted]
-        await store.mark_all_deleted(tx, ids, slugs, now)
+    query = select(*COLUMNS).where(links.c.account_id == account_id, NOT_DELETED).limit(batch_size)
+    query = query.with_for_update(of=links, skip_locked=skip_locked)
+    deleted = [Link(*row) for row in await tx.execute(query)]
+    if deleted:  # the account and its domains are deleted, too: their counters stay
+        ids = [link.id for link in deleted]
+        await store.hide(tx, deleted, now)
+        await store.purge(tx, ids)
         await tx.execute(delete(link_tags).where(link_tags.c.account_id == account_id, link_tags.c.link_id.in_(ids)))
-        await routes.changed(tx, slugs)
+        await routes.changed(tx, [link.slug for link in deleted])
     return deleted
 
 

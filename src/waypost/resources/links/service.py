@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import datetime
 from uuid import UUID
 
 from waypost import accounts, audit
@@ -12,7 +11,7 @@ from waypost.database import Tx
 from waypost.kit.errors import Invalid, Problems
 from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.ids import new_id
-from waypost.resources import pixels, webhooks
+from waypost.resources import domains, pixels, webhooks
 from waypost.resources.links import checks, rules, store
 from waypost.resources.links.apply import apply
 from waypost.resources.links.deps import Deps
@@ -152,26 +151,27 @@ async def _change(
 async def delete(deps: Deps, caller: accounts.Caller, link_id: UUID) -> None:
     async with deps.db.write() as tx:
         link = await store.lock(tx, caller.account.id, link_id)
-        await delete_locked(deps, tx, caller.account.id, [link])
+        await hide(deps, tx, [link])
+        await purge(tx, [link])
         await audit.record(tx, caller.actor, "link.deleted", deps.clock(), item_of(link, deps))
     await deps.image_store.delete(link.og_image_file_name)
 
 
-async def delete_locked(deps: Deps, tx: Tx, account: UUID, links: Sequence[Link]) -> None:
-    """Delete links of the account that the transaction has locked. The caller deletes images."""
+async def hide(deps: Deps, tx: Tx, links: Sequence[Link]) -> None:
+    """Delete links of one account, which the transaction has locked, so that they can be restored until `purge`."""
     if links:
-        await store.mark_deleted(tx, links, deps.clock())
-        freed = sum(link.og_image_bytes for link in links)
-        await accounts.adjust_image_bytes(tx, account, -freed, limit=rules.MAX_IMAGES_MB << 20)
+        await store.hide(tx, links, deps.clock())
+        await domains.change_links_counts(tx, [(link.domain_id, None) for link in links])
+        await accounts.adjust_links_count(tx, links[0].account_id, -len(links))
         await deps.routes.changed(tx, [link.slug for link in links])
 
 
-async def clean_up_deleted(tx: Tx, account: UUID, hidden: Sequence[Link], now: datetime) -> None:
-    """Delete pixels, aliases and images of links that were hidden. The caller deletes the files of images."""
+async def purge(tx: Tx, hidden: Sequence[Link]) -> None:
+    """Delete what is left of hidden links of one account. The caller deletes the files of images."""
     if hidden:
-        await store.mark_all_deleted(tx, [link.id for link in hidden], [], now)
+        await store.purge(tx, [link.id for link in hidden])
         freed = sum(link.og_image_bytes for link in hidden)
-        await accounts.adjust_image_bytes(tx, account, -freed, limit=rules.MAX_IMAGES_MB << 20)
+        await accounts.adjust_image_bytes(tx, hidden[0].account_id, -freed, limit=rules.MAX_IMAGES_MB << 20)
 
 
 async def get(deps: Deps, caller: accounts.Caller, link_id: UUID) -> Link:

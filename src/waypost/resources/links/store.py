@@ -11,11 +11,10 @@ from uuid import UUID
 
 from sqlalchemy import Update, bindparam, delete, func, literal, or_, select, update
 
-from waypost import accounts
 from waypost.database import Id, PointRead, RowQuery, Tx, bulk
 from waypost.kit.errors import NotFound
 from waypost.redirect import path_digest
-from waypost.resources import domains, pixels
+from waypost.resources import pixels
 from waypost.resources.links import aliases, routing
 from waypost.resources.links.model import (
     COLUMNS,
@@ -163,23 +162,26 @@ async def save_search_texts(tx: Tx, saved: Sequence[Link]) -> None:
     await tx.execute(_SAVE_TEXT, rows)
 
 
-async def mark_deleted(tx: Tx, deleted: Sequence[Link], at: datetime) -> None:
-    """Mark links of one account as deleted."""
-    await mark_all_deleted(tx, [link.id for link in deleted], [link.slug for link in deleted], at)
-    await _delete_tags(tx, deleted)
-    await domains.change_links_counts(tx, [(link.domain_id, None) for link in deleted])
-    await accounts.adjust_links_count(tx, deleted[0].account_id, -len(deleted))
-
-
 async def hide(tx: Tx, hidden: Sequence[Link], at: datetime) -> None:
-    """Delete links of one account so that `unhide` can restore them: pixels, aliases and images stay."""
-    if not hidden:
-        return
+    """Delete links so that `unhide` can restore them: pixels, aliases, routing and images stay until `purge`.
+
+    Counters and routes are left to the caller.
+    """
     await tx.execute(update(links).where(links.c.id.in_([link.id for link in hidden])).values(deleted_at=at))
     await release_slugs(tx, [link.slug for link in hidden])
     await _delete_tags(tx, hidden)
-    await domains.change_links_counts(tx, [(link.domain_id, None) for link in hidden])
-    await accounts.adjust_links_count(tx, hidden[0].account_id, -len(hidden))
+
+
+async def purge(tx: Tx, ids: Sequence[UUID]) -> None:
+    """Delete what hidden links still have. Their rows stay, so that clicks find their account.
+
+    Files of images and the storage that they used are left to the caller.
+    """
+    image = {"og_image_file_name": None, "og_image_bytes": 0}
+    await tx.execute(update(links).where(links.c.id.in_(ids)).values(image))
+    await pixels.detach_from_links(tx, ids)
+    await aliases.delete_of_links(tx, ids)
+    await routing.delete_of_links(tx, ids)
 
 
 async def find_hidden(tx: Tx, account_id: UUID, ids: Collection[UUID]) -> list[Link]:
@@ -200,19 +202,6 @@ async def unhide(tx: Tx, hidden: Sequence[Link]) -> list[Link]:
         await tx.execute(update(links).where(links.c.id.in_([link.id for link in restored])).values(deleted_at=None))
         await _add_tags(tx, restored)
     return restored
-
-
-async def mark_all_deleted(tx: Tx, ids: Sequence[UUID], their_slugs: Sequence[str], at: datetime) -> None:
-    """Mark links as deleted, detach their slugs and pixels, and delete their aliases and routing.
-
-    Tags and counters are left to the caller.
-    """
-    values = {"deleted_at": at, "og_image_file_name": None, "og_image_bytes": 0}
-    await tx.execute(update(links).where(links.c.id.in_(ids)).values(values))
-    await release_slugs(tx, their_slugs)
-    await pixels.detach_from_links(tx, ids)
-    await aliases.delete_of_links(tx, ids)
-    await routing.delete_of_links(tx, ids)
 
 
 async def get(tx: Tx | PointRead, account_id: UUID, link_id: UUID) -> Link:

@@ -152,7 +152,7 @@ async def test_shows_the_statistics_of_an_account(env: Env, link: links.Link) ->
     made = [new_click(one, visitor_id=1) for one in (link, other, other, gone, gone, gone)]
     await env.fill([*made, new_click(foreign)])
     async with env.db.write() as tx:
-        await store.mark_deleted(tx, [gone], START)
+        await store.hide(tx, [gone], START)
     stats = (await env.shown("/stats"))["data"]
     assert (stats["clicks"], stats["visitors"], "link_id" in stats) == (6, 1, False)
     assert list(stats)[-1] == "top_links"
@@ -295,7 +295,7 @@ async def test_a_time_range_without_clicks(env: Env, link: links.Link) -> None:
 async def test_a_missing_link(env: Env, link: links.Link) -> None:
     gone = await env.link()
     async with env.db.write() as tx:
-        await store.mark_deleted(tx, [gone], START)
+        await store.hide(tx, [gone], START)
     answers = [
         await env.get(f"/links/{link.id}/stats", env.bob),
         *[await env.get(f"/links/{id_}/stats") for id_ in (gone.id, uuid4(), "1")],

@@ -434,7 +434,7 @@ async def test_runs_of_deleted_links_are_removed(env: Env) -> None:
     await refresh(env)
     assert {subject for subject, _ in await cached(env.db)} == {env.alice.account_id, link.id, other.id}
     async with env.db.write() as tx:
-        await link_store.mark_deleted(tx, [other], START)
+        await link_store.hide(tx, [other], START)
     await refresh(env)
     assert {subject for subject, _ in await cached(env.db)} == {env.alice.account_id, link.id}
     async with env.db.write() as tx:

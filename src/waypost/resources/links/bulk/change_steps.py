@@ -81,16 +81,14 @@ async def _delete_next(deps: Deps, change: BulkChange) -> bool:
     ids, cursor = await changes.find_next(deps.db, change, STEP)
     async with _progress(deps, change) as tx:
         found = list((await store.lock_all(tx, change.account_id, ids)).values())
-        now = deps.clock()
-        await store.hide(tx, found, now)
+        await service.hide(deps, tx, found)
         if found:
             rows = [{"bulk_change_id": change.id, "link_id": link.id} for link in found]
             await tx.execute(insert(deleted_links), rows)
-        await deps.routes.changed(tx, [link.slug for link in found])
         await changes.save(tx, change, len(ids), len(found), [], cursor)
         await _record(deps, tx, change, found)
         if not cursor:
-            await changes.finish(tx, change.id, "finished", now)
+            await changes.finish(tx, change.id, "finished", deps.clock())
     return cursor is not None
 
 

@@ -14,7 +14,6 @@ from sqlalchemy import delete, select
 
 from waypost import accounts, audit
 from waypost.database import Database, Tx, upsert
-from waypost.kit.clock import Clock
 from waypost.kit.errors import Invalid, NotFound
 from waypost.resources.links import service, store
 from waypost.resources.links.bulk import change_steps as steps
@@ -137,24 +136,24 @@ async def purge(deps: Deps, job: Job) -> None:
             later = now + _PURGE_DELAY
             await jobs.enqueue(tx, PURGE_JOB, job.payload, now=now, run_at=later, account_id=job.account_id)
             return
-    await _delete_change(deps.db, deps.image_store, deps.clock, job.account_id, id_)
+    await _delete_change(deps.db, deps.image_store, job.account_id, id_)
 
 
-async def delete_all(db: Database, image_store: ImageStore, clock: Clock, account: UUID) -> None:
+async def delete_all(db: Database, image_store: ImageStore, account: UUID) -> None:
     """Delete the changes of a deleted account."""
     async with db.read() as tx:
         ids = (await tx.scalars(select(bulk_changes.c.id).where(bulk_changes.c.account_id == account))).all()
     for id_ in ids:
-        await _delete_change(db, image_store, clock, account, id_)
+        await _delete_change(db, image_store, account, id_)
 
 
-async def _delete_change(db: Database, image_store: ImageStore, clock: Clock, account: UUID, id_: UUID) -> None:
+async def _delete_change(db: Database, image_store: ImageStore, account: UUID, id_: UUID) -> None:
     is_more_left = True
     while is_more_left:
         async with db.write() as tx:
             ids = await changes.find_deleted(tx, id_, None, steps.STEP)
             hidden = await store.find_hidden(tx, account, ids)
-            await service.clean_up_deleted(tx, account, hidden, clock())
+            await service.purge(tx, hidden)
             await tx.execute(delete(deleted_links).where(changes.of_change(id_), deleted_links.c.link_id.in_(ids)))
             is_more_left = len(ids) == steps.STEP
             if not is_more_left:

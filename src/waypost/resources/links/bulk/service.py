@@ -169,7 +169,8 @@ async def delete(deps: Deps, caller: accounts.Caller, ids: Sequence[UUID | None]
     """Delete each link, in one transaction. Return whether it was there. None in `ids` is the id of no link."""
     async with deps.db.write() as tx:
         links = await store.lock_all(tx, caller.account.id, [id_ for id_ in ids if id_])
-        await service.delete_locked(deps, tx, caller.account.id, list(links.values()))
+        await service.hide(deps, tx, list(links.values()))
+        await service.purge(tx, list(links.values()))
         await _record(tx, caller.actor, "links.deleted", deps.clock(), links, {})
     for link in links.values():
         await deps.image_store.delete(link.og_image_file_name)
