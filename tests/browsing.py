@@ -12,7 +12,6 @@ import httpx
 from jinja2 import BytecodeCache, Environment
 from jinja2.bccache import Bucket
 from people import FakeClock
-from pydantic import TypeAdapter
 from sqlalchemy import update
 
 from waypost.accounts import Account, Person, create_account, get_person
@@ -43,20 +42,6 @@ class CompiledTemplates(BytecodeCache):
 
 
 COMPILED = CompiledTemplates()
-_adapters: dict[str, TypeAdapter[Any]] = {}
-
-
-def shared_adapter(type_: Any, **options: Any) -> TypeAdapter[Any]:
-    """To build the schemas of its endpoints takes each new application 0.1 s, so all of a process share them, too.
-
-    A local class looks like that of another call, and is not shared.
-    """
-    key = repr((type_, options))
-    if "<locals>" in key:
-        return TypeAdapter(type_, **options)
-    if key not in _adapters:
-        _adapters[key] = TypeAdapter(type_, **options)  # keeps what `key` names by its address
-    return _adapters[key]
 
 
 @dataclass
@@ -124,6 +109,5 @@ async def open_place(database_url: str, tmp_path: Path, **settings: Any) -> Asyn
     chosen, clock = with_secret_key(Settings(**given)), FakeClock()
     async with contextlib.AsyncExitStack() as stack:
         stack.enter_context(mock.patch("jinja2.Environment", partial(Environment, bytecode_cache=COMPILED)))
-        stack.enter_context(mock.patch("fastapi._compat.v2.TypeAdapter", shared_adapter))
         web = await stack.enter_async_context(open_full_app(chosen, clock=clock))
         yield WebApp(web.db, web.app, clock, chosen, stack)

@@ -5,15 +5,15 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import httpx
-from fastapi import APIRouter, FastAPI
+from starlette.routing import BaseRoute
 
 from waypost.accounts import PlanChoice, create_account, create_key, open_limiters
 from waypost.database import Database, KeyRing
 from waypost.web import Guard, new_api
+from waypost.web.endpoint import Group
 
 BASE_URL = "http://app.test"
 KEY_RING = KeyRing(["a secret key of the tests"])
@@ -71,50 +71,18 @@ async def new_key(
     return Person(account_id, key.id, text)
 
 
-class Part:
-    """What an application was built with, and may be another for each test."""
-
-    def __init__(self) -> None:
-        self.now: Any = None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.now, name)
-
-    def __call__(self, *arguments: Any) -> Any:
-        return self.now(*arguments)
-
-
-_applications: dict[Any, tuple[FastAPI, Guard, list[Part]]] = {}
-
-
 @contextlib.asynccontextmanager
 async def new_client(
     db: Database,
     data_dir: Path,
-    routes: Callable[..., APIRouter],
-    *parts: Any,
+    *groups: Group,
+    routes: Sequence[BaseRoute] = (),
     clock: Callable[[], datetime] = FakeClock(),  # noqa: B008  # nobody moves it
     base_url: str = BASE_URL,
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of an API with the routes of `routes(guard, *parts)`, without a socket between.
-
-    FastAPI takes 0.1 s to build an application. Where `routes` is a function of a module, all tests of a process share
-    one, and only its parts are the test's own. Routes use them at each request: as callables or by attribute.
-    """
+    """A client of an API with these endpoints, without a socket between."""
     limiters = open_limiters(db, data_dir)
-    guard = Guard(db, limiters, KEY_RING, base_url=base_url, clock=clock)
-    taken = _applications.pop(routes, None)  # two at a time need two applications
-    if taken is None:
-        held = [Part() for _ in parts]
-        app = new_api()
-        app.add(routes(guard, *held))
-    else:
-        app, first, held = taken
-        vars(first).update(vars(guard))
-        guard = first
-    for part, now in zip(held, parts, strict=True):
-        part.now = now
+    app = new_api(Guard(db, limiters, KEY_RING, base_url=base_url, clock=clock), groups, routes)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=base_url) as client:
         yield client
     await limiters.close()
-    _applications[routes] = app, guard, held

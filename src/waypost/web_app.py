@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 from uuid import UUID
 
-from fastapi import APIRouter
 from starlette.types import ASGIApp
 
 from waypost.accounts import open_limiters
@@ -85,11 +84,17 @@ def _views(settings: Settings, assets: Assets, clock: Clock) -> Views:
 def _app(web: Web, assets: Assets) -> ASGIApp:
     settings, context = web.settings, web.context
     endpoints = [resource.endpoints(web) for resource in RESOURCES if resource.endpoints]
-    api = new_api(settings.base_url, [event for each in endpoints for event in each.events])
-    probes = APIRouter(routes=probe_routes(settings, context.db, context.clock, web.is_shutting_down))
-    for router in (probes, *(router for each in endpoints for router in each.api)):
-        api.add(router)
-    api.add(mcp.new_router(_mcp_endpoint(web, api)))
+    api = new_api(
+        web.guard,
+        [group for each in endpoints for group in each.api],
+        [
+            *probe_routes(settings, context.db, context.clock, web.is_shutting_down),
+            *(route for each in endpoints for route in each.routes),
+        ],
+        [event for each in endpoints for event in each.events],
+        settings.base_url,
+    )
+    api.routes.append(mcp.route(_mcp_endpoint(web, api)))
     app: ASGIApp = api
     for each in endpoints:
         app = each.before_framework(app) if each.before_framework else app

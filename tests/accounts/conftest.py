@@ -5,11 +5,13 @@ from pathlib import Path
 import httpx
 import pytest
 from argon2 import PasswordHasher
+from contexts import new_context
 from people import Person, new_client, new_person
 
-from waypost.accounts.keys.api import endpoints
+from waypost.accounts.keys.api import ENDPOINTS
 from waypost.accounts.sign_in import passwords
 from waypost.database import Database
+from waypost.kit.clock import now
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +24,8 @@ def _cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def client(db: Database, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
-    async with new_client(db, tmp_path, lambda guard: endpoints(db, guard, shared_domain="go.test")) as client:
+    context = new_context(db, now, shared_domain="go.test")
+    async with new_client(db, tmp_path, (context, ENDPOINTS)) as client:
         yield client
 
 

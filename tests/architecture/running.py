@@ -9,9 +9,9 @@ from uuid import UUID
 
 import httpx
 from architecture.facts import PREFIX, Endpoint
-from fastapi import FastAPI
-from fastapi.routing import iter_route_contexts
 from journeys.service import Website
+from starlette.applications import Starlette
+from starlette.routing import Route
 
 from waypost.accounts import PlanChoice, create_account
 from waypost.accounts.keys import format as key_format
@@ -19,6 +19,7 @@ from waypost.accounts.keys import store as key_store
 from waypost.accounts.model import ApiKey
 from waypost.database import Database
 from waypost.kit.ids import new_id
+from waypost.web.endpoint import EndpointTable
 
 BASE_URL = "http://waypost.test"
 RECEIVER = "https://127.0.0.1/hook"
@@ -29,7 +30,7 @@ PIXEL = {"platform": "facebook", "name": "A pixel", "pixel_id": "123456"}
 class RunningApp:
     client: httpx.AsyncClient
     db: Database
-    app: FastAPI
+    app: Starlette
     website: Website
     pages: Sequence[str]
     """Paths of the dashboard."""
@@ -115,10 +116,11 @@ class RunningApp:
         return webhook, asked.json()["data"]
 
 
-def routes_of(app: FastAPI) -> set[tuple[str, str]]:
+def routes_of(app: Starlette) -> set[tuple[str, str]]:
     """(method, path) of everything the application answers."""
-    found = set()
-    for route in iter_route_contexts(app.routes):
-        assert route.path is not None
-        found |= {(method, route.path) for method in route.methods or ["GET"]}
+    table = next(route for route in app.routes if isinstance(route, EndpointTable))
+    found = {(method, f"{PREFIX}/v1{each.path}") for each in table.endpoints for method in each.methods}
+    for route in app.routes:
+        if isinstance(route, Route):
+            found |= {(method, route.path) for method in route.methods or ["GET"]}
     return found

@@ -4,8 +4,6 @@ import pytest
 from architecture.facts import ENDPOINTS, NO_SUCH_VERB, PREFIX, SIGNED, Endpoint
 from architecture.running import RunningApp, routes_of
 
-from waypost.web import endpoint as web_endpoint
-
 
 async def test_every_endpoint_of_the_specification_exists_and_no_other(running: RunningApp) -> None:
     in_api = {(method, path.removeprefix(PREFIX)) for method, path in routes_of(running.app) if path.startswith(PREFIX)}
@@ -30,10 +28,3 @@ async def test_openapi_document_describes_each_endpoint(running: RunningApp) -> 
     paths = (await running.client.get("/api/openapi.json")).json()["paths"]
     reported = {(method.upper(), path.removeprefix(PREFIX)) for path, verbs in paths.items() for method in verbs}
     assert reported == {(endpoint.method, endpoint.path) for endpoint in (*ENDPOINTS.values(), SIGNED)}
-
-
-async def test_endpoints_are_called_without_the_framework(running: RunningApp) -> None:
-    """Its dependency solver took a tenth of a request."""
-    endpoints = [route for route in running.app.routes if isinstance(route, web_endpoint.Endpoint)]
-    assert len(endpoints) == len(ENDPOINTS) + 1
-    assert [route.path for route in endpoints if not route.is_direct] == []

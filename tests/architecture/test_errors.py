@@ -16,6 +16,9 @@ from architecture.facts import (
     Endpoint,
 )
 from architecture.running import RunningApp
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from waypost.kit import errors
 from waypost.web import envelope
@@ -106,10 +109,10 @@ async def rate_limited(running: RunningApp) -> Any:
 
 
 async def server_error(running: RunningApp) -> Any:
-    async def broken() -> None:
+    async def broken(_request: Request) -> Response:
         raise ZeroDivisionError
 
-    running.app.add_api_route("/api/v1/broken", broken)
+    running.app.routes.append(Route("/api/v1/broken", broken))
     return await running.ask(None, Endpoint("GET", "/v1/broken", None, 0))
 
 

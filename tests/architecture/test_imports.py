@@ -36,7 +36,7 @@ def modules(package: Path) -> set[str]:
     return found - {"__init__"}
 
 
-WEB = {"fastapi", "waypost.web"}
+WEB = {"waypost.web"}
 LATE = {"aiohttp", "dns", "cryptography", "PIL", "segno", "webauthn", "jwt", "jinja2", "markdown_it"}
 """Loaded with the first outbound request, DNS lookup, secret, image, QR code, passkey, single sign-on, page and page of
 the documentation."""

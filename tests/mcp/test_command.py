@@ -48,4 +48,4 @@ def test_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch, capfd: pytest.C
 def test_loads_no_database() -> None:
     code = "import sys, waypost.mcp.stdio; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-P", "-c", code], check=True, capture_output=True, text=True)
-    assert {"sqlalchemy", "fastapi", "waypost.database", "waypost.web"}.isdisjoint(loaded.stdout.split())
+    assert {"sqlalchemy", "waypost.database", "waypost.web"}.isdisjoint(loaded.stdout.split())

@@ -29,8 +29,8 @@ async def ask(
     async def gauges() -> Sequence[Gauge]:
         return [Gauge("waiting", "Those that wait.", 3)]
 
-    app = new_api()
-    app.router.routes.append(metrics_route(data_dir, gauges, trusted=TRUSTED, own_hosts=["app.test", "go.test:8000"]))
+    route = metrics_route(data_dir, gauges, trusted=TRUSTED, own_hosts=["app.test", "go.test:8000"])
+    app = new_api(None, [], [route])  # no endpoint needs a guard
     transport = httpx.ASGITransport(app, client=(peer, 1234))
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     async with httpx.AsyncClient(transport=transport, base_url="http://app.test") as client:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from endpoints import thing_endpoints
+from endpoints import THINGS
 from people import FakeClock, Person, new_client, new_person
 
 from waypost.accounts import RateLimiters, open_limiters
@@ -19,7 +19,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 async def client(db: Database, tmp_path: Path, clock: FakeClock) -> AsyncIterator[httpx.AsyncClient]:
-    async with new_client(db, tmp_path, thing_endpoints, clock=clock) as client:
+    async with new_client(db, tmp_path, THINGS, clock=clock) as client:
         yield client
 
 

@@ -1,53 +1,59 @@
 """A small API with one endpoint of each kind."""
 
-from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends
+from pydantic import ConfigDict
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from waypost.accounts import Caller
-from waypost.web import PREFIX, Guard, data, read_fields
-from waypost.web.guard import path_id
+from waypost.kit.errors import Problems
+from waypost.kit.fields import Body
+from waypost.web import PAGING, Endpoint, data
 
 THING = "/api/v1/things/01a1fbb0-9c64-766d-a0c1-63dfc9473774"
 
 
-def thing_endpoints(guard: Guard) -> APIRouter:
-    router = APIRouter(prefix=PREFIX)
-    Reader = Annotated[Caller, Depends(guard.allow("links:read"))]
-    Writer = Annotated[Caller, Depends(guard.allow("links:write"))]
-    Fields = Annotated[dict[str, Any], Depends(read_fields)]
+class Fields(Body):
+    """Whatever is sent."""
 
-    @router.get("/things/{id}")
-    async def find(caller: Reader, thing: Annotated[UUID, Depends(path_id)]) -> Response:
-        return data(str(thing))
+    model_config = ConfigDict(extra="allow")
 
-    @router.patch("/things/{id}")
-    async def change(caller: Writer, fields: Fields, thing: Annotated[UUID, Depends(path_id)]) -> Response:
-        return data(fields)
 
-    @router.post("/things")
-    async def create(caller: Writer, fields: Fields) -> Response:
-        return data(fields, 201)
+async def find(_: None, caller: Caller, thing: UUID) -> Response:
+    return data(str(thing))
 
-    @router.get("/broken")
-    async def broken(caller: Reader) -> Response:
-        raise ZeroDivisionError(f"while {caller.account.email} asked")
 
-    @router.get("/leaky")
-    async def leaky(caller: Reader, request: Request) -> Response:
-        header = request.headers["authorization"]
-        raise ValueError(f"the statement\n[parameters: {{'password': 'hunter2'}}]\n{header} {header[7:]}")
+async def change(_: None, caller: Caller, thing: UUID, fields: Fields, problems: Problems) -> Response:
+    return data(fields.model_extra)
 
-    @router.get("/teapot")
-    async def teapot(caller: Reader) -> Response:
-        raise HTTPException(418, "Short and stout.")
 
-    @router.get("/counted")
-    async def counted(caller: Reader, count: int) -> Response:
-        return data(count)
+async def create(_: None, caller: Caller, fields: Fields, problems: Problems) -> Response:
+    return data(fields.model_extra, 201)
 
-    return router
+
+async def broken(_: None, caller: Caller) -> Response:
+    raise ZeroDivisionError(f"while {caller.account.email} asked")
+
+
+async def leaky(_: None, caller: Caller, request: Request) -> Response:
+    header = request.headers["authorization"]
+    raise ValueError(f"the statement\n[parameters: {{'password': 'hunter2'}}]\n{header} {header[7:]}")
+
+
+async def teapot(_: None, caller: Caller) -> Response:
+    raise HTTPException(418, "Short and stout.")
+
+
+THINGS = (
+    None,
+    [
+        Endpoint("GET", "/things/{id}", find, "Find", "links:read"),
+        Endpoint("PATCH", "/things/{id}", change, "Change", "links:write", body=Fields),
+        Endpoint("POST", "/things", create, "Create", "links:write", body=Fields),
+        Endpoint("GET", "/broken", broken, "Break", "links:read"),
+        Endpoint("GET", "/leaky", leaky, "Leak", "links:read", parameters=PAGING),
+        Endpoint("GET", "/teapot", teapot, "Brew", "links:read"),
+    ],
+)

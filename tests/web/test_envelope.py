@@ -138,8 +138,3 @@ async def test_framework_errors_get_the_envelope(client: httpx.AsyncClient, alic
         418,
         {"error": {"code": "http_error", "message": "Short and stout."}},
     )
-
-
-async def test_errors_of_declared_parameters_read_like_field_errors(client: httpx.AsyncClient, alice: Person) -> None:
-    response = await client.get("/api/v1/counted?count=many", headers=alice.headers)
-    assert response.json()["error"]["errors"] == {"count": ["This must be an integer."]}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from endpoints import THING, thing_endpoints
+from endpoints import THING, THINGS
 from people import BASE_URL, KEY_RING, START, FakeClock, Person, new_client, new_key, new_person
 
 from waypost import accounts
@@ -145,7 +145,7 @@ async def test_throttles_unknown_callers_by_ip_address(
 
 
 async def test_refuses_plain_http(db: Database, tmp_path: Path, alice: Person) -> None:
-    async with new_client(db, tmp_path, thing_endpoints, base_url="https://app.test") as secure:
+    async with new_client(db, tmp_path, THINGS, base_url="https://app.test") as secure:
         plain = await secure.get(f"http://app.test{THING}", headers=alice.headers)
         spoofed = await secure.get(f"http://app.test{THING}", headers={**alice.headers, "X-Forwarded-Proto": "https"})
         assert response(plain) == response(spoofed) == (400, "http_error")
@@ -153,17 +153,13 @@ async def test_refuses_plain_http(db: Database, tmp_path: Path, alice: Person) -
     assert good.headers["X-RateLimit-Remaining"] == "59"
 
 
-async def test_writes_the_last_use_later(db: Database, tmp_path: Path, alice: Person, clock: FakeClock) -> None:
-    guards: list[Guard] = []
-
-    def routes(guard: Guard):
-        guards.append(guard)
-        return thing_endpoints(guard)
-
-    async with new_client(db, tmp_path, routes, clock=clock) as client:
+async def test_writes_the_last_use_later(db: Database, limiters: RateLimiters, alice: Person, clock: FakeClock) -> None:
+    guard = Guard(db, limiters, KEY_RING, base_url=BASE_URL, clock=clock)
+    transport = httpx.ASGITransport(new_api(guard, [THINGS]))
+    async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
         await client.get(THING, headers=alice.headers)
     assert (await list_keys(db, alice.account_id))[0].last_used_at is None
-    await guards[0].flush()
+    await guard.flush()
     assert (await list_keys(db, alice.account_id))[0].last_used_at == START
 
 
@@ -181,8 +177,7 @@ async def test_counts_one_ipv6_network_as_one_caller(
     db: Database, limiters: RateLimiters, monkeypatch: pytest.MonkeyPatch, first: str, second: str, status: int
 ) -> None:
     monkeypatch.setattr(accounts, "UNKNOWN_PER_MINUTE", 1)
-    app = new_api()
-    app.include_router(thing_endpoints(Guard(db, limiters, KEY_RING, base_url=BASE_URL)))
+    app = new_api(Guard(db, limiters, KEY_RING, base_url=BASE_URL), [THINGS])
     answers = []
     for address in (first, second):
         async with httpx.AsyncClient(
@@ -198,8 +193,7 @@ async def test_a_second_header_cannot_spoof_the_ip_address(
     """The proxy writes `Forwarded` and passes on `X-Forwarded-For` as it came, which nobody here can know."""
     monkeypatch.setattr(accounts, "UNKNOWN_PER_MINUTE", 1)
     guard = Guard(db, limiters, KEY_RING, base_url=BASE_URL, trusted=[ip_network("10.0.0.0/8")])
-    app = new_api()
-    app.include_router(thing_endpoints(guard))
+    app = new_api(guard, [THINGS])
     transport = httpx.ASGITransport(app, client=("10.0.0.1", 1))
     async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
         spoofed = [{"Forwarded": "for=192.0.2.1", "X-Forwarded-For": f"198.51.100.{n}"} for n in range(2)]
@@ -209,8 +203,7 @@ async def test_a_second_header_cannot_spoof_the_ip_address(
 
 async def test_a_visitor_behind_a_proxy_cannot_claim_https(db: Database, limiters: RateLimiters, alice: Person) -> None:
     base_url, trusted = "https://app.test", [ip_network("10.0.0.0/8")]
-    app = new_api()
-    app.include_router(thing_endpoints(Guard(db, limiters, KEY_RING, base_url=base_url, trusted=trusted)))
+    app = new_api(Guard(db, limiters, KEY_RING, base_url=base_url, trusted=trusted), [THINGS])
     transport = httpx.ASGITransport(app, client=("10.0.0.1", 1))
     async with httpx.AsyncClient(transport=transport, base_url="http://app.test") as client:
         headers = {**alice.headers, "Forwarded": "for=192.0.2.1;proto=http", "X-Forwarded-Proto": "https"}

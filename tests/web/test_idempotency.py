@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
 import httpx
 import pytest
-from fastapi import APIRouter, Depends
+from endpoints import Fields
 from people import FakeClock, Person, new_client, new_person
 from sqlalchemy import func, select, text
 from starlette.responses import Response
@@ -20,8 +20,8 @@ from waypost.database import Database, after_commit
 from waypost.idempotency import delete_expired, service
 from waypost.idempotency.model import KEPT_FOR, idempotency_keys
 from waypost.kit.clock import now
-from waypost.kit.errors import Invalid
-from waypost.web import PREFIX, Guard, data, read_fields
+from waypost.kit.errors import Invalid, Problems
+from waypost.web import PREFIX, Endpoint, data
 from waypost.worker.jobs import enqueue, jobs
 
 JOBS = f"{PREFIX}/jobs"
@@ -63,25 +63,20 @@ class Verbs:
             return await tx.scalar(select(func.count()).select_from(idempotency_keys)) or 0
 
 
-def job_endpoints(guard: Guard, verbs: Verbs) -> APIRouter:
-    router = APIRouter(prefix=PREFIX)
-    Writer = Annotated[ApiCaller, Depends(guard.allow("links:write"))]
-    Fields = Annotated[dict[str, Any], Depends(read_fields)]
+async def create(verbs: Verbs, caller: ApiCaller, fields: Fields, problems: Problems) -> Response:
+    verbs.request_ids.append(caller.request_id)
+    return data({"id": await verbs.run(fields.model_extra), "secret": "whsec_ü"}, 201)
 
-    @router.post("/jobs")
-    async def create(caller: Writer, fields: Fields) -> Response:
-        verbs.request_ids.append(caller.request_id)
-        return data({"id": await verbs.run(fields), "secret": "whsec_ü"}, 201)
 
-    @router.post("/others")
-    async def other(caller: Writer, fields: Fields) -> Response:
-        return data(await verbs.run(fields), 202)
+async def other(verbs: Verbs, caller: ApiCaller, fields: Fields, problems: Problems) -> Response:
+    return data(await verbs.run(fields.model_extra), 202)
 
-    @router.patch("/jobs")
-    async def change(caller: Writer, fields: Fields) -> Response:
-        return data(await verbs.run(fields))
 
-    return router
+ENDPOINTS = [
+    Endpoint("POST", "/jobs", create, "Create", "links:write", body=Fields),
+    Endpoint("POST", "/others", other, "Create another", "links:write", body=Fields),
+    Endpoint("PATCH", "/jobs", other, "Change", "links:write", body=Fields),
+]
 
 
 @pytest.fixture
@@ -91,7 +86,7 @@ def verbs(db: Database) -> Verbs:
 
 @pytest.fixture
 async def client(db: Database, tmp_path: Path, clock: FakeClock, verbs: Verbs) -> AsyncIterator[httpx.AsyncClient]:
-    async with new_client(db, tmp_path, job_endpoints, verbs, clock=clock) as client:
+    async with new_client(db, tmp_path, (verbs, ENDPOINTS), clock=clock) as client:
         yield client
 
 

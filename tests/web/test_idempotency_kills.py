@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from people import START, FakeClock, Person, new_client, new_key, new_person
 from sqlalchemy import Engine, event, func, select
-from web.test_idempotency import Verbs, job_endpoints, post
+from web.test_idempotency import ENDPOINTS, Verbs, post
 
 from waypost.database import Database, HeldCommit
 from waypost.idempotency.service import LEASE
@@ -60,8 +60,6 @@ class Processes:
 
     async def _prepare(self) -> Person:
         async with aclosing(_Closing(self._url)) as opened:
-            async with new_client(opened.db, self._directory, job_endpoints, Verbs(opened.db)):
-                pass  # those who come from here have the application already
             return await new_person(opened.db, "alice", now=START)
 
     async def _new_person(self) -> Person:
@@ -83,7 +81,8 @@ class Processes:
     async def _post(self, key: str, attempt: Attempt) -> bytes:
         async with aclosing(_Closing(self._url)) as opened:
             clock = FakeClock(START + attempt.clock)
-            async with new_client(opened.db, self._directory, job_endpoints, Verbs(opened.db), clock=clock) as client:
+            group = Verbs(opened.db), ENDPOINTS
+            async with new_client(opened.db, self._directory, group, clock=clock) as client:
                 answer = await post(client, self._person, key, json={"names": [key]})
                 return answer.status_code.to_bytes(2) + answer.content
 

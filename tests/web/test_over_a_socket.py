@@ -9,7 +9,7 @@ import httpx
 import pytest
 import structlog
 import uvicorn
-from endpoints import THING, thing_endpoints
+from endpoints import THING, THINGS
 from people import KEY_RING, Person, new_person
 
 from waypost.accounts import open_limiters
@@ -19,9 +19,8 @@ from waypost.web import Guard, new_api
 
 @contextlib.asynccontextmanager
 async def serving(db: Database, data_dir: Path) -> AsyncIterator[httpx.AsyncClient]:
-    app = new_api()
     limiters = open_limiters(db, data_dir)
-    app.include_router(thing_endpoints(Guard(db, limiters, KEY_RING, base_url="http://app.test")))
+    app = new_api(Guard(db, limiters, KEY_RING, base_url="http://app.test"), [THINGS])
     config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_config=None, proxy_headers=False)
     server = uvicorn.Server(config)
     started = asyncio.Event()

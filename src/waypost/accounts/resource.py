@@ -21,9 +21,7 @@ def _endpoints(web: Web) -> "Endpoints":
     from waypost.accounts.keys import api
     from waypost.web import Endpoints
 
-    context = web.context
-    keys = api.endpoints(context.db, web.guard, shared_domain=context.shared_domain, clock=context.clock)
-    return Endpoints([keys], pages.endpoints(new_deps(web), web.auth, web.views))
+    return Endpoints([(web.context, api.ENDPOINTS)], pages.endpoints(new_deps(web), web.auth, web.views))
 
 
 def new_deps(web: Web) -> "Deps":

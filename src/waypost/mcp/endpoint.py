@@ -5,7 +5,6 @@ import importlib
 from importlib.util import find_spec
 from typing import Any
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -66,8 +65,8 @@ class McpEndpoint:
         return caller, await read_body(request, MAX_JSON)
 
 
-def new_router(endpoint: McpEndpoint) -> APIRouter:
-    return APIRouter(routes=[Route(PATH, endpoint, methods=["POST"], include_in_schema=False)])
+def route(endpoint: McpEndpoint) -> Route:
+    return Route(PATH, endpoint, methods=["POST"])
 
 
 def _error(status: int, message: str, headers: dict[str, str]) -> JsonResponse:

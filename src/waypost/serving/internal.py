@@ -33,7 +33,7 @@ def internal_route(
     """Return an endpoint for GET from this machine and the `trusted` networks, with a safe Host header: one of
     `own_hosts` (with or without port), an IP address or a name that is not public.
     """
-    return Route(path, _InternalRoute(endpoint, trusted, own_hosts), include_in_schema=False)
+    return Route(path, _InternalRoute(endpoint, trusted, own_hosts))
 
 
 class _InternalRoute:

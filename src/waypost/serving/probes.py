@@ -58,7 +58,7 @@ def health_routes(db: Database, *, is_shutting_down: Callable[[], bool]) -> list
             return JSONResponse({"status": "unavailable", "reasons": reasons}, 503, {"Retry-After": "1"})
         return JSONResponse({"status": "ready"})
 
-    return [Route("/healthz", healthz, include_in_schema=False), Route("/readyz", readyz, include_in_schema=False)]
+    return [Route("/healthz", healthz), Route("/readyz", readyz)]
 
 
 async def find_problems(db: Database) -> list[str]:

@@ -7,15 +7,14 @@ import json
 import math
 import re
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 from python_multipart.multipart import parse_options_header
 from starlette.requests import Request
 
-from waypost.kit.errors import Invalid, Problems, TooLarge
-from waypost.kit.fields import Body, Upload, parse
+from waypost.kit.errors import Invalid, TooLarge
+from waypost.kit.fields import Upload
 
-B = TypeVar("B", bound=Body)
 Reader = Callable[[Request], Awaitable[dict[str, Any]]]
 
 MAX_JSON = 1 << 20
@@ -36,28 +35,6 @@ _MAX_OPTIONS = 20  # per header
 
 _Part = tuple[dict[bytes, bytes], bytes]
 """Headers, with names in lower case, and content."""
-
-
-class ParsedBody(Generic[B]):
-    """A dependency: the valid fields as a model, and the problems of the others.
-
-    Declare it after the guard, whose refusals come first. The OpenAPI document reads the model from it.
-    """
-
-    def __init__(
-        self, model: type[B], read: Reader | None = None, *, is_required: bool = True, is_form: bool = True
-    ) -> None:
-        """`is_required`: without it, no body is a body without fields. `is_form`: whether `read` also reads forms."""
-        self.model = model
-        self.is_required = is_required
-        self.is_form = is_form
-        self._read = read or read_fields
-
-    async def __call__(self, request: Request) -> tuple[B, Problems]:
-        # zero bytes that are declared as JSON are not JSON
-        if not self.is_required and has_no_content(request) and "content-type" not in request.headers:
-            return parse(self.model, {})
-        return parse(self.model, await self._read(request))
 
 
 def has_no_content(request: Request) -> bool:

@@ -1,124 +1,179 @@
-"""Endpoints of the API, called without the parts of FastAPI that they don't use: those took as long as the rest.
+"""Endpoints of the API, each declared once: what answers a request, and what the OpenAPI document says of it.
 
-The framework solves dependencies, validates, and serializes for every request. Our dependencies read the request
-themselves and endpoints return responses, so calling one after the other does the same. `RouteTable` finds such an
-endpoint by the shape of its path, instead of comparing the path with every route in turn.
+A request is checked in the order of the contract: path and method, caller, ids of the path, body. A package lists its
+endpoints, and gives the list to the process together with the dependencies of their functions:
+
+    async def create(deps: Deps, caller: Caller, new: NewPixel, problems: Problems) -> Response:
+        return data(to_json(await service.create(deps, caller, new, problems)), 201)
+
+    ENDPOINTS = [
+        Endpoint("POST", "/pixels", create, "Create a pixel", "pixels:write", Data[PixelJson], 201, body=NewPixel),
+    ]
 """
 
-import inspect
+import re
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, NamedTuple
 
-from fastapi.dependencies.models import Dependant
-from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match, Route
+from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-_Argument = tuple[str, str]
-"""Name of a parameter of the function, and its name in the path."""
-_Call = tuple[str, Callable[..., Awaitable[Any]], str | None, Sequence[_Argument]]
-"""Name of the result, the dependency, and its parameters: of the request, and those from the path."""
+from waypost.accounts import Scope as KeyScope
+from waypost.kit.errors import Problems
+from waypost.kit.fields import Body, parse
+from waypost.kit.ids import require_id
+from waypost.web.body import Reader, has_no_content, read_fields
+from waypost.web.guard import Guard
+
+PREFIX = "/api/v1"
+_NAME = re.compile(r"{(\w+)}")
+_FIRST_VALUE = 4
+"""Index of the first segment of a path that may vary. From there on, every second one may."""
 
 
-class Endpoint(APIRoute):
-    """An endpoint that returns a response itself. The OpenAPI document alone needs the model of its content."""
+@dataclass(frozen=True)
+class Endpoint:
+    method: str
+    path: str
+    """Below `PREFIX`."""
+    respond: Callable[..., Awaitable[Response]]
+    """Gets, in this order: dependencies, the caller, the ids of the path, the valid fields of the body and the problems
+    of the others, and the request if there are `parameters`. Without a key: dependencies and the request. Its docstring
+    is the description in the document.
+    """
+    summary: str
+    scope: KeyScope | None
+    """None: any valid key will do."""
+    answer: Any = None
+    """The model of the content."""
+    status: int = 200
+    _: KW_ONLY
+    name: str = ""
+    """Group and method in clients, if they are not the first word of the path and the name of the function."""
+    needs_key: bool = True
+    body: type[Body] | None = None
+    read: Reader = read_fields
+    parameters: Sequence[Mapping[str, Any]] = ()
+    """Of the query, and those of the path that are not ids."""
+    headers: Sequence[str] = ()
+    errors: Sequence[int] = ()
+    """Those that do not follow from key, ids and body."""
+    others: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    """What the document says of answers without a model, by status."""
 
-    def __init__(self, path: str, endpoint: Callable[..., Any], *, response_model: Any, **options: Any) -> None:
-        super().__init__(path, endpoint, response_model=None, **options)
-        self.model = response_model
-        self.is_direct = _is_simple(self.dependant)
-        if self.is_direct:
-            self.app = _direct_app(self.dependant)
+    @property
+    def operation(self) -> str:
+        """Such as `links_create`, which is `links.create` in clients."""
+        return self.name or f"{self.path.split('/')[1]}_{self.respond.__name__.rstrip('_')}"
 
+    @property
+    def needs_body(self) -> bool:
+        """Otherwise no body is a body without fields, which in a `PUT` would remove everything."""
+        return self.method == "PUT" or (self.body is not None and len(self.body.REQUIRED) > 0)
 
-class EndpointTable:
-    """Calls the first route that matches, as the router does. The router gets requests for which there is none."""
+    @property
+    def methods(self) -> Sequence[str]:
+        """Browsers and proxies also ask for the headers of what needs no key."""
+        return (self.method,) if self.needs_key else (self.method, "HEAD")
 
-    def __init__(self, routes: Sequence[BaseRoute], router: ASGIApp) -> None:
-        """`routes` may grow until the first request."""
-        self._routes = routes
-        self._router = router
-        self._by_shape: dict[tuple[int, str], list[Route]] | None = None
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._by_shape is None:
-            self._by_shape = _by_shape(self._routes)
-        for route in self._by_shape.get(_shape(scope["path"]), ()) if scope["type"] == "http" else ():
-            match, matched = route.matches(scope)
-            if match is Match.FULL:
-                scope.update(matched)
-                await route.handle(scope, receive, send)
-                return
-        await self._router(scope, receive, send)
-
-
-def _by_shape(routes: Sequence[BaseRoute]) -> dict[tuple[int, str], list[Route]]:
-    """Return the routes, in order. Those that only the router finds, such as `{path:path}`, are not requested often."""
-    found: dict[tuple[int, str], list[Route]] = defaultdict(list)
-    for route in routes:
-        if isinstance(route, Route):
-            found[_shape(route.path)].append(route)
-    return dict(found)
-
-
-def _shape(path: str) -> tuple[int, str]:
-    """Return the number of segments, and the resource: the segment after the version."""
-    segments = path.split("/", 4)
-    return path.count("/"), segments[3] if len(segments) > 3 else ""
-
-
-def _is_simple(endpoint: Dependant) -> bool:
-    """Return whether the endpoint and its dependencies take only the request, text of the path, and each other."""
-    calls = [each.call for each in endpoint.dependencies]
-    return (
-        all(_takes_request(each) for each in (endpoint, *endpoint.dependencies))
-        and not any(each.dependencies for each in endpoint.dependencies)
-        and len({id(call) for call in calls}) == len(calls)  # the framework would call one once
-    )
+    @property
+    def names(self) -> list[str]:
+        """Names of the segments of the path that vary."""
+        return _NAME.findall(self.path)
 
 
-def _takes_request(dependant: Dependant) -> bool:
-    used = (
-        *(dependant.query_params, dependant.header_params, dependant.cookie_params, dependant.body_params),
-        *(dependant.websocket_param_name, dependant.http_connection_param_name, dependant.response_param_name),
-        *(dependant.background_tasks_param_name, dependant.security_scopes_param_name),
-    )
-    of_path = [each.field_info for each in dependant.path_params]
-    is_text = all(each.annotation is str and not each.metadata for each in of_path)
-    return not any(used) and is_text and _is_async(dependant.call)
+class EventDocs(NamedTuple):
+    """An event that webhooks receive, for the OpenAPI document."""
+
+    type: str
+    model: Any
+    """Of the body of the request."""
+    description: str
+    changes: Mapping[str, Any] = {}
+    """Of `data` in the example, compared with that of its model."""
 
 
-def _is_async(call: Any) -> bool:
-    return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004
+Group = tuple[Any, Sequence[Endpoint]]
+"""The dependencies of functions, and the endpoints that these respond to."""
 
 
-def _direct_app(endpoint: Dependant) -> ASGIApp:
-    dependencies, (_, respond, request_name, of_path) = [_call(each) for each in endpoint.dependencies], _call(endpoint)
+class Endpoints(NamedTuple):
+    """The HTTP endpoints of one package, and its events."""
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        request, found = Request(scope, receive, send), scope["path_params"]
-        values: dict[str, Any] = {}
-        for name, call, own_request, own_path in dependencies:
-            values[name] = await call(**_arguments(request, found, own_request, own_path))
-        response: Response = await respond(**values, **_arguments(request, found, request_name, of_path))
+    api: Sequence[Group] = ()
+    pages: Sequence[BaseRoute] = ()
+    events: Sequence[EventDocs] = ()
+    routes: Sequence[BaseRoute] = ()
+    """Beside the API and the dashboard, such as those for other programs of the operator."""
+    before_framework: Callable[[ASGIApp], ASGIApp] | None = None
+    """Returns an application that answers some requests itself, and passes all others on."""
+
+
+class _Row(NamedTuple):
+    endpoint: Endpoint
+    deps: Any
+    names: list[str]
+    """Of what varies in the path."""
+
+
+class EndpointTable(BaseRoute):
+    """All endpoints, as one route: a dictionary finds the endpoint of a request."""
+
+    def __init__(self, guard: Guard, groups: Sequence[Group]) -> None:
+        self.endpoints = [endpoint for _, endpoints in groups for endpoint in endpoints]
+        self._guard = guard
+        self._rows: dict[str | tuple[str, ...], dict[str, _Row]] = defaultdict(dict)
+        """By path, or by its segments where some vary, which are empty then; and by method."""
+        for deps, endpoints in groups:
+            for endpoint in endpoints:
+                path, names = PREFIX + endpoint.path, endpoint.names
+                methods = self._rows[tuple(_NAME.sub("", path).split("/")) if names else path]
+                methods |= dict.fromkeys(endpoint.methods, _Row(endpoint, deps, names))
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        found = list(self._find(scope["path"])) if scope["type"] == "http" else []
+        for methods, values in found:
+            if row := methods.get(scope["method"]):
+                return Match.FULL, {"endpoint": row, "path_params": dict(zip(row.names, values, strict=True))}
+        return (Match.PARTIAL, {"endpoint": None}) if found else (Match.NONE, {})
+
+    def _find(self, path: str) -> Iterator[tuple[dict[str, _Row], Sequence[str]]]:
+        """Yield what the path could be: `/links/bulk` is also that of a link."""
+        if methods := self._rows.get(path):
+            yield methods, ()
+        segments = path.split("/")
+        values = segments[_FIRST_VALUE::2]
+        segments[_FIRST_VALUE::2] = [""] * len(values)
+        if all(values) and (methods := self._rows.get(tuple(segments))):
+            yield methods, values
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["endpoint"] is None:
+            raise HTTPException(405)
+        response = await self._respond(scope["endpoint"], Request(scope, receive, send))
         await response(scope, receive, send)
 
-    return app
+    async def _respond(self, row: _Row, request: Request) -> Response:
+        endpoint = row.endpoint
+        if not endpoint.needs_key:
+            self._guard.refuse_plain_http(request)
+            return await endpoint.respond(row.deps, request)
+        caller = await self._guard.check(request, endpoint.scope)
+        arguments = [row.deps, caller, *map(require_id, request.path_params.values())]
+        if endpoint.body:
+            arguments += await _parse(endpoint, endpoint.body, request)
+        if endpoint.parameters:
+            arguments.append(request)
+        return await endpoint.respond(*arguments)
 
 
-def _call(dependant: Dependant) -> _Call:
-    assert dependant.call is not None  # noqa: S101  # every dependency of ours is a function
-    of_path = [(each.name, each.alias) for each in dependant.path_params]
-    return dependant.name or "", dependant.call, dependant.request_param_name, of_path
-
-
-def _arguments(
-    request: Request, found: dict[str, Any], request_name: str | None, of_path: Sequence[_Argument]
-) -> dict[str, Any]:
-    arguments: dict[str, Any] = {name: found[alias] for name, alias in of_path}
-    if request_name:
-        arguments[request_name] = request
-    return arguments
+async def _parse(endpoint: Endpoint, model: type[Body], request: Request) -> tuple[Body, Problems]:
+    # zero bytes that are declared as JSON are not JSON
+    if not endpoint.needs_body and has_no_content(request) and "content-type" not in request.headers:
+        return parse(model, {})
+    return parse(model, await endpoint.read(request))

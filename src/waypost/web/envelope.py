@@ -12,8 +12,6 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from uuid import uuid4
 
 import structlog
-from fastapi import FastAPI
-from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -24,7 +22,6 @@ from typing_extensions import TypedDict
 from waypost.accounts import RateLimitResult
 from waypost.kit import errors
 from waypost.kit.docs import doc
-from waypost.kit.fields import problem_message
 from waypost.serving.status import headers_of, status_of
 
 T = TypeVar("T")
@@ -73,13 +70,6 @@ _TOKEN_PATHS = {"confirm", "enter", "invite", "reset"}
 log = structlog.get_logger()
 
 
-def install_envelope(app: FastAPI) -> None:
-    app.add_middleware(ServerErrors, respond=lambda _scope, message: enveloped(500, message))
-    app.add_exception_handler(errors.WaypostError, _domain_error)
-    app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(RequestValidationError, _validation_error)
-
-
 class Data(TypedDict, Generic[T]):
     data: Annotated[T, doc("The result")]
 
@@ -125,7 +115,7 @@ class JsonResponse(Response):
 
 
 def data(content: Any, status: int = 200) -> JsonResponse:
-    """Return `{"data": …}`. FastAPI neither copies nor validates a response that an endpoint returns."""
+    """Return `{"data": …}`."""
     return JsonResponse({"data": content}, status)
 
 
@@ -220,7 +210,7 @@ def _without_token(path: str) -> str:
     return f"/{segment}/…" if segment in _TOKEN_PATHS else path
 
 
-async def _domain_error(request: Request, error: Exception) -> Response:
+async def domain_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, errors.WaypostError)  # noqa: S101  # registered for these alone
     if isinstance(error, errors.Unavailable) and not error.is_logged:
         cause = getattr(error.__cause__, "orig", error.__cause__)  # the driver's message, without the statement
@@ -228,7 +218,7 @@ async def _domain_error(request: Request, error: Exception) -> Response:
     return error_response(error)
 
 
-async def _http_error(request: Request, error: Exception) -> Response:
+async def http_error(request: Request, error: Exception) -> Response:
     """Handle Starlette's own errors: an unknown path, or a known path with another method."""
     assert isinstance(error, HTTPException)  # noqa: S101  # registered for these alone
     if error.status_code == 404:
@@ -236,15 +226,6 @@ async def _http_error(request: Request, error: Exception) -> Response:
     if error.status_code == 405:
         return error_response(errors.MethodNotAllowed(methods_of(request)))
     return enveloped(error.status_code, str(error.detail), headers=error.headers)
-
-
-async def _validation_error(_request: Request, error: Exception) -> Response:
-    """Handle problems with parameters that FastAPI validates."""
-    assert isinstance(error, RequestValidationError)  # noqa: S101  # registered for these alone
-    problems = errors.Problems()
-    for detail in error.errors():
-        problems.add(".".join(str(part) for part in detail["loc"][1:]) or "body", problem_message(detail))
-    return error_response(errors.Invalid(problems.errors))
 
 
 def methods_of(request: Request) -> list[str]:

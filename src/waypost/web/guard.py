@@ -6,12 +6,8 @@ Routing has already refused unknown paths and methods.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated
-from uuid import UUID
+from dataclasses import replace
 
-from fastapi import Depends
-from fastapi import Path as PathParameter
 from starlette.requests import Request
 
 from waypost import accounts
@@ -25,13 +21,10 @@ from waypost.kit.errors import (
     RateLimited,
     Unauthenticated,
 )
-from waypost.kit.ids import require_id
 from waypost.kit.proxies import Network, storable_address
 from waypost.serving.client_address import is_https, peer_address, rate_limit_key
 from waypost.web.envelope import set_rate_limit
 from waypost.web.idempotency import IdempotencyKeys
-
-_UUID = PathParameter(json_schema_extra={"format": "uuid"})  # documented only: a malformed UUID is a 404, not a 422
 
 LACKS_ROLE = (
     "The person who created this API key has the role {} in the account, and this requires the role {}. Use a key of"
@@ -72,11 +65,8 @@ class Guard:
         self._clock = clock
         self._idempotency_keys = IdempotencyKeys(db, key_ring, clock)
 
-    def allow(self, scope: Scope | None) -> "Permission":
-        """Return a dependency that returns the caller, or raises. None: any valid key is accepted."""
-        return Permission(self, scope)
-
     async def check(self, request: Request, scope: Scope | None) -> ApiCaller:
+        """Return the caller. Raises WaypostError. `scope`: None accepts any valid key."""
         caller: ApiCaller | None = request.scope.get(ADMITTED)
         if caller is None:
             caller = await self.admit(request, scope)
@@ -135,22 +125,3 @@ def require_scope(caller: ApiCaller, scope: Scope | None) -> None:
         raise Forbidden(LACKS_SCOPE.format(scope))
     if caller.role and not roles.may(caller.role, roles.ACTION_OF_SCOPE[scope]):
         raise Forbidden(LACKS_ROLE.format(caller.role, roles.LEAST_ROLE[roles.ACTION_OF_SCOPE[scope]]))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Permission:
-    """A dependency of an endpoint. The OpenAPI document reads the scope from it."""
-
-    guard: Guard
-    scope: Scope | None
-
-    async def __call__(self, request: Request) -> ApiCaller:
-        return await self.guard.check(request, self.scope)
-
-
-async def path_id(id: Annotated[str, _UUID]) -> UUID:  # noqa: A002  # the path parameter's name
-    """A dependency for `{id}`. Raises NotFound if it is not a UUID."""
-    return require_id(id)
-
-
-PathId = Annotated[UUID, Depends(path_id)]

@@ -7,7 +7,6 @@ import hashlib
 import re
 from uuid import UUID
 
-from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -123,14 +122,9 @@ async def _finish(claim: Claim, started: Message, body: bytes) -> None:
         raise
 
 
-def install_idempotency(app: FastAPI) -> None:
-    app.add_middleware(StoreAnswers)
-    app.add_exception_handler(Replay, _replay)
-
-
-async def _replay(_request: Request, replay: Exception) -> Response:
-    assert isinstance(replay, Replay)  # noqa: S101  # registered for these alone
-    status, stored = replay.answer
+async def show_replay(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, Replay)  # noqa: S101  # registered for these alone
+    status, stored = error.answer
     kept, _, body = stored.rpartition(_EMPTY_LINE)
     headers = dict([kept.decode().split(_COLON.decode())] if kept else [])
     return Response(body, status, {**headers, "Idempotent-Replayed": "true"}, media_type=JsonResponse.media_type)

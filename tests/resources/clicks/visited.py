@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 import httpx
-from fastapi import APIRouter
+from contexts import new_context
 from people import BASE_URL, START, FakeClock, Person, new_client, new_person
 from resources.links.added import add_links
 from sqlalchemy import delete, insert
@@ -39,7 +39,6 @@ from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.clicks.stats import api as stats_api
 from waypost.resources.links import add_clicks
 from waypost.resources.qrcodes import add_scans
-from waypost.web import Guard
 
 SHARED = "go.test"
 COUNTS = {"human": "clicks", "crawler": "crawlers", "preview": "previews", "prefetch": "prefetches"}
@@ -92,13 +91,6 @@ class Env:
         return (await self.shown(f"/links/{link.id}/stats", **query))["data"]
 
 
-def _endpoints(guard: Guard, db: Database, click_store: ClickStore, clock: FakeClock) -> APIRouter:
-    router = APIRouter()
-    router.include_router(api.endpoints(db, click_store, guard, base_url=BASE_URL, clock=clock))
-    router.include_router(stats_api.endpoints(db, click_store, guard, shared_domain=SHARED, clock=clock))
-    return router
-
-
 @contextlib.asynccontextmanager
 async def open_env(
     db: Database,
@@ -108,7 +100,8 @@ async def open_env(
 ) -> AsyncIterator[Env]:
     clock, click_store = FakeClock(), click_store or SqlClickStore()
     alice, bob = await new(db, "Alice"), await new(db, "Bob")
-    async with new_client(db, directory, _endpoints, db, click_store, clock, clock=clock) as client:
+    context = new_context(db, clock, base_url=BASE_URL, shared_domain=SHARED, click_store=click_store)
+    async with new_client(db, directory, (context, api.ENDPOINTS + stats_api.ENDPOINTS), clock=clock) as client:
         yield Env(db, client, clock, alice, bob, click_store)
 
 

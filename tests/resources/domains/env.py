@@ -10,7 +10,6 @@ from uuid import UUID
 
 import httpx
 from contexts import new_context
-from fastapi import APIRouter
 from people import FakeClock, Person, new_client
 from resources.links.env import SHARED
 from resources.links.env import Env as LinksEnv
@@ -21,7 +20,6 @@ from waypost.database import Database
 from waypost.resources import links
 from waypost.resources.domains import WebDeps, api
 from waypost.resources.domains.model import domains
-from waypost.web import Guard
 
 NAME = "go.brand.test"
 TARGET = "cname.test"
@@ -84,10 +82,6 @@ class Env:
             return (await tx.execute(select(domains).where(domains.c.id == UUID(domain["id"])))).one_or_none()
 
 
-def _endpoints(guard: Guard, deps: WebDeps) -> APIRouter:
-    return api.endpoints(deps, guard)
-
-
 async def points_nowhere(_hostname: str) -> bool:
     return False
 
@@ -107,5 +101,5 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
             find_addresses=no_addresses,
             check_url=beside.deps.destination_checker.check_url,
         )
-        async with new_client(db, directory, _endpoints, deps, clock=beside.clock) as client:
+        async with new_client(db, directory, (deps, api.ENDPOINTS), clock=beside.clock) as client:
             yield Env(client, deps, beside)

@@ -11,24 +11,20 @@ from typing import Any
 
 import httpx
 from contexts import new_context
-from fastapi import APIRouter
 from people import FakeClock, Person, new_client, new_person
 from sqlalchemy import select
 
 from waypost.accounts import Caller, ProcessCaller, find_account
-from waypost.context import Context
 from waypost.database import Database, KeyRing
 from waypost.kit.reserved import RESERVED
 from waypost.outbound import Blocklist, DestinationChecker, Outbound, UrlSafety
 from waypost.resources.links import api
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import api as media_api
-from waypost.resources.links.images import media
 from waypost.resources.links.images.encoder import ImageReencoder
 from waypost.resources.links.images.files import ImageFiles
 from waypost.resources.links.model import link_images
 from waypost.resources.pixels import api as pixels_api
-from waypost.web import Guard
 
 HOST = "127.0.0.2"  # the only local host that outbound requests may reach
 SHARED = "go.test"
@@ -158,14 +154,6 @@ def faults(answer: httpx.Response) -> dict[str, list[str]]:
     return error["errors"]
 
 
-def _endpoints(guard: Guard, deps: Deps, of_pixels: Context, images: media.ImageStore) -> APIRouter:
-    router = APIRouter()
-    router.include_router(pixels_api.endpoints(of_pixels, guard))
-    router.include_router(api.endpoints(deps, guard))
-    router.include_router(media_api.endpoints(images))
-    return router
-
-
 @contextlib.asynccontextmanager
 async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
     clock, changed_slugs = FakeClock(), []
@@ -179,6 +167,7 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
         checker = DestinationChecker(outbound, UrlSafety(Blocklist(blocklist)))
         deps = Deps(**vars(context), destination_checker=checker, images=ImageReencoder())
         alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
-        async with new_client(db, directory, _endpoints, deps, context, deps.image_store, clock=clock) as client:
+        groups, routes = [(context, pixels_api.ENDPOINTS), (deps, api.ENDPOINTS)], [media_api.route(deps.image_store)]
+        async with new_client(db, directory, *groups, routes=routes, clock=clock) as client:
             yield Env(client, deps, clock, site, alice, bob, changed_slugs)
         deps.images.close()

@@ -9,7 +9,6 @@ from unittest import mock
 
 import httpx
 from contexts import new_context
-from fastapi import APIRouter
 from people import BASE_URL, FakeClock, Person, new_client
 from resources.links.env import SHARED
 from resources.links.env import Env as Links
@@ -19,7 +18,6 @@ from waypost.database import Database
 from waypost.resources.qrcodes import api, image_cache
 from waypost.resources.qrcodes.deps import Deps, Urls
 from waypost.resources.qrcodes.image_cache import CodeImage, draw_image
-from waypost.web import Guard
 
 DEFAULT = {
     "foreground": "#000000",
@@ -67,10 +65,6 @@ class Env:
         return await self.client.request(method, url, headers=named)
 
 
-def _endpoints(guard: Guard, deps: Deps) -> APIRouter:
-    return api.endpoints(deps, guard)
-
-
 @contextlib.asynccontextmanager
 async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
     drawn_images: list[CodeImage] = []
@@ -83,6 +77,6 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
         deps = Deps(**vars(new_context(db, links.clock, shared_domain=SHARED)), urls=Urls(BASE_URL, [KEY]))
 
         stack.enter_context(mock.patch.object(image_cache, "draw_image", draw))
-        async with new_client(db, directory, _endpoints, deps, clock=links.clock) as client:
+        async with new_client(db, directory, (deps, api.ENDPOINTS), clock=links.clock) as client:
             yield Env(links, deps, client, drawn_images)
         deps.image_cache.close()

@@ -1,7 +1,6 @@
 """GET /v1/qrcodes/{id}/image/{format}: by its URL as it was given, and by no other."""
 
 import io
-from functools import partial
 from pathlib import Path
 from uuid import UUID
 
@@ -156,8 +155,8 @@ async def test_urls_survive_key_rotation(env: Env) -> None:
 async def test_draws_nothing_over_plain_http(env: Env, tmp_path: Path) -> None:
     code = await env.find(await env.links.make())
     path = code["image_url"].partition(BASE_URL)[2]
-    db, routes = env.links.deps.db, partial(api.endpoints, env.deps)
-    async with new_client(db, tmp_path, routes, base_url="https://app.test") as secure:
+    group = env.deps, api.ENDPOINTS
+    async with new_client(env.links.deps.db, tmp_path, group, base_url="https://app.test") as secure:
         refused(await secure.get(f"http://app.test{path}"), 400, "http_error")
         assert env.drawn == []
         assert (await secure.get(path)).status_code == 200

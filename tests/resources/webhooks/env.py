@@ -11,7 +11,6 @@ from uuid import UUID
 
 import httpx
 from contexts import new_context
-from fastapi import APIRouter
 from people import FakeClock, Person, new_client, new_person
 from servers import ALLOW, NameServer, name_server
 
@@ -23,7 +22,6 @@ from waypost.resources.webhooks.delivery_limiter import DeliveryLimiter
 from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.endpoint_checker import EndpointChecker
 from waypost.resources.webhooks.queue import ClaimedDelivery, DeliveryOutcome
-from waypost.web import Guard
 
 HOST = "hooks.example.com"
 PUBLIC = "93.184.216.34"  # nothing is sent there: it is looked at only
@@ -102,10 +100,6 @@ def path_of(webhook: dict[str, Any], delivery: dict[str, Any] | UUID) -> str:
     return f"/{webhook['id']}/deliveries/{id_}/redeliver"
 
 
-def _endpoints(guard: Guard, deps: Deps) -> APIRouter:
-    return api.endpoints(deps, guard)
-
-
 @contextlib.asynccontextmanager
 async def open_env(
     db: Database, directory: Path, endpoint_checker: EndpointChecker | None = None
@@ -116,5 +110,5 @@ async def open_env(
         outbound = Outbound(allow=ALLOW, dns_servers=[names.address])
         deps = Deps(**vars(new_context(db, clock)), endpoint_checker=endpoint_checker or EndpointChecker(outbound))
         alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
-        async with new_client(db, directory, _endpoints, deps, clock=clock) as client:
+        async with new_client(db, directory, (deps, api.ENDPOINTS), clock=clock) as client:
             yield Env(client, deps, clock, names, alice, bob)

@@ -1,17 +1,17 @@
 """JSON endpoints of clicks."""
 
 from datetime import datetime
-from typing import Annotated, get_args
+from typing import get_args
+from uuid import UUID
 
-from fastapi import APIRouter, Depends, Request, Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from waypost.accounts import Caller
-from waypost.database import Database
-from waypost.kit.clock import Clock, now
+from waypost.context import Context
 from waypost.kit.errors import Problems
-from waypost.kit.pagination import Page, PageRequest
+from waypost.kit.pagination import PageRequest
 from waypost.resources.clicks import listing
-from waypost.resources.clicks.click_store import ClickStore
 from waypost.resources.clicks.filters import (
     DEVICES,
     FILTERS,
@@ -23,21 +23,9 @@ from waypost.resources.clicks.filters import (
     read_filter,
     read_link_id,
 )
-from waypost.resources.clicks.model import HUMAN, Click
+from waypost.resources.clicks.model import HUMAN
 from waypost.resources.clicks.schemas import ClickJson, to_json
-from waypost.web import (
-    PAGING,
-    Guard,
-    Paginated,
-    PathId,
-    error_responses,
-    new_router,
-    paginated,
-    parameter,
-    query_parameters,
-    read_pagination,
-    read_query,
-)
+from waypost.web import PAGING, Endpoint, Paginated, paginated, parameter, read_pagination, read_query
 
 _TEXT = {"type": "string"}
 TIME_RANGE_PARAMETERS = (
@@ -68,7 +56,6 @@ _PARAMETERS = (
     ),
 )
 
-_LINK_CLICKS_PATH = "/links/{id}/clicks"
 _LINK_CLICKS_PARAMETERS = ("page", "per_page", *FILTERS)
 _CLICKS_PARAMETERS = ("page", "per_page", "link_id", *FILTERS)
 _LINK_ID = parameter(
@@ -76,43 +63,28 @@ _LINK_ID = parameter(
 )
 
 
-def endpoints(db: Database, store: ClickStore, guard: Guard, *, base_url: str, clock: Clock = now) -> APIRouter:
-    router = new_router("clicks")
-    Reader = Annotated[Caller, Depends(guard.allow("links:read"))]  # noqa: N806  # a type
+async def list_(context: Context, caller: Caller, request: Request) -> Response:
+    """Lists clicks of all links, newest first. Bots and link previews are not clicks; request them by `kind`."""
+    problems = Problems()
+    link_id = read_link_id(read_query(request), problems)
+    parameters = _read_query(request, _CLICKS_PARAMETERS, problems, context.clock())
+    if link_id is not None:
+        return await _list_of_link(context, caller, link_id, parameters, request)
+    page = await listing.list_clicks(context.db, context.click_store, caller, *parameters)
+    return paginated(page.map(to_json), request, context.base_url)
 
-    def paginated_clicks(page: Page[Click], request: Request) -> Response:
-        return paginated(page.map(to_json), request, base_url)
 
-    @router.get(
-        "/clicks",
-        name="list",
-        summary="List clicks",
-        response_model=Paginated[ClickJson],
-        responses=error_responses(404),
-        openapi_extra=query_parameters(*PAGING, _LINK_ID, *_PARAMETERS),
-    )
-    async def list_(caller: Reader, request: Request) -> Response:
-        """Lists clicks of all links, newest first. Bots and link previews are not clicks; request them by `kind`."""
-        problems = Problems()
-        link_id = read_link_id(read_query(request), problems)
-        parameters = _read_query(request, _CLICKS_PARAMETERS, problems, clock())
-        if link_id is None:
-            return paginated_clicks(await listing.list_clicks(db, store, caller, *parameters), request)
-        return paginated_clicks(await listing.list_link_clicks(db, store, caller, link_id, *parameters), request)
+async def clicks(context: Context, caller: Caller, link_id: UUID, request: Request) -> Response:
+    """Lists clicks newest first, with the same filters."""
+    parameters = _read_query(request, _LINK_CLICKS_PARAMETERS, Problems(), context.clock())
+    return await _list_of_link(context, caller, link_id, parameters, request)
 
-    @router.get(
-        _LINK_CLICKS_PATH,
-        operation_id="links_clicks",
-        summary="List a link's clicks",
-        response_model=Paginated[ClickJson],
-        openapi_extra=query_parameters(*PAGING, *_PARAMETERS),
-    )
-    async def list_of_link(caller: Reader, link_id: PathId, request: Request) -> Response:
-        """Lists clicks newest first, with the same filters."""
-        parameters = _read_query(request, _LINK_CLICKS_PARAMETERS, Problems(), clock())
-        return paginated_clicks(await listing.list_link_clicks(db, store, caller, link_id, *parameters), request)
 
-    return router
+async def _list_of_link(
+    context: Context, caller: Caller, link_id: UUID, parameters: tuple[ClickFilter, PageRequest], request: Request
+) -> Response:
+    page = await listing.list_link_clicks(context.db, context.click_store, caller, link_id, *parameters)
+    return paginated(page.map(to_json), request, context.base_url)
 
 
 def _read_query(
@@ -123,3 +95,26 @@ def _read_query(
     parameters = read_filter(query, problems, at), read_pagination(request, problems)
     problems.raise_if_any()
     return parameters
+
+
+ENDPOINTS = [
+    Endpoint(
+        "GET",
+        "/clicks",
+        list_,
+        "List clicks",
+        "links:read",
+        Paginated[ClickJson],
+        parameters=(*PAGING, _LINK_ID, *_PARAMETERS),
+        errors=[404],
+    ),
+    Endpoint(
+        "GET",
+        "/links/{id}/clicks",
+        clicks,
+        "List a link's clicks",
+        "links:read",
+        Paginated[ClickJson],
+        parameters=(*PAGING, *_PARAMETERS),
+    ),
+]

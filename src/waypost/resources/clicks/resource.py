@@ -22,10 +22,8 @@ def _endpoints(web: Web) -> "Endpoints":
     from waypost.resources.webhooks.schemas import EventJson
     from waypost.web import Endpoints, EventDocs
 
-    context, guard = web.context, web.guard
-    pages = StatsPages(context, web.auth, web.views, web.is_shutting_down)
+    pages = StatsPages(web.context, web.auth, web.views, web.is_shutting_down)
     web.stack.push_async_callback(pages.live.close)
-    db, store, clock = context.db, context.click_store, context.clock
     clicked = EventDocs(
         "link.clicked",
         EventJson[ClickEventJson],
@@ -36,14 +34,7 @@ def _endpoints(web: Web) -> "Endpoints":
         EventJson[PixelFiredJson],
         "A pixel fired on the page of a link: one event for each pixel. `visit_id` is the `id` of the click.",
     )
-    return Endpoints(
-        [
-            api.endpoints(db, store, guard, base_url=context.base_url, clock=clock),
-            stats_api.endpoints(db, store, guard, shared_domain=context.shared_domain, clock=clock),
-        ],
-        pages.endpoints(),
-        [clicked, fired],
-    )
+    return Endpoints([(web.context, api.ENDPOINTS + stats_api.ENDPOINTS)], pages.endpoints(), [clicked, fired])
 
 
 def _worker_parts(worker: Worker) -> WorkerParts:

@@ -1,8 +1,9 @@
 """JSON endpoints of domains."""
 
-from typing import Annotated
+from uuid import UUID
 
-from fastapi import APIRouter, Depends, Request, Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from waypost.accounts import Caller
 from waypost.kit.errors import Problems
@@ -11,83 +12,69 @@ from waypost.resources.domains.app_links import api as app_links_api
 from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import DomainChange, DomainJson, NewDomain, to_json
-from waypost.web import (
-    PAGING,
-    Data,
-    Guard,
-    Paginated,
-    ParsedBody,
-    PathId,
-    data,
-    error_responses,
-    new_router,
-    no_content,
-    paginated,
-    query_parameters,
-    require_pagination,
-)
+from waypost.web import PAGING, Data, Endpoint, Paginated, data, no_content, paginated, require_pagination
 
-_ONE = "/{id}"
-# parameters after the caller: the body of a caller without permission is not read
-NewDomainBody = Annotated[tuple[NewDomain, Problems], Depends(ParsedBody(NewDomain))]
-DomainChangeBody = Annotated[tuple[DomainChange, Problems], Depends(ParsedBody(DomainChange, is_required=False))]
+_ONE = "/domains/{id}"
 
 
-def endpoints(deps: WebDeps, guard: Guard) -> APIRouter:
-    router = new_router("domains", "/domains")
-    Reader = Annotated[Caller, Depends(guard.allow("domains:read"))]  # noqa: N806  # a type
-    Writer = Annotated[Caller, Depends(guard.allow("domains:write"))]  # noqa: N806  # a type
+async def list_(deps: WebDeps, caller: Caller, request: Request) -> Response:
+    """Newest first."""
+    page = await service.list_domains(deps, caller, require_pagination(request))
+    return paginated(page.map(lambda domain: to_json(domain, deps.cname_target)), request, deps.base_url)
 
-    def domain_json(domain: Domain) -> DomainJson:
-        return to_json(domain, deps.cname_target)
 
-    @router.get(
-        "",
-        name="list",
-        summary="List domains",
-        response_model=Paginated[DomainJson],
-        openapi_extra=query_parameters(*PAGING),
-    )
-    async def list_domains(caller: Reader, request: Request) -> Response:
-        """Newest first."""
-        page = await service.list_domains(deps, caller, require_pagination(request))
-        return paginated(page.map(domain_json), request, deps.base_url)
+async def create(deps: WebDeps, caller: Caller, new: NewDomain, problems: Problems) -> Response:
+    """The response lists the DNS records that verify the domain: set one of them, then verify. For a name that
+    another account has verified before, only the TXT record is accepted.
+    """
+    return _data(deps, await service.create(deps, caller, new, problems), 201)
 
-    @router.post(
-        "",
-        summary="Create a domain",
-        status_code=201,
-        response_model=Data[DomainJson],
-        responses=error_responses(406),
-    )
-    async def create(caller: Writer, body: NewDomainBody) -> Response:
-        """The response lists the DNS records that verify the domain: set one of them, then verify. For a name that
-        another account has verified before, only the TXT record is accepted.
-        """
-        return data(domain_json(await service.create(deps, caller, *body)), 201)
 
-    @router.get(_ONE, name="get", summary="Get a domain", response_model=Data[DomainJson])
-    async def get(caller: Reader, domain_id: PathId) -> Response:
-        """Includes the result of the last check, the DNS records that verify the domain, and its HTTPS certificate."""
-        return data(domain_json(await service.get(deps, caller, domain_id)))
+async def get(deps: WebDeps, caller: Caller, domain_id: UUID) -> Response:
+    """Includes the result of the last check, the DNS records that verify the domain, and its HTTPS certificate."""
+    return _data(deps, await service.get(deps, caller, domain_id))
 
-    @router.patch(_ONE, summary="Change a domain's redirects", response_model=Data[DomainJson])
-    async def update(caller: Writer, domain_id: PathId, body: DomainChangeBody) -> Response:
-        """Change where the domain's root and unknown slugs redirect to."""
-        return data(domain_json(await service.change(deps, caller, domain_id, *body)))
 
-    @router.delete(_ONE, summary="Delete a domain", status_code=204)
-    async def delete(caller: Writer, domain_id: PathId) -> Response:
-        """Its links move to the shared domain immediately. Remove its DNS records too: while they point to this
-        service, visitors see an error page.
-        """
-        await service.delete(deps, caller, domain_id)
-        return no_content()
+async def update(deps: WebDeps, caller: Caller, domain_id: UUID, change: DomainChange, problems: Problems) -> Response:
+    """Change where the domain's root and unknown slugs redirect to."""
+    return _data(deps, await service.change(deps, caller, domain_id, change, problems))
 
-    @router.post(f"{_ONE}/verify", summary="Verify a domain", status_code=202, response_model=Data[DomainJson])
-    async def verify(caller: Writer, domain_id: PathId) -> Response:
-        """Schedule a check of the DNS records; get the domain to see the result."""
-        return data(domain_json(await service.request_verification(deps, caller, domain_id)), 202)
 
-    router.routes.extend(app_links_api.endpoints(deps, guard).routes)
-    return router
+async def delete(deps: WebDeps, caller: Caller, domain_id: UUID) -> Response:
+    """Its links move to the shared domain immediately. Remove its DNS records too: while they point to this
+    service, visitors see an error page.
+    """
+    await service.delete(deps, caller, domain_id)
+    return no_content()
+
+
+async def verify(deps: WebDeps, caller: Caller, domain_id: UUID) -> Response:
+    """Schedule a check of the DNS records; get the domain to see the result."""
+    return _data(deps, await service.request_verification(deps, caller, domain_id), 202)
+
+
+def _data(deps: WebDeps, domain: Domain, status: int = 200) -> Response:
+    return data(to_json(domain, deps.cname_target), status)
+
+
+ENDPOINTS = [
+    Endpoint("GET", "/domains", list_, "List domains", "domains:read", Paginated[DomainJson], parameters=PAGING),
+    Endpoint(
+        "POST",
+        "/domains",
+        create,
+        "Create a domain",
+        "domains:write",
+        Data[DomainJson],
+        201,
+        body=NewDomain,
+        errors=[406],
+    ),
+    Endpoint("GET", _ONE, get, "Get a domain", "domains:read", Data[DomainJson]),
+    Endpoint(
+        "PATCH", _ONE, update, "Change a domain's redirects", "domains:write", Data[DomainJson], body=DomainChange
+    ),
+    Endpoint("DELETE", _ONE, delete, "Delete a domain", "domains:write", status=204),
+    Endpoint("POST", f"{_ONE}/verify", verify, "Verify a domain", "domains:write", Data[DomainJson], 202),
+    *app_links_api.ENDPOINTS,
+]

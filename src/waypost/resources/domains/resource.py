@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 
 def _endpoints(web: Web) -> "Endpoints":
-    from fastapi import APIRouter
-
     from waypost.outbound import DnsRecords
     from waypost.resources import links
     from waypost.resources.domains import api, pages, tls_api
@@ -38,11 +36,12 @@ def _endpoints(web: Web) -> "Endpoints":
     )
     ask = tls_api.ask_route(web.hosts, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts)
     return Endpoints(
-        [APIRouter(routes=[tls_api.challenge_route(deps.db), ask]), api.endpoints(deps, web.guard)],
+        [(deps, api.ENDPOINTS)],
         [
             *pages.DomainPages(deps, web.auth, web.views).endpoints(),
             *AppLinksPages(deps, web.auth, web.views).endpoints(),
         ],
+        routes=[tls_api.challenge_route(deps.db), ask],
     )
 
 

@@ -52,4 +52,4 @@ def challenge_route(db: Database) -> Route:
             return Response(status_code=404)
         return PlainTextResponse(key_authorization, headers=_NO_STORE)
 
-    return Route("/.well-known/acme-challenge/{token:path}", respond, include_in_schema=False)
+    return Route("/.well-known/acme-challenge/{token:path}", respond)

@@ -1,13 +1,11 @@
 """The header of an answer whose destination could not be reached, and was accepted because the settings are lenient."""
 
-from typing import Any
-
 from starlette.responses import Response
 
 from waypost.kit.errors import Problems
 from waypost.web import DESTINATION_CHECK
 
-CHECKED: dict[str, Any] = {"headers": [DESTINATION_CHECK]}
+CHECKED = (DESTINATION_CHECK,)
 """For the OpenAPI document."""
 
 

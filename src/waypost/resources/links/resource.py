@@ -34,13 +34,14 @@ def _endpoints(web: Web) -> "Endpoints":
         "A link was created in the dashboard or by the API. `data` is the link as `GET /links/{id}` returned it then."
     )
     return Endpoints(
-        [api.endpoints(deps, web.guard), media_api.endpoints(context.image_store)],
+        [(deps, api.ENDPOINTS)],
         [
             *bulk_pages.BulkPages(deps, auth, views).endpoints(),  # first: its paths also match those of one link
             *pages.LinkPages(deps, auth, views, sparklines).endpoints(),
             *integration_pages.IntegrationPages(deps, auth, views).endpoints(),
         ],
         [EventDocs("link.created", EventJson[LinkJson], created, {"clicks": 0})],
+        [media_api.route(context.image_store)],
     )
 
 

@@ -16,7 +16,7 @@ def _endpoints(web: Web) -> "Endpoints":
     from waypost.web import Endpoints
 
     of_pages = pages.PixelPages(web.context, web.auth, web.views).endpoints()
-    return Endpoints([api.endpoints(web.context, web.guard)], of_pages)
+    return Endpoints([(web.context, api.ENDPOINTS)], of_pages)
 
 
 def _worker_parts(worker: Worker) -> WorkerParts:

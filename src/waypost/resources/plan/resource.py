@@ -27,7 +27,7 @@ def _endpoints(web: Web) -> "Endpoints":
         webhook_secret=secret.get_secret_value() if secret else "",
         prices=tuple(Price(label.strip(), price_id.strip()) for label, _, price_id in offered),
     )
-    return Endpoints([api.endpoints(deps)], pages.PlanPages(deps, web.auth, web.views).endpoints())
+    return Endpoints(pages=pages.PlanPages(deps, web.auth, web.views).endpoints(), routes=[api.route(deps)])
 
 
 def _worker_parts(worker: Worker) -> WorkerParts:

@@ -30,7 +30,7 @@ def _endpoints(web: Web) -> "Endpoints":
         return KnownImageResponder(app, deps.known_images, deps.image_cache, web.routes, web.guard.is_plain_http)
 
     design_pages = pages.DesignPages(deps, web.auth, web.views).endpoints()
-    return Endpoints([api.endpoints(deps, web.guard)], design_pages, before_framework=before_framework)
+    return Endpoints([(deps, api.ENDPOINTS)], design_pages, before_framework=before_framework)
 
 
 def _export(context: Context, account: "Account", now: datetime) -> "Files":

@@ -21,9 +21,7 @@ def _endpoints(web: Web) -> "Endpoints":
 
     deps = Deps(**vars(web.context), endpoint_checker=EndpointChecker(web.context.outbound))
     test = EventDocs(TEST, EventJson[TestEventJson], "You requested a test. No webhook can subscribe to it.")
-    return Endpoints(
-        [api.endpoints(deps, web.guard)], pages.WebhookPages(deps, web.auth, web.views).endpoints(), [test]
-    )
+    return Endpoints([(deps, api.ENDPOINTS)], pages.WebhookPages(deps, web.auth, web.views).endpoints(), [test])
 
 
 def _worker_parts(worker: Worker) -> WorkerParts:

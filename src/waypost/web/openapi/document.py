@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from waypost.accounts import REQUESTS_PER_MINUTE
 from waypost.version import VERSION
 from waypost.web import envelope
-from waypost.web.api import EventDocs
-from waypost.web.endpoint import Endpoint
+from waypost.web.endpoint import PREFIX, Endpoint, EventDocs
 from waypost.web.openapi import operations, responses, webhooks
 from waypost.web.openapi.parameters import Schema
 from waypost.web.openapi.schemas import Schemas
@@ -73,14 +72,12 @@ _ERRORS = (envelope.ErrorResponseJson, envelope.ValidationErrorResponseJson, env
 
 
 def describe(endpoints: Sequence[Endpoint], events: Sequence[EventDocs], base_url: str | None) -> Schema:
-    answers = [endpoint.model for endpoint in endpoints if endpoint.model]
-    modules = [endpoint.endpoint for endpoint in endpoints]
-    schemas = Schemas([*answers, *_ERRORS], events, modules)
+    answers = [endpoint.answer for endpoint in endpoints if endpoint.answer]
+    schemas = Schemas([*answers, *_ERRORS], events, [endpoint.respond for endpoint in endpoints])
     paths: Schema = {}
     for endpoint in sorted(endpoints, key=_place):
-        for method in sorted(endpoint.methods or ()):
-            described = operations.describe(endpoint, method, schemas, base_url or "")
-            paths.setdefault(endpoint.path_format, {})[method.lower()] = described
+        described = operations.describe(endpoint, schemas, base_url or "")
+        paths.setdefault(PREFIX + endpoint.path, {})[endpoint.method.lower()] = described
     return {
         "openapi": "3.1.0",
         "info": {
@@ -114,4 +111,4 @@ def describe(endpoints: Sequence[Endpoint], events: Sequence[EventDocs], base_ur
 
 def _place(endpoint: Endpoint) -> list[str]:
     """Sort a list before what is in it, and `/links/{id}` before `/links/bulk`, which routes must have first."""
-    return endpoint.path_format.replace("{", "\0").split("/")
+    return endpoint.path.replace("{", "\0").split("/")

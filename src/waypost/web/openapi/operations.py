@@ -1,17 +1,13 @@
 """Describes one endpoint: parameters, body, answers and code samples."""
 
-import re
+import inspect
 from collections.abc import Iterator
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any
 
-from fastapi.dependencies.models import Dependant
-
-from waypost.kit.fields import parse
+from waypost.kit.fields import Body, parse
 from waypost.web import idempotency
-from waypost.web.body import ParsedBody
-from waypost.web.endpoint import Endpoint
-from waypost.web.guard import Permission, path_id
+from waypost.web.endpoint import PREFIX, Endpoint
 from waypost.web.openapi import code_samples, responses
 from waypost.web.openapi.descriptions import FORMAT, IDS, RESOURCES
 from waypost.web.openapi.examples import referred
@@ -26,98 +22,71 @@ _WRONG = True
 """A value that no first field of a body takes."""
 
 
-class _Needs(NamedTuple):
-    """What an endpoint reads of a request, by its dependencies."""
-
-    permission: Permission | None
-    body: ParsedBody[Any] | None
-    has_id: bool
-
-
-def describe(endpoint: Endpoint, method: str, schemas: Schemas, base_url: str) -> Schema:
-    needs, operation_id = _needs(endpoint.dependant), endpoint.operation_id or endpoint.unique_id
+def describe(endpoint: Endpoint, schemas: Schemas, base_url: str) -> Schema:
+    operation_id = endpoint.operation
     group = operation_id.partition("_")[0]
-    parameters = list(_parameters(endpoint, method, needs, schemas))
+    parameters = list(_parameters(endpoint, schemas))
     operation: Schema = {
         "operationId": operation_id,
         "tags": [_TAG_OF_OPERATION.get(operation_id) or _TAG_OF_GROUP.get(group, group)],
         "summary": endpoint.summary,
-        "description": endpoint.description,
-        "security": [{"bearer": [needs.permission.scope] if needs.permission.scope else []}]
-        if needs.permission
-        else [],
+        "description": inspect.getdoc(endpoint.respond),
+        "security": [{"bearer": [endpoint.scope] if endpoint.scope else []}] if endpoint.needs_key else [],
     }
     if parameters:
         operation["parameters"] = parameters
-    if needs.body:
-        operation["requestBody"] = _request_body(needs.body, schemas)
-    operation["responses"] = _responses(endpoint, method, needs, operation, schemas, base_url)
-    operation["x-codeSamples"] = list(code_samples.samples(base_url, endpoint.path_format, method, operation))
+    if endpoint.body:
+        operation["requestBody"] = _request_body(endpoint.body, schemas, is_required=endpoint.needs_body)
+    operation["responses"] = _responses(endpoint, operation, schemas, base_url)
+    path = PREFIX + endpoint.path
+    operation["x-codeSamples"] = list(code_samples.samples(base_url, path, endpoint.method, operation))
     return operation
 
 
-def _needs(dependant: Dependant) -> _Needs:
-    calls = list(_dependencies(dependant))
-    permission = next((call for call in calls if isinstance(call, Permission)), None)
-    body = next((call for call in calls if isinstance(call, ParsedBody)), None)
-    return _Needs(permission, body, path_id in calls)
-
-
-def _dependencies(dependant: Dependant) -> Iterator[Any]:
-    for dependency in dependant.dependencies:
-        yield dependency.call
-        yield from _dependencies(dependency)
-
-
-def _parameters(endpoint: Endpoint, method: str, needs: _Needs, schemas: Schemas) -> Iterator[Schema]:
-    declared = (endpoint.openapi_extra or {}).get("parameters", ())
-    for name in re.findall(r"{(\w+)}", endpoint.path_format):
-        values = (param["schema"] for param in declared if param["name"] == name and param["in"] == "path")
-        schema: Schema = next(values, {})
-        if "enum" in schema:
+def _parameters(endpoint: Endpoint, schemas: Schemas) -> Iterator[Schema]:
+    of_path = {parameter["name"]: parameter["schema"] for parameter in endpoint.parameters if parameter["in"] == "path"}
+    for name in endpoint.names:
+        if name in of_path:
+            schema = of_path[name]
             about: Schema = {"description": FORMAT, "schema": schemas.value(schema), "example": schema["enum"][0]}
         else:
-            resource, model = IDS.get(name) or RESOURCES[endpoint.path_format.split("/")[3]]
+            resource, model = IDS.get(name) or RESOURCES[endpoint.path.split("/")[1]]
             id_schema, example = {"type": "string", "format": "uuid"}, schemas.example(model)["id"]
             about = {"description": f"ID of the {resource}", "schema": id_schema, "example": example}
         yield {"name": name, "in": "path", "required": True, **about}
-    for parameter in declared:
+    for parameter in endpoint.parameters:
         if parameter["in"] == "query":
             default = {"default": parameter["schema"]["default"]} if "default" in parameter["schema"] else {}
             schema = schemas.value(parameter["schema"]) | default
-            name = referred(schema)
-            yield {**parameter, "schema": schema, "example": schemas.example(name) if name else parameter["example"]}
-    if method == "POST" and needs.permission:
+            named = referred(schema)
+            yield {**parameter, "schema": schema, "example": schemas.example(named) if named else parameter["example"]}
+    if _takes_idempotency_key(endpoint):
         yield idempotency.PARAMETER
 
 
-def _request_body(body: ParsedBody[Any], schemas: Schemas) -> Schema:
+def _takes_idempotency_key(endpoint: Endpoint) -> bool:
+    return endpoint.method == "POST" and endpoint.needs_key
+
+
+def _request_body(model: type[Body], schemas: Schemas, *, is_required: bool) -> Schema:
     """Describe the body as JSON, and as a multipart form if it may contain a file."""
-    media_types: Schema = {
-        "application/json": {"schema": reference(schemas.body(body.model)), "example": body.model.EXAMPLE}
-    }
-    if body.is_form and has_file(body.model):
-        media_types["multipart/form-data"] = {"schema": reference(schemas.form(body.model))}
-    return {"required": body.is_required, "content": media_types}
+    media_types: Schema = {"application/json": {"schema": reference(schemas.body(model)), "example": model.EXAMPLE}}
+    if has_file(model):
+        media_types["multipart/form-data"] = {"schema": reference(schemas.form(model))}
+    return {"required": is_required, "content": media_types}
 
 
-def _responses(
-    endpoint: Endpoint, method: str, needs: _Needs, operation: Schema, schemas: Schemas, base_url: str
-) -> Schema:
-    status = endpoint.status_code or 200
-    success: Schema = {"description": HTTPStatus(status).phrase}
-    if needs.permission:
-        replayed = ["Idempotent-Replayed"] if method == "POST" else []
-        declared = (endpoint.openapi_extra or {}).get("headers", ())
-        success["headers"] = responses.headers(status, *replayed, *declared)
-    if endpoint.model:
-        name = schemas.answer(endpoint.model)
-        example = _example(schemas, name, base_url + endpoint.path_format)
+def _responses(endpoint: Endpoint, operation: Schema, schemas: Schemas, base_url: str) -> Schema:
+    success: Schema = {"description": HTTPStatus(endpoint.status).phrase}
+    if endpoint.needs_key:
+        replayed = ["Idempotent-Replayed"] if _takes_idempotency_key(endpoint) else []
+        success["headers"] = responses.headers(endpoint.status, *replayed, *endpoint.headers)
+    if endpoint.answer:
+        name = schemas.answer(endpoint.answer)
+        example = _example(schemas, name, base_url + PREFIX + endpoint.path)
         success["content"] = {"application/json": {"schema": reference(name), "example": example}}
-    described = {str(status): success, **_errors(method, needs, operation)}
-    for other, declared in endpoint.responses.items():
-        described[str(other)] = {**described.get(str(other), {}), **declared} or responses.error_response(other)
-    return dict(sorted(described.items()))
+    others = {str(status): answer for status, answer in endpoint.others.items()}
+    return dict(sorted(({str(endpoint.status): success} | others | _errors(endpoint, operation)).items()))
 
 
 def _example(schemas: Schemas, name: str, url: str) -> Any:
@@ -131,27 +100,28 @@ def _example(schemas: Schemas, name: str, url: str) -> Any:
     return {**example, "links": links, "meta": meta}
 
 
-def _errors(method: str, needs: _Needs, operation: Schema) -> Schema:
-    statuses = [404] if needs.has_id else []
-    if needs.permission:
-        statuses += [401, 402, 429, *([403] if needs.permission.scope else []), *([409] if method == "POST" else [])]
-    if needs.body:
+def _errors(endpoint: Endpoint, operation: Schema) -> Schema:
+    statuses: list[int | str] = ["default", *endpoint.errors]
+    if endpoint.needs_key:
+        statuses += [401, 402, 429, *([403] if endpoint.scope else []), *([404] if endpoint.names else [])]
+    if _takes_idempotency_key(endpoint):
+        statuses.append(409)
+    if endpoint.body:
         statuses.append(413)
     errors = {str(status): responses.error_response(status) for status in statuses}
-    if problem := _problem(needs, operation):
+    if problem := _problem(endpoint, operation):
         errors["422"] = responses.validation_error(*problem)
     return errors
 
 
-def _problem(needs: _Needs, operation: Schema) -> tuple[str, str] | None:
+def _problem(endpoint: Endpoint, operation: Schema) -> tuple[str, str] | None:
     """Return a field that may be wrong, and what is reported of it."""
-    if needs.body:
-        model = needs.body.model
+    if model := endpoint.body:
         field = next(iter(model.REQUIRED or model.model_fields))
         parsed, problems = parse(model, {} if model.REQUIRED else {field: _WRONG})
         parsed.check_required(problems)
         return field, problems.errors[field][0]
-    if not needs.permission:
+    if not endpoint.needs_key:
         return None
     for parameter in operation.get("parameters", ()):
         if parameter["in"] == "query":

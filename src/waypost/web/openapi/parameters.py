@@ -13,11 +13,6 @@ def parameter(name: str, schema: Schema, description: str, example: Any = None) 
     return {**about, "schema": schema, "example": example}
 
 
-def query_parameters(*parameters: Schema) -> Schema:
-    """Return `openapi_extra=` of an endpoint that reads its query string itself."""
-    return {"parameters": list(parameters)}
-
-
 PAGING = (
     parameter("page", {"type": "integer", "minimum": 1, "default": 1}, "Page number", 2),
     parameter(

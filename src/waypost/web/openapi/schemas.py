@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from waypost.kit.fields import Body
-from waypost.web.api import EventDocs
+from waypost.web.endpoint import EventDocs
 from waypost.web.openapi.descriptions import ENUMS
 from waypost.web.openapi.examples import compose, show, spread
 from waypost.web.openapi.names import enum_names, event_name, input_name, is_wrapper, pascal_case, schema_name

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from waypost.web.api import EventDocs
+from waypost.web.endpoint import EventDocs
 from waypost.web.openapi.names import event_name
 from waypost.web.openapi.parameters import Schema
 from waypost.web.openapi.schemas import Schemas, reference

@@ -8,10 +8,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fastapi import FastAPI
 from redirect.wire import serve
 from resources.domains.certificates.authorities import HERE, Pebble, RunningPebble, Scripted
 from sqlalchemy import insert, select
+from starlette.applications import Starlette
 
 from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
@@ -142,8 +142,7 @@ async def claim(db: Database, clock: Clock, limit: int = 4) -> list[queue.Certif
 
 @contextlib.asynccontextmanager
 async def proofs(db: Database, port: int) -> AsyncIterator[None]:
-    app = FastAPI()
-    app.router.routes.append(tls_api.challenge_route(db))
+    app = Starlette(routes=[tls_api.challenge_route(db)])
     async with serve(app, port=port):
         yield
 

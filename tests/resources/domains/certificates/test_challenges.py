@@ -2,8 +2,8 @@
 
 import httpx
 import pytest
-from fastapi import FastAPI
 from sqlalchemy import insert
+from starlette.applications import Starlette
 
 from waypost.database import Database
 from waypost.resources.domains import tls_api
@@ -15,8 +15,7 @@ TOKEN = "LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAjEuX0"
 
 @pytest.fixture
 def client(db: Database, clock) -> httpx.AsyncClient:
-    app = FastAPI()
-    app.router.routes.append(tls_api.challenge_route(db))
+    app = Starlette(routes=[tls_api.challenge_route(db)])
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://nobody.example")
 
 

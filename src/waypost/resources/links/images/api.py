@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from fastapi import APIRouter
-from fastapi.responses import FileResponse, Response
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
 
 from waypost.kit.errors import NotFound
 from waypost.resources.links.images.media import NAME, PATH, ImageStore
@@ -16,12 +17,10 @@ DISPLAY_ONLY = {
 _HEADERS = DISPLAY_ONLY | {"Cache-Control": "public, max-age=31536000, immutable"}
 
 
-def endpoints(store: ImageStore) -> APIRouter:
-    router = APIRouter()
-
-    @router.api_route(PATH + "/{name}", methods=["GET", "HEAD"], include_in_schema=False)
-    async def show(name: str) -> Response:
+def route(store: ImageStore) -> Route:
+    async def show(request: Request) -> Response:
         """Serve an image. Only names that `new_name` generates are accepted."""
+        name = request.path_params["name"]
         match = NAME.fullmatch(name)
         image = await store.find(name) if match else None
         if match is None or image is None:
@@ -31,4 +30,4 @@ def endpoints(store: ImageStore) -> APIRouter:
             return FileResponse(image, media_type=media_type, headers=_HEADERS)
         return Response(image, media_type=media_type, headers=_HEADERS)
 
-    return router
+    return Route(PATH + "/{name}", show)
