@@ -4,16 +4,18 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from starlette.types import ASGIApp
 
-from waypost.accounts import open_limiters
+from waypost.accounts import ApiCaller, open_limiters
 from waypost.composition import new_context, new_destination_checker
 from waypost.kit.clock import Clock, now
 from waypost.kit.reserved import API_SEGMENTS
 from waypost.mcp import endpoint as mcp
+from waypost.mcp.api_calls import ApiCalls
 from waypost.packages import RESOURCES
 from waypost.probes import probe_routes
 from waypost.redirect_app import WebProcess, open_redirect_parts
@@ -84,9 +86,10 @@ def _views(settings: Settings, assets: Assets, clock: Clock) -> Views:
 def _app(web: Web, assets: Assets) -> ASGIApp:
     settings, context = web.settings, web.context
     endpoints = [resource.endpoints(web) for resource in RESOURCES if resource.endpoints]
+    groups = [group for each in endpoints for group in each.api]
     api = new_api(
         web.guard,
-        [group for each in endpoints for group in each.api],
+        groups,
         [
             *probe_routes(settings, context.db, context.clock, web.is_shutting_down),
             *(route for each in endpoints for route in each.routes),
@@ -94,7 +97,8 @@ def _app(web: Web, assets: Assets) -> ASGIApp:
         [event for each in endpoints for event in each.events],
         settings.base_url,
     )
-    api.routes.append(mcp.route(_mcp_endpoint(web, api)))
+    operations = {endpoint.operation: endpoint for _, of_package in groups for endpoint in of_package}
+    api.routes.append(mcp.route(_mcp_endpoint(web, partial(ApiCalls, api, operations))))
     app: ASGIApp = api
     for each in endpoints:
         app = each.before_framework(app) if each.before_framework else app
@@ -108,11 +112,13 @@ def _app(web: Web, assets: Assets) -> ASGIApp:
     )
 
 
-def _mcp_endpoint(web: Web, api: ASGIApp) -> mcp.McpEndpoint:
+def _mcp_endpoint(web: Web, new_calls: Callable[[ApiCaller], ApiCalls]) -> mcp.McpEndpoint:
     context = web.context
 
     async def find_link(account: UUID, host: str, path: str) -> UUID | None:
         async with context.db.read_for(account) as tx:
             return await links.find_by_address(tx, host, path)
 
-    return mcp.McpEndpoint(api, web.guard, find_link, base_url=context.base_url, shared_domain=context.shared_domain)
+    return mcp.McpEndpoint(
+        new_calls, web.guard, find_link, base_url=context.base_url, shared_domain=context.shared_domain
+    )

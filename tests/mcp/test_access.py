@@ -13,7 +13,7 @@ import httpx
 import pytest
 from architecture.conftest import shared_app, website  # noqa: F401  # fixtures
 from architecture.dashboard import new_team
-from architecture.facts import SCOPES
+from architecture.facts import ENDPOINTS, SCOPES
 from architecture.running import BASE_URL, RunningApp
 from domains import domain
 from journeys.service import Website
@@ -70,8 +70,8 @@ async def test_refuses_requests_without_a_valid_key(running: RunningApp, key: st
 @pytest.mark.parametrize("scope", SCOPES)
 async def test_lists_the_tools_that_the_scopes_allow(running: RunningApp, scope: str) -> None:
     key = await running.key(await running.account(), [scope])
-    assert await names(running, key) == [each.name for each in DEFINITIONS if each.scope == scope]
-    others = [each.name for each in DEFINITIONS if each.scope != scope]
+    assert await names(running, key) == [each.name for each in DEFINITIONS if ENDPOINTS[each.operation].scope == scope]
+    others = [each.name for each in DEFINITIONS if ENDPOINTS[each.operation].scope != scope]
     failed, text = await call(running, key, others[0], link="x", destination_url="x")
     assert (failed, "lacks the scope" in text) == (True, True)
 

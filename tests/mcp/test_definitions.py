@@ -5,6 +5,7 @@ import re
 from typing import get_args
 
 import pytest
+from architecture.facts import ENDPOINTS
 
 from waypost.kit.reserved import API_SEGMENTS, RESERVED
 from waypost.kit.urls import UTM_KEYS
@@ -53,7 +54,7 @@ def test_annotates_what_tools_do() -> None:
     assert {each.name for each in DEFINITIONS if each.is_destructive} == {"update_link", "delete_link"}
     assert {each.name for each in DEFINITIONS if not each.is_idempotent} == {"create_link", "bulk_create_links"}
     for each in DEFINITIONS:
-        assert each.is_read_only is each.scope.endswith(":read")
+        assert each.is_read_only is ENDPOINTS[each.operation].scope.endswith(":read")
         annotations = _TOOLS[each.name].annotations
         assert (annotations.read_only_hint, annotations.destructive_hint) == (each.is_read_only, each.is_destructive)
 

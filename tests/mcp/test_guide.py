@@ -6,6 +6,7 @@ import tomllib
 
 import pytest
 from architecture.code import ROOT
+from architecture.facts import ENDPOINTS
 
 from waypost.mcp.definitions import DEFINITIONS
 
@@ -23,7 +24,7 @@ def test_configurations_can_be_read(kind: str, parse: type) -> None:
 def test_lists_every_tool_with_its_scope() -> None:
     rows = re.findall(r"^\| (`[a-z_`, ]+`) \| `([a-z:]+)` \|", PAGE, re.MULTILINE)
     listed = {(name, scope) for names, scope in rows for name in re.findall(r"`(\w+)`", names)}
-    assert listed == {(each.name, each.scope) for each in DEFINITIONS}
+    assert listed == {(each.name, ENDPOINTS[each.operation].scope) for each in DEFINITIONS}
 
 
 def test_explains_messages_that_exist() -> None:

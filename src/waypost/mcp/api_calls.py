@@ -1,7 +1,7 @@
 """Calls of the API inside this process, for a caller whom the guard has admitted."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
@@ -9,8 +9,8 @@ from uuid import UUID
 from starlette.types import ASGIApp, Message
 
 from waypost.accounts import ApiCaller
-from waypost.web import DESTINATION_CHECK, PREFIX
-from waypost.web.guard import ADMITTED
+from waypost.web import DESTINATION_CHECK, PREFIX, Endpoint
+from waypost.web.guard import ADMITTED, require_scope
 
 FindLink = Callable[[UUID, str, str], Awaitable[UUID | None]]
 """For the caller's account, return the id of the link, of any account, at a hostname and path."""
@@ -28,17 +28,23 @@ class ToolError(Exception):
 
 
 class ApiCalls:
-    def __init__(self, api: ASGIApp, caller: ApiCaller) -> None:
+    def __init__(self, api: ASGIApp, endpoints: Mapping[str, Endpoint], caller: ApiCaller) -> None:
+        """`endpoints`: by operation."""
         self._api = api
-        self._caller = caller
+        self._endpoints = endpoints
+        self.caller = caller
 
-    async def get(self, path: str, **query: Any) -> Any:
+    def require_scope(self, operation: str) -> None:
+        """Raise Forbidden if the caller may not call the operation."""
+        require_scope(self.caller, self._endpoints[operation].scope)
+
+    async def get(self, operation: str, *ids: str, **query: Any) -> Any:
         sent = urlencode({name: value for name, value in query.items() if value is not None})
-        return await self._json("GET", path, sent)
+        return await self._json(operation, ids, sent)
 
-    async def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    async def send(self, operation: str, *ids: str, body: Mapping[str, Any] | None = None) -> Any:
         """Return the JSON of the response; None if it has no content."""
-        return await self._json(method, path, body=b"" if body is None else json.dumps(body).encode())
+        return await self._json(operation, ids, body=b"" if body is None else json.dumps(body).encode())
 
     async def download(self, url: str) -> bytes:
         """Return an image of this service."""
@@ -48,8 +54,10 @@ class ApiCalls:
             raise ToolError(_explain(json.loads(content), None))
         return content
 
-    async def _json(self, method: str, path: str, query: str = "", body: bytes = b"") -> Any:
-        status, headers, content = await self._call(method, PREFIX + path, query, body)
+    async def _json(self, operation: str, ids: Sequence[str], query: str = "", body: bytes = b"") -> Any:
+        endpoint = self._endpoints[operation]
+        path = PREFIX + endpoint.path.format_map(dict(zip(endpoint.names, ids, strict=True)))
+        status, headers, content = await self._call(endpoint.method, path, query, body)
         answer: Any = json.loads(content) if content else None
         if status >= 400:
             raise ToolError(_explain(answer, headers.get(b"retry-after")))
@@ -85,7 +93,7 @@ class ApiCalls:
             "headers": headers if body else [],
             "client": None,
             "server": None,
-            ADMITTED: self._caller,
+            ADMITTED: self.caller,
         }
         await self._api(scope, receive, send)
         return started["status"], dict(started["headers"]), bytes(content)

@@ -1,12 +1,9 @@
 """The tools as assistants see them. Every word costs each conversation: a test counts them."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from waypost.mcp.results import JsonObject
-
-if TYPE_CHECKING:  # `waypost mcp` needs no database
-    from waypost.accounts import Scope
 
 ToolName = Literal[
     "find_links",
@@ -60,7 +57,8 @@ _DESCRIBED: JsonObject = {
 @dataclass(frozen=True, slots=True)
 class Definition:
     name: ToolName
-    scope: "Scope"
+    operation: str
+    """Of the API. The tool needs its scope."""
     description: str
     properties: JsonObject
     required: tuple[str, ...] = ()
@@ -79,7 +77,7 @@ class Definition:
 DEFINITIONS = (
     Definition(
         "find_links",
-        "links:read",
+        "links_list",
         "Search links, newest first. Filters are combined with AND. Without arguments: all links.",
         {
             "search": {**_TEXT, "description": "Text in title, slug, aliases or destination"},
@@ -91,14 +89,14 @@ DEFINITIONS = (
     ),
     Definition(
         "get_link",
-        "links:read",
+        "links_get",
         "All details of one link, with its rules and A/B variants.",
         {"link": _LINK},
         ("link",),
     ),
     Definition(
         "create_link",
-        "links:write",
+        "links_create",
         "Create a short link. The destination must be reachable; its page gives the title by default."
         " Without slug one is generated, without hostname the shared domain is used.",
         _DESCRIBED,
@@ -109,7 +107,7 @@ DEFINITIONS = (
     ),
     Definition(
         "update_link",
-        "links:write",
+        "links_update",
         'Change a link. What is omitted stays; "" removes a value; tags replaces all tags. utm_params needs'
         " destination_url. Visitors are redirected to the new destination immediately.",
         {"link": _LINK, **_DESCRIBED, "status": {**_STATUS, "description": "inactive disables the link"}},
@@ -120,7 +118,7 @@ DEFINITIONS = (
     ),
     Definition(
         "delete_link",
-        "links:write",
+        "links_delete",
         "Delete a link permanently: its short URL and printed QR codes stop working. To disable it, use update_link.",
         {"link": _LINK},
         ("link",),
@@ -129,7 +127,7 @@ DEFINITIONS = (
     ),
     Definition(
         "bulk_create_links",
-        "links:write",
+        "links_bulk_create",
         f"Create up to {MAX_ROWS} links, each with the arguments of create_link. Each succeeds or fails alone.",
         {
             "links": {
@@ -145,7 +143,7 @@ DEFINITIONS = (
     ),
     Definition(
         "link_stats",
-        "links:read",
+        "links_stats",
         "Clicks, visitors and scans with countries, referrers, devices, browsers, platforms and targets (A/B variants"
         " and rules) of a link. Without link: of the account, with its top links. The last 30 days by default.",
         {
@@ -157,7 +155,7 @@ DEFINITIONS = (
     ),
     Definition(
         "list_clicks",
-        "links:read",
+        "clicks_list",
         "Single clicks, newest first. For numbers use link_stats.",
         {
             "link": _LINK,
@@ -171,14 +169,14 @@ DEFINITIONS = (
     ),
     Definition(
         "qr_code",
-        "links:read",
+        "qrcodes_get",
         "URLs of a link's QR code as PNG and SVG, to show or print.",
         {"link": _LINK, "include_image": {"type": "boolean", "description": "Also return the PNG"}},
         ("link",),
     ),
     Definition(
         "list_domains",
-        "domains:read",
+        "domains_list",
         "Custom domains with status, and DNS records that unverified ones still need.",
         _PAGE,
     ),

@@ -2,16 +2,17 @@
 
 import asyncio
 import importlib
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
 from starlette.requests import Request
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from waypost.accounts import ApiCaller
 from waypost.kit.errors import Forbidden, WaypostError
-from waypost.mcp.api_calls import FindLink
+from waypost.mcp.api_calls import ApiCalls, FindLink
 from waypost.web import Guard, headers_of, status_of
 from waypost.web.body import MAX_JSON, read_body
 from waypost.web.envelope import CODES, JsonResponse
@@ -30,8 +31,16 @@ NOT_INSTALLED = (
 class McpEndpoint:
     """An ASGI application."""
 
-    def __init__(self, api: ASGIApp, guard: Guard, find_link: FindLink, *, base_url: str, shared_domain: str) -> None:
-        self._api = api
+    def __init__(
+        self,
+        new_calls: Callable[[ApiCaller], ApiCalls],
+        guard: Guard,
+        find_link: FindLink,
+        *,
+        base_url: str,
+        shared_domain: str,
+    ) -> None:
+        self._new_calls = new_calls
         self._guard = guard
         self._find_link = find_link
         self._base_url = base_url
@@ -51,9 +60,8 @@ class McpEndpoint:
             return
         if self._server is None:  # in a thread: it takes 0.3 s, and visitors would wait
             self._server = await asyncio.to_thread(importlib.import_module, _MODULE)
-        tools = self._server.Tools(
-            self._api, caller, self._find_link, base_url=self._base_url, shared_domain=self._shared_domain
-        )
+        calls, find_link = self._new_calls(caller), self._find_link
+        tools = self._server.Tools(calls, find_link, base_url=self._base_url, shared_domain=self._shared_domain)
         await self._server.respond(tools, scope, _replay(body, receive), send)
 
     async def _admit(self, request: Request) -> tuple[ApiCaller, bytes]:

@@ -4,16 +4,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from starlette.types import ASGIApp
-
-from waypost.accounts import ApiCaller
 from waypost.kit.errors import Forbidden
 from waypost.kit.ids import parse_id
 from waypost.mcp import results
 from waypost.mcp.api_calls import ApiCalls, FindLink, ToolError
 from waypost.mcp.arguments import find_problems, read_address
 from waypost.mcp.definitions import DEFAULT_ROWS, DEFINITIONS, MAX_ROWS, Definition, ToolName
-from waypost.web.guard import require_scope
 
 Arguments = Mapping[str, Any]
 
@@ -27,11 +23,8 @@ class ToolAnswer(NamedTuple):
 class Tools:
     """The tools of one request."""
 
-    def __init__(
-        self, api: ASGIApp, caller: ApiCaller, find_link: FindLink, *, base_url: str, shared_domain: str
-    ) -> None:
-        self._api = ApiCalls(api, caller)
-        self._caller = caller
+    def __init__(self, api: ApiCalls, find_link: FindLink, *, base_url: str, shared_domain: str) -> None:
+        self._api = api
         self._find_link = find_link
         self._base_url = base_url
         self._scheme = urlsplit(base_url).scheme
@@ -64,61 +57,61 @@ class Tools:
 
     def _find_refusal(self, definition: Definition) -> str | None:
         try:
-            require_scope(self._caller, definition.scope)
+            self._api.require_scope(definition.operation)
         except Forbidden as error:
             return error.message
         return None
 
     async def _find_links(self, given: Arguments) -> ToolAnswer:
-        answer = await self._api.get("/links", **_paging(given))
+        answer = await self._api.get("links_list", **_paging(given))
         links = [results.listed_link(each, self._scheme) for each in answer["data"]]
         return ToolAnswer(results.as_data(results.page("links", links, answer["meta"])))
 
     async def _get_link(self, given: Arguments) -> ToolAnswer:
-        path = f"/links/{await self._id(given)}"
-        answer, routing = await self._api.get(path), await self._api.get(f"{path}/routing")
+        link = await self._id(given)
+        answer, routing = await self._api.get("links_get", link), await self._api.get("links_get_routing", link)
         return self._whole_link(answer, routing["data"])
 
     async def _create_link(self, given: Arguments) -> ToolAnswer:
-        return self._whole_link(await self._api.send("POST", "/links", given))
+        return self._whole_link(await self._api.send("links_create", body=given))
 
     async def _update_link(self, given: Arguments) -> ToolAnswer:
         changes = {name: None if value == "" else value for name, value in given.items() if name != "link"}
         if not changes:
             raise ToolError("Nothing to change: name at least one value besides link.")
-        return self._whole_link(await self._api.send("PATCH", f"/links/{await self._id(given)}", changes))
+        return self._whole_link(await self._api.send("links_update", await self._id(given), body=changes))
 
     async def _delete_link(self, given: Arguments) -> ToolAnswer:
-        await self._api.send("DELETE", f"/links/{await self._id(given)}")
+        await self._api.send("links_delete", await self._id(given))
         return ToolAnswer({"deleted": given["link"]})
 
     async def _bulk_create_links(self, given: Arguments) -> ToolAnswer:
-        answer = await self._api.send("POST", "/links/bulk", given)
+        answer = await self._api.send("links_bulk_create", body=given)
         return ToolAnswer(results.created_rows(answer, self._scheme))
 
     async def _link_stats(self, given: Arguments) -> ToolAnswer:
         query = {name: value for name, value in given.items() if name != "link"}
         if "link" in given:
-            answer = await self._api.get(f"/links/{await self._id(given)}/stats", **query)
+            answer = await self._api.get("links_stats", await self._id(given), **query)
             return ToolAnswer(results.as_data(results.statistics(answer["data"])))
-        stats = (await self._api.get("/stats", **query))["data"]
+        stats = (await self._api.get("stats_get", **query))["data"]
         return ToolAnswer(results.as_data({**results.statistics(stats), **results.top_links(stats, self._scheme)}))
 
     async def _list_clicks(self, given: Arguments) -> ToolAnswer:
-        path = f"/links/{await self._id(given)}/clicks" if "link" in given else "/clicks"
-        answer = await self._api.get(path, **_paging(given))
+        of_link = ("links_clicks", await self._id(given)) if "link" in given else ("clicks_list",)
+        answer = await self._api.get(*of_link, **_paging(given))
         return ToolAnswer(
             results.as_data(results.page("clicks", list(map(results.click, answer["data"])), answer["meta"]))
         )
 
     async def _qr_code(self, given: Arguments) -> ToolAnswer:
-        code = (await self._api.get(f"/links/{await self._id(given)}/qrcode"))["data"]
+        code = (await self._api.get("qrcodes_get", await self._id(given)))["data"]
         names = ("image_url", "svg_url", "size", "scans", "warnings")
         image = await self._api.download(code["image_url"]) if given.get("include_image") else None
         return ToolAnswer({name: code[name] for name in names if code[name] != []}, image)
 
     async def _list_domains(self, given: Arguments) -> ToolAnswer:
-        answer = await self._api.get("/domains", **_paging(given))
+        answer = await self._api.get("domains_list", **_paging(given))
         page = results.page("domains", list(map(results.domain, answer["data"])), answer["meta"])
         return ToolAnswer(results.as_data({"shared_domain": self._shared_domain, **page}))
 
@@ -135,7 +128,7 @@ class Tools:
         if parse_id(name):
             return name
         address = read_address(name, self._shared_domain)
-        found = await self._find_link(self._caller.account.id, *address) if address else None
+        found = await self._find_link(self._api.caller.account.id, *address) if address else None
         if found is None:
             raise ToolError(f"There is no link “{results.shorten(name)}”. Search with find_links.")
         return str(found)
