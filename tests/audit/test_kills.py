@@ -36,7 +36,7 @@ async def prepare(url: str) -> None:
 
 async def register(url: str, hostname: str) -> None:
     async with aclosing(Opened(url)) as opened:
-        await service.register(opened.db, Actor.command(ACCOUNT, "a test"), hostname, own_hosts=[], now=START)
+        await service.register(opened.db.write(), Actor.command(ACCOUNT, "a test"), hostname, own_hosts=[], now=START)
 
 
 async def find(url: str, hostname: str) -> tuple[bool, int]:

@@ -40,14 +40,14 @@ class Verbs:
         self.runs = 0
         self.request_ids: list[UUID | None] = []
 
-    async def run(self, fields: dict[str, Any]) -> str:
+    async def run(self, caller: ApiCaller, fields: dict[str, Any]) -> str:
         self.runs += 1
         self.started.set()
         await self.go.wait()
         if "refused" in fields:
             raise Invalid({"refused": ["No."]})
         for name in fields.get("names", ["one"]):
-            async with self.db.write() as tx:
+            async with caller.commit(self.db) as tx:
                 id_ = await enqueue(tx, name, {}, now=now())
                 after_commit(tx, partial(self.published.append, name))
         if "broken" in fields:
@@ -64,12 +64,12 @@ class Verbs:
 
 
 async def create(verbs: Verbs, caller: ApiCaller, fields: Fields, problems: Problems) -> Response:
-    verbs.request_ids.append(caller.request_id)
-    return data({"id": await verbs.run(fields.model_extra), "secret": "whsec_ü"}, 201)
+    verbs.request_ids.append(caller.claim and caller.claim.request_id)
+    return data({"id": await verbs.run(caller, fields.model_extra), "secret": "whsec_ü"}, 201)
 
 
 async def other(verbs: Verbs, caller: ApiCaller, fields: Fields, problems: Problems) -> Response:
-    return data(await verbs.run(fields.model_extra), 202)
+    return data(await verbs.run(caller, fields.model_extra), 202)
 
 
 ENDPOINTS = [

@@ -4,15 +4,19 @@ A person signs in, and is a member of accounts with a role in each. An account h
 """
 
 from abc import ABC, abstractmethod
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 from uuid import UUID
 
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Integer, String, Table, Text, false
 
 from waypost.audit import Actor
-from waypost.database import Id, Instant, Json, metadata
+from waypost.database import Database, Id, Instant, Json, Tx, metadata
+
+if TYPE_CHECKING:
+    from waypost.idempotency import Claim
 
 PlanType = Literal["trial", "subscription", "lifetime", "none"]
 PlanChoice = Literal["trial", "subscription", "past_due", "lifetime", "none"]
@@ -206,6 +210,13 @@ class Caller(ABC):
     def actor(self) -> Actor:
         """For the audit log."""
 
+    def commit(self, db: Database) -> AbstractAsyncContextManager[Tx]:
+        """Open the last transaction of a `POST`, with the change that must not happen twice.
+
+        The answer to a request with an idempotency key is stored in it, so nothing may be read or written after it.
+        """
+        return db.write()
+
 
 @dataclass(frozen=True, slots=True)
 class ProcessCaller(Caller):
@@ -257,8 +268,11 @@ class ApiCaller(Caller):
     key: ApiKey
     role: Role | None = None
     """Of the person who made the key; None if a command made it."""
-    request_id: UUID | None = None
-    """Of a request with an idempotency key: another attempt after a killed process has the same."""
+    claim: "Claim | None" = None
+    """Of a request with an idempotency key."""
+
+    def commit(self, db: Database) -> AbstractAsyncContextManager[Tx]:
+        return self.claim.commit() if self.claim else db.write()
 
     @property
     def actor(self) -> Actor:

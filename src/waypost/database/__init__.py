@@ -1,7 +1,6 @@
 """The database: transactions, column types, secrets at rest, migrations. It knows no other package's tables."""
 
 from waypost.database.engine import Database, Tx, after_commit, take_advisory_lock, upsert
-from waypost.database.held_commit import HeldCommit
 from waypost.database.key_fingerprint import add_key_fingerprint, find_key_fingerprint, replace_key_fingerprint
 from waypost.database.point_read import PointRead, RowQuery
 from waypost.database.secrets import Ciphertext, DecryptionFailed, Encrypted, KeyRing
@@ -12,7 +11,6 @@ __all__ = [
     "Database",
     "DecryptionFailed",
     "Encrypted",
-    "HeldCommit",
     "Id",
     "Instant",
     "Json",

@@ -9,7 +9,7 @@ import contextlib
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 from sqlalchemy import Table, text
@@ -19,7 +19,6 @@ from sqlalchemy.engine import make_url
 from waypost.database.async_engine import AsyncConnection, AsyncEngine
 from waypost.database.connections import checkpoint, engine_gauges, in_thread_engine, postgres_engine, sqlite_engine
 from waypost.database.failures import translate_errors
-from waypost.database.held_commit import HeldCommit
 from waypost.database.point_read import PointRead
 from waypost.database.shared_commits import AFTER_COMMIT, SharedCommits
 from waypost.database.write_lock import WriteLock
@@ -70,7 +69,6 @@ class Database:
             self._writer = postgres_engine(parsed, size=readers * 2) if read_timeout else self._reader
             self._long_reader = self._writer
         slots = max(1, (readers if self.dialect == "sqlite" else readers * 4) * 3 // 4)
-        self._held: dict[asyncio.Task[Any] | None, HeldCommit] = {}
         self._fair_slots = FairQueue(slots, per_key=max(1, readers // 2), max_waiting=1_024, max_waiting_per_key=128)
 
     @contextlib.asynccontextmanager
@@ -96,8 +94,6 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def _read(self, engine: AsyncEngine) -> AsyncIterator[Tx]:
-        if self._held:
-            await self._commit_held()
         async with translate_errors(self.url), engine.connect() as connection:
             if self.dialect == "postgresql":
                 await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
@@ -110,23 +106,14 @@ class Database:
 
         Each statement sees its own snapshot. Raises Unavailable when the database cannot be reached.
         """
-        if self.dialect == "sqlite" and not self._held:
-            return self._new_point_read()
+        if self.dialect == "sqlite":
+            return PointRead(self._point_reader, self._open_driver_connection, self.url)
         return self._point_read()
 
     @contextlib.asynccontextmanager
-    async def _point_read(self) -> AsyncIterator[Tx | PointRead]:
-        if self._held:
-            await self._commit_held()
-        if self.dialect == "sqlite":
-            async with self._new_point_read() as point_read:
-                yield point_read
-            return
+    async def _point_read(self) -> AsyncIterator[Tx]:
         async with translate_errors(self.url), self._reader.connect() as connection:
             yield await connection.execution_options(isolation_level="AUTOCOMMIT")  # saves two round trips
-
-    def _new_point_read(self) -> PointRead:
-        return PointRead(self._point_reader, self._open_driver_connection, self.url)
 
     def _open_driver_connection(self) -> sqlite3.Connection:
         """Return the connection below SQLAlchemy's: all reads in this thread share one."""
@@ -143,12 +130,6 @@ class Database:
 
         In a process that answers requests, concurrent writers on SQLite are committed together.
         """
-        held = self._held.get(asyncio.current_task()) if self._held else None
-        async with held.write() if held else self._write() as connection:
-            yield connection
-
-    @contextlib.asynccontextmanager
-    async def _write(self) -> AsyncIterator[Tx]:
         begin = self._shared_commits.write if self._shared_commits else self._begin_write
         async with translate_errors(self.url), begin() as connection:
             yield connection
@@ -161,21 +142,6 @@ class Database:
             yield connection
         for call in calls:
             call()
-
-    def hold_commits(self) -> HeldCommit:
-        """Keep the last write transaction of the current task open until `let_commits_go` and the commit.
-
-        Other transactions and reads of the task commit the one before.
-        """
-        held = self._held[asyncio.current_task()] = HeldCommit(self._write)
-        return held
-
-    def let_commits_go(self) -> None:
-        del self._held[asyncio.current_task()]
-
-    async def _commit_held(self) -> None:
-        if held := self._held.get(asyncio.current_task()):
-            await held.commit()
 
     def _writing(self) -> contextlib.AbstractAsyncContextManager[None]:
         return self._write_lock.acquire() if self.dialect == "sqlite" else contextlib.nullcontext()

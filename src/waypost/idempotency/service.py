@@ -6,13 +6,15 @@ an attempt that lost its key that way cannot commit any more.
 
 import asyncio
 import base64
+import contextlib
 import zlib
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from waypost.database import Database, HeldCommit, KeyRing
+from waypost.database import Database, KeyRing, Tx
 from waypost.idempotency import store
 from waypost.idempotency.model import KeyRow, idempotency_keys
 from waypost.kit.clock import Clock
@@ -47,10 +49,21 @@ class Claim:
         self._clock = clock
         self._id = attempt.id
         self._renewing = asyncio.create_task(self._renew())
-        self._held: HeldCommit | None = db.hold_commits()
+        self._tx: Tx | None = None
+        self._ending = contextlib.AsyncExitStack()
+        """Ends the transaction: commits or rolls back."""
+
+    @contextlib.asynccontextmanager
+    async def commit(self) -> AsyncIterator[Tx]:
+        """Open the transaction that gets the answer: it stays open after the block. Commits an earlier one."""
+        await self._ending.aclose()
+        async with contextlib.AsyncExitStack() as stack:
+            tx = await stack.enter_async_context(self._db.write())
+            yield tx
+            self._tx, self._ending = tx, stack.pop_all()
 
     async def save(self, answer: Answer) -> None:
-        """Commit the answer with the last transaction of this task.
+        """Commit the answer with the open transaction, or alone if there is none.
 
         Raises InProgress if the key is lost, and Unavailable. Then nothing of the transaction is committed.
         """
@@ -58,28 +71,26 @@ class Claim:
             raise ValueError(f"an answer of {len(answer.body):,} bytes cannot be stored")
         text = base64.b64encode(zlib.compress(answer.body, 1)).decode()
         ciphertext = self._key_ring.encrypt(idempotency_keys.c.answer, self._id, text)
-        held = self._let_go()
-        async with held.finish() as tx:
-            if not await store.save_answer(tx, self._id, answer.status, ciphertext):
+        if self._tx is None:
+            async with self.commit():
+                pass
+        async with self._ending:
+            assert self._tx is not None  # noqa: S101  # see above
+            if not await store.save_answer(self._tx, self._id, answer.status, ciphertext):
                 raise InProgress
         await cancel([self._renewing])
 
     async def release(self) -> None:
-        """Roll back the last transaction of this task, and let the next request use the key."""
-        if self._held:
-            await self._let_go().roll_back()
+        """Roll back the open transaction, and let the next request use the key."""
+        with contextlib.suppress(_Released):
+            async with self._ending:
+                raise _Released
         await cancel([self._renewing])
         try:
             async with self._db.write() as tx:
                 await store.remove(tx, self._id)
         except Unavailable:
             return  # the lease ends
-
-    def _let_go(self) -> HeldCommit:
-        assert self._held  # noqa: S101  # once
-        held, self._held = self._held, None
-        self._db.let_commits_go()
-        return held
 
     async def _renew(self) -> None:
         while True:
@@ -89,6 +100,10 @@ class Claim:
                     await store.renew(tx, self._id, self._clock() + LEASE)
             except Unavailable:
                 continue
+
+
+class _Released(Exception):
+    """Ends a transaction without a commit."""
 
 
 @dataclass(frozen=True, slots=True)

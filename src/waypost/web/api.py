@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from waypost.kit.errors import WaypostError
-from waypost.web import envelope, idempotency
+from waypost.web import envelope
 from waypost.web.endpoint import EndpointTable, EventDocs, Group
 from waypost.web.guard import Guard
 
@@ -40,13 +40,11 @@ def new_api(
     handlers: dict[Any, Any] = {
         WaypostError: envelope.domain_error,
         HTTPException: envelope.http_error,
-        idempotency.Replay: idempotency.show_replay,
     }
     app = Starlette(
         routes=[table, Route("/api/openapi.json", openapi_json), *_FILES, *routes],
         middleware=[
             Middleware(envelope.ServerErrors, respond=lambda _scope, message: envelope.enveloped(500, message)),
-            Middleware(idempotency.StoreAnswers),
         ],
         exception_handlers=handlers,
     )

@@ -15,6 +15,7 @@ import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
@@ -23,7 +24,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from waypost.accounts import ApiCaller
 from waypost.accounts import Scope as KeyScope
+from waypost.idempotency.service import FIELD
 from waypost.kit.errors import Problems
 from waypost.kit.fields import Body, parse
 from waypost.kit.ids import require_id
@@ -164,12 +167,19 @@ class EndpointTable(BaseRoute):
             self._guard.refuse_plain_http(request)
             return await endpoint.respond(row.deps, request)
         caller = await self._guard.check(request, endpoint.scope)
-        arguments = [row.deps, caller, *map(require_id, request.path_params.values())]
-        if endpoint.body:
-            arguments += await _parse(endpoint, endpoint.body, request)
-        if endpoint.parameters:
-            arguments.append(request)
-        return await endpoint.respond(*arguments)
+        if endpoint.method == "POST" and FIELD in request.headers:
+            return await self._guard.idempotency_keys.respond_once(request, caller, partial(_call, row, request))
+        return await _call(row, request, caller)
+
+
+async def _call(row: _Row, request: Request, caller: ApiCaller) -> Response:
+    endpoint = row.endpoint
+    arguments = [row.deps, caller, *map(require_id, request.path_params.values())]
+    if endpoint.body:
+        arguments += await _parse(endpoint, endpoint.body, request)
+    if endpoint.parameters:
+        arguments.append(request)
+    return await endpoint.respond(*arguments)
 
 
 async def _parse(endpoint: Endpoint, model: type[Body], request: Request) -> tuple[Body, Problems]:

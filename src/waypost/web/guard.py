@@ -63,17 +63,14 @@ class Guard:
         self._contact = contact
         self._ip_privacy = ip_privacy
         self._clock = clock
-        self._idempotency_keys = IdempotencyKeys(db, key_ring, clock)
+        self.idempotency_keys = IdempotencyKeys(db, key_ring, clock)
 
     async def check(self, request: Request, scope: Scope | None) -> ApiCaller:
         """Return the caller. Raises WaypostError. `scope`: None accepts any valid key."""
         caller: ApiCaller | None = request.scope.get(ADMITTED)
         if caller is None:
-            caller = await self.admit(request, scope)
-        else:
-            require_scope(caller, scope)
-        if request.method == "POST" and "idempotency-key" in request.headers:
-            return replace(caller, request_id=await self._idempotency_keys.claim(request, caller.account.id))
+            return await self.admit(request, scope)
+        require_scope(caller, scope)
         return caller
 
     async def admit(self, request: Request, scope: Scope | None = None) -> ApiCaller:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
@@ -12,7 +13,7 @@ from waypost import audit
 from waypost.accounts import Caller, lock_account
 from waypost.audit import Actor, Item
 from waypost.context import Context
-from waypost.database import Database, Tx
+from waypost.database import Tx
 from waypost.kit.errors import Conflict, Invalid, NotFound, Problems, UnregistrableName
 from waypost.kit.fields import MAX_URL
 from waypost.kit.pagination import Page, PageRequest
@@ -62,13 +63,20 @@ async def create(deps: Context, caller: Caller, new: NewDomain, problems: Proble
     if problems or new.hostname is None:
         raise Invalid(problems.errors)
     now = deps.clock()
-    return await register(deps.db, caller.actor, new.hostname, own_hosts=deps.own_hosts, now=now)
+    return await register(caller.commit(deps.db), caller.actor, new.hostname, own_hosts=deps.own_hosts, now=now)
 
 
-async def register(db: Database, actor: Actor, hostname: str, *, own_hosts: Sequence[str], now: datetime) -> Domain:
-    """Raises Invalid and UnregistrableName."""
+async def register(
+    transaction: AbstractAsyncContextManager[Tx],
+    actor: Actor,
+    hostname: str,
+    *,
+    own_hosts: Sequence[str],
+    now: datetime,
+) -> Domain:
+    """Raises Invalid and UnregistrableName. `transaction`: opened once the name is checked."""
     domain = Domain.new(actor.account_id, await _check_hostname(hostname, own_hosts), now)
-    async with db.write() as tx:
+    async with transaction as tx:
         # the hostname before the account: creating a link locks the domain's row before it counts the link
         if not await store.add(tx, domain):
             is_own = await lookups.find_id(tx, domain.account_id, domain.hostname)
@@ -161,7 +169,7 @@ async def delete_locked(deps: Deps, tx: Tx, domain: Domain) -> None:
 
 async def request_verification(deps: Context, caller: Caller, domain_id: UUID) -> Domain:
     """Request a check by the worker, which starts within about a second. A second request changes nothing."""
-    async with deps.db.write() as tx:
+    async with caller.commit(deps.db) as tx:
         domain = await store.get_for_update(tx, caller.account.id, domain_id)
         if domain.status == "verifying":
             return domain

@@ -53,7 +53,7 @@ async def create(
     page, checked_image = await checks.run_expensive_checks(deps, account, new, url, problems, wait=wait)
     if url is None:
         raise Invalid(problems.errors)
-    async with _stored_image(deps, checked_image) as image, deps.db.write() as tx:
+    async with _stored_image(deps, checked_image) as image, caller.commit(deps.db) as tx:
         await lock_pixels(tx, account, new, problems)
         [link] = await apply(deps, tx, account, [plan(rules.Facts(url, domain, image, page))], problems)
         problems.raise_if_any()

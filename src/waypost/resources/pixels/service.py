@@ -44,7 +44,7 @@ async def create(context: Context, caller: Caller, new: NewPixel, problems: Prob
     now = context.clock()
     pixel = Pixel(new_id(), account, new.platform, new.name, now, now)
     secrets = {name: _encrypted(context, pixel.id, name, new) for name in _SECRETS}
-    async with context.db.write() as tx:
+    async with caller.commit(context.db) as tx:
         await lock_account(tx, account)
         if await store.count(tx, account) >= MAX_PIXELS:
             raise Invalid({"name": [TOO_MANY]})

@@ -50,7 +50,7 @@ async def set_style(deps: Deps, caller: Caller, link_id: UUID, new: NewStyle, pr
     await get(deps, caller, link_id)
     problems.raise_if_any()
     style, now = new.code_style, deps.clock()
-    async with deps.db.write() as tx:
+    async with caller.commit(deps.db) as tx:
         code = await _get(tx, caller, link_id)
         await tx.execute(_SET, {"link_id": link_id, "updated_at": now} | asdict(style))
         if changes := audit.compare(code.style, style):

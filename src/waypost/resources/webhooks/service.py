@@ -42,7 +42,7 @@ async def create(deps: Deps, caller: Caller, new: schemas.NewWebhook, problems: 
     now, secret = deps.clock(), f"whsec_{secrets.token_urlsafe(32)}"
     webhook = Webhook(new_id(), account, text, new.event_types or [], now, now)
     ciphertext = deps.key_ring.encrypt(webhooks.c.secret, webhook.id, secret)
-    async with deps.db.write() as tx:
+    async with caller.commit(deps.db) as tx:
         await lock_account(tx, account)
         if await store.count(tx, account) >= MAX_WEBHOOKS:
             raise Invalid({"url": [TOO_MANY]})
@@ -113,7 +113,7 @@ async def get_delivery(
 
 async def redeliver(deps: Deps, caller: Caller, webhook_id: UUID, delivery_id: UUID) -> Delivery:
     """Send it immediately with the same id and body. If it had ended, it gets five new attempts. Raises NotFound."""
-    async with deps.db.write() as tx:
+    async with caller.commit(deps.db) as tx:
         webhook, now = await store.lock(tx, caller.account.id, webhook_id), deps.clock()
         await store.make_due(tx, webhook_id, delivery_id, now)
         delivery = await store.get_delivery(tx, webhook_id, delivery_id)
@@ -124,7 +124,7 @@ async def redeliver(deps: Deps, caller: Caller, webhook_id: UUID, delivery_id: U
 
 async def send_test(deps: Deps, caller: Caller, webhook_id: UUID) -> Delivery:
     """Record a test delivery, whatever the webhook subscribes to. Raises NotFound."""
-    async with deps.db.write() as tx:
+    async with caller.commit(deps.db) as tx:
         webhook = await store.lock(tx, caller.account.id, webhook_id)
         data, now = {"webhook_id": str(webhook.id)}, deps.clock()
         event = outbox.WebhookEvent(TEST, webhook.account_id, new_id(), now, data)

@@ -71,7 +71,7 @@ async def _find_hosts(
 async def _register(deps: Deps, account_id: UUID, hostname: str, row: DomainRow | None, done: Page) -> UUID | None:
     try:
         domain = await domain_service.register(
-            deps.db, Actor.system(account_id, "import"), hostname, own_hosts=deps.own_hosts, now=deps.clock()
+            deps.db.write(), Actor.system(account_id, "import"), hostname, own_hosts=deps.own_hosts, now=deps.clock()
         )
     except (Invalid, UnregistrableName) as error:
         reason = " ".join(text for texts in getattr(error, "errors", {}).values() for text in texts)

@@ -30,7 +30,7 @@ async def add(deps: Deps, caller: accounts.Caller, link_id: UUID, new: NewAlias,
     new.check_required(problems)
     if new.hostname == deps.shared_domain:
         problems.add("hostname", ON_SHARED_DOMAIN)
-    async with deps.db.write() as tx:
+    async with caller.commit(deps.db) as tx:
         link = await store.lock(tx, account, link_id)
         domain = await domains.lock_id(tx, account, new.hostname) if new.hostname else None
         if domain is None and "hostname" not in problems:

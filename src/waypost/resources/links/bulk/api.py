@@ -1,5 +1,7 @@
 """JSON endpoints for many links at a time."""
 
+from dataclasses import replace
+
 from starlette.responses import Response
 
 from waypost.accounts import ApiCaller, Caller
@@ -30,7 +32,9 @@ async def bulk_create(deps: Deps, caller: ApiCaller, new: NewLinks, problems: Pr
     """
     new.check_required(problems)
     problems.raise_if_any()
-    results = await bulk.create(deps, caller, new.links or [], problems, caller.request_id)
+    request_id = caller.claim.request_id if caller.claim else None
+    by_row = replace(caller, claim=None)  # each row is a transaction
+    results = await bulk.create(deps, by_row, new.links or [], problems, request_id)
     rows = [_created_row(deps, index, result) for index, result in enumerate(results)]
     return with_check(counted(rows, "created", "invalid"), problems)
 
