@@ -30,7 +30,7 @@ async def change(_: None, caller: Caller, thing: UUID, fields: Fields, problems:
 
 
 async def create(_: None, caller: Caller, fields: Fields, problems: Problems) -> Response:
-    return data(fields.model_extra, 201)
+    return data(fields.model_extra)
 
 
 async def broken(_: None, caller: Caller) -> Response:
@@ -51,7 +51,7 @@ THINGS = (
     [
         Endpoint("GET", "/things/{id}", find, "Find", "links:read"),
         Endpoint("PATCH", "/things/{id}", change, "Change", "links:write", body=Fields),
-        Endpoint("POST", "/things", create, "Create", "links:write", body=Fields),
+        Endpoint("POST", "/things", create, "Create", "links:write", status=201, body=Fields),
         Endpoint("GET", "/broken", broken, "Break", "links:read"),
         Endpoint("GET", "/leaky", leaky, "Leak", "links:read", parameters=PAGING),
         Endpoint("GET", "/teapot", teapot, "Brew", "links:read"),

@@ -65,16 +65,16 @@ class Verbs:
 
 async def create(verbs: Verbs, caller: ApiCaller, fields: Fields, problems: Problems) -> Response:
     verbs.request_ids.append(caller.claim and caller.claim.request_id)
-    return data({"id": await verbs.run(caller, fields.model_extra), "secret": "whsec_ü"}, 201)
+    return data({"id": await verbs.run(caller, fields.model_extra), "secret": "whsec_ü"})
 
 
 async def other(verbs: Verbs, caller: ApiCaller, fields: Fields, problems: Problems) -> Response:
-    return data(await verbs.run(caller, fields.model_extra), 202)
+    return data(await verbs.run(caller, fields.model_extra))
 
 
 ENDPOINTS = [
-    Endpoint("POST", "/jobs", create, "Create", "links:write", body=Fields),
-    Endpoint("POST", "/others", other, "Create another", "links:write", body=Fields),
+    Endpoint("POST", "/jobs", create, "Create", "links:write", status=201, body=Fields),
+    Endpoint("POST", "/others", other, "Create another", "links:write", status=202, body=Fields),
     Endpoint("PATCH", "/jobs", other, "Change", "links:write", body=Fields),
 ]
 

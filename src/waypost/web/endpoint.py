@@ -4,7 +4,7 @@ A request is checked in the order of the contract: path and method, caller, ids 
 endpoints, and gives the list to the process together with the dependencies of their functions:
 
     async def create(deps: Deps, caller: Caller, new: NewPixel, problems: Problems) -> Response:
-        return data(to_json(await service.create(deps, caller, new, problems)), 201)
+        return data(to_json(await service.create(deps, caller, new, problems)))
 
     ENDPOINTS = [
         Endpoint("POST", "/pixels", create, "Create a pixel", "pixels:write", Data[PixelJson], 201, body=NewPixel),
@@ -55,6 +55,7 @@ class Endpoint:
     answer: Any = None
     """The model of the content."""
     status: int = 200
+    """Of a success."""
     _: KW_ONLY
     name: str = ""
     """Group and method in clients, if they are not the first word of the path and the name of the function."""
@@ -179,7 +180,9 @@ async def _call(row: _Row, request: Request, caller: ApiCaller) -> Response:
         arguments += await _parse(endpoint, endpoint.body, request)
     if endpoint.parameters:
         arguments.append(request)
-    return await endpoint.respond(*arguments)
+    response = await endpoint.respond(*arguments)
+    response.status_code = endpoint.status
+    return response
 
 
 async def _parse(endpoint: Endpoint, model: type[Body], request: Request) -> tuple[Body, Problems]:

@@ -114,9 +114,9 @@ class JsonResponse(Response):
         return _encode_json(content).encode(errors="backslashreplace")
 
 
-def data(content: Any, status: int = 200) -> JsonResponse:
+def data(content: Any) -> JsonResponse:
     """Return `{"data": …}`."""
-    return JsonResponse({"data": content}, status)
+    return JsonResponse({"data": content})
 
 
 def counted(rows: Sequence[Mapping[str, Any]], *statuses: str) -> JsonResponse:

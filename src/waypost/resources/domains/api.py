@@ -27,7 +27,7 @@ async def create(deps: WebDeps, caller: Caller, new: NewDomain, problems: Proble
     """The response lists the DNS records that verify the domain: set one of them, then verify. For a name that
     another account has verified before, only the TXT record is accepted.
     """
-    return _data(deps, await service.create(deps, caller, new, problems), 201)
+    return _data(deps, await service.create(deps, caller, new, problems))
 
 
 async def get(deps: WebDeps, caller: Caller, domain_id: UUID) -> Response:
@@ -50,11 +50,11 @@ async def delete(deps: WebDeps, caller: Caller, domain_id: UUID) -> Response:
 
 async def verify(deps: WebDeps, caller: Caller, domain_id: UUID) -> Response:
     """Schedule a check of the DNS records; get the domain to see the result."""
-    return _data(deps, await service.request_verification(deps, caller, domain_id), 202)
+    return _data(deps, await service.request_verification(deps, caller, domain_id))
 
 
-def _data(deps: WebDeps, domain: Domain, status: int = 200) -> Response:
-    return data(to_json(domain, deps.cname_target), status)
+def _data(deps: WebDeps, domain: Domain) -> Response:
+    return data(to_json(domain, deps.cname_target))
 
 
 ENDPOINTS = [

@@ -58,7 +58,7 @@ async def create(deps: Deps, caller: Caller, new: NewLink, problems: Problems) -
     """The destination is fetched once: it must be reachable, public and safe. Its page's title, description and
     image become the link preview unless you send your own.
     """
-    return with_check(data(to_json(await service.create(deps, caller, new, problems), deps), 201), problems)
+    return with_check(data(to_json(await service.create(deps, caller, new, problems), deps)), problems)
 
 
 async def get(deps: Deps, caller: Caller, link_id: UUID) -> Response:

@@ -32,7 +32,7 @@ async def create(context: Context, caller: Caller, new: NewPixel, problems: Prob
     """With an access token, events are also sent to the platform's server. Neither the pixel ID nor the token is
     ever shown again.
     """
-    return data(to_json(await service.create(context, caller, new, problems)), 201)
+    return data(to_json(await service.create(context, caller, new, problems)))
 
 
 async def get(context: Context, caller: Caller, pixel_id: UUID) -> Response:

@@ -55,12 +55,12 @@ async def get(deps: Deps, caller: Caller, link_id: UUID) -> Response:
 
 async def set_style(deps: Deps, caller: Caller, link_id: UUID, new: NewStyle, problems: Problems) -> Response:
     """An omitted or null field is reset to its default. Image URLs returned earlier keep working."""
-    return _json(deps, await service.set_style(deps, caller, link_id, new, problems), 201)
+    return _json(deps, await service.set_style(deps, caller, link_id, new, problems))
 
 
-def _json(deps: Deps, code: QrCode, status: int = 200) -> Response:
+def _json(deps: Deps, code: QrCode) -> Response:
     reasons = list(warnings(code.style, deps.encoded_url(code.target)))
-    return data(to_json(code, reasons, deps.image_urls(code.id, code.style)), status)
+    return data(to_json(code, reasons, deps.image_urls(code.id, code.style)))
 
 
 async def image(deps: Deps, request: Request) -> Response:

@@ -55,7 +55,7 @@ async def create(deps: Deps, caller: Caller, new: NewWebhook, problems: Problems
     """The response has the signing secret, which is never shown again."""
     webhook, secret = await service.create(deps, caller, new, problems)
     created: CreatedWebhookJson = {**to_json(webhook), "secret": secret}
-    return data(created, 201)
+    return data(created)
 
 
 async def get(deps: Deps, caller: Caller, webhook_id: UUID) -> Response:
@@ -80,12 +80,12 @@ async def list_deliveries(deps: Deps, caller: Caller, webhook_id: UUID, request:
 
 async def redeliver(deps: Deps, caller: Caller, webhook_id: UUID, delivery_id: UUID) -> Response:
     """Sends it immediately with the same id and body."""
-    return data(delivery_to_json(await service.redeliver(deps, caller, webhook_id, delivery_id)), 202)
+    return data(delivery_to_json(await service.redeliver(deps, caller, webhook_id, delivery_id)))
 
 
 async def send_test(deps: Deps, caller: Caller, webhook_id: UUID) -> Response:
     """Sent regardless of the webhook's event types."""
-    return data(delivery_to_json(await service.send_test(deps, caller, webhook_id)), 202)
+    return data(delivery_to_json(await service.send_test(deps, caller, webhook_id)))
 
 
 def _read_filters(request: Request, problems: Problems) -> DeliveryFilter:

@@ -25,7 +25,7 @@ async def create_alias(deps: Deps, caller: Caller, link_id: UUID, new: NewAlias,
     """The link also redirects from this path of one of your domains. A link's own slug wins over an alias with the
     same path.
     """
-    return data(to_json(await alias_service.add(deps, caller, link_id, new, problems)), 201)
+    return data(to_json(await alias_service.add(deps, caller, link_id, new, problems)))
 
 
 async def delete_alias(deps: Deps, caller: Caller, link_id: UUID, alias_id: UUID) -> Response:
