@@ -31,6 +31,7 @@ from waypost.kit.errors import Problems
 from waypost.kit.fields import Body, parse
 from waypost.kit.ids import require_id
 from waypost.web.body import Reader, has_no_content, read_fields
+from waypost.web.envelope import DESTINATION_CHECK
 from waypost.web.guard import Guard
 
 PREFIX = "/api/v1"
@@ -64,7 +65,8 @@ class Endpoint:
     read: Reader = read_fields
     parameters: Sequence[Mapping[str, Any]] = ()
     """Of the query, and those of the path that are not ids."""
-    headers: Sequence[str] = ()
+    checks_destination: bool = False
+    """Whether the answer has a header if a destination could not be reached, and was accepted nevertheless."""
     errors: Sequence[int] = ()
     """Those that do not follow from key, ids and body."""
     others: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
@@ -175,13 +177,16 @@ class EndpointTable(BaseRoute):
 
 async def _call(row: _Row, request: Request, caller: ApiCaller) -> Response:
     endpoint = row.endpoint
-    arguments = [row.deps, caller, *map(require_id, request.path_params.values())]
+    arguments, problems = [row.deps, caller, *map(require_id, request.path_params.values())], Problems()
     if endpoint.body:
-        arguments += await _parse(endpoint, endpoint.body, request)
+        fields, problems = await _parse(endpoint, endpoint.body, request)
+        arguments += [fields, problems]
     if endpoint.parameters:
         arguments.append(request)
     response = await endpoint.respond(*arguments)
     response.status_code = endpoint.status
+    if endpoint.checks_destination and problems.reasons:
+        response.headers[DESTINATION_CHECK] = "unreachable"
     return response
 
 

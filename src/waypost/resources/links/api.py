@@ -12,7 +12,6 @@ from waypost.kit.fields import ONE_LINE
 from waypost.resources.links import service
 from waypost.resources.links.aliases import api as alias_api
 from waypost.resources.links.bulk import api as bulk_api
-from waypost.resources.links.check_header import CHECKED, with_check
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.lists import listing
 from waypost.resources.links.lists.query import MAX_SEARCH, read_filter
@@ -58,7 +57,7 @@ async def create(deps: Deps, caller: Caller, new: NewLink, problems: Problems) -
     """The destination is fetched once: it must be reachable, public and safe. Its page's title, description and
     image become the link preview unless you send your own.
     """
-    return with_check(data(to_json(await service.create(deps, caller, new, problems), deps)), problems)
+    return data(to_json(await service.create(deps, caller, new, problems), deps))
 
 
 async def get(deps: Deps, caller: Caller, link_id: UUID) -> Response:
@@ -68,7 +67,7 @@ async def get(deps: Deps, caller: Caller, link_id: UUID) -> Response:
 
 async def update(deps: Deps, caller: Caller, link_id: UUID, change: LinkChange, problems: Problems) -> Response:
     """Changes the fields that you send and keeps the others; null clears a field. Redirects change immediately."""
-    return with_check(data(to_json(await service.change(deps, caller, link_id, change, problems), deps)), problems)
+    return data(to_json(await service.change(deps, caller, link_id, change, problems), deps))
 
 
 async def delete(deps: Deps, caller: Caller, link_id: UUID) -> Response:
@@ -80,10 +79,20 @@ async def delete(deps: Deps, caller: Caller, link_id: UUID) -> Response:
 ENDPOINTS = [
     Endpoint("GET", "/links", list_, "List links", "links:read", Paginated[LinkJson], parameters=_PARAMETERS),
     Endpoint(
-        "POST", "/links", create, "Create a link", "links:write", Data[LinkJson], 201, body=NewLink, headers=CHECKED
+        "POST",
+        "/links",
+        create,
+        "Create a link",
+        "links:write",
+        Data[LinkJson],
+        201,
+        body=NewLink,
+        checks_destination=True,
     ),
     Endpoint("GET", _ONE, get, "Get a link", "links:read", Data[LinkJson]),
-    Endpoint("PATCH", _ONE, update, "Change a link", "links:write", Data[LinkJson], body=LinkChange, headers=CHECKED),
+    Endpoint(
+        "PATCH", _ONE, update, "Change a link", "links:write", Data[LinkJson], body=LinkChange, checks_destination=True
+    ),
     Endpoint("DELETE", _ONE, delete, "Delete a link", "links:write", status=204),
     *alias_api.ENDPOINTS,
     *routing_api.ENDPOINTS,

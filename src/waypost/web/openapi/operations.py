@@ -8,6 +8,7 @@ from typing import Any
 from waypost.kit.fields import Body, parse
 from waypost.web import idempotency
 from waypost.web.endpoint import PREFIX, Endpoint
+from waypost.web.envelope import DESTINATION_CHECK
 from waypost.web.openapi import code_samples, responses
 from waypost.web.openapi.descriptions import FORMAT, IDS, RESOURCES
 from waypost.web.openapi.examples import referred
@@ -80,7 +81,8 @@ def _responses(endpoint: Endpoint, operation: Schema, schemas: Schemas, base_url
     success: Schema = {"description": HTTPStatus(endpoint.status).phrase}
     if endpoint.needs_key:
         replayed = ["Idempotent-Replayed"] if _takes_idempotency_key(endpoint) else []
-        success["headers"] = responses.headers(endpoint.status, *replayed, *endpoint.headers)
+        unreachable = [DESTINATION_CHECK] if endpoint.checks_destination else []
+        success["headers"] = responses.headers(endpoint.status, *replayed, *unreachable)
     if endpoint.answer:
         name = schemas.answer(endpoint.answer)
         example = _example(schemas, name, base_url + PREFIX + endpoint.path)

@@ -17,7 +17,6 @@ from waypost.resources.links.bulk.schemas import (
     LinkIds,
     NewLinks,
 )
-from waypost.resources.links.check_header import CHECKED, with_check
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import to_json
@@ -36,7 +35,7 @@ async def bulk_create(deps: Deps, caller: ApiCaller, new: NewLinks, problems: Pr
     by_row = replace(caller, claim=None)  # each row is a transaction
     results = await bulk.create(deps, by_row, new.links or [], problems, request_id)
     rows = [_created_row(deps, index, result) for index, result in enumerate(results)]
-    return with_check(counted(rows, "created", "invalid"), problems)
+    return counted(rows, "created", "invalid")
 
 
 async def bulk_update(deps: Deps, caller: Caller, changes: LinkChanges, problems: Problems) -> Response:
@@ -82,7 +81,7 @@ ENDPOINTS = [
         CreatedRowsJson,
         body=NewLinks,
         read=read_bulk,
-        headers=CHECKED,
+        checks_destination=True,
     ),
     Endpoint(
         "PATCH",

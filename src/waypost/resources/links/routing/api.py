@@ -6,7 +6,6 @@ from starlette.responses import Response
 
 from waypost.accounts import Caller
 from waypost.kit.errors import Problems
-from waypost.resources.links.check_header import CHECKED, with_check
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.routing import service
 from waypost.resources.links.routing.schemas import RoutingFields, RoutingJson, to_json
@@ -25,8 +24,7 @@ async def set_routing(deps: Deps, caller: Caller, link_id: UUID, fields: Routing
     where a visitor is sent; without one, the variants do, by weight, and the rest goes to the link's own
     destination. New destinations are fetched once, like that of a link.
     """
-    routed = await service.save(deps, caller, link_id, fields, problems)
-    return with_check(data(_json(routed)), problems)
+    return data(_json(await service.save(deps, caller, link_id, fields, problems)))
 
 
 async def delete_routing(deps: Deps, caller: Caller, link_id: UUID) -> Response:
@@ -51,7 +49,7 @@ ENDPOINTS = [
         Data[RoutingJson],
         body=RoutingFields,
         read=read_json,
-        headers=CHECKED,
+        checks_destination=True,
     ),
     Endpoint("DELETE", _PATH, delete_routing, "Delete a link's routing", "links:write", status=204),
 ]
