@@ -57,6 +57,7 @@ class Claim:
     async def commit(self) -> AsyncIterator[Tx]:
         """Open the transaction that gets the answer: it stays open after the block. Commits an earlier one."""
         await self._ending.aclose()
+        self._tx = None
         async with contextlib.AsyncExitStack() as stack:
             tx = await stack.enter_async_context(self._db.write())
             yield tx
