@@ -22,7 +22,6 @@ from waypost.accounts.model import (
     Scope,
     SignInClient,
 )
-from waypost.accounts.rules import is_plan_active, is_usable
 from waypost.accounts.service import (
     create_account,
     create_key,
@@ -90,8 +89,6 @@ __all__ = [
     "get_person",
     "hash_password",
     "invalidating_callers",
-    "is_plan_active",
-    "is_usable",
     "links_count_subquery",
     "list_accounts",
     "list_keys",

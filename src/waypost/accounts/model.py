@@ -119,6 +119,13 @@ class Plan:
     trial_ends_at: datetime | None
     renews_at: datetime | None
 
+    def is_active(self, now: datetime) -> bool:
+        if self.type == "trial":
+            return self.trial_ends_at is not None and now < self.trial_ends_at
+        if self.type == "subscription":
+            return self.status in {"active", "trialing"}
+        return self.type == "lifetime"
+
 
 @dataclass(frozen=True, slots=True)
 class Account:
@@ -186,6 +193,9 @@ class ApiKey:
     expires_at: datetime | None
     revoked_at: datetime | None
     created_at: datetime
+
+    def is_usable(self, now: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,8 @@ import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from waypost.accounts.model import SCOPES, ApiKey, Plan, PlanChoice
+from waypost.accounts.model import SCOPES, Plan, PlanChoice
 from waypost.kit.errors import Problems
-
-ACTIVE_STATUSES = frozenset({"active", "trialing"})
 
 _EMAIL = re.compile(r"[^\s@\"(),:;<>\[\]\\\x00-\x1f\x7f]+@[^\s@.]+(\.[^\s@.]+)+")
 MAX_EMAIL_LENGTH = 254
@@ -18,18 +16,6 @@ _MAX_NAME_LENGTH = 255
 def normalize_email(text: str) -> str:
     """Return the email as it is stored and compared."""
     return text.strip().lower()
-
-
-def is_plan_active(plan: Plan, now: datetime) -> bool:
-    if plan.type == "trial":
-        return plan.trial_ends_at is not None and now < plan.trial_ends_at
-    if plan.type == "subscription":
-        return plan.status in ACTIVE_STATUSES
-    return plan.type == "lifetime"
-
-
-def is_usable(key: ApiKey, now: datetime) -> bool:
-    return key.revoked_at is None and (key.expires_at is None or now < key.expires_at)
 
 
 def build_plan(choice: PlanChoice, *, now: datetime, trial_ends_at: datetime | None, trial_days: int) -> Plan:

@@ -1,6 +1,6 @@
 """API authentication and authorization.
 
-In this order: HTTPS, key, suspension, plan, scope, rate limit, Idempotency-Key.
+In this order: HTTPS, key, suspension, plan, scope, rate limit.
 
 Routing has already refused unknown paths and methods.
 """
@@ -81,7 +81,7 @@ class Guard:
         at = self._clock()
         if caller.account.suspended_at is not None:
             raise Forbidden(suspension.message(caller.account, self._contact))
-        if not accounts.is_plan_active(caller.account.plan, at):
+        if not caller.account.plan.is_active(at):
             raise PaymentRequired
         require_scope(caller, scope)
         set_rate_limit(request, result, self._key_limiter.limit)
@@ -108,7 +108,7 @@ class Guard:
     async def _authenticate(self, request: Request) -> ApiCaller:
         kind, _, key = request.headers.get("authorization", "").partition(" ")
         caller = await self._callers.find(key.strip()) if kind.lower() == "bearer" else None
-        if caller is None or not accounts.is_usable(caller.key, self._clock()):
+        if caller is None or not caller.key.is_usable(self._clock()):
             await self._ip_limiter.require(rate_limit_key(peer_address(request, self._trusted)))
             raise Unauthenticated
         return caller

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost import accounts
-from waypost.accounts import REQUESTS_PER_MINUTE, SCOPES, ApiKey, Scope, is_plan_active, is_usable, roles
+from waypost.accounts import REQUESTS_PER_MINUTE, SCOPES, ApiKey, Scope, roles
 from waypost.accounts.deps import Deps
 from waypost.accounts.person_pages import PersonPages
 from waypost.accounts.sessions.store import Session
@@ -62,9 +62,9 @@ class KeyPages(PersonPages):
         return {
             "page": page,
             "makers": makers,
-            "usable": {key.id for key in page.items if is_usable(key, now)},
+            "usable": {key.id for key in page.items if key.is_usable(now)},
             "has_assistants": find_spec("mcp") is not None,
-            "has_active_plan": is_plan_active(call.session.account.plan, now),
+            "has_active_plan": call.session.account.plan.is_active(now),
         }
 
     async def new(self, call: PageCall) -> Response:
@@ -93,7 +93,7 @@ class KeyPages(PersonPages):
         key = await accounts.get_key(self._deps.db, call.session.account.id, call.id)
         maker = (await accounts.find_key_makers(self._deps.db, [key])).get(key.id)
         allowed = roles.allowed_scopes(key.scopes, maker.role) if maker and maker.role else key.scopes
-        return {"key": key, "maker": maker, "allowed": allowed, "is_usable": is_usable(key, self._deps.clock())}
+        return {"key": key, "maker": maker, "allowed": allowed, "is_usable": key.is_usable(self._deps.clock())}
 
     async def _revoke(self, deps: Deps, session: Session, key_id: UUID) -> None:
         key = await accounts.get_key(deps.db, session.account.id, key_id)

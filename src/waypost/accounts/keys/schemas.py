@@ -5,7 +5,7 @@ from typing import Annotated, cast
 
 from typing_extensions import TypedDict
 
-from waypost.accounts import REQUESTS_PER_MINUTE, ApiCaller, ApiKey, Plan, Scope, is_plan_active
+from waypost.accounts import REQUESTS_PER_MINUTE, ApiCaller, ApiKey, Plan, Scope
 from waypost.accounts.model import PlanType
 from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc
@@ -79,7 +79,7 @@ def plan_to_json(plan: Plan, now: datetime) -> PlanJson:
     return {
         "type": plan.type,
         "status": plan.status,
-        "active": is_plan_active(plan, now),
+        "active": plan.is_active(now),
         "trial_ends_at": _moment(plan.trial_ends_at),
         "renews_at": _moment(plan.renews_at),
     }

@@ -167,5 +167,5 @@ def _where_key_of_member(account_id: UUID, person_id: UUID) -> tuple[ColumnEleme
 
 
 def _where_usable(now: datetime) -> ColumnElement[bool]:
-    """`rules.is_usable` as SQL."""
+    """`ApiKey.is_usable` as SQL."""
     return and_(_keys.revoked_at.is_(None), or_(_keys.expires_at.is_(None), _keys.expires_at > now))

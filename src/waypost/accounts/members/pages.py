@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost import accounts
-from waypost.accounts import is_usable, roles
+from waypost.accounts import roles
 from waypost.accounts.members import invitations, ownership
 from waypost.accounts.members import listing as member_list
 from waypost.accounts.members import service as members
@@ -99,7 +99,7 @@ class MemberPages(PersonPages):
     async def _usable_keys(self, session: Session, person_id: UUID) -> list[ApiKey]:
         now = self._deps.clock()
         keys = await accounts.list_keys(self._deps.db, session.account.id)
-        return [key for key in keys if key.created_by == person_id and is_usable(key, now)]
+        return [key for key in keys if key.created_by == person_id and key.is_usable(now)]
 
 
 _DESCRIPTIONS = {

@@ -96,7 +96,7 @@ async def list_other_credentials(deps: Deps, person: Person) -> tuple[Sequence[p
     """List passkeys and usable API keys, which stay valid after a password change unless they are removed with it."""
     async with deps.db.read() as tx:
         keys = await key_store.list_keys_of_person(tx, person.id)
-    usable = [key for key in keys if rules.is_usable(key, deps.clock())]
+    usable = [key for key in keys if key.is_usable(deps.clock())]
     return await passkeys.list_all(deps, person), usable
 
 

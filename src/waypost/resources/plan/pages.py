@@ -8,7 +8,7 @@ import structlog
 from starlette.responses import Response
 from starlette.routing import Route
 
-from waypost.accounts import REQUESTS_PER_MINUTE, is_plan_active
+from waypost.accounts import REQUESTS_PER_MINUTE
 from waypost.kit.errors import RateLimited, Unavailable
 from waypost.resources.plan import service
 from waypost.resources.plan.deps import Deps
@@ -70,7 +70,7 @@ class PlanPages(Pages[Deps]):
         left = account.plan.trial_ends_at - now if account.plan.trial_ends_at else None
         shared: dict[str, Any] = {
             "plan": account.plan,
-            "has_active_plan": is_plan_active(account.plan, now),
+            "has_active_plan": account.plan.is_active(now),
             "days_left": max(0, -(-left // _DAY)) if left else 0,
             "customer": await service.find_customer(self._deps, account),
             "links_count": await service.count_account_links(self._deps, account),

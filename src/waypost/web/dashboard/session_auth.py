@@ -10,7 +10,7 @@ from typing import Literal
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.accounts import AuthenticationResult, RateLimiters, is_plan_active, roles, suspension
+from waypost.accounts import AuthenticationResult, RateLimiters, roles, suspension
 from waypost.accounts.members import store as memberships
 from waypost.accounts.people import audit_entries as person_audit
 from waypost.accounts.roles import Action
@@ -147,7 +147,7 @@ class SessionAuth:
         await self._expensive.require(session.account.id.bytes + action.encode())
 
     def has_active_plan(self, session: Session) -> bool:
-        return is_plan_active(session.account.plan, self._clock())
+        return session.account.plan.is_active(self._clock())
 
     def require_active_plan(self, session: Session) -> None:
         """Without an active plan, users may only view, disable and delete. Raises PaymentRequired."""
