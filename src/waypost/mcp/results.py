@@ -84,10 +84,9 @@ def whole_link(link: JsonObject, base_url: str, routing: JsonObject | None = Non
     rules = {name: value for name, value in (routing or {}).items() if value and name not in {"link_id", "updated_at"}}
     fields = {name: value for name, value in link.items() if value and name not in {"slug", "hostname"}}
     return {
-        **fields,
-        **{name: shorten(fields[name]) for name in ("og_title", "og_description") if name in fields},
+        **{name: shorten(value) if isinstance(value, str) else value for name, value in fields.items()},
         **listed_link(link, urlsplit(base_url).scheme),
-        **{name: fields[name] for name in ("title", "destination_url", "tags") if name in fields},
+        **{name: fields[name] for name in ("title", "destination_url", "tags", "og_image") if name in fields},
         **({"routing": rules} if rules else {}),
         "updated_at": _moment(link["updated_at"]),
         "dashboard_url": f"{base_url}/links/{link['id']}",
