@@ -1,6 +1,6 @@
 """Create, change, delete and get links. Each function opens its own transaction; nothing slow runs inside."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from uuid import UUID
@@ -85,44 +85,36 @@ async def create_once(
         return existing
 
 
-async def change(
-    deps: Deps,
-    caller: accounts.Caller,
-    link_id: UUID,
-    change: LinkChange,
-    problems: Problems,
-) -> Link:
+async def change(deps: Deps, caller: accounts.Caller, link_id: UUID, change: LinkChange, problems: Problems) -> Link:
     """Change a link. Raises NotFound before Invalid."""
-
-    async def record(tx: Tx, before: Link, after: Link) -> None:
-        shown = (replace(link, hostname=link.hostname or deps.shared_domain) for link in (before, after))
-        changes = audit.compare(*shown, ignored=_NOT_AUDITED)
-        await audit.record(tx, caller.actor, "link.updated", after.updated_at, item_of(after, deps), changes=changes)
-
-    return await _change(deps, caller, link_id, change, problems, record)
+    async with _changed(deps, caller, link_id, change, problems) as (tx, before, after):
+        if after != before:
+            shown = (replace(link, hostname=link.hostname or deps.shared_domain) for link in (before, after))
+            changes = audit.compare(*shown, ignored=_NOT_AUDITED)
+            item = item_of(after, deps)
+            await audit.record(tx, caller.actor, "link.updated", after.updated_at, item, changes=changes)
+    return after
 
 
 async def change_as_part(
     deps: Deps, caller: accounts.Caller, link_id: UUID, change: LinkChange, problems: Problems, *, wait: TimeBudget
 ) -> Link:
     """Change a link as a part of a change that the audit log has. `wait`: as for `create`."""
-
-    async def record(tx: Tx, before: Link, after: Link) -> None:
-        pass
-
-    return await _change(deps, caller, link_id, change, problems, record, wait=wait)
+    async with _changed(deps, caller, link_id, change, problems, wait=wait) as (_, _, after):
+        return after
 
 
-async def _change(
+@asynccontextmanager
+async def _changed(
     deps: Deps,
     caller: accounts.Caller,
     link_id: UUID,
     change: LinkChange,
     problems: Problems,
-    record: Callable[[Tx, Link, Link], Awaitable[None]],
     *,
     wait: TimeBudget | None = None,
-) -> Link:
+) -> AsyncIterator[tuple[Tx, Link, Link]]:
+    """Change a link. Yields its transaction, and the link before and after."""
 
     def plan(before: Link, facts: rules.Facts) -> rules.LinkPlan:
         link = rules.changed(before, change, facts, base_url=deps.base_url)
@@ -141,11 +133,9 @@ async def _change(
         await lock_pixels(tx, account, change, problems)
         [after] = await apply(deps, tx, account, [plan(before, rules.Facts(url, domain, image))], problems)
         problems.raise_if_any()
-        if after != before:
-            await record(tx, before, after)
+        yield tx, before, after
     if before.og_image_file_name != after.og_image_file_name:
         await deps.image_store.delete(before.og_image_file_name)
-    return after
 
 
 async def delete(deps: Deps, caller: accounts.Caller, link_id: UUID) -> None:
