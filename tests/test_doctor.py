@@ -20,7 +20,7 @@ from waypost.kit import clock
 from waypost.outbound import Unreachable
 from waypost.resources.clicks.model import click_retention
 from waypost.resources.imports import lease, service
-from waypost.resources.imports.runs import new_run
+from waypost.resources.imports.run import ImportRun
 from waypost.resources.imports.source import SourceError
 from waypost.secret_key import FILE, with_secret_key
 from waypost.settings import SettingProblem, Settings
@@ -229,7 +229,7 @@ async def test_reports_a_spool_that_is_not_drained(settings: Settings) -> None:
 async def test_reports_stopped_imports(settings: Settings, db: Database) -> None:
     alice, deps = await new_person(db, "alice"), new_deps(db)
     import_ = await service.create(deps, Actor.system(alice.account_id), "dub", {})
-    importer = new_run(deps, Pages([[]]), import_, lease.holder(), is_dry_run=False)
+    importer = ImportRun(deps, Pages([[]]), import_, lease.holder())
     await importer.start()
     assert (await found(settings, "imports")).state == "ok"
     await importer.stop(SourceError("The quota is used up."))

@@ -15,7 +15,7 @@ from contexts import new_context
 from people import START, FakeClock, Person
 from PIL import Image
 from resources.clicks.visited import fill, new_click, new_link
-from resources.imports.importing import new_deps, run
+from resources.imports.importing import new_deps, preview, run
 from resources.links.added import add_links
 from sqlalchemy import delete, insert
 
@@ -30,8 +30,8 @@ from waypost.resources.clicks.stats.rebuild import rebuild
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.model import Domain
 from waypost.resources.imports.archive.format import MANIFEST
-from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.report import Report
+from waypost.resources.imports.sources.waypost import Waypost
 from waypost.resources.links import aliases, click_counters, routing, store
 from waypost.resources.links.aliases import Alias
 from waypost.resources.links.images.media import ReencodedImage
@@ -63,8 +63,15 @@ async def restored(
     """Import an archive. `changes`: gets the routes that change."""
     path = directory / "given.zip"
     path.write_bytes(content)
-    with closing(Archive.open(path)) as archive:
+    with closing(Waypost.open(path)) as archive:
         return await run(new_deps(db, FakeClock(NOW), changes, directory=directory), who, archive, **options)
+
+
+async def previewed(db: Database, directory: Path, who: Person, content: bytes) -> Report:
+    path = directory / "given.zip"
+    path.write_bytes(content)
+    with closing(Waypost.open(path)) as archive:
+        return await preview(new_deps(db, FakeClock(NOW), directory=directory), who, archive)
 
 
 def rewritten(content: bytes, change: Callable[[dict[str, bytes]], None]) -> bytes:

@@ -11,16 +11,17 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from accounts.archived import NOW, exported, furnish, restored, rewritten, rows, with_file
+from accounts.archived import NOW, exported, furnish, previewed, restored, rewritten, rows, with_file
 from people import new_person
 from resources.clicks.visited import new_link
 from resources.links.added import add_links
 
 from waypost.database import Database
 from waypost.resources.clicks.stats.rebuild import check
-from waypost.resources.imports.archive import importer
-from waypost.resources.imports.archive.importer import ArchiveImporter
+from waypost.resources.imports.archive import parts
 from waypost.resources.imports.archive.reader import BadArchive
+from waypost.resources.imports.run import ImportRun
+from waypost.resources.imports.sources import waypost as waypost_source
 from waypost.resources.links import store
 
 
@@ -87,18 +88,18 @@ async def test_continues_after_an_interruption_at_every_step(
     await furnish(source, tmp_path / "old", await new_person(source, "Ada"))
     archive = await exported(source, tmp_path / "old", "ada@example.com")
     bea = await new_person(db, "Bea")
-    monkeypatch.setattr(importer, "_CLICKS_AT_ONCE", 50)
-    monkeypatch.setattr(importer, "_LINKS_AT_ONCE", 2)
-    begin, left = ArchiveImporter._write, 0
+    monkeypatch.setattr(parts, "_CLICKS_AT_ONCE", 50)
+    monkeypatch.setattr(waypost_source, "_LINKS_AT_ONCE", 2)
+    apply, left = ImportRun._apply, 0
 
-    def interrupted(self: ArchiveImporter, *arguments: Any) -> Any:
+    async def interrupted(self: ImportRun, *arguments: Any) -> None:
         nonlocal left
         left -= 1
         if left < 0:
             raise KeyboardInterrupt
-        return begin(self, *arguments)
+        await apply(self, *arguments)
 
-    monkeypatch.setattr(ArchiveImporter, "_write", interrupted)
+    monkeypatch.setattr(ImportRun, "_apply", interrupted)
     for left in range(0, 40, 3):  # noqa: B007  # read by `interrupted`
         with suppress(KeyboardInterrupt):
             await restored(db, tmp_path, bea, archive)
@@ -144,7 +145,7 @@ async def test_a_changed_link_keeps_what_was_set_here_and_is_not_in_the_archive(
 async def test_a_dry_run_changes_nothing(source: Database, db: Database, tmp_path: Path) -> None:
     await furnish(source, tmp_path / "old", await new_person(source, "Ada"))
     archive = await exported(source, tmp_path / "old", "ada@example.com")
-    report = await restored(db, tmp_path, await new_person(db, "Bea"), archive, is_dry_run=True)
+    report = await previewed(db, tmp_path, await new_person(db, "Bea"), archive)
     assert (report.counts.found, report.counts.created) == (6, 6)
     assert rows(await exported(db, tmp_path, "bea@example.com"))["links.ndjson"] == []
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from accounts.archived import IPHONE, NOW, exported, restored, rewritten, rows
+from accounts.archived import IPHONE, NOW, exported, previewed, restored, rewritten, rows
 from people import START, Person, new_person
 from resources.clicks.visited import new_link
 from resources.links.added import add_links
@@ -17,7 +17,7 @@ from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.model import Domain
-from waypost.resources.imports.archive.routing import NO_PASSWORD
+from waypost.resources.imports.routing.fitting import NO_ARCHIVED_PASSWORD
 from waypost.resources.links import Link, aliases, routing, store
 from waypost.resources.links.aliases import Alias
 from waypost.resources.links.routing import LinkRouting, RuleJson
@@ -73,7 +73,7 @@ async def test_follows_changes_of_the_routing_alone(source: Database, db: Databa
     async def moved() -> tuple[str, list[str], Link, LinkRouting | None]:
         changes: list[str] = []
         archive = await exported(source, tmp_path, "ada@example.com")
-        planned = await restored(db, tmp_path, bea, archive, is_dry_run=True)
+        planned = await previewed(db, tmp_path, bea, archive)
         report = await restored(db, tmp_path, bea, archive, changes)
         assert (planned.counts, planned.warnings) == (report.counts, report.warnings)
         [count] = [name for name in ("created", "updated", "unchanged") if getattr(report.counts, name)]
@@ -113,9 +113,9 @@ async def test_a_link_with_a_password_is_disabled_until_it_has_one_here(
     theirs = LinkRouting(link.id, ada.account_id, START, START, [RULE], **protected)
     archive = await exported(source, tmp_path, "ada@example.com")
     assert b"theirs" not in archive
-    for is_dry_run in (True, False):
-        report = await restored(db, tmp_path, bea, archive, is_dry_run=is_dry_run)
-        assert report.warnings == [f"{NO_PASSWORD} (spring)"]
+    for do in (previewed, restored):
+        report = await do(db, tmp_path, bea, archive)
+        assert report.warnings == [f"{NO_ARCHIVED_PASSWORD} (spring)"]
     here, routed = await found(db, bea, link)
     assert routed
     assert (here.is_enabled, routed.rules, routed.password_hash) == (False, [RULE], None)
@@ -152,7 +152,7 @@ UNUSABLE: dict[str, tuple[Any, str]] = {
         {"variants": [{"name": "B", "destination_url": "http://go.test/b", "weight": 1}]},
         "variants.0.destination_url: ",
     ),
-    "own domain": ({"fallback_url": "https://go.example.com/b"}, LOOP.rstrip(".")),
+    "own domain": ({"fallback_url": "https://go.example.com/b"}, f"fallback_url: {LOOP.rstrip('.')}"),
     "password": ({"has_password": "yes"}, "has_password: "),
 }
 
@@ -166,7 +166,7 @@ async def test_links_whose_routing_cannot_be_used_are_disabled(source: Database,
     archive = with_links(
         await exported(source, tmp_path, "ada@example.com"), lambda row: row.update(routing=UNUSABLE[row["title"]][0])
     )
-    planned = await restored(source, tmp_path, bea, archive, is_dry_run=True)
+    planned = await previewed(source, tmp_path, bea, archive)
     report = await restored(source, tmp_path, bea, archive)
     assert (report.counts.created, report.counts.refused) == (len(UNUSABLE), 0)
     assert planned.warnings == report.warnings
@@ -218,10 +218,10 @@ async def test_a_plan_warns_of_addresses_as_its_run_does(source: Database, db: D
         await domain_store.add(tx, ours)
         await aliases.add_many(tx, [Alias(new_id(), bea.account_id, mine.id, ours.id, ours.hostname, "taken", at)])
     archive = await exported(source, tmp_path, "ada@example.com")
-    planned = await restored(db, tmp_path, bea, archive, is_dry_run=True)
+    planned = await previewed(db, tmp_path, bea, archive)
     report = await restored(db, tmp_path, bea, archive)
     assert planned.warnings == report.warnings
     assert {"(own)", "(shared)", "(go.example.com/taken)"} <= {text.split()[-1] for text in report.warnings}
     assert (planned.counts.created, planned.counts.aliases) == (report.counts.created, report.counts.aliases) == (3, 3)
-    again = [await restored(db, tmp_path, bea, archive, is_dry_run=is_dry_run) for is_dry_run in (True, False)]
+    again = [await do(db, tmp_path, bea, archive) for do in (previewed, restored)]
     assert again[0].counts == again[1].counts

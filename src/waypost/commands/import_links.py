@@ -69,5 +69,5 @@ async def import_links(
         source, account, url, token_file, file, domain, clicks, timezone, dry_run, reserve_deleted_slugs
     )
     report, code = await imports.run(settings, options)
-    imports.show(report, is_dry_run=dry_run, as_json=json)
+    imports.show(report, "Dry run: nothing was changed. " if dry_run else "", as_json=json)
     return code

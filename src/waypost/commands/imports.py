@@ -26,9 +26,9 @@ from waypost.resources.imports import lease, service
 from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.deps import Deps, new_deps
 from waypost.resources.imports.model import Import
+from waypost.resources.imports.preview import Preview
 from waypost.resources.imports.report import Report
 from waypost.resources.imports.run import ImportRun
-from waypost.resources.imports.runs import new_run
 from waypost.resources.imports.source import LinkPage, Source, SourceError, SourceOptions
 from waypost.resources.imports.sources import open_source
 from waypost.secret_key import with_existing_key
@@ -54,7 +54,7 @@ class ImportOptions:
     domains: Sequence[str] = ()
     with_clicks: bool = False
     timezone: str | None = None
-    is_dry_run: bool = False
+    dry_run: bool = False
     reserves_deleted_slugs: bool = False
 
 
@@ -84,7 +84,7 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
         if not isinstance(source, Archive):
             source = cast(Source, _ReadOnce(source))
         await source.check()  # before anything is written
-        if not options.is_dry_run:
+        if not options.dry_run:
             await _limit_cache(db)
             await prepare_key(db, settings, "all")
         own = with_existing_key(settings)
@@ -93,7 +93,7 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
             new = service.new_import(deps, Actor.command(owner.id, "waypost import"), options.source, stored)
             try:
                 with limited_memory(_MEMORY):
-                    return await (_plan if options.is_dry_run else _import)(deps, source, new)
+                    return await (_plan if options.dry_run else _import)(deps, source, new)
             finally:
                 await deps.click_writer.close()
 
@@ -108,18 +108,18 @@ def _source_options(options: ImportOptions, domains: Mapping[str, str]) -> Sourc
     )
 
 
-async def _plan(deps: Deps, source: Source | Archive, new: Import) -> tuple[Report, int]:
-    planned = new_run(deps, source, new, "", is_dry_run=True)
-    code = await _run(planned, f"Planning the import from {new.source}")
-    return planned.dry_report, code
+async def _plan(deps: Deps, source: Source, new: Import) -> tuple[Report, int]:
+    preview = Preview(deps, source, new)
+    code = await _run(preview, f"Planning the import from {new.source}")
+    return preview.report, code
 
 
-async def _import(deps: Deps, source: Source | Archive, new: Import) -> tuple[Report, int]:
+async def _import(deps: Deps, source: Source, new: Import) -> tuple[Report, int]:
     """Import, or continue an import with the same options."""
     import_ = await service.create(deps, Actor.from_json(new.account_id, new.actor), new.source, new.options)
     if import_.cursor is None:
-        await _say_plan(new_run(deps, source, new, "", is_dry_run=True))
-    code = await _run(new_run(deps, source, import_, lease.holder()), f"Importing from {new.source}")
+        await _say_plan(Preview(deps, source, new))
+    code = await _run(ImportRun(deps, source, import_, lease.holder()), f"Importing from {new.source}")
     return await service.get_report(deps, await service.get(deps, new.account_id, import_.id)), code
 
 
@@ -147,25 +147,25 @@ class _ReadOnce:
         return self._first
 
 
-async def _say_plan(planned: ImportRun) -> None:
+async def _say_plan(preview: Preview) -> None:
     """Say what would become of the first links, before anything is written. Raises SourceError."""
-    await planned.start()
-    await planned.step()
-    counts, total = planned.counts, planned.total
+    await preview.start()
+    await preview.step()
+    counts, total = preview.report.counts, preview.report.total
     which = f"the first {counts.found:,} links" if total is None else f"the first {counts.found:,} of {total:,} links"
     say(f"Plan, by {which}: {counts.created:,} new, {counts.updated:,} changed, {counts.refused:,} refused.")
-    for warning in planned.dry_report.to_json()["warnings"]:
+    for warning in preview.report.warnings:
         say(f"Warning: {warning}.")
 
 
-async def _run(importer: ImportRun, label: str) -> int:
+async def _run(run: ImportRun | Preview, label: str) -> int:
     error: Exception | None = None
     try:
-        await importer.start()
+        await run.start()
         with output.progress(label) as report:
-            while await importer.step():
+            while await run.step():
                 if report:
-                    report(*importer.progress)
+                    report(*run.progress)
     except SourceError as caught:
         error = caught
         say(caught.message)
@@ -176,17 +176,18 @@ async def _run(importer: ImportRun, label: str) -> int:
         error = caught
         raise
     finally:
-        await importer.stop(error)
+        await run.stop(error)
     return EXIT_FAILED if error else EXIT_OK
 
 
-def show(report: Report, *, is_dry_run: bool, as_json: bool) -> None:
+def show(report: Report, note: str, *, as_json: bool) -> None:
+    """`note`: before the counts."""
     json = report.to_json()
     if as_json:
         output.write(json, as_json=True)
         return
     counts = ", ".join(f"{count:,} {name}" for name, count in json["links"].items())
-    sys.stdout.write(f"{'Dry run: nothing was changed. ' if is_dry_run else ''}Links: {counts}.\n")
+    sys.stdout.write(f"{note}Links: {counts}.\n")
     imported = f", and {report.counts.imported_clicks:,} imported as totals" if report.counts.imported_clicks else ""
     sys.stdout.write(f"Aliases: {report.counts.aliases:,}. Clicks: {report.counts.clicks:,}{imported}.\n")
     for warning in json["warnings"]:

@@ -16,11 +16,11 @@ from waypost.kit.urls import Url
 from waypost.outbound import DestinationChecker, Outbound, UrlSafety
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.imports import lease, service
-from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.clicks import ClickWriter, SqlClickWriter
 from waypost.resources.imports.deps import Deps
+from waypost.resources.imports.preview import Preview
 from waypost.resources.imports.report import Report
-from waypost.resources.imports.runs import new_run
+from waypost.resources.imports.run import ImportRun
 from waypost.resources.imports.source import Address, LinkPage, Source, SourceLink, SourceOptions
 from waypost.resources.imports.sources.csv import open_source
 
@@ -75,26 +75,31 @@ def new_deps(
     )
 
 
-async def run(deps: Deps, who: Person, source: Source | Archive, *, is_dry_run: bool = False, **options: Any) -> Report:
+async def run(deps: Deps, who: Person, source: Source, **options: Any) -> Report:
     """`options`: `domains` and `clicks`, as `service.create` takes them."""
-    if is_dry_run:
-        import_ = service.new_import(deps, Actor.system(who.account_id), source.name, options)
-    else:
-        import_ = await service.create(deps, Actor.system(who.account_id), source.name, options)
-    importer = new_run(deps, source, import_, lease.holder(), is_dry_run=is_dry_run)
+    import_ = await service.create(deps, Actor.system(who.account_id), source.name, options)
+    await run_to_the_end(ImportRun(deps, source, import_, lease.holder()))
+    return await service.get_report(deps, await service.get(deps, who.account_id, import_.id))
+
+
+async def preview(deps: Deps, who: Person, source: Source, **options: Any) -> Report:
+    new = service.new_import(deps, Actor.system(who.account_id), source.name, options)
+    planned = Preview(deps, source, new)
+    await run_to_the_end(planned)
+    return planned.report
+
+
+async def run_to_the_end(run: ImportRun | Preview) -> None:
     error = None
     try:
-        await importer.start()
-        while await importer.step():
+        await run.start()
+        while await run.step():
             pass
     except Exception as caught:
         error = caught
         raise
     finally:
-        await importer.stop(error)
-    if is_dry_run:
-        return importer.dry_report
-    return await service.get_report(deps, await service.get(deps, who.account_id, import_.id))
+        await run.stop(error)
 
 
 def csv_source(file: Path, content: str | bytes, **options: Any) -> Source:

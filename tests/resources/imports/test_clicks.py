@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from people import Person, new_person
-from resources.imports.importing import Pages, link, new_deps, run
+from resources.imports.importing import Pages, link, new_deps, preview, run
 from sqlalchemy import select
 
 from waypost.audit import Actor
@@ -20,7 +20,7 @@ from waypost.resources.clicks.model import CRAWLER, HUMAN, Click, clicks
 from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.imports import click_pages, lease, service
 from waypost.resources.imports.clickhouse_clicks import ClickHouseClickWriter
-from waypost.resources.imports.importer import Importer
+from waypost.resources.imports.run import ImportRun
 from waypost.resources.imports.source import ClickPage, QuotaUsedUp, SourceClick, SourceError
 from waypost.resources.links.model import imported_clicks, link_clicks
 
@@ -162,7 +162,7 @@ async def test_continues_amid_the_clicks_of_a_page(
     steps = 0
     while steps < 20:
         steps += 1
-        one = Importer(deps, source, await service.get(deps, alice.account_id, import_.id), lease.holder())
+        one = ImportRun(deps, source, await service.get(deps, alice.account_id, import_.id), lease.holder())
         await one.start()
         if not await one.step():
             break
@@ -180,7 +180,7 @@ async def test_totals_give_way_to_clicks(db: Database, alice: Person) -> None:
     await run(new_deps(db), alice, source)
     async with db.read() as tx:
         assert await tx.scalar(select(imported_clicks.c.clicks)) == 1
-    dry = await run(new_deps(db), alice, replace(source, pages=[[link("new", clicks=5)]]), is_dry_run=True, clicks=True)
+    dry = await preview(new_deps(db), alice, replace(source, pages=[[link("new", clicks=5)]]), clicks=True)
     assert dry.counts.clicks == 5
     await run(new_deps(db), alice, source, clicks=True)
     async with db.read() as tx:

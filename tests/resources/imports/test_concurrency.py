@@ -15,8 +15,8 @@ from waypost.audit import Actor
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.resources.imports import lease, service, store
-from waypost.resources.imports.importer import Importer
 from waypost.resources.imports.lease import ImportRunning, LeaseLost
+from waypost.resources.imports.run import ImportRun
 from waypost.resources.imports.source import Address, SourceError
 from waypost.resources.links import Link, aliases
 from waypost.resources.links import store as link_store
@@ -78,7 +78,7 @@ async def test_continues_after_the_last_stored_page(db: Database, alice: Person)
     deps = new_deps(db)
     source = Pages([[link("a")], [link("b")], [link("bad", destination_url="x"), link("c")]])
     import_ = await service.create(deps, Actor.system(alice.account_id), "dub", {})
-    killed = Importer(deps, source, import_, "elsewhere:1:1")
+    killed = ImportRun(deps, source, import_, "elsewhere:1:1")
     await killed.start()
     assert await killed.step()
     clock = FakeClock(START + timedelta(minutes=2))  # the lease has run out
@@ -93,7 +93,7 @@ async def test_continues_after_the_last_stored_page(db: Database, alice: Person)
 async def test_a_second_import_at_once_is_refused(db: Database, alice: Person) -> None:
     deps = new_deps(db)
     first = await service.create(deps, Actor.system(alice.account_id), "dub", {})
-    running = Importer(deps, Pages([[link("a")], [link("b")]]), first, lease.holder())
+    running = ImportRun(deps, Pages([[link("a")], [link("b")]]), first, lease.holder())
     await running.start()
     with pytest.raises(ImportRunning, match="An import from dub is running"):
         await service.create(deps, Actor.system(alice.account_id), "csv", {})
@@ -112,5 +112,5 @@ async def test_a_killed_process_of_this_machine_gives_its_lease_back(db: Databas
     deps = new_deps(db)
     first = await service.create(deps, Actor.system(alice.account_id), "dub", {})
     host, _, _ = lease.holder().rsplit(":", 2)
-    await Importer(deps, Pages([[]]), first, f"{host}:4194305:1").start()  # no process has such an id
+    await ImportRun(deps, Pages([[]]), first, f"{host}:4194305:1").start()  # no process has such an id
     assert (await service.create(deps, Actor.system(alice.account_id), "dub", {})).id == first.id

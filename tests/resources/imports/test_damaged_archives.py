@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from accounts.archived import NOW, exported, furnish
 from people import FakeClock, new_person
-from resources.imports.importing import new_deps, run
+from resources.imports.importing import new_deps, preview, run
 
 from bench.attacks.inflation import archive
 from waypost.database import Database
-from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.source import SourceError
+from waypost.resources.imports.sources.waypost import Waypost
 
 ROUNDS = 12
 ODD: list[Any] = [
@@ -69,11 +69,11 @@ async def test_odd_values_are_left_out_or_damaged_with_the_row_named(
         lines = {name: "".join(f"{json.dumps(row)}\n" for row in of).encode() for name, of in changed.items()}
         path = tmp_path / "damaged.zip"
         path.write_bytes(archive({**lines, "images.tar": images}, clicks_since="2029-12-30"))
-        for is_dry_run in (True, False):
+        for do in (preview, run):
             try:
-                with closing(Archive.open(path)) as damaged:
+                with closing(Waypost.open(path)) as damaged:
                     deps = new_deps(db, FakeClock(NOW), directory=tmp_path)
-                    await run(deps, bea, damaged, is_dry_run=is_dry_run, number=number)
+                    await do(deps, bea, damaged, number=number)
             except SourceError as error:
                 messages.add(error.message)
     assert messages

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from domains import count, domain
 from people import START, Person, new_person
-from resources.imports.importing import SHARED, THEN, Pages, link, new_deps, run
+from resources.imports.importing import SHARED, THEN, Pages, link, new_deps, preview, run
 from sqlalchemy import func, select
 
 from waypost.database import Database, metadata
@@ -226,7 +226,7 @@ async def test_a_dry_run_reports_the_same_and_does_not_even_lock(
     changes: list[str] = []
     with monkeypatch.context() as patched:
         patched.setattr(db, "write", None)
-        dry = await run(new_deps(db, changes=changes), alice, Pages(pages), is_dry_run=True, **options)
+        dry = await preview(new_deps(db, changes=changes), alice, Pages(pages), **options)
     assert (await row_counts(db), changes) == (before, [])
     real = await run(new_deps(db), alice, Pages(pages), **options)
     assert dry.to_json() == real.to_json()

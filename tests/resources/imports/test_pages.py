@@ -31,11 +31,12 @@ from waypost.kit.errors import Unavailable
 from waypost.redirect import ChangeFeed
 from waypost.resources.clicks.stats.rebuild import check
 from waypost.resources.imports import account_data, deps
-from waypost.resources.imports.archive import importer as archive_importer
+from waypost.resources.imports.archive import parts
 from waypost.resources.imports.requests import turn, turns
 from waypost.resources.imports.requests.expiry import give_up_unused
 from waypost.resources.imports.requests.model import TURN_JOB, import_file_pieces, import_requests
 from waypost.resources.imports.requests.uploads import new_uploads
+from waypost.resources.imports.sources import waypost as waypost_source
 from waypost.resources.links.model import links
 from waypost.worker.jobs import JobRunner, jobs
 from waypost.worker.loop import WorkerLoop
@@ -266,8 +267,8 @@ async def test_imports_an_account_of_another_installation(place: WebApp, ada: Br
     with (
         mock.patch.object(turn, "TURN", 0.0),
         mock.patch.object(turns.Turns, "_settle", killed),
-        mock.patch.object(archive_importer, "_LINKS_AT_ONCE", 2),
-        mock.patch.object(archive_importer, "_CLICKS_AT_ONCE", 50),
+        mock.patch.object(waypost_source, "_LINKS_AT_ONCE", 2),
+        mock.patch.object(parts, "_CLICKS_AT_ONCE", 50),
     ):
         while "The import is done." not in (shown := await text_of(ada, path)):
             assert "Importing" in shown

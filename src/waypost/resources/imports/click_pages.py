@@ -10,10 +10,12 @@ from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import Click
 from waypost.resources.imports import rules, store
-from waypost.resources.imports.clicks import EqualClicks, build, settings_of_imports
+from waypost.resources.imports.clicks import EqualClicks, build, plan_clicks, settings_of_imports
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.model import Import
-from waypost.resources.imports.run import Cursor, Page
+from waypost.resources.imports.page_plan import PagePlan
+from waypost.resources.imports.report import Counts, Cursor, PageReport
+from waypost.resources.imports.rules import Draft
 from waypost.resources.imports.source import (
     ClickPage,
     HasClicks,
@@ -36,49 +38,59 @@ _MAX_REQUESTS = 50
 @dataclass(frozen=True, slots=True)
 class BuiltPage:
     clicks: Sequence[Click]
-    done: Page
+    done: PageReport
     following: Cursor
 
 
-class ClickReader:
+class ClickPages:
     """In the phase `link_clicks` it reads the clicks of the links of one page, in `clicks` those of all links.
 
     The cursor of the first one has also `page`, that of the page of links, `next`, that of the next one, and `link`,
     the link whose clicks are read. `equal`: see `EqualClicks`.
     """
 
-    def __init__(self, deps: Deps, source: Source, import_: Import, *, is_dry_run: bool) -> None:
-        """A dry run reads no clicks."""
+    def __init__(self, deps: Deps, source: Source, import_: Import) -> None:
         self._deps = deps
         self._import = import_
         self._source = source
-        of_links, of_all = hasattr(source, "clicks_of_link"), hasattr(source, "click_page")
-        self.has_rows = bool(import_.options.get("clicks")) and (of_links or of_all)
+        is_read = bool(import_.options.get("clicks"))
+        self._of_links = cast(HasClicksOfLinks, source) if is_read and hasattr(source, "clicks_of_link") else None
+        self._all = cast(HasClicks, source) if is_read and hasattr(source, "click_page") else None
+        self.has_rows = bool(self._of_links or self._all)
         """Whether the source lists clicks with their times, and they are imported, too."""
-        is_read = self.has_rows and not is_dry_run
-        self._of_links = cast(HasClicksOfLinks, source) if is_read and of_links else None
-        self._all = cast(HasClicks, source) if is_read and of_all else None
         self._links: tuple[str | None, list[str]] | None = None
         """The cursor of a page of links, and those of them that have clicks."""
         self._intake: IntakeSettings | None = None
         self._ahead: asyncio.Task[BuiltPage] | None = None
 
-    def after_links(self, page: LinkPage, at: str | None) -> Cursor:
-        """Return the cursor after a page of links. `at`: that of the page."""
+    def follow(self, plan: PagePlan, page: LinkPage, at: str | None, new: Sequence[Draft], _: Counts) -> None:
+        """Say what follows a page of links, and how many clicks the source has of its new ones. `at`: its cursor."""
+        if self.has_rows:
+            totals = {link.source_id: link.clicks or 0 for link in page.links}
+            plan.expected_clicks = sum(totals[draft.source.source_id] for draft in new)
         if self._of_links:
             self._links = at, _with_clicks(page)
-            return {"phase": "link_clicks", "page": at, "next": page.next_cursor}
-        return self._next_links(page.next_cursor)
+            plan.following = {"phase": "link_clicks", "page": at, "next": page.next_cursor}
+        else:
+            plan.following = self._next_links(page.next_cursor)
 
-    async def read(self, cursor: Cursor) -> BuiltPage:
-        """Return the page at the cursor. Raises SourceError."""
+    def next_planned(self, following: Cursor) -> Cursor:
+        if following["phase"] == "link_clicks":
+            following = self._next_links(following["next"])
+        return {"phase": "end", "at": None} if following["phase"] == "clicks" else following
+
+    def count_done(self, _: Cursor) -> tuple[int, int]:
+        return 0, 0  # sources do not say how many there are
+
+    async def plan(self, cursor: Cursor) -> PagePlan:
+        """Raises SourceError. While the page is stored, the next one is read."""
         ahead, self._ahead = self._ahead, None
-        return await (ahead or self._read(cursor))
-
-    def read_ahead(self, cursor: Cursor) -> None:
-        """Begin with the page that `read` is asked for next."""
-        if cursor["phase"] in _PHASES:
-            self._ahead = asyncio.create_task(self._read(cursor))
+        page = await (ahead or self._read(cursor))
+        if page.following["phase"] in _PHASES:
+            self._ahead = asyncio.create_task(self._read(page.following))
+        token = f"import {self._import.id} {rules.short_digest(cursor)}"
+        plan = PagePlan(page.following, page.done)
+        return plan_clicks(plan, self._deps.db, self._deps.click_writer, page.clicks, token)
 
     async def close(self) -> None:
         if self._ahead:
@@ -88,7 +100,7 @@ class ClickReader:
     async def _read(self, cursor: Cursor) -> BuiltPage:
         read = self._read_of_links if cursor["phase"] == "link_clicks" else self._read_all
         clicks, following = await read(cursor)
-        done, equal = Page(), EqualClicks.from_json(cursor.get("equal"))
+        done, equal = PageReport(), EqualClicks.from_json(cursor.get("equal"))
         built = await self._build(clicks, equal, done)
         return BuiltPage(built, done, {**following, "equal": equal.to_json()})
 
@@ -123,7 +135,7 @@ class ClickReader:
             return {"phase": "links", "at": next_page}
         return {"phase": "clicks" if self._all else "end", "at": None}
 
-    async def _build(self, clicks: Sequence[SourceClick], equal: EqualClicks, done: Page) -> list[Click]:
+    async def _build(self, clicks: Sequence[SourceClick], equal: EqualClicks, done: PageReport) -> list[Click]:
         """Leave out clicks of links that are not here, and those that are not kept."""
         if self._intake is None:
             self._intake = settings_of_imports(self._deps.intake())

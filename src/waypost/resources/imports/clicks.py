@@ -21,6 +21,7 @@ from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
 from waypost.resources.clicks.model import CRAWLER, HUMAN, Click
 from waypost.resources.clicks.stats import aggregate
 from waypost.resources.clicks.stats import store as stats_store
+from waypost.resources.imports.page_plan import PagePlan
 from waypost.resources.imports.source import SourceClick
 from waypost.visitors.agents import OTHER, Agent, parse_names
 
@@ -93,6 +94,21 @@ class ClickWriter(Protocol):
         """Store what is in the database, in the transaction of the page. Return how many clicks were new."""
 
     async def close(self) -> None: ...
+
+
+def plan_clicks(plan: PagePlan, db: Database, writer: ClickWriter, clicks: Sequence[Click], token: str) -> PagePlan:
+    """Let the clicks be stored with the page. `token`: see `ClickWriter.send`."""
+    new: Sequence[Click] = ()
+
+    async def send() -> None:
+        nonlocal new
+        new = await writer.send(db, clicks, token)
+
+    async def add(tx: Tx) -> None:
+        plan.done.counts.clicks += await writer.add(tx, new)
+
+    plan.prepare, plan.apply = send, add
+    return plan
 
 
 class SqlClickWriter:

@@ -1,4 +1,4 @@
-"""Decides what becomes of the links of a page. A dry run reports the decision, an import also saves it."""
+"""Decides what becomes of the links of a page. `saving` writes it."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -7,28 +7,29 @@ from uuid import UUID
 from waypost.database import Tx
 from waypost.kit.ids import new_id
 from waypost.kit.urls import Url
-from waypost.resources import domains
+from waypost.resources import domains, links
 from waypost.resources.imports import destinations, rules, store
+from waypost.resources.imports.archive.target import TargetAccount
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.hosts import Hosts
 from waypost.resources.imports.model import Import
-from waypost.resources.imports.report import Counts
-from waypost.resources.imports.routing.fitting import PLAIN, Fitted
+from waypost.resources.imports.report import Counts, PageReport
+from waypost.resources.imports.routing.fitting import NO_ARCHIVED_PASSWORD, PLAIN, Fitted
 from waypost.resources.imports.routing.importing import RoutingImport
 from waypost.resources.imports.rules import Draft, Refused
-from waypost.resources.imports.run import Page
 from waypost.resources.imports.source import LinkPage, Source, SourceError, SourceLink
-from waypost.resources.links import Link, aliases
+from waypost.resources.links import Link, aliases, routing
 from waypost.resources.links import store as link_store
 from waypost.resources.links.aliases import Alias
 from waypost.resources.links.rules import LOOP
 
+_MOVED = "The slug is taken here: the link has another one"
 _MAX_REPEATED_PAGES = 3
 """In a row, without any link that is new in this run: then the list has no end."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LinkChange:
     before: Link
     draft: Draft
     names: Collection[str]
@@ -39,15 +40,24 @@ class Change:
 class Decision:
     new: Sequence[Draft]
     """One whose slug is empty gets a generated slug."""
-    changed: Sequence[Change]
+    changed: Sequence[LinkChange]
     unchanged: Sequence[UUID]
     aliases: Sequence[Alias]
-    done: Page
+    done: PageReport
     """What it counts and reports."""
 
 
 class Decider:
-    def __init__(self, deps: Deps, source: Source, import_: Import, routing: RoutingImport, *, has_rows: bool) -> None:
+    def __init__(
+        self,
+        deps: Deps,
+        source: Source,
+        import_: Import,
+        hosts: Hosts | TargetAccount,
+        routing: RoutingImport,
+        *,
+        has_rows: bool,
+    ) -> None:
         """`has_rows`: the clicks of links are imported with their times, so their totals are not kept."""
         self._deps = deps
         self._import = import_
@@ -55,17 +65,12 @@ class Decider:
         self._ignores_case = source.ignores_case
         self._routing = routing
         self._has_rows = has_rows
-        self._hosts = Hosts(deps.shared_domain)
+        self._hosts = hosts
         self._seen: set[int] = set()
         """Hashes of the ids of links in earlier pages."""
         self._repeated_pages = 0
 
-    async def find_hosts(self, done: Page) -> None:
-        """Call this first."""
-        async with self._deps.db.read() as tx:
-            await self._hosts.find(tx, self._account_id, self._import.options.get("domains", {}), done)
-
-    async def read(self, page: LinkPage, done: Page) -> list[Draft]:
+    async def read(self, page: LinkPage, done: PageReport) -> list[Draft]:
         """Check the links of a page, and leave out what cannot be imported. Raises SourceError."""
         self._check_end(page)
         done.counts.found += len(page.refused)
@@ -97,7 +102,7 @@ class Decider:
         if self._repeated_pages == _MAX_REPEATED_PAGES and page.next_cursor:
             raise SourceError("The source sends the same links again and again. Its list has no end.")
 
-    def _distinct(self, page: LinkPage, done: Page) -> Iterator[SourceLink]:
+    def _distinct(self, page: LinkPage, done: PageReport) -> Iterator[SourceLink]:
         """Leave out what an earlier page had already: pages shift while links are added at the source."""
         for link in page.links:
             key = hash(link.source_id)
@@ -108,19 +113,22 @@ class Decider:
                 self._seen.add(key)
                 yield link
 
-    def _draft(self, link: SourceLink, url: Url, own_domains: Collection[str], fitted: Fitted, done: Page) -> Draft:
+    def _draft(
+        self, link: SourceLink, url: Url, own_domains: Collection[str], fitted: Fitted, done: PageReport
+    ) -> Draft:
         if url.host in own_domains:
             raise Refused(LOOP)
         return rules.draft(
             self._account_id,
-            replace(link, clicks=None) if self._has_rows else link,
+            replace(link, clicks=None) if self._has_rows and not link.archived else link,
             url,
             self._hosts.get(link.address.hostname, done) if link.address else self._hosts.shared,
             key=rules.key_of(self._account_id, self._import.source, link.source_id),
-            link_id=new_id(),
+            link_id=link.archived.row.id if link.archived else new_id(),
             now=self._deps.clock(),
             reserved=self._deps.reserved,
             fitted=fitted,
+            pixels=self._hosts.pixels,
         )
 
     async def decide(self, tx: Tx, drafts: Sequence[Draft]) -> Decision:
@@ -128,31 +136,59 @@ class Decider:
         known = await store.find_links(tx, self._account_id, [draft.key for draft in drafts])
         existing = await link_store.find_domains(tx, self._account_id, (link for link, _ in known.values()))
         new: list[Draft] = []
-        differing: dict[UUID, Draft] = {}
-        names: dict[UUID, Collection[str]] = {}
+        differing: dict[UUID, tuple[Draft, Collection[str]]] = {}
         unchanged: list[UUID] = []
         for draft in drafts:
             link_id, digest = known.get(draft.key, (None, ""))
-            if link_id is None or link_id not in existing:
+            if link_id is None or (link_id not in existing and not draft.source.archived):
                 new.append(draft)
-            elif fields := rules.changed_fields(digest, draft.digest):
-                differing[link_id], names[link_id] = draft, fields
-            else:
+            elif link_id in existing and (fields := rules.changed_fields(digest, draft.digest)):
+                differing[link_id] = draft, fields
+            else:  # or a link of an archive that was deleted here
                 unchanged.append(link_id)
-        done = Page(Counts(unchanged=len(unchanged)))
+        done = PageReport(Counts(unchanged=len(unchanged)))
         here = await link_store.find_own(tx, self._account_id, differing)
-        changed = [Change(here[id_], draft, names[id_]) for id_, draft in differing.items()]
-        placed = await self._place(tx, new, done)
+        changed = [LinkChange(here[id_], *change) for id_, change in differing.items()]
+        changed = await self._protect_changed(tx, changed, done)
+        placed = await self._place(tx, await self._with_free_ids(tx, new), done)
+        placed = [self._protect(draft, done) for draft in placed]
         free = await self._find_free_aliases(tx, placed, changed, done)
         done.counts.created, done.counts.updated, done.counts.aliases = len(placed), len(changed), len(free)
         counted = [*placed, *(change.draft for change in changed if "clicks" in change.names)]
         done.counts.imported_clicks = sum(draft.source.clicks or 0 for draft in counted)
         for draft in (*placed, *(change.draft for change in changed)):
             for text in rules.warnings_about(draft):
-                done.warn(text, draft.source.source_id)
+                done.warn(text, draft.example)
         return Decision(placed, changed, unchanged, free, done)
 
-    async def _place(self, tx: Tx, drafts: Sequence[Draft], done: Page) -> list[Draft]:
+    async def _with_free_ids(self, tx: Tx, new: Sequence[Draft]) -> list[Draft]:
+        """Links of an archive keep their ids, unless these are in use in this installation."""
+        in_use = await links.find_accounts(tx, (draft.link.id for draft in new if draft.source.archived))
+        return [
+            replace(draft, link=replace(draft.link, id=new_id())) if draft.link.id in in_use else draft for draft in new
+        ]
+
+    async def _protect_changed(self, tx: Tx, changed: list[LinkChange], done: PageReport) -> list[LinkChange]:
+        protected = [change.before.id for change in changed if change.draft.is_protected]
+        if not protected:
+            return changed
+        stored = await routing.find_of_links(tx, protected)
+        open_ids = {id_ for id_ in protected if not (id_ in stored and stored[id_].password_hash)}
+        return [
+            replace(change, draft=self._protect(change.draft, done), names={*change.names, "is_enabled"})
+            if change.before.id in open_ids
+            else change
+            for change in changed
+        ]
+
+    def _protect(self, draft: Draft, done: PageReport) -> Draft:
+        """Disable a link whose visitors would see what they must not."""
+        if not draft.is_protected:
+            return draft
+        done.warn(NO_ARCHIVED_PASSWORD, draft.example)
+        return replace(draft, link=replace(draft.link, is_enabled=False))
+
+    async def _place(self, tx: Tx, drafts: Sequence[Draft], done: PageReport) -> list[Draft]:
         """Take the slug from those whose slug is not free. Refuse those whose address leads to another link."""
         account_id = self._account_id
         owners = await link_store.find_slug_owners(tx, (draft.link.slug for draft in drafts if draft.link.slug))
@@ -168,7 +204,10 @@ class Decider:
                 owners[slug], domain_of[draft.link.id] = (account_id, draft.link.id), domain_id
                 placed.append(draft)
                 continue
-            if domain_id:
+            if draft.source.archived:
+                is_kept = domain_id and not aliases.find_path_problem(draft.path)
+                done.warn(f"{_MOVED}, and its address as an alias" if is_kept else _MOVED, draft.example)
+            elif domain_id:
                 if (domain_id, draft.path) in is_alias or (owner and domain_of.get(owner) == domain_id):
                     address = f"{draft.host.hostname}/{draft.path}"
                     done.refuse(draft.source.source_id, f"{address} leads to another link here already.")
@@ -181,7 +220,7 @@ class Decider:
         return placed
 
     async def _find_free_aliases(
-        self, tx: Tx, new: Sequence[Draft], changed: Sequence[Change], done: Page
+        self, tx: Tx, new: Sequence[Draft], changed: Sequence[LinkChange], done: PageReport
     ) -> list[Alias]:
         """Return the aliases that the links get besides their slugs: those that are free."""
         linked = [(draft, draft.link) for draft in new]
@@ -198,13 +237,15 @@ class Decider:
             if address not in link_of:
                 link_of[address] = alias.link_id
                 free.append(alias)
+            elif link_of[address] != alias.link_id and draft.source.archived:
+                done.warn("An alias leads to another link here already", f"{alias.hostname}/{alias.path}")
             elif link_of[address] != alias.link_id:
                 done.warn("A further address leads to another link here already", draft.source.source_id)
         return free
 
-    def _aliases(self, draft: Draft, link: Link, done: Page) -> Iterator[Alias]:
+    def _aliases(self, draft: Draft, link: Link, done: PageReport) -> Iterator[Alias]:
         """Yield an alias for each address on a custom domain that is not the link's own one."""
-        source, now = draft.source, self._deps.clock()
+        source, at = draft.source, draft.link.created_at if draft.source.archived else self._deps.clock()
         others = rules.other_addresses(source, ignores_case=self._ignores_case)
         for address in [*([source.address] if source.address else ()), *others]:
             host = self._hosts.get(address.hostname, done)
@@ -212,6 +253,7 @@ class Decider:
                 if address in source.other_addresses:
                     done.warn("A further address is left out: its domain is not mapped", source.source_id)
             elif problem := aliases.find_path_problem(address.path):
-                done.warn(f"A further address is left out. {problem}", source.source_id)
+                if not source.archived:
+                    done.warn(f"A further address is left out. {problem}", source.source_id)
             elif (host.domain_id, address.path) != (link.domain_id, link.slug):
-                yield Alias(new_id(), self._account_id, link.id, host.domain_id, host.hostname, address.path, now)
+                yield Alias(new_id(), self._account_id, link.id, host.domain_id, host.hostname, address.path, at)

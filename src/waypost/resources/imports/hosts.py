@@ -1,28 +1,36 @@
 """Finds the domain here that each hostname of the source is mapped to."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from uuid import UUID
 
-from waypost.database import Tx
 from waypost.resources import domains
 from waypost.resources.domains.names import canonical_or_lower
 from waypost.resources.imports.choices import is_of_vendor
+from waypost.resources.imports.deps import Deps
+from waypost.resources.imports.model import Import
+from waypost.resources.imports.report import PageReport
 from waypost.resources.imports.rules import Host
-from waypost.resources.imports.run import Page
 
-_canonical = lru_cache(256)(canonical_or_lower)
+canonical = lru_cache(256)(canonical_or_lower)
 
 
 class Hosts:
-    def __init__(self, shared_domain: str) -> None:
-        self.shared = Host(None, shared_domain)
+    hostnames: Iterable[str] = ()
+    pixels: Mapping[UUID, UUID] = {}
+
+    def __init__(self, deps: Deps, import_: Import) -> None:
+        self.shared = Host(None, deps.shared_domain)
+        self._db = deps.db
+        self._account_id = import_.account_id
+        self._names: Mapping[str, str] = import_.options.get("domains", {})
+        """Hostnames here by hostnames of the source, as they were entered."""
         self._hosts: dict[str, Host] = {}
 
-    async def find(self, tx: Tx, account_id: UUID, names: Mapping[str, str], done: Page) -> None:
-        """`names`: hostnames here by hostnames of the source, as they were entered."""
-        mapping = {_canonical(theirs): _canonical(ours) for theirs, ours in names.items()}
-        own = await domains.find_by_hostname(tx, account_id, set(mapping.values()))
+    async def find(self, done: PageReport) -> None:
+        mapping = {canonical(theirs): canonical(ours) for theirs, ours in self._names.items()}
+        async with self._db.read() as tx:
+            own = await domains.find_by_hostname(tx, self._account_id, set(mapping.values()))
         for theirs, ours in mapping.items():
             domain_id, is_served = own.get(ours, (None, True))
             self._hosts[theirs] = Host(domain_id, ours) if domain_id else self.shared
@@ -32,8 +40,8 @@ class Hosts:
             if not is_served:
                 done.warn(f"{ours} is not verified yet: its links work once its DNS records are set")
 
-    def get(self, hostname: str | None, done: Page) -> Host:
-        theirs = None if hostname is None else _canonical(hostname)
+    def get(self, hostname: str | None, done: PageReport) -> Host:
+        theirs = None if hostname is None else canonical(hostname)
         if theirs and (host := self._hosts.get(theirs)):
             return host
         links = f"Links of {theirs}" if theirs else "Links without a hostname"

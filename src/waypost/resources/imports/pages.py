@@ -23,11 +23,10 @@ from waypost.resources.domains.schemas import to_json as domain_to_json
 from waypost.resources.imports import choices
 from waypost.resources.imports import store as import_store
 from waypost.resources.imports.destination_checks import warnings_about_destinations
-from waypost.resources.imports.report import Counts, Report, to_warnings
+from waypost.resources.imports.report import Counts, Report, read_plan, to_warnings
 from waypost.resources.imports.requests import service, store
 from waypost.resources.imports.requests.deps import Deps
 from waypost.resources.imports.requests.model import ImportRequest
-from waypost.resources.imports.requests.plans import Plan
 from waypost.resources.imports.requests.uploads import MAX_FILE, MAX_PIECE
 from waypost.web.body import read_body
 from waypost.web.dashboard import BLANK, Form, Pages, get, is_fragment_request, post, read_form, redirect
@@ -176,7 +175,7 @@ class ImportPages(Pages[Deps]):
     async def _report(self, current: ImportRequest) -> Report:
         """Return the report of the import, or of its plan before it is confirmed."""
         if current.is_planned_only:
-            return Plan(**current.plan).report(current.source)
+            return read_plan(current.source, current.plan)
         if current.import_id is None:
             return Report(current.source)
         async with self._deps.db.read() as tx:

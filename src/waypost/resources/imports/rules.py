@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -28,9 +28,15 @@ _UNREADABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\
 """Control characters, line ends, and marks that change the direction of text."""
 
 LINK_FIELDS = ("domain_id", "destination_url", "title", "tags", "is_enabled", "expires_at")
-FIELDS = (*LINK_FIELDS, "addresses", "clicks", "routing", "click_limit")
+FIELDS = (*LINK_FIELDS, "addresses", "clicks", "routing", "click_limit", "archived")
 """What is compared with the last import. Only what differs is changed, so that changes made here stay."""
-_DIGEST_SIZE = 8  # hexadecimal digits per field
+_DIGEST_SIZE = 8  # hexadecimal digits per field; `archived` has none for a link of another service
+_KEPT = {
+    *("id", "account_id", "slug", "clicks", "og_image_file_name", "og_image_bytes", "created_at", "created_by"),
+    *("starts_at", "click_limit"),  # they belong to the routing
+    "disabled_reason",
+}
+"""Fields of a link that are not replaced together with the others."""
 
 
 class Refused(Exception):
@@ -63,6 +69,16 @@ class Draft:
         """Empty if the source names no short link."""
         return self.source.address.path if self.source.address else ""
 
+    @property
+    def is_protected(self) -> bool:
+        """Whether it is disabled as long as it has no password here."""
+        return bool(self.source.archived) and self.fitted.lacks_password
+
+    @property
+    def example(self) -> str:
+        """How warnings name it."""
+        return self.path if self.source.archived else self.source.source_id
+
 
 def key_of(account_id: UUID, source: str, source_id: str) -> UUID:
     """Identify a link of a source within the account."""
@@ -94,8 +110,9 @@ def draft(
     now: datetime,
     reserved: Collection[str],
     fitted: Fitted = PLAIN,
+    pixels: Mapping[UUID, UUID],
 ) -> Draft:
-    """Raises Refused."""
+    """`pixels`: those here by those of an archive. Raises Refused."""
     path = _path(source, host)
     link = Link(
         link_id,
@@ -113,6 +130,8 @@ def draft(
         starts_at=fitted.starts_at,
         click_limit=fitted.click_limit,
     )
+    if source.archived:
+        link = replace(link, **source.archived.copied_fields(pixels))
     return Draft(key, link, source, host, _digest(link, source), fitted)
 
 
@@ -121,7 +140,7 @@ def _path(source: SourceLink, host: Host) -> str:
     if source.address is None:
         return ""
     problem = aliases.find_path_problem(source.address.path)
-    if problem and (host.domain_id or problem in NEVER_ADDRESSES):
+    if problem and not source.archived and (host.domain_id or problem in NEVER_ADDRESSES):
         raise Refused(f"Path: {problem}")
     return source.address.path
 
@@ -165,7 +184,10 @@ def changed_fields(before: str, after: str) -> list[str]:
 
 def apply_changes(link: Link, new: Link, names: Collection[str]) -> Link:
     """Return the link with those fields of `new` that changed at the source."""
-    own: dict[str, Any] = {name: getattr(new, name) for name in names if name in LINK_FIELDS}
+    replaced = {name for name in names if name in LINK_FIELDS}
+    if "archived" in names:
+        replaced = Link.__dataclass_fields__.keys() - _KEPT - ({"og_image"} if link.og_image_file_name else set())
+    own: dict[str, Any] = {name: getattr(new, name) for name in replaced}
     if "domain_id" in own:
         own["hostname"] = new.hostname
     return replace(link, **own)
@@ -185,7 +207,7 @@ def other_addresses(source: SourceLink, *, ignores_case: bool) -> list[Address]:
 
 def _digest(link: Link, source: SourceLink) -> str:
     addresses = sorted(f"{address.hostname or ''}/{address.path}" for address in addresses_of(source))
-    texts = (
+    texts: tuple[str, ...] = (
         *(
             "\n".join(value) if isinstance(value, list) else str(value)
             for value in (getattr(link, name) for name in LINK_FIELDS)
@@ -195,6 +217,8 @@ def _digest(link: Link, source: SourceLink) -> str:
         _routing_text(source),
         str(link.click_limit or ""),
     )
+    if source.archived:
+        texts = *texts, json.dumps(source.archived.to_compare(link), sort_keys=True)
     return "".join(map(_digest_of, texts))
 
 

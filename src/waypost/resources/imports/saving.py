@@ -1,29 +1,26 @@
 """Saves what was decided about the links of a page."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
 from waypost.database import Tx
-from waypost.kit.errors import Invalid, NotFound, Problems
+from waypost.kit.errors import Invalid, Problems
 from waypost.resources.imports import rules, store
-from waypost.resources.imports.decisions import Change, Decision
+from waypost.resources.imports.decisions import Decision, LinkChange
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.model import Import
+from waypost.resources.imports.page_plan import Outdated
 from waypost.resources.imports.routing.importing import FIELDS as ROUTING_FIELDS
 from waypost.resources.imports.routing.importing import RoutingImport, Saved
 from waypost.resources.imports.rules import Draft
-from waypost.resources.links import aliases, click_counters
+from waypost.resources.links import Link, aliases, click_counters
 from waypost.resources.links import rules as link_rules
 from waypost.resources.links import store as link_store
 from waypost.resources.links.aliases import Alias
 from waypost.resources.links.apply import apply
 from waypost.resources.links.rules import LinkPlan
-
-
-class Outdated(Exception):
-    """A slug or an alias was taken, or a link was changed, after the decision: decide again."""
 
 
 async def save(tx: Tx, deps: Deps, import_: Import, decision: Decision, routing: RoutingImport) -> None:
@@ -35,7 +32,8 @@ async def save(tx: Tx, deps: Deps, import_: Import, decision: Decision, routing:
     plans = [
         link_rules.plan(None, draft.link, by=import_.started_by, at=draft.link.updated_at) for draft in decision.new
     ]
-    plans += [await _plan(tx, deps, import_, change, routing) for change in decision.changed]
+    here = await link_store.lock_all(tx, account_id, [change.before.id for change in decision.changed])
+    plans += [await _plan(tx, here, import_, change, routing) for change in decision.changed]
     plans = [plan._replace(aliases=added[plan.after.id]) for plan in plans]
     try:
         links = await apply(deps, tx, account_id, plans, Problems())
@@ -46,26 +44,26 @@ async def save(tx: Tx, deps: Deps, import_: Import, decision: Decision, routing:
     sources += [(change.draft, change.names) for change in decision.changed]
     saved = [Saved(link, *source) for link, source in zip(links, sources, strict=True)]
     await store.save_links(tx, account_id, {each.draft.key: (each.link.id, each.draft.digest) for each in saved})
-    await store.add_checks(tx, import_, [each.link.id for each in saved])
+    await store.add_checks(tx, import_, [each.link.id for each in saved if not each.draft.source.archived])
     await store.keep_checks(tx, import_, decision.unchanged)
     await _save_imported_clicks(tx, account_id, saved)
     await routing.save(tx, saved)
 
 
-async def _plan(tx: Tx, deps: Deps, import_: Import, change: Change, routing: RoutingImport) -> LinkPlan:
-    try:
-        before = await link_store.lock(tx, import_.account_id, change.before.id)
-    except NotFound:
-        raise Outdated from None
-    if (before.domain_id, before.slug) != (change.before.domain_id, change.before.slug):
+async def _plan(
+    tx: Tx, here: Mapping[UUID, Link], import_: Import, change: LinkChange, routing: RoutingImport
+) -> LinkPlan:
+    """`here`: locked."""
+    before = here.get(change.before.id)
+    if before is None or (before.domain_id, before.slug) != (change.before.domain_id, change.before.slug):
         raise Outdated
     requested = rules.apply_changes(before, change.draft.link, change.names)
     requested = await routing.change(tx, requested, change.draft, change.names)
-    now = deps.clock()
+    at = change.draft.link.updated_at
     is_rerouted = not ROUTING_FIELDS.isdisjoint(change.names)
     if is_rerouted:
-        requested = replace(requested, updated_at=now)
-    return link_rules.plan(before, requested, by=import_.started_by, at=now)._replace(is_rerouted=is_rerouted)
+        requested = replace(requested, updated_at=at)
+    return link_rules.plan(before, requested, by=import_.started_by, at=at)._replace(is_rerouted=is_rerouted)
 
 
 async def _check_aliases(tx: Tx, new: Sequence[Alias]) -> None:

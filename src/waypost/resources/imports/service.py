@@ -1,4 +1,4 @@
-"""Creates and reads imports. `Importer` runs one."""
+"""Creates and reads imports. `ImportRun` runs one."""
 
 from collections.abc import Mapping
 from typing import Any

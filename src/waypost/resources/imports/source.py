@@ -8,9 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from waypost.kit.errors import WaypostError
+
+if TYPE_CHECKING:
+    from waypost.resources.imports.archive.links import ArchivedLink
 
 
 class SourceError(WaypostError):
@@ -105,6 +108,8 @@ class SourceLink:
     """Rules that cannot be expressed here, in a few words each: the link is imported disabled."""
     bot_clicks: int = 0
     """Those of `clicks` that count there, but not here when they are imported with their times."""
+    archived: "ArchivedLink | None" = None
+    """All fields of a link of Waypost. It keeps its id, and is replaced as a whole if any of them changes."""
     left_out: Sequence[str] = ()
     """What of this link does not come along, in a few words each, such as `retargeting pixels`."""
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 from people import Person, new_person
-from resources.imports.importing import SHARED, Pages, link, new_deps, run
+from resources.imports.importing import SHARED, Pages, link, new_deps, preview, run
 from resources.imports.servers.dub import Dub, dub_link
 from resources.imports.servers.scripted import ScriptedService
 from resources.imports.servers.shlink import Shlink, short_url
@@ -87,7 +87,7 @@ async def test_stores_routing_with_a_hashed_password(db: Database, alice: Person
 
 async def test_a_dry_run_says_the_same_and_hashes_nothing(db: Database, alice: Person) -> None:
     pages = [[routed(password="secret"), link("b", has_unreadable_password=True), link("c", lost_rules=["a rule"])]]
-    dry = await run(new_deps(db), alice, Pages(pages), is_dry_run=True)
+    dry = await preview(new_deps(db), alice, Pages(pages))
     assert await stored(db) == {}
     assert (await run(new_deps(db), alice, Pages(pages))).to_json() == dry.to_json()
     assert {name: each.is_enabled for name, each in (await stored(db)).items()} == {"a": True, "b": False, "c": False}

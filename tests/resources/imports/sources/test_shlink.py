@@ -12,7 +12,7 @@ from sqlalchemy import select
 from waypost.audit import Actor
 from waypost.database import Database
 from waypost.resources.imports import click_pages, lease, service
-from waypost.resources.imports.importer import Importer
+from waypost.resources.imports.run import ImportRun
 from waypost.resources.imports.source import (
     Address,
     HasClicksOfLinks,
@@ -234,7 +234,7 @@ async def test_imports_each_visit_once_although_it_is_killed_and_more_are_made(
     with source_of("shlink", shlink) as source:
         import_ = await service.create(deps, Actor.system(alice.account_id), "shlink", {"clicks": True})
         for steps in (3, 2, 4):
-            killed = Importer(deps, source, await service.get(deps, alice.account_id, import_.id), lease.holder())
+            killed = ImportRun(deps, source, await service.get(deps, alice.account_id, import_.id), lease.holder())
             await killed.start()
             for _ in range(steps):
                 assert await killed.step()

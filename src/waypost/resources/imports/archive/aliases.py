@@ -2,55 +2,55 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from waypost.database import Tx
 from waypost.kit.ids import new_id
-from waypost.resources.imports.archive.context import Context, Rows
+from waypost.resources.imports.archive.reader import Rows
 from waypost.resources.imports.archive.rows import AliasRow, parse_rows
-from waypost.resources.imports.run import Page
+from waypost.resources.imports.archive.target import TargetAccount
+from waypost.resources.imports.page_plan import PagePlan
+from waypost.resources.imports.report import PageReport
 from waypost.resources.links import aliases
 from waypost.resources.links import store as link_store
 from waypost.resources.links.aliases import Alias
 
 
-def read(context: Context, rows: Rows, done: Page) -> list[Alias]:
-    """Leave out those that no link here can have. `link_id`: of the archive."""
-    return list(_read(context, parse_rows(AliasRow, rows, "alias", done.warn), done))
+async def plan(account: TargetAccount, rows: Rows, page: PagePlan, *, refused: Collection[str]) -> None:
+    """Leave out those that no link here can have. `refused`: the links of the archive that are refused."""
+    new = list(_read(account, parse_rows(AliasRow, rows, "alias", page.done.warn), page.done))
+    async with account.deps.db.read() as tx:
+        own = await account.find_own_ids(tx, (alias.link_id for alias in new))
+        kept = [  # before the import, links do not have their ids here yet
+            replace(alias, link_id=own.get(alias.link_id, alias.link_id))
+            for alias in new
+            if str(alias.link_id) not in refused
+        ]
+        free = await _find_free(tx, kept, page.done)
+    page.done.counts.aliases = len(free)
+    page.apply = partial(_save, account, free, page.done)
 
 
-async def plan(context: Context, tx: Tx, new: Sequence[Alias], refused: Collection[str], done: Page) -> None:
-    """Count and warn as an import does. `refused`: the links of the archive that are refused."""
-    own = await context.find_own_ids(tx, (alias.link_id for alias in new))
-    kept = [
-        replace(alias, link_id=own.get(alias.link_id, alias.link_id))
-        for alias in new
-        if str(alias.link_id) not in refused
-    ]
-    done.counts.aliases = len(await find_free(tx, kept, done))
-
-
-async def save(context: Context, tx: Tx, new: Sequence[Alias], done: Page) -> None:
-    own = await context.find_own_ids(tx, (alias.link_id for alias in new))
-    here = await link_store.find_own(tx, context.account_id, own.values())
-    kept = [replace(alias, link_id=own[alias.link_id]) for alias in new if own.get(alias.link_id) in here]
-    added = await find_free(tx, kept, done)
+async def _save(account: TargetAccount, free: Sequence[Alias], done: PageReport, tx: Tx) -> None:
+    here = await link_store.find_own(tx, account.account_id, {alias.link_id for alias in free})
+    added = await _find_free(tx, [alias for alias in free if alias.link_id in here], done)
     await aliases.add_many(tx, added)
     done.counts.aliases = len(added)
     await link_store.save_search_texts(tx, [here[link_id] for link_id in {alias.link_id for alias in added}])
-    await context.deps.routes.changed(tx, sorted({alias.hostname for alias in added}))
+    await account.deps.routes.changed(tx, sorted({alias.hostname for alias in added}))
 
 
-def _read(context: Context, rows: Sequence[AliasRow], done: Page) -> Iterator[Alias]:
+def _read(account: TargetAccount, rows: Sequence[AliasRow], done: PageReport) -> Iterator[Alias]:
     for row in rows:
-        host = context.references.host(row.hostname)
+        host = account.get(row.hostname, done)
         if host.domain_id is None or aliases.find_path_problem(row.path):
             done.warn("An alias is left out: its domain is not here", f"{row.hostname}/{row.path}")
         else:
-            account, domain = context.account_id, host.domain_id
-            yield Alias(new_id(), account, row.link_id, domain, host.hostname, row.path, row.created_at)
+            domain = host.domain_id, host.hostname
+            yield Alias(new_id(), account.account_id, row.link_id, *domain, row.path, row.created_at)
 
 
-async def find_free(tx: Tx, new: Sequence[Alias], done: Page) -> list[Alias]:
+async def _find_free(tx: Tx, new: Sequence[Alias], done: PageReport) -> list[Alias]:
     """Return those that can be added. Warns of those whose address leads to another link."""
     taken = await aliases.find_links(tx, ((alias.domain_id, alias.path) for alias in new))
     free: dict[aliases.AliasAddress, Alias] = {}

@@ -1,6 +1,7 @@
 """Imports the clicks of an archive, and the statistics of days whose clicks were deleted."""
 
 from datetime import date
+from functools import partial
 from hashlib import blake2b
 from uuid import UUID
 
@@ -9,21 +10,34 @@ from waypost.kit.clock import EPOCH
 from waypost.resources.clicks import statistics_import
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.model import Click
-from waypost.resources.imports.archive.context import Context, Rows
+from waypost.resources.imports.archive.reader import Rows
 from waypost.resources.imports.archive.rows import ClickRow
-from waypost.resources.imports.clicks import SqlClickWriter
-from waypost.resources.imports.run import Page
+from waypost.resources.imports.archive.target import TargetAccount
+from waypost.resources.imports.clicks import SqlClickWriter, plan_clicks
+from waypost.resources.imports.page_plan import PagePlan
+from waypost.resources.imports.report import PageReport
 
 
-async def read(context: Context, rows: Rows, done: Page) -> list[Click]:
+async def plan(account: TargetAccount, rows: Rows, page: PagePlan) -> None:
+    clicks = await _read(account, rows, page.done)
+    token = f"import:{blake2b(b''.join(click.id for click in clicks), digest_size=16).hexdigest()}"
+    plan_clicks(page, account.deps.db, account.deps.click_writer, clicks, token)
+
+
+async def plan_old_statistics(account: TargetAccount, rows: Rows, page: PagePlan, *, since: date | None) -> None:
+    """`since`: the first day whose clicks are in the archive. None: all days."""
+    page.apply = partial(_add_old_statistics, account, rows, since, page.done)
+
+
+async def _read(account: TargetAccount, rows: Rows, done: PageReport) -> list[Click]:
     """Leave out clicks of links that are not in the archive, and those that are not kept here."""
     parsed = [(row, ClickRow.of(row)) for row in rows]
     valid = [click for _, click in parsed if click]
     for row, click in parsed:
         if click is None:
             done.warn("A click cannot be read and is left out", str(row.get("id", "?")))
-    async with context.deps.db.read() as tx:
-        own = await context.find_own_ids(tx, (click.link_id for click in valid))
+    async with account.deps.db.read() as tx:
+        own = await account.find_own_ids(tx, (click.link_id for click in valid))
         kept_since = await find_kept_since(tx)
     clicks: dict[bytes, Click] = {}
     for click in valid:
@@ -32,7 +46,7 @@ async def read(context: Context, rows: Rows, done: Page) -> list[Click]:
             done.warn("Clicks of links that are not in the export are left out", str(click.link_id))
             continue
         id_ = click.id if link_id == click.link_id else _derived_id(click.id, link_id)
-        built = click.to_click(id_, link_id, context.account_id)
+        built = click.to_click(id_, link_id, account.account_id)
         if built.day < kept_since:
             done.warn("Clicks that are older than clicks are kept here are left out", str(click.link_id))
         else:
@@ -40,30 +54,24 @@ async def read(context: Context, rows: Rows, done: Page) -> list[Click]:
     return list(clicks.values())
 
 
-def token_of(clicks: list[Click]) -> str:
-    """Return what identifies these clicks to `ClickWriter.send`."""
-    return f"import:{blake2b(b''.join(click.id for click in clicks), digest_size=16).hexdigest()}"
-
-
-async def add_old_statistics(context: Context, tx: Tx, rows: Rows, since: date | None, done: Page) -> None:
-    """`since`: the first day whose clicks are in the archive. None: all days."""
+async def _add_old_statistics(account: TargetAccount, rows: Rows, since: date | None, done: PageReport, tx: Tx) -> None:
     kept_since = (since - EPOCH.date()).days if since else 0
     days = [day for row in rows if (day := statistics_import.read_day(row)) and day.day < kept_since]
     if not days:
         return
-    if not isinstance(context.deps.click_writer, SqlClickWriter) or not await statistics_import.begin(tx, kept_since):
+    if not isinstance(account.deps.click_writer, SqlClickWriter) or not await statistics_import.begin(tx, kept_since):
         done.warn(
             f"Statistics of days before {since} are left out: their clicks were deleted, and this installation"
             " keeps the clicks of these days"
         )
         return
-    own = await context.find_own_ids(tx, (day.link_id for day in days if day.link_id))
+    own = await account.find_own_ids(tx, (day.link_id for day in days if day.link_id))
     mapped = [
         day._replace(link_id=own.get(day.link_id)) if day.link_id else day
         for day in days
         if day.link_id is None or day.link_id in own
     ]
-    await statistics_import.add(tx, context.account_id, mapped)
+    await statistics_import.add(tx, account.account_id, mapped)
 
 
 def _derived_id(click_id: UUID, link_id: UUID) -> UUID:

@@ -1,5 +1,6 @@
 """Imports what is left of deleted links, and the styles of QR codes."""
 
+from functools import partial
 from uuid import UUID
 
 from pydantic import ValidationError
@@ -8,30 +9,42 @@ from waypost.database import Tx
 from waypost.kit.ids import new_id, parse_id
 from waypost.resources import links
 from waypost.resources.imports import store
-from waypost.resources.imports.archive.context import Context, Rows
-from waypost.resources.imports.archive.rows import DeletedLinkRow
-from waypost.resources.imports.run import Page
+from waypost.resources.imports.archive.reader import Rows
+from waypost.resources.imports.archive.rows import DeletedLinkRow, parse_rows
+from waypost.resources.imports.archive.target import TargetAccount
+from waypost.resources.imports.page_plan import PagePlan
+from waypost.resources.imports.report import PageReport
 from waypost.resources.links import account_data
 from waypost.resources.links import store as link_store
 from waypost.resources.qrcodes import account_data as qrcodes_of_account
 from waypost.resources.qrcodes.schemas import NewStyle
 
 
-async def add_deleted_links(context: Context, tx: Tx, rows: list[DeletedLinkRow]) -> None:
-    """Their slugs are not reserved: a file does not prove that the account had them."""
-    known = await context.find_own_ids(tx, (row.id for row in rows))
+async def plan_deleted_links(account: TargetAccount, rows: Rows, page: PagePlan) -> None:
+    page.apply = partial(_add_deleted_links, account, parse_rows(DeletedLinkRow, rows, "deleted link", page.done.warn))
+
+
+async def plan_styles(account: TargetAccount, rows: Rows, page: PagePlan) -> None:
+    page.apply = partial(_add_styles, account, rows, page.done)
+
+
+async def _add_deleted_links(account: TargetAccount, rows: list[DeletedLinkRow], tx: Tx) -> None:
+    """Their slugs are reserved only by request: a file does not prove that the account had them."""
+    known = await account.find_own_ids(tx, (row.id for row in rows))
     owners = await links.find_accounts(tx, [row.id for row in rows])
     new = {row.id: new_id() if row.id in owners else row.id for row in rows if row.id not in known}
     added = [(new[row.id], row.slug, row.created_at, row.deleted_at) for row in rows if row.id in new]
-    await account_data.add_deleted_links(tx, context.account_id, added)
-    keys = {context.key_of(id_): (own_id, "") for id_, own_id in new.items()}
-    await store.save_links(tx, context.account_id, keys)
+    await account_data.add_deleted_links(tx, account.account_id, added)
+    keys = {account.key_of(id_): (own_id, "") for id_, own_id in new.items()}
+    await store.save_links(tx, account.account_id, keys)
+    if account.options.get("reserve_deleted_slugs"):
+        await link_store.reserve_unlinked(tx, account.account_id, (row.slug for row in rows))
 
 
-async def add_styles(context: Context, tx: Tx, rows: Rows, done: Page) -> None:
+async def _add_styles(account: TargetAccount, rows: Rows, done: PageReport, tx: Tx) -> None:
     rows = [row for row in rows if parse_id(str(row.get("link_id")))]
-    own = await context.find_own_ids(tx, (UUID(row["link_id"]) for row in rows))
-    here = await link_store.find_domains(tx, context.account_id, own.values())
+    own = await account.find_own_ids(tx, (UUID(row["link_id"]) for row in rows))
+    here = await link_store.find_domains(tx, account.account_id, own.values())
     styles = []
     for row in rows:
         link_id = own.get(UUID(row["link_id"]))
@@ -41,5 +54,5 @@ async def add_styles(context: Context, tx: Tx, rows: Rows, done: Page) -> None:
             done.warn("A style of a QR code cannot be read and is left out", row["link_id"])
             continue
         if link_id in here:
-            styles.append((link_id, style, context.deps.clock()))
+            styles.append((link_id, style, account.deps.clock()))
     await qrcodes_of_account.add_styles(tx, styles)

@@ -52,6 +52,9 @@ _UNSTORABLE = re.compile(r"[\ud800-\udfff]|(?<!\\)(?:\\\\)*\\u0000")
 """Halves of surrogate pairs, and NUL as JSON writes it. Databases refuse both."""
 
 
+Rows = list[dict[str, Any]]
+
+
 class BadArchive(SourceError):
     """The file is refused, and nothing was changed."""
 
@@ -72,8 +75,6 @@ class _Manifest(BaseModel):
 
 
 class Archive:
-    name = "waypost"
-
     def __init__(self, file: IO[bytes], zip_file: zipfile.ZipFile, size: int) -> None:
         """Raises BadArchive. Call `check` before anything else."""
         self._file = file
@@ -81,6 +82,8 @@ class Archive:
         self._size = size
         self._manifest = _read_manifest(zip_file)
         self._is_verified = False
+        self._reading: tuple[str, int, AsyncGenerator[Rows, None]] | None = None
+        """A file, the row that `read_batch` gets next if it goes on, and the batches from there on."""
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -131,7 +134,22 @@ class Archive:
             await asyncio.to_thread(self._verify, name, entry)
         self._is_verified = True
 
-    async def read(self, name: str, batch_size: int, start: int = 0) -> AsyncGenerator[list[dict[str, Any]], None]:
+    async def read_batch(self, name: str, size: int, start: int) -> Rows:
+        """Return rows of a file from this one on; none at its end. Raises BadArchive."""
+        if self._reading is None or self._reading[:2] != (name, start):
+            await self.stop_reading()
+            self._reading = name, start, self.read(name, size, start)
+        batches = self._reading[2]
+        rows: Rows = await anext(batches, [])
+        self._reading = (name, start + len(rows), batches) if rows else None
+        return rows
+
+    async def stop_reading(self) -> None:
+        if self._reading:
+            await self._reading[2].aclose()
+            self._reading = None
+
+    async def read(self, name: str, batch_size: int, start: int = 0) -> AsyncGenerator[Rows, None]:
         """Yield the rows of a file from this one on, in batches that fit into memory. Raises BadArchive."""
         rows = self._rows(name, start)
         is_last = False

@@ -36,7 +36,7 @@ import_requests = Table(
     Column("domains", Json, nullable=False),  # hostname here by hostname of the source; "" is the shared domain
     Column("file_name", Text),
     Column("file_size", BigInteger),  # bytes, as announced
-    Column("plan", Json, nullable=False),  # see `plans.Plan`
+    Column("plan", Json, nullable=False),  # see `Preview.to_row`
     Column("import_id", Id),  # once it has started; no foreign key, because the import may be deleted first
     Column("message", Text),  # why it waits or has stopped
     Column("failures", Integer, nullable=False),  # turns in a row that read nothing

@@ -5,7 +5,7 @@ A turn that is killed is repeated, and continues after the last page that was st
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,13 +22,12 @@ from waypost.resources.imports import service as import_service
 from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.model import Import
+from waypost.resources.imports.preview import Preview
 from waypost.resources.imports.requests import store
 from waypost.resources.imports.requests.model import ImportRequest, State, import_requests
 from waypost.resources.imports.requests.outcome import BUSY, Outcome
-from waypost.resources.imports.requests.plans import Plan
 from waypost.resources.imports.requests.uploads import Uploads
 from waypost.resources.imports.run import ImportRun
-from waypost.resources.imports.runs import new_run
 from waypost.resources.imports.source import Source, SourceError, SourceOptions
 from waypost.resources.imports.sources import open_source
 
@@ -118,7 +117,7 @@ class Turn:
         delay = timedelta(seconds=max(seconds, min(5.0 * 2**request.failures, 900.0)))
         return Outcome(request.state, f"Waiting: {reason}", delay, request.failures + 1)
 
-    async def _open_source(self, request: ImportRequest) -> Source | Archive:
+    async def _open_source(self, request: ImportRequest) -> Source:
         deadline = self.monotonic() + TURN
 
         async def wait(seconds: float, reason: str) -> None:
@@ -140,31 +139,29 @@ class Turn:
             raise SourceError("This file is too large for the dashboard. Ask the administrator to run waypost import.")
         return source
 
-    async def _plan(self, request: ImportRequest, source: Source | Archive) -> Outcome:
-        plan = Plan(**request.plan)
+    async def _plan(self, request: ImportRequest, source: Source) -> Outcome:
         actor = Actor.from_json(request.account_id, request.actor)
         new = import_service.new_import(self.deps, actor, request.source, self._options(request))
-        importer = new_run(self.deps, source, plan.as_import(new), "", is_dry_run=True)
+        preview = Preview(self.deps, source, new, request.plan)
 
         async def save() -> bool:
-            plan.save(importer)
             async with self.deps.db.write() as tx:
-                return await store.save(tx, request, self.deps.clock(), plan=asdict(plan), message=None)
+                return await store.save(tx, request, self.deps.clock(), plan=preview.to_row(), message=None)
 
-        has_more = await self._steps(request, importer, save)
+        has_more = await self._steps(request, preview, save)
         return Outcome("planning" if has_more else "planned")
 
-    async def _import(self, request: ImportRequest, source: Source | Archive) -> Outcome:
+    async def _import(self, request: ImportRequest, source: Source) -> Outcome:
         import_ = await self._find_import(request)
         if import_.state == "finished":  # the process was killed before it could say so
             return Outcome("done")
-        importer = new_run(self.deps, source, import_, lease.holder())
+        run = ImportRun(self.deps, source, import_, lease.holder())
 
         async def save() -> bool:
             async with self.deps.db.write() as tx:
                 return await store.save(tx, request, self.deps.clock(), message=None)
 
-        has_more = await self._steps(request, importer, save)
+        has_more = await self._steps(request, run, save)
         return Outcome("running" if has_more else "done")
 
     async def _find_import(self, request: ImportRequest) -> Import:
@@ -179,17 +176,17 @@ class Turn:
                 await store.save(tx, request, self.deps.clock(), import_id=import_.id)
         return replace(import_, actor=request.actor)  # who resumed it may be another
 
-    async def _steps(self, request: ImportRequest, importer: ImportRun, save: Callable[[], Any]) -> bool:
+    async def _steps(self, request: ImportRequest, run: ImportRun | Preview, save: Callable[[], Any]) -> bool:
         """Return whether there is more to do, in another turn. A fault after the first page ends the turn only."""
         began, pages, error = self.monotonic(), 0, None
         ending = None
         try:
             async with asyncio.timeout(STEP_LIMIT) as limit:
                 ending = asyncio.create_task(self._end(limit, LAST_PAGE if request.file_name else 0.0))
-                await importer.start()
+                await run.start()
                 has_more = is_active = True
                 while has_more and is_active and (not pages or self._has_time(began)):
-                    has_more = await importer.step()
+                    has_more = await run.step()
                     pages += 1
                     is_active = await save()  # otherwise it was given up, or is imported without a plan
         except (_Pause, TimeoutError):
@@ -202,7 +199,7 @@ class Turn:
         finally:
             if ending:
                 ending.cancel()
-            await importer.stop(error)
+            await run.stop(error)
         return has_more
 
     def _has_time(self, began: float) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from waypost.kit.clock import parse_timestamp
 from waypost.kit.errors import Problems
@@ -27,8 +27,13 @@ from waypost.resources.links.routing.schemas import (
     parse_routing,
 )
 
+if TYPE_CHECKING:
+    from waypost.resources.imports.archive.links import ArchivedLink
+
 DISABLED = "The link is disabled: edit its routing, then enable it"
 NO_PASSWORD = "The link is disabled: set a password for it, then enable it"  # noqa: S105  # a message
+NO_ARCHIVED_PASSWORD = "The password is not in the export: the link is disabled. Set a password, then enable the link"  # noqa: S105
+UNUSABLE = "The routing cannot be used: the link is disabled. Set its routing, then enable the link"
 TO_OWN = "Its visitors go to the link's own destination"
 
 CheckedUrls = Mapping[str, Url | str]
@@ -49,6 +54,8 @@ class Fitted:
     password: str | None = field(default=None, repr=False)
     lacks_password: bool = False
     """Visitors need one that cannot be set here."""
+    updated_at: datetime | None = None
+    """None: now."""
     is_disabled: bool = False
     notes: Sequence[str] = ()
     """What is left out, for the report."""
@@ -103,6 +110,8 @@ def fit(source: SourceLink, urls: CheckedUrls, *, has_rows: bool) -> Fitted:
     """`urls`: those of `urls_of`. `has_rows`: the clicks of the link are imported with their times."""
     if not (source.routing or source.lost_rules or source.has_unreadable_password):
         return PLAIN
+    if source.archived:
+        return _fit_archived(source.archived, source.routing or {}, urls)
     body, losses = source.routing or {}, _Losses()
     for what in source.lost_rules:
         losses.rule(what)
@@ -125,6 +134,38 @@ def fit(source: SourceLink, urls: CheckedUrls, *, has_rows: bool) -> Fitted:
         lacks_password=losses.lacks_password,
         is_disabled=losses.is_disabled,
         notes=losses.notes,
+    )
+
+
+def _fit_archived(archived: "ArchivedLink", body: Mapping[str, Any], urls: CheckedUrls) -> Fitted:
+    """Take over all of the routing, or nothing: an archive has only what the API has accepted."""
+    fields, problems = archived.routing, [archived.routing_problem] if archived.routing_problem else []
+
+    def resolve(place: str, text: str) -> str:
+        url = urls[text]
+        if isinstance(url, str):
+            problems.append(f"{place}: {url}".rstrip("."))
+            return text
+        return url.text
+
+    def resolve_all(name: str) -> list[Any]:
+        return [
+            {**entry, "destination_url": resolve(f"{name}.{index}.destination_url", entry["destination_url"])}
+            for index, entry in enumerate(body.get(name, ()))
+        ]
+
+    rules, variants = resolve_all("rules"), resolve_all("variants")
+    fallback_url = resolve("fallback_url", body["fallback_url"]) if body.get("fallback_url") else None
+    if problems:
+        return Fitted(is_disabled=True, notes=[f"{UNUSABLE}. {problems[0]}"])
+    return Fitted(
+        rules=rules,
+        variants=variants,
+        starts_at=fields.starts_at,
+        click_limit=fields.click_limit,
+        fallback_url=fallback_url,
+        lacks_password=fields.has_password,
+        updated_at=fields.updated_at or archived.row.updated_at,
     )
 
 

@@ -100,11 +100,14 @@ class RoutingImport:
         after = replace(before, updated_at=now) if before else LinkRouting(link.id, self._account_id, now, EPOCH)
         if "routing" in saved.names:
             # checked_at: the next check for unsafe URLs includes them
+            at = fitted.updated_at or now
             after = LinkRouting(
-                link.id, self._account_id, now, EPOCH, fitted.rules, fitted.variants, fitted.fallback_url
+                link.id, self._account_id, at, EPOCH, fitted.rules, fitted.variants, fitted.fallback_url
             )
+            if before:
+                after = replace(after, unsafe_urls=sorted(after.destinations.intersection(before.unsafe_urls)))
             if fitted.password:
                 after = after.with_password(self._hashes[saved.draft.key], before)
-            elif fitted.lacks_password and before:  # one that was set here
+            elif before and (fitted.lacks_password or saved.draft.source.archived):  # one that was set here
                 after = replace(after, password_hash=before.password_hash, password_version=before.password_version)
         return after if after.destinations or after.password_hash or link.starts_at or link.click_limit else None
