@@ -1,18 +1,15 @@
 """The parts of accounts."""
 
-from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from waypost.context import Context
+from waypost.accounts.data import account_data
 from waypost.resource import Resource, Web, Worker
 from waypost.worker.run import WorkerParts
 
 if TYPE_CHECKING:
-    from waypost.accounts import Account
     from waypost.accounts.deps import Deps
-    from waypost.kit.archive_parts import Files
     from waypost.web import Endpoints
 
 
@@ -73,12 +70,9 @@ def _worker_parts(worker: Worker) -> WorkerParts:
     )
 
 
-def _export(context: Context, account: "Account", now: datetime) -> "Files":
-    from waypost.accounts.data.account_data import export
-
-    return export(context, account, now)
-
-
 RESOURCE = Resource(
-    templates={"account": "waypost.accounts"}, endpoints=_endpoints, worker_parts=_worker_parts, export=_export
+    templates={"account": "waypost.accounts"},
+    endpoints=_endpoints,
+    worker_parts=_worker_parts,
+    export=account_data.export,
 )

@@ -120,7 +120,7 @@ async def _import(deps: Deps, source: Source, new: Import) -> tuple[Report, int]
     if import_.cursor is None:
         await _say_plan(Preview(deps, source, new))
     code = await _run(ImportRun(deps, source, import_, lease.holder()), f"Importing from {new.source}")
-    return await service.get_report(deps, await service.get(deps, new.account_id, import_.id)), code
+    return await service.get_report(deps.db, await service.get(deps.db, new.account_id, import_.id)), code
 
 
 class _ReadOnce:

@@ -79,7 +79,7 @@ async def run(deps: Deps, who: Person, source: Source, **options: Any) -> Report
     """`options`: `domains` and `clicks`, as `service.create` takes them."""
     import_ = await service.create(deps, Actor.system(who.account_id), source.name, options)
     await run_to_the_end(ImportRun(deps, source, import_, lease.holder()))
-    return await service.get_report(deps, await service.get(deps, who.account_id, import_.id))
+    return await service.get_report(deps.db, await service.get(deps.db, who.account_id, import_.id))
 
 
 async def preview(deps: Deps, who: Person, source: Source, **options: Any) -> Report:

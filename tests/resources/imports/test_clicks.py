@@ -162,14 +162,14 @@ async def test_continues_amid_the_clicks_of_a_page(
     steps = 0
     while steps < 20:
         steps += 1
-        one = ImportRun(deps, source, await service.get(deps, alice.account_id, import_.id), lease.holder())
+        one = ImportRun(deps, source, await service.get(deps.db, alice.account_id, import_.id), lease.holder())
         await one.start()
         if not await one.step():
             break
         await one.stop()
     await one.stop()
     assert steps > 5
-    report = await service.get_report(deps, await service.get(deps, alice.account_id, import_.id))
+    report = await service.get_report(deps.db, await service.get(deps.db, alice.account_id, import_.id))
     assert (report.counts.found, report.counts.created, report.counts.clicks) == (3, 3, 6)
     assert await counted(db) == {"a": 3, "b": 3, "c": 0}
     assert await is_exact(db)

@@ -1,16 +1,13 @@
 """The parts of clicks: lists, statistics and live updates; the drainer, retention and statistics in the worker."""
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-from waypost.context import Context
 from waypost.resource import Resource, Web, Worker
+from waypost.resources.clicks import account_export
 from waypost.worker.loop import POLL_INTERVAL
 from waypost.worker.run import Periodic, WorkerParts
 
 if TYPE_CHECKING:
-    from waypost.accounts import Account
-    from waypost.kit.archive_parts import Files
     from waypost.web import Endpoints
 
 
@@ -64,15 +61,9 @@ def _clickhouse_steps(worker: Worker) -> list[Periodic]:
     return [(3600, visitors.step), (3600, retention.step)]
 
 
-def _export(context: Context, account: "Account", now: datetime) -> "Files":
-    from waypost.resources.clicks.account_export import export
-
-    return export(context, account, now)
-
-
 RESOURCE = Resource(
     templates={"clicks": "waypost.resources.clicks"},
     endpoints=_endpoints,
     worker_parts=_worker_parts,
-    export=_export,
+    export=account_export.export,
 )

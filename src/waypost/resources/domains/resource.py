@@ -1,18 +1,16 @@
 """The parts of domains."""
 
 from collections.abc import AsyncGenerator
-from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from waypost.context import Context
 from waypost.resource import Resource, Web, Worker
+from waypost.resources.domains import account_data
 from waypost.worker.run import Periodic, WorkerParts
 
 if TYPE_CHECKING:
-    from waypost.accounts import Account
-    from waypost.kit.archive_parts import Files
     from waypost.resources.domains.certificates.issuer import Issuer
     from waypost.web import Endpoints
 
@@ -75,21 +73,14 @@ def _issuer(worker: Worker) -> "Issuer":
 
 def _delete(context: Context, account_id: UUID) -> AsyncGenerator[None, None]:
     from waypost.resources import links
-    from waypost.resources.domains.account_data import delete_account_data
 
-    return delete_account_data(links.domain_deps(context), account_id)
-
-
-def _export(context: Context, account: "Account", now: datetime) -> "Files":
-    from waypost.resources.domains.account_data import export
-
-    return export(context, account, now)
+    return account_data.delete_account_data(links.domain_deps(context), account_id)
 
 
 RESOURCE = Resource(
     templates={"domains": "waypost.resources.domains"},
     endpoints=_endpoints,
     worker_parts=_worker_parts,
-    export=_export,
+    export=account_data.export,
     delete=_delete,
 )

@@ -29,7 +29,7 @@ _MAX_REPEATED_PAGES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class LinkChange:
+class ChangedDraft:
     before: Link
     draft: Draft
     names: Collection[str]
@@ -40,7 +40,7 @@ class LinkChange:
 class Decision:
     new: Sequence[Draft]
     """One whose slug is empty gets a generated slug."""
-    changed: Sequence[LinkChange]
+    changed: Sequence[ChangedDraft]
     unchanged: Sequence[UUID]
     aliases: Sequence[Alias]
     done: PageReport
@@ -148,10 +148,15 @@ class Decider:
                 unchanged.append(link_id)
         done = PageReport(Counts(unchanged=len(unchanged)))
         here = await link_store.find_own(tx, self._account_id, differing)
-        changed = [LinkChange(here[id_], *change) for id_, change in differing.items()]
-        changed = await self._protect_changed(tx, changed, done)
+        stored = await routing.find_of_links(tx, [id_ for id_, (draft, _) in differing.items() if draft.is_protected])
+        changed = []
+        for id_, (draft, names) in differing.items():
+            if draft.is_protected and not (id_ in stored and stored[id_].password_hash):
+                changed.append(ChangedDraft(here[id_], _protected(draft, done), [*names, "is_enabled"]))
+            else:
+                changed.append(ChangedDraft(here[id_], draft, names))
         placed = await self._place(tx, await self._with_free_ids(tx, new), done)
-        placed = [self._protect(draft, done) for draft in placed]
+        placed = [_protected(draft, done) if draft.is_protected else draft for draft in placed]
         free = await self._find_free_aliases(tx, placed, changed, done)
         done.counts.created, done.counts.updated, done.counts.aliases = len(placed), len(changed), len(free)
         counted = [*placed, *(change.draft for change in changed if "clicks" in change.names)]
@@ -167,26 +172,6 @@ class Decider:
         return [
             replace(draft, link=replace(draft.link, id=new_id())) if draft.link.id in in_use else draft for draft in new
         ]
-
-    async def _protect_changed(self, tx: Tx, changed: list[LinkChange], done: PageReport) -> list[LinkChange]:
-        protected = [change.before.id for change in changed if change.draft.is_protected]
-        if not protected:
-            return changed
-        stored = await routing.find_of_links(tx, protected)
-        open_ids = {id_ for id_ in protected if not (id_ in stored and stored[id_].password_hash)}
-        return [
-            replace(change, draft=self._protect(change.draft, done), names={*change.names, "is_enabled"})
-            if change.before.id in open_ids
-            else change
-            for change in changed
-        ]
-
-    def _protect(self, draft: Draft, done: PageReport) -> Draft:
-        """Disable a link whose visitors would see what they must not."""
-        if not draft.is_protected:
-            return draft
-        done.warn(NO_ARCHIVED_PASSWORD, draft.example)
-        return replace(draft, link=replace(draft.link, is_enabled=False))
 
     async def _place(self, tx: Tx, drafts: Sequence[Draft], done: PageReport) -> list[Draft]:
         """Take the slug from those whose slug is not free. Refuse those whose address leads to another link."""
@@ -220,7 +205,7 @@ class Decider:
         return placed
 
     async def _find_free_aliases(
-        self, tx: Tx, new: Sequence[Draft], changed: Sequence[LinkChange], done: PageReport
+        self, tx: Tx, new: Sequence[Draft], changed: Sequence[ChangedDraft], done: PageReport
     ) -> list[Alias]:
         """Return the aliases that the links get besides their slugs: those that are free."""
         linked = [(draft, draft.link) for draft in new]
@@ -257,3 +242,9 @@ class Decider:
                     done.warn(f"A further address is left out. {problem}", source.source_id)
             elif (host.domain_id, address.path) != (link.domain_id, link.slug):
                 yield Alias(new_id(), self._account_id, link.id, host.domain_id, host.hostname, address.path, at)
+
+
+def _protected(draft: Draft, done: PageReport) -> Draft:
+    """Disable a link whose visitors would see what they must not."""
+    done.warn(NO_ARCHIVED_PASSWORD, draft.example)
+    return replace(draft, link=replace(draft.link, is_enabled=False))

@@ -21,9 +21,8 @@ from waypost.resources.domains.names import takes_cname
 from waypost.resources.domains.schemas import DnsRecordJson, NewDomain
 from waypost.resources.domains.schemas import to_json as domain_to_json
 from waypost.resources.imports import choices
-from waypost.resources.imports import store as import_store
-from waypost.resources.imports.destination_checks import warnings_about_destinations
-from waypost.resources.imports.report import Counts, Report, read_plan, to_warnings
+from waypost.resources.imports import service as import_service
+from waypost.resources.imports.report import Report, read_plan
 from waypost.resources.imports.requests import service, store
 from waypost.resources.imports.requests.deps import Deps
 from waypost.resources.imports.requests.model import ImportRequest
@@ -178,11 +177,8 @@ class ImportPages(Pages[Deps]):
             return read_plan(current.source, current.plan)
         if current.import_id is None:
             return Report(current.source)
-        async with self._deps.db.read() as tx:
-            started = await import_store.find(tx, current.account_id, current.import_id)
-            refused = await import_store.list_refusals(tx, started.id)
-            warnings = [*to_warnings(started.warnings), *await warnings_about_destinations(tx, started)]
-        return Report(current.source, Counts(**started.counts), started.total, warnings, refused)
+        started = await import_service.get(self._deps.db, current.account_id, current.import_id)
+        return await import_service.get_report(self._deps.db, started)
 
     def _render_new(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
         context = {"choice": _choice(request), "max_form": _MAX_FORM, "max_file": MAX_FILE}

@@ -8,7 +8,7 @@ from uuid import UUID
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, Problems
 from waypost.resources.imports import rules, store
-from waypost.resources.imports.decisions import Decision, LinkChange
+from waypost.resources.imports.decisions import ChangedDraft, Decision
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.model import Import
 from waypost.resources.imports.page_plan import Outdated
@@ -51,7 +51,7 @@ async def save(tx: Tx, deps: Deps, import_: Import, decision: Decision, routing:
 
 
 async def _plan(
-    tx: Tx, here: Mapping[UUID, Link], import_: Import, change: LinkChange, routing: RoutingImport
+    tx: Tx, here: Mapping[UUID, Link], import_: Import, change: ChangedDraft, routing: RoutingImport
 ) -> LinkPlan:
     """`here`: locked."""
     before = here.get(change.before.id)

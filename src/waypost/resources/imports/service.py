@@ -6,15 +6,16 @@ from uuid import UUID
 
 from waypost import audit
 from waypost.audit import Actor
+from waypost.context import Context
+from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.resources.imports import lease, store
-from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.destination_checks import warnings_about_destinations
 from waypost.resources.imports.model import Import
 from waypost.resources.imports.report import Counts, Report, to_warnings
 
 
-async def create(deps: Deps, actor: Actor, source: str, options: Mapping[str, Any]) -> Import:
+async def create(deps: Context, actor: Actor, source: str, options: Mapping[str, Any]) -> Import:
     """Return the import to run: a new one, or an unfinished one of the same source and options, which continues.
 
     `options`: JSON of everything that decides what is imported: `url`, `file` (a digest of its content), `domains`
@@ -32,7 +33,7 @@ async def create(deps: Deps, actor: Actor, source: str, options: Mapping[str, An
     return import_
 
 
-def new_import(deps: Deps, actor: Actor, source: str, options: Mapping[str, Any]) -> Import:
+def new_import(deps: Context, actor: Actor, source: str, options: Mapping[str, Any]) -> Import:
     """Return an import that is not stored. A dry run needs no more."""
     now = deps.clock()
     return Import(
@@ -54,20 +55,15 @@ def new_import(deps: Deps, actor: Actor, source: str, options: Mapping[str, Any]
     )
 
 
-async def get(deps: Deps, account_id: UUID, import_id: UUID) -> Import:
+async def get(db: Database, account_id: UUID, import_id: UUID) -> Import:
     """Raises NotFound."""
-    async with deps.db.read() as tx:
+    async with db.read() as tx:
         return await store.find(tx, account_id, import_id)
 
 
-async def list_newest(deps: Deps, account_id: UUID, *, limit: int = 20) -> list[Import]:
-    async with deps.db.read() as tx:
-        return await store.list_newest(tx, account_id, limit=limit)
-
-
-async def get_report(deps: Deps, import_: Import) -> Report:
+async def get_report(db: Database, import_: Import) -> Report:
     """Return the report of the import so far, with all refused rows and what is known of destinations."""
-    async with deps.db.read() as tx:
+    async with db.read() as tx:
         refused = await store.list_refusals(tx, import_.id)
         warnings = [*to_warnings(import_.warnings), *await warnings_about_destinations(tx, import_)]
     return Report(import_.source, Counts(**import_.counts), import_.total, warnings, refused)

@@ -38,12 +38,6 @@ async def find(tx: Tx, account_id: UUID, import_id: UUID) -> Import:
     return Import(*row)
 
 
-async def list_newest(tx: Tx, account_id: UUID, *, limit: int) -> list[Import]:
-    query = select(*COLUMNS).where(imports.c.account_id == account_id)
-    order = imports.c.created_at.desc(), imports.c.id.desc()
-    return [Import(*row) for row in await tx.execute(query.order_by(*order).limit(limit))]
-
-
 async def find_unfinished(tx: Tx, account_id: UUID) -> list[Import]:
     """Return the imports that run or can be continued, the newest first."""
     query = select(*COLUMNS).where(imports.c.account_id == account_id, imports.c.state != "finished")
@@ -86,10 +80,10 @@ async def add_refusals(tx: Tx, import_id: UUID, first: int, rows: Sequence[Refus
         await tx.execute(insert(import_refusals), values)
 
 
-async def list_refusals(tx: Tx, import_id: UUID, *, after: int = -1, limit: int | None = None) -> list[RefusedRow]:
+async def list_refusals(tx: Tx, import_id: UUID) -> list[RefusedRow]:
     own = import_refusals.c
-    query = select(own.source_id, own.reason).where(own.import_id == import_id, own.number > after)
-    return [RefusedRow(*row) for row in await tx.execute(query.order_by(own.number).limit(limit))]
+    query = select(own.source_id, own.reason).where(own.import_id == import_id).order_by(own.number)
+    return [RefusedRow(*row) for row in await tx.execute(query)]
 
 
 async def find_links(tx: Tx, account_id: UUID, keys: Sequence[UUID]) -> dict[UUID, tuple[UUID, str]]:

@@ -1,17 +1,13 @@
 """The parts of QR codes."""
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-from waypost.context import Context
 from waypost.resource import Resource, Web
-from waypost.resources.qrcodes import delete_for_links
+from waypost.resources.qrcodes import account_data, delete_for_links
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from waypost.accounts import Account
-    from waypost.kit.archive_parts import Files
     from waypost.web import Endpoints
 
 
@@ -33,15 +29,9 @@ def _endpoints(web: Web) -> "Endpoints":
     return Endpoints([(deps, api.ENDPOINTS)], design_pages, before_framework=before_framework)
 
 
-def _export(context: Context, account: "Account", now: datetime) -> "Files":
-    from waypost.resources.qrcodes.account_data import export
-
-    return export(context, account, now)
-
-
 RESOURCE = Resource(
     templates={"qrcodes": "waypost.resources.qrcodes"},
     endpoints=_endpoints,
-    export=_export,
+    export=account_data.export,
     delete_of_links=delete_for_links,
 )

@@ -234,7 +234,7 @@ async def test_imports_each_visit_once_although_it_is_killed_and_more_are_made(
     with source_of("shlink", shlink) as source:
         import_ = await service.create(deps, Actor.system(alice.account_id), "shlink", {"clicks": True})
         for steps in (3, 2, 4):
-            killed = ImportRun(deps, source, await service.get(deps, alice.account_id, import_.id), lease.holder())
+            killed = ImportRun(deps, source, await service.get(deps.db, alice.account_id, import_.id), lease.holder())
             await killed.start()
             for _ in range(steps):
                 assert await killed.step()

@@ -1,7 +1,5 @@
 """Imports the clicks of an archive, and the statistics of days whose clicks were deleted."""
 
-from datetime import date
-from functools import partial
 from hashlib import blake2b
 from uuid import UUID
 
@@ -22,11 +20,6 @@ async def plan(account: TargetAccount, rows: Rows, page: PagePlan) -> None:
     clicks = await _read(account, rows, page.done)
     token = f"import:{blake2b(b''.join(click.id for click in clicks), digest_size=16).hexdigest()}"
     plan_clicks(page, account.deps.db, account.deps.click_writer, clicks, token)
-
-
-async def plan_old_statistics(account: TargetAccount, rows: Rows, page: PagePlan, *, since: date | None) -> None:
-    """`since`: the first day whose clicks are in the archive. None: all days."""
-    page.apply = partial(_add_old_statistics, account, rows, since, page.done)
 
 
 async def _read(account: TargetAccount, rows: Rows, done: PageReport) -> list[Click]:
@@ -54,7 +47,8 @@ async def _read(account: TargetAccount, rows: Rows, done: PageReport) -> list[Cl
     return list(clicks.values())
 
 
-async def _add_old_statistics(account: TargetAccount, rows: Rows, since: date | None, done: PageReport, tx: Tx) -> None:
+async def add_old_statistics(account: TargetAccount, rows: Rows, done: PageReport, tx: Tx) -> None:
+    since = account.archive.clicks_since
     kept_since = (since - EPOCH.date()).days if since else 0
     days = [day for row in rows if (day := statistics_import.read_day(row)) and day.day < kept_since]
     if not days:

@@ -1,18 +1,19 @@
-"""Imports what is left of deleted links, and the styles of QR codes."""
+"""Imports app links of domains, what is left of deleted links, and styles of QR codes, in the transaction of a page."""
 
-from functools import partial
 from uuid import UUID
 
 from pydantic import ValidationError
 
 from waypost.database import Tx
+from waypost.kit.errors import Problems
 from waypost.kit.ids import new_id, parse_id
 from waypost.resources import links
+from waypost.resources.domains.app_links import account_data as app_links_of_account
+from waypost.resources.domains.app_links.documents import to_texts
 from waypost.resources.imports import store
 from waypost.resources.imports.archive.reader import Rows
-from waypost.resources.imports.archive.rows import DeletedLinkRow, parse_rows
+from waypost.resources.imports.archive.rows import AppLinksRow, DeletedLinkRow, parse_rows
 from waypost.resources.imports.archive.target import TargetAccount
-from waypost.resources.imports.page_plan import PagePlan
 from waypost.resources.imports.report import PageReport
 from waypost.resources.links import account_data
 from waypost.resources.links import store as link_store
@@ -20,16 +21,23 @@ from waypost.resources.qrcodes import account_data as qrcodes_of_account
 from waypost.resources.qrcodes.schemas import NewStyle
 
 
-async def plan_deleted_links(account: TargetAccount, rows: Rows, page: PagePlan) -> None:
-    page.apply = partial(_add_deleted_links, account, parse_rows(DeletedLinkRow, rows, "deleted link", page.done.warn))
+async def add_app_links(account: TargetAccount, rows: Rows, done: PageReport, tx: Tx) -> None:
+    """Where the domain here has none."""
+    for row in parse_rows(AppLinksRow, rows, "document of app links", done.warn):
+        host, problems = account.get(row.hostname, done), Problems()
+        texts = to_texts(row.apple_app_site_association, row.assetlinks, problems)
+        if host.domain_id is None:
+            done.warn("App links are left out: their domain is not here", row.hostname)
+        elif problems:
+            place, [message, *_] = next(iter(problems.errors.items()))
+            done.warn(f"App links are left out. {place}: {message}", row.hostname)
+        elif hostname := await app_links_of_account.add(tx, account.account_id, host.domain_id, texts):
+            await account.deps.routes.changed(tx, [hostname])
 
 
-async def plan_styles(account: TargetAccount, rows: Rows, page: PagePlan) -> None:
-    page.apply = partial(_add_styles, account, rows, page.done)
-
-
-async def _add_deleted_links(account: TargetAccount, rows: list[DeletedLinkRow], tx: Tx) -> None:
+async def add_deleted_links(account: TargetAccount, sent: Rows, done: PageReport, tx: Tx) -> None:
     """Their slugs are reserved only by request: a file does not prove that the account had them."""
+    rows = parse_rows(DeletedLinkRow, sent, "deleted link", done.warn)
     known = await account.find_own_ids(tx, (row.id for row in rows))
     owners = await links.find_accounts(tx, [row.id for row in rows])
     new = {row.id: new_id() if row.id in owners else row.id for row in rows if row.id not in known}
@@ -41,7 +49,7 @@ async def _add_deleted_links(account: TargetAccount, rows: list[DeletedLinkRow],
         await link_store.reserve_unlinked(tx, account.account_id, (row.slug for row in rows))
 
 
-async def _add_styles(account: TargetAccount, rows: Rows, done: PageReport, tx: Tx) -> None:
+async def add_styles(account: TargetAccount, rows: Rows, done: PageReport, tx: Tx) -> None:
     rows = [row for row in rows if parse_id(str(row.get("link_id")))]
     own = await account.find_own_ids(tx, (UUID(row["link_id"]) for row in rows))
     here = await link_store.find_domains(tx, account.account_id, own.values())

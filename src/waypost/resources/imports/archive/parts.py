@@ -4,12 +4,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
 
-from waypost.resources.imports.archive import aliases, app_links, clicks, extras, images
+from waypost.database import Tx
+from waypost.resources.imports.archive import aliases, clicks, extras, images
 from waypost.resources.imports.archive.images import ArchivedImage
-from waypost.resources.imports.archive.reader import Archive
+from waypost.resources.imports.archive.reader import Archive, Rows
 from waypost.resources.imports.archive.target import TargetAccount
 from waypost.resources.imports.page_plan import PagePlan
-from waypost.resources.imports.report import Counts, Cursor
+from waypost.resources.imports.report import Counts, Cursor, PageReport
 from waypost.resources.imports.rules import Draft
 from waypost.resources.imports.source import LinkPage
 from waypost.resources.links.images.encoder import ImageReencoder
@@ -18,6 +19,7 @@ _ROWS_AT_ONCE, _DOMAINS_AT_ONCE, _CLICKS_AT_ONCE, _DAYS_AT_ONCE = 500, 10, 5_000
 _ALIASES, _CLICKS, _IMAGES = "aliases.ndjson", "clicks.ndjson", "images.tar"
 
 _Plan = Callable[[TargetAccount, Any, PagePlan], Awaitable[None]]
+_Add = Callable[[TargetAccount, Rows, PageReport, Tx], Awaitable[None]]
 
 
 class ArchiveParts:
@@ -34,12 +36,12 @@ class ArchiveParts:
         """Ids of links that this process has refused."""
         self._parts: dict[str, tuple[_Plan, int]] = {
             _ALIASES: (partial(aliases.plan, refused=self._refused), _ROWS_AT_ONCE),
-            "app_links.ndjson": (app_links.plan, _DOMAINS_AT_ONCE),
-            "deleted_links.ndjson": (extras.plan_deleted_links, _ROWS_AT_ONCE),
-            "qr_styles.ndjson": (extras.plan_styles, _ROWS_AT_ONCE),
+            "app_links.ndjson": (_adding(extras.add_app_links), _DOMAINS_AT_ONCE),
+            "deleted_links.ndjson": (_adding(extras.add_deleted_links), _ROWS_AT_ONCE),
+            "qr_styles.ndjson": (_adding(extras.add_styles), _ROWS_AT_ONCE),
             _CLICKS: (clicks.plan, _CLICKS_AT_ONCE),
             _IMAGES: (self._plan_image, 1),
-            "old_statistics.ndjson": (partial(clicks.plan_old_statistics, since=archive.clicks_since), _DAYS_AT_ONCE),
+            "old_statistics.ndjson": (_adding(clicks.add_old_statistics), _DAYS_AT_ONCE),
         }
         self._phases = [*self._parts, "end"]
 
@@ -91,3 +93,12 @@ class ArchiveParts:
     async def _plan_image(self, account: TargetAccount, read: Sequence[ArchivedImage], plan: PagePlan) -> None:
         self._reencoder = self._reencoder or ImageReencoder()
         images.plan(account, read[0], self._reencoder, plan)
+
+
+def _adding(add: _Add) -> _Plan:
+    """Nothing of these rows is known before the transaction."""
+
+    async def plan(account: TargetAccount, rows: Rows, page: PagePlan) -> None:
+        page.apply = partial(add, account, rows, page.done)
+
+    return plan

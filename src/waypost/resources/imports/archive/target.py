@@ -34,7 +34,7 @@ class TargetAccount:
         self.options: Mapping[str, Any] = import_.options
         """`domains`: those of the archive, and those that they become. Others keep their names."""
         self._source = import_.source
-        self._archive = archive
+        self.archive = archive
         self._rows: dict[str, DomainRow] = {}
         self._hosts: dict[str, Host] = {}
         """Those here by those of the archive."""
@@ -43,7 +43,7 @@ class TargetAccount:
 
     @property
     def hostnames(self) -> Collection[str]:
-        return self._hosts.keys() - {canonical(self._archive.shared_domain)}
+        return self._hosts.keys() - {canonical(self.archive.shared_domain)}
 
     def get(self, hostname: str | None, _: PageReport) -> Host:
         return self._hosts.get(canonical(hostname or ""), self.shared)
@@ -61,7 +61,7 @@ class TargetAccount:
         """Find domains and pixels. Domains that are not here yet are as they will be after `register`."""
         await self._find_hosts(done)
         await self._find_pixels(done)
-        if count := self._archive.count_rows("webhooks.ndjson"):
+        if count := self.archive.count_rows("webhooks.ndjson"):
             done.warn(f"{count} webhooks are not imported, because an export has no secrets. Create them here")
 
     async def register(self, done: PageReport) -> None:
@@ -74,7 +74,7 @@ class TargetAccount:
             self._hosts[theirs] = Host(domain_id, ours) if domain_id else self.shared
 
     async def _find_hosts(self, done: PageReport) -> None:
-        async for batch in self._archive.read("domains.ndjson", _AT_ONCE):
+        async for batch in self.archive.read("domains.ndjson", _AT_ONCE):
             self._rows |= {canonical(row.hostname): row for row in parse_rows(DomainRow, batch, "domain", done.warn)}
             if len(self._rows) > _MAX_DOMAINS:
                 raise BadArchive(f"The export has more than {_MAX_DOMAINS:,} domains. It was not made by Waypost.")
@@ -82,7 +82,7 @@ class TargetAccount:
         names |= {canonical(theirs): canonical(ours) for theirs, ours in self.options.get("domains", {}).items()}
         async with self.deps.db.read() as tx:
             own = await domains.find_by_hostname(tx, self.account_id, set(names.values()))
-        self._hosts[canonical(self._archive.shared_domain)] = self.shared
+        self._hosts[canonical(self.archive.shared_domain)] = self.shared
         for theirs, ours in names.items():
             domain_id, is_served = own.get(ours, (None, False))
             if ours == self.deps.shared_domain and not domain_id:
@@ -117,7 +117,7 @@ class TargetAccount:
     async def _find_pixels(self, done: PageReport) -> None:
         found = await pixels_of_account.find_all(self.deps.db, self.account_id)
         own: dict[tuple[str, str], UUID] = {(pixel.platform, pixel.name): pixel.id for pixel in found}
-        async for rows in self._archive.read("pixels.ndjson", _AT_ONCE):
+        async for rows in self.archive.read("pixels.ndjson", _AT_ONCE):
             for row in parse_rows(PixelRow, rows, "pixel", done.warn):
                 if own_id := own.get((row.platform, row.name)):
                     self.pixels[row.id] = own_id

@@ -166,7 +166,7 @@ class Turn:
 
     async def _find_import(self, request: ImportRequest) -> Import:
         if request.import_id:
-            import_ = await import_service.get(self.deps, request.account_id, request.import_id)
+            import_ = await import_service.get(self.deps.db, request.account_id, request.import_id)
             if import_.state == "finished":
                 return import_
         actor, options = Actor.from_json(request.account_id, request.actor), self._options(request)

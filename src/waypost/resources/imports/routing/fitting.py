@@ -148,19 +148,19 @@ def _fit_archived(archived: "ArchivedLink", body: Mapping[str, Any], urls: Check
             return text
         return url.text
 
-    def resolve_all(name: str) -> list[Any]:
-        return [
+    found: dict[str, list[Any]] = {
+        name: [
             {**entry, "destination_url": resolve(f"{name}.{index}.destination_url", entry["destination_url"])}
             for index, entry in enumerate(body.get(name, ()))
         ]
-
-    rules, variants = resolve_all("rules"), resolve_all("variants")
+        for name in ("rules", "variants")
+    }
     fallback_url = resolve("fallback_url", body["fallback_url"]) if body.get("fallback_url") else None
     if problems:
         return Fitted(is_disabled=True, notes=[f"{UNUSABLE}. {problems[0]}"])
     return Fitted(
-        rules=rules,
-        variants=variants,
+        rules=found["rules"],
+        variants=found["variants"],
         starts_at=fields.starts_at,
         click_limit=fields.click_limit,
         fallback_url=fallback_url,
