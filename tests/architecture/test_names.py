@@ -5,8 +5,8 @@ import runpy
 
 from architecture.code import ROOT, sources
 
-TWICE = {"Address", "Deps"}
-"""Names that still have two meanings. `Deps` stays: each package has its own. No other may be added."""
+TWICE = {"Deps"}
+"""Each package has its own."""
 
 
 def test_each_type_has_a_name_of_its_own() -> None:

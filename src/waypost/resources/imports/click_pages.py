@@ -13,8 +13,7 @@ from waypost.resources.imports import rules, store
 from waypost.resources.imports.clicks import EqualClicks, build, plan_clicks, settings_of_imports
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.model import Import
-from waypost.resources.imports.page_plan import PagePlan
-from waypost.resources.imports.report import Counts, Cursor, PageReport
+from waypost.resources.imports.page_plan import Cursor, PagePlan, PageReport, Progress
 from waypost.resources.imports.rules import Draft
 from waypost.resources.imports.source import (
     ClickPage,
@@ -63,12 +62,13 @@ class ClickPages:
         self._intake: IntakeSettings | None = None
         self._ahead: asyncio.Task[BuiltPage] | None = None
 
-    def follow(self, plan: PagePlan, page: LinkPage, at: str | None, new: Sequence[Draft], _: Counts) -> None:
-        """Say what follows a page of links, and how many clicks the source has of its new ones. `at`: its cursor."""
+    def follow(self, plan: PagePlan, page: LinkPage, new: Sequence[Draft], progress: Progress) -> None:
+        """Say what follows a page of links, and how many clicks the source has of its new ones."""
         if self.has_rows:
             totals = {link.source_id: link.clicks or 0 for link in page.links}
             plan.expected_clicks = sum(totals[draft.source.source_id] for draft in new)
         if self._of_links:
+            at = progress.cursor["at"]
             self._links = at, _with_clicks(page)
             plan.following = {"phase": "link_clicks", "page": at, "next": page.next_cursor}
         else:

@@ -9,7 +9,7 @@ from waypost.resources.domains.names import canonical_or_lower
 from waypost.resources.imports.choices import is_of_vendor
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.model import Import
-from waypost.resources.imports.report import PageReport
+from waypost.resources.imports.page_plan import PageReport
 from waypost.resources.imports.rules import Host
 
 canonical = lru_cache(256)(canonical_or_lower)

@@ -26,7 +26,7 @@ imports = Table(
     Column("options", Json, nullable=False),  # an import is continued with the same options only
     Column("token", Encrypted),  # unused: requests have those of jobs, and a command stores none
     Column("state", Text, nullable=False),
-    Column("cursor", Json),  # see `report.Cursor`
+    Column("cursor", Json),  # see `page_plan.Cursor`
     Column("counts", Json, nullable=False),
     Column("warnings", Json, nullable=False),
     Column("total", Integer),  # links that the source says it has

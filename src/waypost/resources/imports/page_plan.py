@@ -1,10 +1,45 @@
-"""What becomes of one page of a source. A plan that is only shown is not applied."""
+"""What becomes of one page of a source, and how far an import is. A plan that is only shown is not applied."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from waypost.database import Tx
-from waypost.resources.imports.report import Cursor, PageReport
+from waypost.resources.imports.model import Import
+from waypost.resources.imports.report import Counts
+from waypost.resources.imports.rules import printable, printable_id
+from waypost.resources.imports.source import RefusedRow
+
+Cursor = dict[str, Any]
+"""What is read next. `phase`: `links` at first, `end` if nothing is left; `at`: where in it, null at first."""
+
+MAX_WARNINGS = 200
+_START: Cursor = {"phase": "links", "at": None}
+
+
+@dataclass(slots=True)
+class PageReport:
+    """What one page changes."""
+
+    counts: Counts = field(default_factory=Counts)
+    warnings: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """How many links each is about, and the id of one of them; "" if it is about none."""
+    refused: list[RefusedRow] = field(default_factory=list)
+
+    def refuse(self, source_id: str, reason: str) -> None:
+        self.refused.append(RefusedRow(printable_id(source_id), reason))
+        self.counts.refused += 1
+
+    def warn(self, text: str, source_id: str = "") -> None:
+        text = printable(text)
+        count, example = self.warnings.get(text, (0, printable_id(source_id)))
+        if count or len(self.warnings) < MAX_WARNINGS:
+            self.warnings[text] = count + 1, example
+
+    def add(self, other: "PageReport") -> None:
+        self.counts.add(other.counts)
+        _merge(self.warnings, other.warnings)
+        self.refused += other.refused
 
 
 async def _prepare_nothing() -> None:
@@ -35,3 +70,43 @@ class PagePlan:
 
 class Outdated(Exception):
     """A slug or an alias was taken, or a link was changed, after the plan was made: plan again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an import or its plan is."""
+
+    cursor: Cursor
+    counts: Counts
+    warnings: Mapping[str, tuple[int, str]]
+    total: int | None
+
+    @classmethod
+    def of(cls, stored: Import) -> "Progress":
+        warnings = {text: (count, example) for text, count, example in stored.warnings}
+        return cls(stored.cursor or _START, Counts(**stored.counts), warnings, stored.total)
+
+    @property
+    def has_begun(self) -> bool:
+        return self.cursor != _START
+
+    @property
+    def has_ended(self) -> bool:
+        return bool(self.cursor["phase"] == "end")
+
+    def after(self, page: PageReport, following: Cursor, total: int | None) -> "Progress":
+        counts, warnings = Counts(**asdict(self.counts)), dict(self.warnings)
+        counts.add(page.counts)
+        _merge(warnings, page.warnings)
+        return Progress(following, counts, warnings, self.total if total is None else total)
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the fields of `Import`."""
+        warnings = [(text, *counted) for text, counted in self.warnings.items()]
+        return {"cursor": self.cursor, "counts": asdict(self.counts), "warnings": warnings, "total": self.total}
+
+
+def _merge(warnings: dict[str, tuple[int, str]], new: Mapping[str, tuple[int, str]]) -> None:
+    for text, (count, example) in new.items():
+        before, first = warnings.get(text, (0, example))
+        warnings[text] = before + count if example else 1, first

@@ -15,8 +15,7 @@ from waypost.resources.imports.decisions import Decider
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.hosts import Hosts
 from waypost.resources.imports.model import Import
-from waypost.resources.imports.page_plan import PagePlan
-from waypost.resources.imports.report import Cursor, PageReport, Progress
+from waypost.resources.imports.page_plan import Cursor, PagePlan, PageReport, Progress
 from waypost.resources.imports.routing.importing import RoutingImport
 from waypost.resources.imports.rules import Draft
 from waypost.resources.imports.source import LinkPage, Source
@@ -77,7 +76,7 @@ class Pipeline:
         plan = PagePlan(total=page.total)
         plan.done.add(done)
         plan.done.add(decision.done)
-        self._others.follow(plan, page, at, decision.new, progress.counts)
+        self._others.follow(plan, page, decision.new, progress)
         plan.hosts = Counter(link.address.hostname for link in page.links if link.address and link.address.hostname)
         routed = [change.draft for change in decision.changed if "routing" in change.names]
         plan.prepare = lambda: self._routing.hash_passwords([*decision.new, *routed])

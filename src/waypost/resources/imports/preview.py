@@ -9,8 +9,9 @@ from typing import Any
 
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.model import Import
+from waypost.resources.imports.page_plan import Progress
 from waypost.resources.imports.pipeline import Pipeline
-from waypost.resources.imports.report import Progress, Report, to_warnings
+from waypost.resources.imports.report import Report, to_warnings
 from waypost.resources.imports.source import RefusedRow, Source
 
 _MAX_REFUSED = 1_000

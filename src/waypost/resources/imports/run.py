@@ -15,9 +15,8 @@ from waypost.kit.errors import Unavailable, WaypostError
 from waypost.resources.imports import lease, store
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.model import CHECK_JOB, Import, ImportState
-from waypost.resources.imports.page_plan import Outdated, PagePlan
+from waypost.resources.imports.page_plan import Outdated, PagePlan, Progress
 from waypost.resources.imports.pipeline import Pipeline
-from waypost.resources.imports.report import Progress
 from waypost.resources.imports.source import Source
 from waypost.worker import jobs
 

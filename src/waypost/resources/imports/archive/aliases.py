@@ -6,11 +6,9 @@ from functools import partial
 
 from waypost.database import Tx
 from waypost.kit.ids import new_id
-from waypost.resources.imports.archive.reader import Rows
-from waypost.resources.imports.archive.rows import AliasRow, parse_rows
+from waypost.resources.imports.archive.rows import AliasRow, Rows, parse_rows
 from waypost.resources.imports.archive.target import TargetAccount
-from waypost.resources.imports.page_plan import PagePlan
-from waypost.resources.imports.report import PageReport
+from waypost.resources.imports.page_plan import PagePlan, PageReport
 from waypost.resources.links import aliases
 from waypost.resources.links import store as link_store
 from waypost.resources.links.aliases import Alias

@@ -8,12 +8,10 @@ from waypost.kit.clock import EPOCH
 from waypost.resources.clicks import statistics_import
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.model import Click
-from waypost.resources.imports.archive.reader import Rows
-from waypost.resources.imports.archive.rows import ClickRow
+from waypost.resources.imports.archive.rows import ClickRow, Rows
 from waypost.resources.imports.archive.target import TargetAccount
 from waypost.resources.imports.clicks import SqlClickWriter, plan_clicks
-from waypost.resources.imports.page_plan import PagePlan
-from waypost.resources.imports.report import PageReport
+from waypost.resources.imports.page_plan import PagePlan, PageReport
 
 
 async def plan(account: TargetAccount, rows: Rows, page: PagePlan) -> None:

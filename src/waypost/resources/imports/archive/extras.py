@@ -11,10 +11,9 @@ from waypost.resources import links
 from waypost.resources.domains.app_links import account_data as app_links_of_account
 from waypost.resources.domains.app_links.documents import to_texts
 from waypost.resources.imports import store
-from waypost.resources.imports.archive.reader import Rows
-from waypost.resources.imports.archive.rows import AppLinksRow, DeletedLinkRow, parse_rows
+from waypost.resources.imports.archive.rows import AppLinksRow, DeletedLinkRow, Rows, parse_rows
 from waypost.resources.imports.archive.target import TargetAccount
-from waypost.resources.imports.report import PageReport
+from waypost.resources.imports.page_plan import PageReport
 from waypost.resources.links import account_data
 from waypost.resources.links import store as link_store
 from waypost.resources.qrcodes import account_data as qrcodes_of_account

@@ -15,8 +15,7 @@ from waypost.kit.errors import NotFound
 from waypost.kit.ids import parse_id
 from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.archive.target import TargetAccount
-from waypost.resources.imports.page_plan import PagePlan
-from waypost.resources.imports.report import PageReport
+from waypost.resources.imports.page_plan import PagePlan, PageReport
 from waypost.resources.links import Link
 from waypost.resources.links import store as link_store
 from waypost.resources.links.images.encoder import ImageReencoder

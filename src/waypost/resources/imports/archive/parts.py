@@ -7,10 +7,10 @@ from typing import Any
 from waypost.database import Tx
 from waypost.resources.imports.archive import aliases, clicks, extras, images
 from waypost.resources.imports.archive.images import ArchivedImage
-from waypost.resources.imports.archive.reader import Archive, Rows
+from waypost.resources.imports.archive.reader import Archive
+from waypost.resources.imports.archive.rows import Rows
 from waypost.resources.imports.archive.target import TargetAccount
-from waypost.resources.imports.page_plan import PagePlan
-from waypost.resources.imports.report import Counts, Cursor, PageReport
+from waypost.resources.imports.page_plan import Cursor, PagePlan, PageReport, Progress
 from waypost.resources.imports.rules import Draft
 from waypost.resources.imports.source import LinkPage
 from waypost.resources.links.images.encoder import ImageReencoder
@@ -45,13 +45,13 @@ class ArchiveParts:
         }
         self._phases = [*self._parts, "end"]
 
-    def follow(self, plan: PagePlan, page: LinkPage, _at: str | None, _new: Sequence[Draft], before: Counts) -> None:
+    def follow(self, plan: PagePlan, page: LinkPage, _: Sequence[Draft], progress: Progress) -> None:
         self._refused |= {row.source_id for row in plan.done.refused}
         if page.next_cursor is not None:
             plan.following = {"phase": "links", "at": page.next_cursor}
             return
         plan.following = {"phase": _ALIASES, "at": None}
-        if not (before.updated or before.unchanged):
+        if not (progress.counts.updated or progress.counts.unchanged):
             plan.expected_clicks = self._archive.count_rows(_CLICKS)
 
     def next_planned(self, following: Cursor) -> Cursor:

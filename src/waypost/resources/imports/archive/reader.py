@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field, ValidationError
 from waypost.kit import bounded_json
 from waypost.resources.imports import batches
 from waypost.resources.imports.archive.format import FORMAT, FORMAT_VERSION, MANIFEST
-from waypost.resources.imports.archive.rows import reason_of
+from waypost.resources.imports.archive.rows import Rows, reason_of
 from waypost.resources.imports.source import SourceError
 
 _MAX_MANIFEST = 1 << 20  # bytes
@@ -50,9 +50,6 @@ _CHUNK = 1 << 20
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, OSError, ValueError)
 _UNSTORABLE = re.compile(r"[\ud800-\udfff]|(?<!\\)(?:\\\\)*\\u0000")
 """Halves of surrogate pairs, and NUL as JSON writes it. Databases refuse both."""
-
-
-Rows = list[dict[str, Any]]
 
 
 class BadArchive(SourceError):

@@ -20,6 +20,7 @@ _TEXTS = ("ip", "country", "referrer", "device", "browser", "platform")
 _MAX_TEXT = 2_048
 _LAST = microseconds(datetime(2100, 1, 1, tzinfo=UTC))
 T = TypeVar("T", bound=BaseModel)
+Rows = list[dict[str, Any]]
 
 
 class LinkRow(LinkFields):

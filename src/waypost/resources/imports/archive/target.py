@@ -16,7 +16,7 @@ from waypost.resources.imports.archive.rows import DomainRow, PixelRow, parse_ro
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.hosts import canonical
 from waypost.resources.imports.model import Import
-from waypost.resources.imports.report import PageReport
+from waypost.resources.imports.page_plan import PageReport
 from waypost.resources.imports.rules import Host, Refused
 from waypost.resources.pixels import account_data as pixels_of_account
 
@@ -97,7 +97,9 @@ class TargetAccount:
     async def _register(self, hostname: str, row: DomainRow | None, done: PageReport) -> UUID | None:
         deps, actor = self.deps, Actor.system(self.account_id, "import")
         try:
-            domain = await domain_service.register(deps.db.write(), actor, hostname, own_hosts=deps.own_hosts, now=deps.clock())
+            domain = await domain_service.register(
+                deps.db.write(), actor, hostname, own_hosts=deps.own_hosts, now=deps.clock()
+            )
         except (Invalid, UnregistrableName) as error:
             reason = " ".join(text for texts in getattr(error, "errors", {}).values() for text in texts)
             done.warn(f"{hostname} cannot be registered: its links go to {deps.shared_domain}. {reason}")
