@@ -20,6 +20,8 @@ import psycopg
 import pytest
 import trustme
 from hypothesis import settings
+from sqlalchemy import Dialect
+from sqlalchemy.sql.elements import ClauseElement
 
 from waypost import redirect_app
 from waypost.database import Database, connections, direct
@@ -43,6 +45,7 @@ gc.disable()  # until all tests are collected: looking for garbage among them to
 
 def pytest_collection_finish() -> None:
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)  # an application is many objects: building one looked for garbage several times
     gc.enable()
 
 
@@ -152,6 +155,22 @@ def _trusted(tmp_path_factory: pytest.TempPathFactory) -> None:
     file = tmp_path_factory.mktemp("trusted") / "nobody.pem"
     trustme.CA().cert_pem.write_to_path(str(file))
     os.environ |= {"SSL_CERT_FILE": str(file), "SSL_CERT_DIR": os.devnull}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_once() -> Iterator[None]:
+    """SQLAlchemy compiles each statement for each engine, and most tests have three: those of a process share them."""
+    engines: dict[Any, tuple[Dialect, dict[Any, Any]]] = {}
+    compile_ = ClauseElement._compile_w_cache
+
+    def shared(self: ClauseElement, dialect: Dialect, *, compiled_cache: Any, **rest: Any) -> Any:
+        kind = type(dialect), dialect.statement_compiler
+        first, cache = engines.setdefault(kind, (dialect, {}))
+        return compile_(self, first, compiled_cache=None if compiled_cache is None else cache, **rest)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ClauseElement, "_compile_w_cache", shared)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,13 +1,14 @@
 """The source as the tests of this folder read it: files and functions of the package, texts of the project."""
 
 import ast
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "waypost"
 MIGRATIONS = PACKAGE / "database" / "migrations" / "versions"
-FOREIGN = {".venv", "node_modules", "data", "site"}
+FOREIGN = {"node_modules", "data", "site"}
 
 
 def sources() -> list[Path]:
@@ -33,8 +34,16 @@ def classes(path: Path) -> list[str]:
 
 def texts() -> list[Path]:
     """Every Markdown file of the project."""
-    found = (path for path in ROOT.rglob("*.md") if not FOREIGN & set(path.relative_to(ROOT).parts))
-    return sorted(path for path in found if not any(part.startswith(".") for part in path.relative_to(ROOT).parts))
+    return sorted(_texts(ROOT))
+
+
+def _texts(directory: Path) -> Iterator[Path]:
+    for entry in os.scandir(directory):
+        if not entry.name.startswith(".") and entry.name not in FOREIGN:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _texts(Path(entry.path))
+            elif entry.name.endswith(".md"):
+                yield Path(entry.path)
 
 
 def _lines(node: ast.stmt) -> int:

@@ -83,9 +83,7 @@ PHRASES: Mapping[str, str] = {
     "claims the hostname": "registers the hostname",
 }
 
-PATTERN = re.compile(
-    "|".join(rf"(?<![A-Za-z])(?:{text})(?![A-Za-z])" for text in [*WORDS, *map(re.escape, PHRASES)]), re.IGNORECASE
-)
+PATTERN = re.compile(rf"(?<![A-Za-z])(?:{'|'.join([*WORDS, *map(re.escape, PHRASES)])})(?![A-Za-z])", re.IGNORECASE)
 
 
 def of_code() -> Iterator[Path]:
