@@ -42,6 +42,8 @@ GOOGLEBOT = b"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot
 AT = 1_784_800_000_123_456
 TESTS = Path(__file__).parents[3]
 IN_FULL = "DRAIN_IN_FULL" in os.environ  # `make test-slow`
+POINTS = 1 if IN_FULL else 4
+"""Of each test of all points, every how many are tried."""
 
 
 @dataclass
@@ -246,7 +248,7 @@ async def test_counts_once_when_the_process_is_killed_at_any_point(kit: Kit) -> 
     ) as program:
         assert program.stdin
         assert program.stdout
-        for nth in itertools.count(1, 1 if IN_FULL else 2):
+        for nth in itertools.count(1, POINTS):
             kit.visit(2)
             kit.visit(2, spool=1, scan=True)
             program.stdin.write(f"{nth}\n")
@@ -256,7 +258,7 @@ async def test_counts_once_when_the_process_is_killed_at_any_point(kit: Kit) -> 
 
 
 async def test_two_drainers_count_once_when_one_is_overtaken_at_any_point(kit: Kit) -> None:
-    for nth in itertools.count(1):
+    for nth in itertools.count(1, POINTS):
         kit.visit(2)
         kit.visit(2, spool=1)
         if not await _overtaken_at(kit, nth):
@@ -312,7 +314,7 @@ async def test_counts_once_when_connections_to_postgresql_are_lost_at_any_point(
 ) -> None:
     others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
     name = kit.postgres_url.partition("@/")[2].partition("?")[0]
-    for nth in itertools.count(1):
+    for nth in itertools.count(1, POINTS):
         kit.visit(5)
         points, is_lost = itertools.count(1), False
 
