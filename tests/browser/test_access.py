@@ -132,7 +132,7 @@ async def test_an_address_is_confirmed_from_any_page(
 
 
 async def test_the_reference(chromium: Browser, service: Service) -> None:
-    """Scalar's own markup, fixed in place: see reference.js. Of one resource the first endpoints: they are all alike."""
+    """Scalar's own markup, fixed in place: see reference.js. Of one resource the first endpoints: all are alike."""
     page = await new_page(chromium, service, None)
     await page.goto("/docs#tag/links/POST/api/v1/links")
     await page.locator("pre", has_text="curl").first.wait_for()
