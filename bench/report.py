@@ -57,7 +57,7 @@ def machine() -> dict[str, str]:
         "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
         "kernel": platform.release(),
         "Python": platform.python_version(),
-        "servers": ", ".join(f"{name} {version(name)}" for name in ("uvicorn", "uvloop", "fastapi")),
+        "servers": ", ".join(f"{name} {version(name)}" for name in ("uvicorn", "uvloop", "starlette", "fastapi")),
     }
 
 

@@ -8,6 +8,8 @@ from architecture.facts import ENDPOINTS, SCOPES
 from architecture.running import PIXEL, RECEIVER, RunningApp
 from sqlalchemy import text
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 POSTS = {name: endpoint for name, endpoint in ENDPOINTS.items() if endpoint.method == "POST"}
 ROW_BY_ROW = {"links_bulk_create"}
 """A repeated request finds the rows of the first one: `tests/resources/links/bulk`."""
@@ -27,7 +29,8 @@ async def content(running: RunningApp) -> Mapping[str, list[Any]]:
 
 
 @pytest.mark.parametrize("name", sorted(POSTS.keys() - ROW_BY_ROW))
-async def test_a_change_whose_answer_cannot_be_stored_is_not_made(running: RunningApp, name: str) -> None:
+async def test_a_change_whose_answer_cannot_be_stored_is_not_made(shared_app: RunningApp, name: str) -> None:
+    running = shared_app
     key = await running.key(await running.account(), SCOPES)
     link, domain, (webhook, delivery) = await running.link(key), await running.domain(key), await running.webhook(key)
     bodies = {
