@@ -13,7 +13,6 @@ from waypost.accounts.members import store as memberships
 from waypost.accounts.members.invitation_store import OwnershipOffer
 from waypost.accounts.model import Role
 from waypost.accounts.sessions.store import Session
-from waypost.audit import Item
 from waypost.database import Tx
 from waypost.kit.errors import Conflict, NotFound, or_not_found
 
@@ -34,7 +33,7 @@ async def offer(deps: Deps, session: Session, person_id: UUID, *, role_after: Ro
         if member.role == "owner":
             raise Conflict({"body": [IS_OWNER]})
         await invitation_store.put_offer(tx, OwnershipOffer(account.id, person_id, session.person.id, role_after, now))
-        item = Item(member.person.id, member.person.email)
+        item = audit.Item(member.person.id, member.person.email)
         await audit.record(tx, session.actor, "ownership.offered", now, item)
         message = emails.ownership_offered(deps.base_url, account.name, session.person.email)
         await emails.notify(tx, message, member.person, now=now)

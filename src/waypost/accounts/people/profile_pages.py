@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from waypost import audit
 from waypost.accounts.data import deletion as account_deletion
-from waypost.accounts.data.export import Downloads
+from waypost.accounts.data import export
 from waypost.accounts.deps import Deps
 from waypost.accounts.people import profile
 from waypost.accounts.person_pages import PersonPages
@@ -45,7 +45,7 @@ _SYSTEMS = (
 class ProfilePages(PersonPages):
     def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         super().__init__(deps, auth, views)
-        self._downloads = Downloads()
+        self._downloads = export.Downloads()
 
     def endpoints(self) -> list[Route]:
         profile_page = self._page("profile", self._find_profile)

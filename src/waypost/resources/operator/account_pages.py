@@ -9,7 +9,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts import account_list
-from waypost.accounts.account_list import AccountFilter, AccountOrder
 from waypost.accounts.members import store as memberships
 from waypost.accounts.person_pages import PersonPages
 from waypost.audit import Actor
@@ -38,7 +37,7 @@ class AccountPages(PersonPages):
     async def list_accounts(self, call: PageCall) -> Response:
         form = Form(dict(call.request.query_params))
         search = "".join(filter(str.isprintable, form.text("search")[:_MAX_SEARCH]))
-        filter_ = AccountFilter(search, form.is_checked("suspended"))
+        filter_ = account_list.AccountFilter(search, form.is_checked("suspended"))
         after = parse_id(form.text("after"))
         async with self._deps.db.read() as tx:
             found = await account_list.list_page(tx, filter_, _order(form), after, _PER_PAGE + 1)
@@ -87,5 +86,5 @@ class AccountPages(PersonPages):
         return {id_: sum(found.get(id_, {}).values()) for id_ in ids}
 
 
-def _order(form: Form) -> AccountOrder:
-    return next((order for order in get_args(AccountOrder) if order == form.text("sort")), "newest")
+def _order(form: Form) -> account_list.AccountOrder:
+    return next((order for order in get_args(account_list.AccountOrder) if order == form.text("sort")), "newest")

@@ -16,8 +16,8 @@ from waypost.kit.ids import parse_id
 from waypost.redirect.report_pages import REASONS
 from waypost.resources import links
 from waypost.resources.links import operator_disabling
+from waypost.resources.reports import model
 from waypost.resources.reports import store as reports
-from waypost.resources.reports.model import ReportOutcome
 from waypost.web.dashboard import BLANK, Form, PageCall, redirect, shows
 
 _PER_PAGE = 25
@@ -108,7 +108,7 @@ class OperatorPages(PersonPages):
         log.info("reports dismissed", link=str(id_), by=str(call.person.id))
         return redirect(f"/operator/links/{id_}", "dismissed")
 
-    async def _close_reports(self, id_: UUID, outcome: ReportOutcome) -> None:
+    async def _close_reports(self, id_: UUID, outcome: model.ReportOutcome) -> None:
         async with self._deps.db.write() as tx:
             await reports.close(tx, id_, outcome, self._deps.clock())
 

@@ -15,7 +15,6 @@ from sqlalchemy.exc import IntegrityError
 from waypost import accounts, audit
 from waypost.accounts import Account, invalidating_callers, lock_account
 from waypost.accounts import store as accounts_store
-from waypost.audit import Actor
 from waypost.database import Tx
 from waypost.kit.errors import BadRequest, NotFound, Unavailable
 from waypost.resources.plan import rules, store
@@ -166,7 +165,9 @@ async def _sync_once(deps: Deps, customer: StripeCustomer, checkout_id: str, *, 
                 if plan != account.plan:
                     await accounts_store.change_plan(tx, account.id, plan, now)
                     changes = audit.compare(account.plan, plan)
-                    await audit.record(tx, Actor.system(account.id, "Stripe"), "plan.updated", now, changes=changes)
+                    await audit.record(
+                        tx, audit.Actor.system(account.id, "Stripe"), "plan.updated", now, changes=changes
+                    )
         except _ConcurrentUpdate:
             return False
         except IntegrityError:

@@ -6,8 +6,9 @@ from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.forms import BLANK, Form, read_form
 from waypost.web.dashboard.htmx import is_fragment_request
 from waypost.web.dashboard.notices import redirect
+from waypost.web.dashboard.page_call import PageCall
 from waypost.web.dashboard.page_error import PageError
-from waypost.web.dashboard.pages import ContextFunction, PageCall, PageFunction, Pages, get, post, shows
+from waypost.web.dashboard.pages import ContextFunction, PageFunction, Pages, get, post, shows
 from waypost.web.dashboard.session_auth import NoAccount, NotSignedIn, SessionAuth
 from waypost.web.dashboard.views import Views
 

@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from waypost.accounts import roles
-from waypost.accounts.roles import Action
 from waypost.accounts.sessions.store import PersonSession, Session
 from waypost.kit.clock import Clock
 from waypost.kit.errors import WaypostError
@@ -113,6 +112,6 @@ class Views:
         return HTMLResponse(content, status, HEADERS | {"Content-Encoding": "gzip"})
 
 
-def _may(session: PersonSession | None, action: Action) -> bool:
+def _may(session: PersonSession | None, action: roles.Action) -> bool:
     """Return whether the session may do this in the account that it shows: pages show nothing that is refused."""
     return isinstance(session, Session) and roles.may(session.role, action)

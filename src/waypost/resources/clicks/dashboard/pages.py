@@ -23,7 +23,7 @@ from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats import read, top_values
 from waypost.resources.links import routing
 from waypost.resources.links.routing import LinkRouting
-from waypost.web.dashboard import Pages, SessionAuth, Views, get, is_fragment_request
+from waypost.web.dashboard import PageCall, Pages, SessionAuth, Views, get, is_fragment_request
 
 _ZONE = "timezone"
 """The cookie with the browser's time zone."""
@@ -41,14 +41,14 @@ class StatsPages(Pages[Context]):
 
     def endpoints(self) -> list[Route]:
         return [
-            get("/", self._overview, "view"),
+            self.get("/", self._overview, "view"),
             get("/stats/live", self._live, "view"),
-            get("/links/{id:uuid}", self._link, "view"),
+            self.get("/links/{id:uuid}", self._link, "view"),
             get("/links/{id:uuid}/live", self._live, "view"),
         ]
 
-    async def _overview(self, request: Request) -> Response:
-        session, deps = await self._auth.require_session(request), self._deps
+    async def _overview(self, call: PageCall) -> Response:
+        request, session, deps = call.request, call.session, self._deps
         now = deps.clock()
         choice = _choose(request, since=session.account.created_at, now=now)
         context = await self._read_context(request, choice, Subject(session.account.id), now)
@@ -58,11 +58,11 @@ class StatsPages(Pages[Context]):
                 context["imported_clicks"] = await links.count_imported_clicks(tx, session.account.id)
         return self._respond(request, "clicks/overview.html", choice, context)
 
-    async def _link(self, request: Request) -> Response:
-        session, deps = await self._auth.require_session(request), self._deps
+    async def _link(self, call: PageCall) -> Response:
+        request, session, deps = call.request, call.session, self._deps
         now = deps.clock()
         async with deps.db.read_for(session.account.id) as tx:
-            link = await links.get(tx, session.account.id, request.path_params["id"])
+            link = await links.get(tx, session.account.id, call.id)
             unserved = await domains.find_unserved(tx, [link.domain_id])
             routed = await routing.find(tx, link.id)
             imported = await links.find_imported_clicks(tx, [link.id])

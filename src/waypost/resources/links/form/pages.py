@@ -12,8 +12,8 @@ from waypost.kit.ids import parse_id, require_id
 from waypost.resources import domains
 from waypost.resources.links import checks, routing, service
 from waypost.resources.links.deps import Deps
+from waypost.resources.links.form import choices
 from waypost.resources.links.form import fields as forms
-from waypost.resources.links.form.choices import find_choices
 from waypost.resources.links.images import api as media_api
 from waypost.resources.links.model import Link
 from waypost.web.dashboard import BLANK, Form, PageCall, Pages, redirect
@@ -118,7 +118,7 @@ class LinkFormPages(Pages[Deps]):
         template: str = _TEMPLATE,
     ) -> Response:
         async with self._deps.db.read() as tx:
-            choices = await find_choices(tx, call.session.account.id)
+            found = await choices.find_choices(tx, call.session.account.id)
             unserved = await domains.find_unserved(tx, [link.domain_id] if link else ())
             routed = await routing.find_routed(tx, [link.id] if link else ())
         return call.render(
@@ -128,7 +128,7 @@ class LinkFormPages(Pages[Deps]):
             problem="",
             state="blank",
             link=link,
-            choices=choices,
+            choices=found,
             readable=domains.readable,
             is_domain_served=not unserved,
             is_routed=bool(routed),
