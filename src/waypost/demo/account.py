@@ -36,7 +36,7 @@ from waypost.resources.links import Link, domain_detach, store
 from waypost.resources.links.resource import new_deps as new_link_deps
 from waypost.resources.links.schemas import to_json
 from waypost.resources.qrcodes.deps import Deps as QrCodesDeps
-from waypost.resources.qrcodes.deps import Urls
+from waypost.resources.qrcodes.image_urls import Urls
 from waypost.resources.webhooks import service as webhook_service
 from waypost.resources.webhooks import store as webhook_store
 from waypost.resources.webhooks.deps import Deps as WebhooksDeps

@@ -26,7 +26,8 @@ from waypost.resources.links.domain_detach import JOB, detach_links
 from waypost.resources.links.model import links
 from waypost.resources.links.routes.source import open_route_source
 from waypost.resources.qrcodes import service
-from waypost.resources.qrcodes.deps import Deps, Urls
+from waypost.resources.qrcodes.deps import Deps
+from waypost.resources.qrcodes.image_urls import Urls
 from waypost.resources.qrcodes.model import code_id
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 from waypost.worker.jobs import jobs

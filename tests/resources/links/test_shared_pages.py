@@ -10,7 +10,7 @@ from browsing import WebApp
 from waypost.accounts.model import people
 from waypost.accounts.sign_in import passwords
 from waypost.resources.links.form.fields import find_web_url
-from waypost.web.dashboard import app
+from waypost.web.dashboard import error_pages
 
 HOSTILE = """"><script>harm()</script>"""
 
@@ -122,7 +122,7 @@ async def test_signing_in_leads_back_to_the_filled_form(place: WebApp) -> None:
 
 async def test_signing_in_forgets_what_is_too_long_for_a_redirect(place: WebApp) -> None:
     visitor = await place.browser()
-    for count, is_kept in ((app._MAX_QUERY - len("url="), True), (app._MAX_QUERY, False)):
+    for count, is_kept in ((error_pages._MAX_QUERY - len("url="), True), (error_pages._MAX_QUERY, False)):
         answer = await visitor.get(f"/links/new?url={'a' * count}")
         assert ("%3Furl%3D" in answer.headers["location"]) is is_kept
 

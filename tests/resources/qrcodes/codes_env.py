@@ -16,8 +16,9 @@ from resources.links.env import open_env as open_links
 
 from waypost.database import Database
 from waypost.resources.qrcodes import api, image_cache
-from waypost.resources.qrcodes.deps import Deps, Urls
+from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.image_cache import CodeImage, draw_image
+from waypost.resources.qrcodes.image_urls import Urls
 
 DEFAULT = {
     "foreground": "#000000",

@@ -16,7 +16,7 @@ from sqlalchemy import update
 
 from waypost.resources.links.model import links
 from waypost.resources.qrcodes import api, image_cache
-from waypost.resources.qrcodes.deps import Urls
+from waypost.resources.qrcodes.image_urls import Urls
 from waypost.resources.qrcodes.style import CodeStyle
 
 

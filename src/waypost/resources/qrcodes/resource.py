@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 def _endpoints(web: Web) -> "Endpoints":
     from waypost.resources.qrcodes import api, pages
-    from waypost.resources.qrcodes.deps import Deps, Urls
+    from waypost.resources.qrcodes.deps import Deps
+    from waypost.resources.qrcodes.image_urls import Urls
     from waypost.resources.qrcodes.known_images import KnownImageResponder
     from waypost.secret_key import derived_keys
     from waypost.web import Endpoints
