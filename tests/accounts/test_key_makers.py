@@ -9,7 +9,8 @@ from waypost import accounts
 from waypost.accounts import roles
 from waypost.accounts.auth_deps import Deps, new_deps
 from waypost.accounts.members import service as members
-from waypost.accounts.model import ROLES, SCOPES, Role
+from waypost.accounts.model import ROLES, Role
+from waypost.accounts.roles import SCOPES
 from waypost.audit import Actor
 
 ALL = "/integrations/api"

@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import pytest
-
 from architecture.code import ROOT
 
 LIMITS = {

@@ -9,7 +9,6 @@ from waypost.accounts.limits.limiter import (
 )
 from waypost.accounts.limits.limiters import RateLimiters, open_limiters, rate_limit_steps
 from waypost.accounts.model import (
-    SCOPES,
     Account,
     ApiCaller,
     ApiKey,
@@ -19,9 +18,9 @@ from waypost.accounts.model import (
     Plan,
     PlanChoice,
     ProcessCaller,
-    Scope,
     SignInClient,
 )
+from waypost.accounts.roles import SCOPES, Scope
 from waypost.accounts.service import (
     create_account,
     create_key,

@@ -22,17 +22,6 @@ PlanType = Literal["trial", "subscription", "lifetime", "none"]
 PlanChoice = Literal["trial", "subscription", "past_due", "lifetime", "none"]
 """What an operator can choose: `past_due` is a subscription whose payment failed."""
 
-Scope = Literal[
-    "links:read",
-    "links:write",
-    "domains:read",
-    "domains:write",
-    "pixels:read",
-    "pixels:write",
-    "webhooks:manage",
-]
-SCOPES: tuple[Scope, ...] = get_args(Scope)
-
 Role = Literal["viewer", "editor", "admin", "owner"]
 ROLES: tuple[Role, ...] = get_args(Role)
 """From the one that may do least to the one that may do everything: docs/guides/team.md."""

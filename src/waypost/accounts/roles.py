@@ -6,7 +6,7 @@ The roles form a sequence: each may do what those before it may.
 from collections.abc import Iterable, Mapping
 from typing import Literal, cast, get_args
 
-from waypost.accounts.model import ROLES, Role, Scope
+from waypost.accounts.model import ROLES, Role
 
 Action = Literal[
     "view",
@@ -59,6 +59,17 @@ DESCRIPTIONS: Mapping[Action, str] = {
     "account.export": "Export all data of the account",
     "account.delete": "Delete the account",
 }
+
+Scope = Literal[
+    "links:read",
+    "links:write",
+    "domains:read",
+    "domains:write",
+    "pixels:read",
+    "pixels:write",
+    "webhooks:manage",
+]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 ACTION_OF_SCOPE: Mapping[Scope, Action] = {
     "links:read": "view",

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from waypost.accounts.model import SCOPES, Plan, PlanChoice
+from waypost.accounts.model import Plan, PlanChoice
+from waypost.accounts.roles import SCOPES
 from waypost.kit.errors import Problems
 
 _EMAIL = re.compile(r"[^\s@\"(),:;<>\[\]\\\x00-\x1f\x7f]+@[^\s@.]+(\.[^\s@.]+)+")

@@ -15,9 +15,10 @@ from waypost.accounts.keys import format as key_format
 from waypost.accounts.keys import store as key_store
 from waypost.accounts.keys.caller_cache import invalidating_callers
 from waypost.accounts.members import store as memberships
-from waypost.accounts.model import SCOPES, Account, ApiKey, KeyMaker, Person, Plan, PlanChoice, accounts
+from waypost.accounts.model import Account, ApiKey, KeyMaker, Person, Plan, PlanChoice, accounts
 from waypost.accounts.people import past_emails
 from waypost.accounts.people import store as people
+from waypost.accounts.roles import SCOPES
 from waypost.accounts.sessions import store as sessions
 from waypost.audit import Actor, Item
 from waypost.database import Database, Tx

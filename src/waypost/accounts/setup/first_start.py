@@ -10,10 +10,11 @@ from waypost.accounts import emails, service
 from waypost.accounts.auth_deps import Deps
 from waypost.accounts.keys import store as key_store
 from waypost.accounts.members import store as memberships
-from waypost.accounts.model import SCOPES, Person, Plan
+from waypost.accounts.model import Person, Plan
 from waypost.accounts.people import audit_entries as person_audit
 from waypost.accounts.people import store as people
 from waypost.accounts.people import tokens
+from waypost.accounts.roles import SCOPES
 from waypost.accounts.sign_in import credentials
 from waypost.audit import Actor
 from waypost.database import Database, Tx, take_advisory_lock

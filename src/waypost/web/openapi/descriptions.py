@@ -1,4 +1,6 @@
-"""Descriptions in the OpenAPI document of lists of values, and of parameters in paths."""
+"""Descriptions in the OpenAPI document: of lists of values, parameters in paths, and groups of endpoints."""
+
+from typing import NamedTuple
 
 ENUMS = {
     "BulkCreateStatus": "What became of an entry: `retry` means that it did not get its turn, and should be sent again",
@@ -28,11 +30,35 @@ ENUMS = {
 
 FORMAT = "png or svg"
 IDS = {"alias_id": ("alias", "Alias"), "delivery_id": ("delivery", "Delivery")}
-RESOURCES = {
-    "links": ("link", "Link"),
-    "qrcodes": ("QR code", "QrCode"),
-    "domains": ("domain", "Domain"),
-    "pixels": ("pixel", "Pixel"),
-    "webhooks": ("webhook", "Webhook"),
+
+
+class EndpointGroup(NamedTuple):
+    """Endpoints whose paths begin with the same segment."""
+
+    title: str
+    about: str
+    one: str = ""
+    """What `{id}` is."""
+    model: str = ""
+    """Its schema."""
+
+
+GROUPS = {
+    "links": EndpointGroup("Links", "Create short links, find, change, disable and delete them.", "link", "Link"),
+    "qrcodes": EndpointGroup(
+        "QR codes", "Each link has a QR code: set its style, and show its image by a signed URL.", "QR code", "QrCode"
+    ),
+    "clicks": EndpointGroup("Clicks and statistics", "Individual clicks, and statistics of one link or of all links."),
+    "domains": EndpointGroup(
+        "Domains", "Use your own domains for links: create a domain, set its DNS record, verify it.", "domain", "Domain"
+    ),
+    "pixels": EndpointGroup(
+        "Pixels", "Retargeting pixels, and the results of their server-side events.", "pixel", "Pixel"
+    ),
+    "webhooks": EndpointGroup(
+        "Webhooks", "Notify your own server of events: signed, and retried until it accepts them.", "webhook", "Webhook"
+    ),
+    "keys": EndpointGroup("API keys", "List the account's keys. Create and revoke keys in the dashboard."),
+    "account": EndpointGroup("Account", "The account of the key, its plan and limits, and the key's scopes."),
 }
-"""Name and schema of what `{id}` is, by first segment of the path."""
+"""By first segment of the path, in the order in which they are shown."""

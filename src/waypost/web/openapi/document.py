@@ -7,6 +7,7 @@ from waypost.version import VERSION
 from waypost.web import envelope
 from waypost.web.endpoint import PREFIX, Endpoint, EventDocs
 from waypost.web.openapi import operations, responses, webhooks
+from waypost.web.openapi.descriptions import GROUPS
 from waypost.web.openapi.parameters import Schema
 from waypost.web.openapi.schemas import Schemas
 
@@ -56,18 +57,6 @@ Operation ids are the names of methods in clients: `links_create` is `links.crea
 new values can be added at any time.
 """
 
-_TAGS = {
-    "links": ("Links", "Create short links, find, change, disable and delete them."),
-    "qrcodes": ("QR codes", "Each link has a QR code: set its style, and show its image by a signed URL."),
-    "clicks": ("Clicks and statistics", "Individual clicks, and statistics of one link or of all links."),
-    "domains": ("Domains", "Use your own domains for links: create a domain, set its DNS record, verify it."),
-    "pixels": ("Pixels", "Retargeting pixels, and the results of their server-side events."),
-    "webhooks": ("Webhooks", "Notify your own server of events: signed, and retried until it accepts them."),
-    "keys": ("API keys", "List the account's keys. Create and revoke keys in the dashboard."),
-    "account": ("Account", "The account of the key, its plan and limits, and the key's scopes."),
-}
-"""Title and description by tag, in the order in which they are shown."""
-
 _ERRORS = (envelope.ErrorResponseJson, envelope.ValidationErrorResponseJson, envelope.BareErrorJson)
 
 
@@ -90,7 +79,7 @@ def describe(endpoints: Sequence[Endpoint], events: Sequence[EventDocs], base_ur
         },
         "servers": [{"url": base_url, "description": "This service"}] if base_url else [],
         "tags": [
-            {"name": name, "x-displayName": title, "description": about} for name, (title, about) in _TAGS.items()
+            {"name": name, "x-displayName": group.title, "description": group.about} for name, group in GROUPS.items()
         ],
         "paths": paths,
         "webhooks": dict(webhooks.describe(events, schemas)),

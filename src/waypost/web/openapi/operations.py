@@ -10,7 +10,7 @@ from waypost.web import idempotency
 from waypost.web.endpoint import PREFIX, Endpoint
 from waypost.web.envelope import DESTINATION_CHECK
 from waypost.web.openapi import code_samples, responses
-from waypost.web.openapi.descriptions import FORMAT, IDS, RESOURCES
+from waypost.web.openapi.descriptions import FORMAT, GROUPS, IDS
 from waypost.web.openapi.examples import referred
 from waypost.web.openapi.parameters import Schema
 from waypost.web.openapi.schemas import Schemas, has_file, reference
@@ -51,7 +51,7 @@ def _parameters(endpoint: Endpoint, schemas: Schemas) -> Iterator[Schema]:
             schema = of_path[name]
             about: Schema = {"description": FORMAT, "schema": schemas.value(schema), "example": schema["enum"][0]}
         else:
-            resource, model = IDS.get(name) or RESOURCES[endpoint.path.split("/")[1]]
+            resource, model = IDS.get(name) or GROUPS[endpoint.path.split("/")[1]][2:]
             id_schema, example = {"type": "string", "format": "uuid"}, schemas.example(model)["id"]
             about = {"description": f"ID of the {resource}", "schema": id_schema, "example": example}
         yield {"name": name, "in": "path", "required": True, **about}
