@@ -17,7 +17,7 @@ from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.model import Domain
-from waypost.resources.imports.routing.fitting import NO_ARCHIVED_PASSWORD
+from waypost.resources.imports.fitting import NO_ARCHIVED_PASSWORD
 from waypost.resources.links import Link, aliases, routing, store
 from waypost.resources.links.aliases import Alias
 from waypost.resources.links.routing import LinkRouting, RuleJson

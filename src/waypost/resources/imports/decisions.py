@@ -11,11 +11,11 @@ from waypost.resources import domains, links
 from waypost.resources.imports import destinations, rules, store
 from waypost.resources.imports.archive.target import TargetAccount
 from waypost.resources.imports.deps import Deps
+from waypost.resources.imports.fitting import NO_ARCHIVED_PASSWORD, PLAIN, Fitted
 from waypost.resources.imports.hosts import Hosts
 from waypost.resources.imports.model import Import
 from waypost.resources.imports.page_plan import PageReport
 from waypost.resources.imports.report import Counts
-from waypost.resources.imports.routing.fitting import NO_ARCHIVED_PASSWORD, PLAIN, Fitted
 from waypost.resources.imports.routing.importing import RoutingImport
 from waypost.resources.imports.rules import Draft, Refused
 from waypost.resources.imports.source import LinkPage, Source, SourceError, SourceLink

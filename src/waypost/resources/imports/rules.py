@@ -11,7 +11,7 @@ from uuid import UUID
 
 from waypost.kit.fields import MAX_URL
 from waypost.kit.urls import NO_NAME, BadUrl, PrivateNames, Url, canonical
-from waypost.resources.imports.routing.fitting import PLAIN, Fitted
+from waypost.resources.imports.fitting import PLAIN, Fitted
 from waypost.resources.imports.source import Address, SourceLink
 from waypost.resources.links import aliases
 from waypost.resources.links.aliases.rules import CONTROL_CHARACTERS, PATH_TOO_LONG

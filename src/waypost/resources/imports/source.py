@@ -102,7 +102,7 @@ class SourceLink:
     routing: Mapping[str, Any] | None = field(default=None, repr=False)
     """Rules, variants, password, start, limit and fallback, in the form of the body of PUT /v1/links/{id}/routing.
 
-    Not validated, see `routing.fitting`. `click_limit`: how many clicks the source allows in all.
+    Not validated, see `fitting.fit`. `click_limit`: how many clicks the source allows in all.
     """
     lost_rules: Sequence[str] = ()
     """Rules that cannot be expressed here, in a few words each: the link is imported disabled."""

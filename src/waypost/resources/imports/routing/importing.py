@@ -12,7 +12,7 @@ from waypost.kit.urls import Url
 from waypost.resources import domains, links
 from waypost.resources.imports import destinations, rules
 from waypost.resources.imports.deps import Deps
-from waypost.resources.imports.routing.fitting import PLAIN, CheckedUrls, Fitted, fit, urls_of
+from waypost.resources.imports.fitting import PLAIN, CheckedUrls, Fitted, fit, urls_of
 from waypost.resources.imports.rules import Draft, Refused
 from waypost.resources.imports.source import SourceLink
 from waypost.resources.links import Link, routing

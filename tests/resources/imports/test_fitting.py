@@ -9,7 +9,7 @@ from resources.imports.importing import link
 
 from waypost.kit.fields import parse
 from waypost.kit.urls import canonical
-from waypost.resources.imports.routing.fitting import DISABLED, NO_PASSWORD, PLAIN, TO_OWN, Fitted, fit, urls_of
+from waypost.resources.imports.fitting import DISABLED, NO_PASSWORD, PLAIN, TO_OWN, Fitted, fit, urls_of
 from waypost.resources.imports.routing_data import country_rules, rule, variant
 from waypost.resources.imports.source import SourceLink
 from waypost.resources.links.routing.schemas import RoutingFields, parse_routing
