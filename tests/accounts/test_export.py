@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -78,6 +79,8 @@ async def test_exports_every_own_click_once(place: WebApp) -> None:
     assert "content-length" not in answer.headers
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         assert archive.testzip() is None
+        described = re.findall(r"^(\S+\.\w+) ", archive.read("README.txt").decode(), re.MULTILINE)
+        assert archive.namelist() == ["README.txt", *described]
         clicks = [json.loads(line) for line in archive.read("clicks.ndjson").decode().split("\n")[:-1]]
         exported_links = [json.loads(line) for line in archive.read("links.ndjson").decode().split("\n")[:-1]]
     in_order = sorted(visits, key=lambda click: (click.at, click.id))

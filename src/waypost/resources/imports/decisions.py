@@ -11,12 +11,11 @@ from waypost.resources import domains, links
 from waypost.resources.imports import destinations, rules, store
 from waypost.resources.imports.archive.target import TargetAccount
 from waypost.resources.imports.deps import Deps
-from waypost.resources.imports.fitting import NO_ARCHIVED_PASSWORD, PLAIN, Fitted
+from waypost.resources.imports.fitting import NO_ARCHIVED_PASSWORD, CheckedUrls, Fitted, fit, urls_of
 from waypost.resources.imports.hosts import Hosts
 from waypost.resources.imports.model import Import
 from waypost.resources.imports.page_plan import PageReport
 from waypost.resources.imports.report import Counts
-from waypost.resources.imports.routing.importing import RoutingImport
 from waypost.resources.imports.rules import Draft, Refused
 from waypost.resources.imports.source import LinkPage, Source, SourceError, SourceLink
 from waypost.resources.links import Link, aliases, routing
@@ -55,7 +54,6 @@ class Decider:
         source: Source,
         import_: Import,
         hosts: Hosts | TargetAccount,
-        routing: RoutingImport,
         *,
         has_rows: bool,
     ) -> None:
@@ -64,7 +62,6 @@ class Decider:
         self._import = import_
         self._account_id = import_.account_id
         self._ignores_case = source.ignores_case
-        self._routing = routing
         self._has_rows = has_rows
         self._hosts = hosts
         self._seen: set[int] = set()
@@ -88,14 +85,29 @@ class Decider:
                 done.refuse(link.source_id, str(error))
         async with self._deps.db.read() as tx:
             own = await domains.find_custom_domains(tx, self._account_id, {url.host for _, url in accepted})
-        fitted = await self._routing.fit([link for link, _ in accepted])
+        urls = await self._check_urls({url for link, _ in accepted for url in urls_of(link)})
         drafts = []
         for link, url in accepted:
             try:
-                drafts.append(self._draft(link, url, own, fitted.get(link.source_id, PLAIN), done))
+                fitted = fit(link, urls, has_rows=self._has_rows)
+                drafts.append(self._draft(link, url, own, fitted, done))
             except Refused as error:
                 done.refuse(link.source_id, str(error))
         return drafts
+
+    async def _check_urls(self, texts: Collection[str]) -> CheckedUrls:
+        checked: dict[str, Url | str] = {}
+        for text in texts:
+            try:
+                checked[text] = await destinations.parse(self._deps, text)
+            except Refused as error:
+                checked[text] = str(error)
+        hosts = {url.host for url in checked.values() if isinstance(url, Url)}
+        if hosts:
+            async with self._deps.db.read() as tx:
+                own = await domains.find_custom_domains(tx, self._account_id, hosts)
+            checked |= {text: LOOP for text, url in checked.items() if isinstance(url, Url) and url.host in own}
+        return checked
 
     def _check_end(self, page: LinkPage) -> None:
         keys = {hash(link.source_id) for link in page.links}

@@ -6,7 +6,6 @@ Links come first, then what the source has besides: clicks, or the other files o
 from collections import Counter
 from collections.abc import Iterable
 
-from waypost.resources.imports import saving
 from waypost.resources.imports.archive.parts import ArchiveParts
 from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.archive.target import TargetAccount
@@ -16,8 +15,8 @@ from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.hosts import Hosts
 from waypost.resources.imports.model import Import
 from waypost.resources.imports.page_plan import Cursor, PagePlan, PageReport, Progress
-from waypost.resources.imports.routing.importing import RoutingImport
 from waypost.resources.imports.rules import Draft
+from waypost.resources.imports.saving import Saving
 from waypost.resources.imports.source import LinkPage, Source
 
 
@@ -36,9 +35,7 @@ class Pipeline:
         else:
             self._hosts = Hosts(deps, import_)
             self._others = ClickPages(deps, source, import_)
-        has_rows = self._others.has_rows
-        self._routing = RoutingImport(deps, import_.account_id, has_rows=has_rows)
-        self._decider = Decider(deps, source, import_, self._hosts, self._routing, has_rows=has_rows)
+        self._decider = Decider(deps, source, import_, self._hosts, has_rows=self._others.has_rows)
         self._read: tuple[str | None, LinkPage, list[Draft], PageReport] | None = None
         """The last page of links, after its cursor. It may be planned again."""
         self.found = PageReport()
@@ -78,9 +75,8 @@ class Pipeline:
         plan.done.add(decision.done)
         self._others.follow(plan, page, decision.new, progress)
         plan.hosts = Counter(link.address.hostname for link in page.links if link.address and link.address.hostname)
-        routed = [change.draft for change in decision.changed if "routing" in change.names]
-        plan.prepare = lambda: self._routing.hash_passwords([*decision.new, *routed])
-        plan.apply = lambda tx: saving.save(tx, self._deps, self._import, decision, self._routing)
+        saving = Saving(self._deps, self._import, decision, self._others.has_rows)
+        plan.prepare, plan.apply = saving.hash_passwords, saving.save
         return plan
 
     def next_planned(self, following: Cursor) -> Cursor:

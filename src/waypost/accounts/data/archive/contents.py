@@ -68,4 +68,4 @@ def _files(context: Context, resources: Sequence[Resource], account: Account, no
     for resource in resources:
         if resource.export:
             files |= resource.export(context, account, now)
-    return {name: files[name] for name in sorted(files, key=README.find)}
+    return {name: files[name] for name in sorted(files, key=lambda name: README.find(f"\n{name} "))}
