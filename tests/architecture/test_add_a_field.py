@@ -13,7 +13,7 @@ EDITS: Edits = {
     ],
     f"{LINKS}/schemas.py": [
         ("class LinkFields(Body):\n", f"    note: Annotated[ShortText, NullIfBlank] | None = field({TEXT})\n"),
-        ("class LinkJson(TypedDict):\n", f"    note: Annotated[str | None, doc({TEXT})]\n"),
+        ("class LinkJson(TypedDict):\n", '    note: Annotated[str | None, doc_as(LinkFields, "note")]\n'),
     ],
     f"{LINKS}/templates/form.html": [
         (

@@ -6,7 +6,7 @@ objects of a list are examples themselves: an example of such a list is an entry
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 
 def doc(description: str, *examples: Any) -> Any:
@@ -17,3 +17,9 @@ def doc(description: str, *examples: Any) -> Any:
 def field(description: str, *examples: Any, **options: Any) -> Any:
     """Return the default None of a field of a body, with its description. `options`: those of pydantic."""
     return Field(None, description=description, examples=list(examples) or None, **options)
+
+
+def doc_as(body: type[BaseModel], name: str, *examples: Any) -> Any:
+    """Describe a field of a response, or of another body, as that of a body. `examples`: those before its own."""
+    sent = body.model_fields[name]
+    return doc(sent.description or "", *examples, *(sent.examples or ()))

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from waypost.context import Context
 from waypost.kit.clock import timestamp
-from waypost.kit.docs import doc, field
+from waypost.kit.docs import doc, doc_as, field
 from waypost.kit.fields import (
     NOT_BLANK,
     Body,
@@ -141,32 +141,22 @@ class LinkJson(TypedDict):
     title: Annotated[str, doc("Title", "Pricing")]
     destination_url: Annotated[
         UriText,
-        doc(
-            "http:// or https:// URL that visitors are redirected to, including the UTM parameters",
-            "https://example.com/pricing?utm_source=newsletter&utm_campaign=spring",
-        ),
+        doc_as(LinkFields, "destination_url", "https://example.com/pricing?utm_source=newsletter&utm_campaign=spring"),
     ]
     short_url: Annotated[str, doc("Short URL, to share", "go.example.com/spring")]
     slug: Annotated[str, doc("Path of the short URL", "spring")]
     hostname: Annotated[str, doc("Custom domain of the link, or the shared domain", "go.example.com")]
-    og_title: Annotated[str | None, doc("Title in link previews", "Pricing")]
-    og_description: Annotated[str | None, doc("Description in link previews", None, "Plans for teams of every size.")]
-    og_image: Annotated[UriText | None, doc("URL of the image in link previews", "https://example.com/card.png")]
+    og_title: Annotated[str | None, doc_as(LinkFields, "og_title")]
+    og_description: Annotated[str | None, doc_as(LinkFields, "og_description", None)]
+    og_image: Annotated[UriText | None, doc_as(LinkFields, "og_image")]
     utm_params: Annotated[
         dict[UtmKey, str],
         _UTM,
-        doc(
-            "UTM parameters, which are added to the destination URL",
-            {"utm_campaign": "spring", "utm_source": "newsletter"},
-        ),
+        doc_as(LinkFields, "utm_params", {"utm_campaign": "spring", "utm_source": "newsletter"}),
     ]
-    tags: Annotated[list[str], doc("Tags", ["mail"])]
-    expires_at: Annotated[
-        TimestampText | None, doc("Time of expiry; null for never", None, "2030-01-31T12:00:00.000000Z")
-    ]
-    pixel_ids: Annotated[
-        list[IdText], doc("IDs of the pixels that fire on the link", [], ["01a1fbb2-5e07-7c7a-9d1b-6b0b7a3c9e10"])
-    ]
+    tags: Annotated[list[str], doc_as(LinkFields, "tags")]
+    expires_at: Annotated[TimestampText | None, doc_as(LinkFields, "expires_at", None)]
+    pixel_ids: Annotated[list[IdText], doc_as(LinkFields, "pixel_ids", [])]
     clicks: Annotated[int, doc("Number of clicks by people, including QR code scans", 812)]
     status: Annotated[
         LinkStatus, doc("active, or inactive (disabled, expired, before its start or after its click limit)")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, NotRequired
 from pydantic import BeforeValidator, ConfigDict
 from typing_extensions import TypedDict
 
-from waypost.kit.docs import doc, field
+from waypost.kit.docs import doc, doc_as, field
 from waypost.kit.errors import Errors, Problems
 from waypost.kit.fields import Body, Documented, Text, Timestamp, max_entries, parse
 from waypost.resources.links.model import LinkStatus
@@ -36,11 +36,9 @@ class LinkSet(Body):
     NOT_NULL = ("status", "add_tags", "remove_tags")
 
     status: LinkStatus | None = field("`inactive` disables the links")
-    expires_at: Timestamp | None = field("Time of expiry; null for never")
-    hostname: HostnameText | None = field("Domain of the account; null for the shared domain", "go.brand.com")
-    pixel_ids: PixelIds | None = field(
-        "IDs of the pixels that fire on the link", ["01a1fbb2-5e07-7c7a-9d1b-6b0b7a3c9e10"]
-    )
+    expires_at: Annotated[Timestamp | None, doc_as(LinkChange, "expires_at")] = None
+    hostname: Annotated[HostnameText | None, doc_as(LinkChange, "hostname")] = None
+    pixel_ids: Annotated[PixelIds | None, doc_as(LinkChange, "pixel_ids")] = None
     tags: TagList | None = field(
         "Tags that replace those of each link; not together with `add_tags` or `remove_tags`", ["mail"]
     )
