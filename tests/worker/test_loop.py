@@ -15,7 +15,7 @@ from waypost.kit.errors import Unavailable
 from waypost.worker import jobs, loop
 from waypost.worker.jobs import JobRunner
 from waypost.worker.jobs import jobs as table
-from waypost.worker.run import work
+from waypost.worker.run import unless_idle, work
 
 
 @pytest.fixture
@@ -263,3 +263,24 @@ async def test_the_wait_for_the_transaction_is_not_taken_off_the_lease(db: Datab
     await step
     if db.dialect == "sqlite":
         assert claimed == [time + jobs.LEASE]
+
+
+async def test_an_idle_loop_waits_a_second_or_for_a_change_of_the_database(db: Database) -> None:
+    """On SQLite, which knows at once whether there was one."""
+    at, steps = 0.0, 0
+
+    async def find_nothing() -> bool:
+        nonlocal steps
+        steps += 1
+        return False
+
+    step = unless_idle(db, find_nothing, lambda: at)
+    await step()
+    await step()
+    before = steps
+    await enqueue(db, "links.check")
+    await step()
+    changed = steps
+    at = 1.0
+    await step()
+    assert (before, changed, steps) == ((1, 2, 3) if db.dialect == "sqlite" else (2, 3, 4))

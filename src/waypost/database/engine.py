@@ -18,9 +18,10 @@ from sqlalchemy.engine import make_url
 
 from waypost.database.async_engine import AsyncConnection, AsyncEngine
 from waypost.database.connections import checkpoint, engine_gauges, in_thread_engine, postgres_engine, sqlite_engine
-from waypost.database.failures import translate_errors
+from waypost.database.failures import DatabaseUnavailable, translate_errors
 from waypost.database.point_read import PointRead
 from waypost.database.shared_commits import AFTER_COMMIT, SharedCommits
+from waypost.database.url import location_of
 from waypost.database.write_lock import WriteLock
 from waypost.kit.fair_queue import FairQueue
 from waypost.metrics import Gauge
@@ -123,6 +124,15 @@ class Database:
             opened.close()  # returns it to the pool, which keeps it open
         assert self._driver_connection is not None  # noqa: S101  # the pool has just opened it
         return self._driver_connection
+
+    def version(self) -> object:
+        """Return what differs after each commit, of any process. On PostgreSQL it always differs."""
+        if self.dialect == "postgresql":
+            return object()
+        try:
+            return self._open_driver_connection().execute("PRAGMA data_version").fetchone()
+        except Exception as error:
+            raise DatabaseUnavailable(location_of(self.url)) from error
 
     @contextlib.asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:

@@ -15,7 +15,7 @@ from uuid import UUID
 
 import structlog
 
-from waypost.database import Database, Tx
+from waypost.database import Database, PointRead, Tx
 from waypost.kit.errors import Unavailable
 
 POLL_INTERVAL = 0.2  # seconds between two steps while a queue is empty
@@ -53,8 +53,11 @@ class QueueWorker(ABC, Generic[ClaimT, OutcomeT]):
     """Seconds that attempts in flight get to end when the process stops."""
 
     @abstractmethod
-    async def is_due(self, tx: Tx) -> bool:
-        """Return whether a claim would return anything. Takes no write lock: mostly there is nothing to do."""
+    async def is_due(self, tx: Tx | PointRead) -> bool:
+        """Return whether a claim would return anything. Takes no write lock: mostly there is nothing to do.
+
+        A `PointRead` while no attempt is in flight: an idle worker needs no threads, and one round trip of three.
+        """
 
     @abstractmethod
     async def find_oldest_due(self, tx: Tx) -> datetime | None:
@@ -132,7 +135,7 @@ class WorkerLoop(Generic[ClaimT, OutcomeT]):
         if self._free_slots <= 0 or now < self._next_poll:
             return False
         self._next_poll = now + self._worker.poll_interval
-        async with self._db.read() as tx:
+        async with self._db.read() if self._in_flight else self._db.point_read() as tx:
             return await self._worker.is_due(tx)
 
     async def _settle_and_claim(self) -> None:

@@ -155,7 +155,8 @@ class Drainer:
         return await self._prepare(positions)
 
     async def _prepare(self, positions: Positions) -> Batch:
-        return await self._complete(await asyncio.to_thread(self._read, positions), max_deliveries=_MAX_DELIVERIES)
+        batch = await asyncio.to_thread(self._read, positions)
+        return await self._complete(batch, max_deliveries=_MAX_DELIVERIES) if batch.ranges else batch
 
     async def _complete(self, batch: Batch, *, max_deliveries: float) -> Batch:
         """Turn the lines into clicks. The batch ends before the visit that has too many deliveries."""
