@@ -1,11 +1,14 @@
 """Each POST with an Idempotency-Key commits its change together with its answer, or nothing at all."""
 
+import io
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from architecture.facts import ENDPOINTS, SCOPES
 from architecture.running import PIXEL, RECEIVER, RunningApp
+from PIL import Image
 from sqlalchemy import text
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -56,3 +59,28 @@ async def test_a_change_whose_answer_cannot_be_stored_is_not_made(shared_app: Ru
     answer = await running.client.post(path, headers=headers, json=bodies.get(name))
     assert answer.status_code == endpoint.success, answer.text
     assert await content(running) != before
+
+
+async def test_an_image_whose_link_is_not_made_is_deleted(shared_app: RunningApp) -> None:
+    running = shared_app
+    key = await running.key(await running.account(), SCOPES)
+    async with running.db.write() as tx:
+        await tx.execute(text(_REFUSE_ANSWERS))
+    answer = await running.client.post(
+        "/api/v1/links",
+        headers={"Authorization": f"Bearer {key}", "Idempotency-Key": "with-an-image"},
+        data={"destination_url": running.website.url},
+        files={"og_image_file": ("a.png", drawn(), "image/png")},
+    )
+    async with running.db.write() as tx:
+        await tx.execute(text("DROP TRIGGER refuse_answers"))
+    assert answer.status_code == 500, answer.text
+    media = Path(running.db.url.removeprefix("sqlite:///")).parent / "media"
+    assert media.is_dir()
+    assert not list(media.iterdir())
+
+
+def drawn() -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (40, 20)).save(out, "PNG")
+    return out.getvalue()

@@ -4,7 +4,8 @@ A person signs in, and is a member of accounts with a role in each. An account h
 """
 
 from abc import ABC, abstractmethod
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, get_args
@@ -209,12 +210,13 @@ class Caller(ABC):
     def actor(self) -> Actor:
         """For the audit log."""
 
-    def commit(self, db: Database) -> AbstractAsyncContextManager[Tx]:
+    def commit(self, db: Database, *around: AbstractAsyncContextManager[None]) -> AbstractAsyncContextManager[Tx]:
         """Open the last transaction of a `POST`, with the change that must not happen twice.
 
         The answer to a request with an idempotency key is stored in it, so nothing may be read or written after it.
+        Contexts in `around` end when it is committed or rolled back, which may be after the block.
         """
-        return db.write()
+        return _within(around, db.write())
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,9 +272,19 @@ class ApiCaller(Caller):
     claim: "Claim | None" = None
     """Of a request with an idempotency key."""
 
-    def commit(self, db: Database) -> AbstractAsyncContextManager[Tx]:
-        return self.claim.commit() if self.claim else db.write()
+    def commit(self, db: Database, *around: AbstractAsyncContextManager[None]) -> AbstractAsyncContextManager[Tx]:
+        return self.claim.commit(*around) if self.claim else _within(around, db.write())
 
     @property
     def actor(self) -> Actor:
         return Actor(self.account.id, "key", self.key.id, self.key.name, self.request_ip)
+
+
+@asynccontextmanager
+async def _within(
+    around: Iterable[AbstractAsyncContextManager[None]], transaction: AbstractAsyncContextManager[Tx]
+) -> AsyncIterator[Tx]:
+    async with AsyncExitStack() as stack:
+        for context in around:
+            await stack.enter_async_context(context)
+        yield await stack.enter_async_context(transaction)

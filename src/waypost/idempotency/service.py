@@ -54,11 +54,16 @@ class Claim:
         """Ends the transaction: commits or rolls back."""
 
     @contextlib.asynccontextmanager
-    async def commit(self) -> AsyncIterator[Tx]:
-        """Open the transaction that gets the answer: it stays open after the block. Commits an earlier one."""
+    async def commit(self, *around: contextlib.AbstractAsyncContextManager[None]) -> AsyncIterator[Tx]:
+        """Open the transaction that gets the answer: it stays open after the block, and `around` with it.
+
+        Commits an earlier one.
+        """
         await self._ending.aclose()
         self._tx = None
         async with contextlib.AsyncExitStack() as stack:
+            for context in around:
+                await stack.enter_async_context(context)
             tx = await stack.enter_async_context(self._db.write())
             yield tx
             self._tx, self._ending = tx, stack.pop_all()

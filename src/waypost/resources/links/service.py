@@ -15,7 +15,7 @@ from waypost.resources import domains, pixels, webhooks
 from waypost.resources.links import checks, rules, store
 from waypost.resources.links.apply import apply
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.images.media import ReencodedImage, UploadedImage
+from waypost.resources.links.images.media import UploadedImage
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange, LinkFields, NewLink, to_json
 
@@ -53,7 +53,8 @@ async def create(
     page, checked_image = await checks.run_expensive_checks(deps, account, new, url, problems, wait=wait)
     if url is None:
         raise Invalid(problems.errors)
-    async with _stored_image(deps, checked_image) as image, caller.commit(deps.db) as tx:
+    image = await deps.image_store.save(checked_image) if checked_image else None
+    async with caller.commit(deps.db, _deleted_on_failure(deps, image)) as tx:
         await lock_pixels(tx, account, new, problems)
         [link] = await apply(deps, tx, account, [plan(rules.Facts(url, domain, image, page))], problems)
         problems.raise_if_any()
@@ -128,7 +129,8 @@ async def _changed(
     url, domain = await checks.run_cheap_checks(deps, account, change, problems, link)
     plan(link, rules.Facts(url, domain))
     _, checked_image = await checks.run_expensive_checks(deps, account, change, url, problems, wait=wait)
-    async with _stored_image(deps, checked_image) as image, deps.db.write() as tx:
+    image = await deps.image_store.save(checked_image) if checked_image else None
+    async with _deleted_on_failure(deps, image), deps.db.write() as tx:
         before = await store.lock(tx, account, link_id)  # it may have changed since the checks
         await lock_pixels(tx, account, change, problems)
         [after] = await apply(deps, tx, account, [plan(before, rules.Facts(url, domain, image))], problems)
@@ -191,14 +193,13 @@ def item_of(link: Link, context: Context) -> audit.Item:
 
 
 @asynccontextmanager
-async def _stored_image(deps: Deps, image: ReencodedImage | None) -> AsyncIterator[UploadedImage | None]:
-    """Store the image before the transaction that refers to it, and delete it if the transaction fails."""
-    uploaded = await deps.image_store.save(image) if image else None
+async def _deleted_on_failure(deps: Deps, image: UploadedImage | None) -> AsyncIterator[None]:
+    """Around the transaction that refers to the image. It is stored before."""
     try:
-        yield uploaded
+        yield
     except BaseException:
-        if uploaded:
-            await deps.image_store.delete(uploaded.name)
+        if image:
+            await deps.image_store.delete(image.name)
         raise
 
 
