@@ -1,4 +1,4 @@
-"""What a package gives to the processes, which know the packages only by it. See `waypost.composition`."""
+"""What a package gives to the processes, which know the packages only by it. See `waypost.packages`."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack

@@ -224,7 +224,7 @@ class ProcessCaller(Caller):
     """A command or a job that calls services of an account."""
 
     name: str
-    """Of the command."""
+    """Of the command, or the label of the person for whom a job works."""
 
     @property
     def actor(self) -> Actor:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 _VERSION = b"\x01"
 _KEY_ID_SIZE = 4
-KEY_ID = "substr({column}, 2, 4)"
-"""SQL for the id of the key that encrypted a value."""
 _NONCE_SIZE = 12
 
 

@@ -22,7 +22,7 @@ from waypost.kit.errors import InProgress, Invalid, Unavailable
 from waypost.kit.ids import new_id
 from waypost.worker.loop import cancel
 
-FIELD = "Idempotency-Key"
+HEADER = "Idempotency-Key"
 LEASE = timedelta(seconds=10)
 _RENEW_INTERVAL = 3.0  # seconds
 MAX_KEYS = 100_000
@@ -156,11 +156,11 @@ class StoredAnswers:
         async with self.db.read_for(account) as tx:
             count, size = await store.measure(tx, account)
         if count >= MAX_KEYS or size >= MAX_BYTES:
-            raise Invalid({FIELD: [TOO_MANY]})
+            raise Invalid({HEADER: [TOO_MANY]})
 
 
 def _require_same(row: KeyRow, digest: bytes) -> None:
     if row.digest != digest:
-        raise Invalid({FIELD: [OTHER_REQUEST]})
+        raise Invalid({HEADER: [OTHER_REQUEST]})
     if row.lease_until is not None:
         raise InProgress

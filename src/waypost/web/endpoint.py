@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from waypost.accounts import ApiCaller
 from waypost.accounts import Scope as KeyScope
-from waypost.idempotency.service import FIELD
+from waypost.idempotency.service import HEADER
 from waypost.kit.errors import Problems
 from waypost.kit.fields import Body, parse
 from waypost.kit.ids import require_id
@@ -170,7 +170,7 @@ class EndpointTable(BaseRoute):
             self._guard.refuse_plain_http(request)
             return await endpoint.respond(row.deps, request)
         caller = await self._guard.check(request, endpoint.scope)
-        if endpoint.method == "POST" and FIELD in request.headers:
+        if endpoint.method == "POST" and HEADER in request.headers:
             return await self._guard.idempotency_keys.respond_once(request, caller, partial(_call, row, request))
         return await _call(row, request, caller)
 

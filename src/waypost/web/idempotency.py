@@ -13,7 +13,7 @@ from waypost.accounts import ApiCaller
 from waypost.database import Database, KeyRing
 from waypost.idempotency import Answer, Claim, StoredAnswers
 from waypost.idempotency.model import MAX_KEY
-from waypost.idempotency.service import FIELD
+from waypost.idempotency.service import HEADER
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Invalid
 from waypost.web.body import MAX_BODY, read_once
@@ -27,7 +27,7 @@ _KEY = re.compile(rf"[\x21-\x7e]{{1,{MAX_KEY}}}")
 WRONG_KEY = f"Send one key of 1 to {MAX_KEY} visible ASCII characters, such as a UUID."
 
 PARAMETER = {
-    "name": FIELD,
+    "name": HEADER,
     "in": "header",
     "required": False,
     "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY, "pattern": "^[!-~]+$"},
@@ -63,9 +63,9 @@ class IdempotencyKeys:
         return response
 
     async def _claim(self, request: Request, account: UUID) -> Claim | Answer:
-        keys = request.headers.getlist(FIELD)
+        keys = request.headers.getlist(HEADER)
         if len(keys) != 1 or not _KEY.fullmatch(keys[0]):
-            raise Invalid({FIELD: [WRONG_KEY]})
+            raise Invalid({HEADER: [WRONG_KEY]})
         body = await read_once(request, MAX_BODY)
         digest = hashlib.sha256(request.scope["path"].encode() + b"\0" + body).digest()
         return await self._answers.claim(account, keys[0], digest)

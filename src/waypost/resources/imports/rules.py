@@ -17,12 +17,12 @@ from waypost.resources.links import aliases
 from waypost.resources.links.aliases.rules import CONTROL_CHARACTERS, PATH_TOO_LONG
 from waypost.resources.links.model import UNTITLED, Link
 from waypost.resources.links.rules import LOOP, TOO_LONG, find_slug_problem, is_own_host
+from waypost.resources.links.schemas import MAX_TAGS
 
 NEVER_ADDRESSES = (PATH_TOO_LONG, CONTROL_CHARACTERS)
 """Problems of paths that no visitor can have used. With others, a link on the shared domain gets another slug."""
 
 _MAX_TEXT = 255
-_MAX_TAGS = 100
 _MAX_PRINTED = 500
 _UNREADABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 """Control characters, line ends, and marks that change the direction of text."""
@@ -168,8 +168,8 @@ def warnings_about(draft: Draft) -> Iterator[str]:
         yield f"Left out: {part}"
     if len(source.title or "") > _MAX_TEXT:
         yield f"The title is cut off after {_MAX_TEXT} characters"
-    if len(source.tags) > _MAX_TAGS:
-        yield f"Tags after the first {_MAX_TAGS} are left out"
+    if len(source.tags) > MAX_TAGS:
+        yield f"Tags after the first {MAX_TAGS} are left out"
 
 
 def changed_fields(before: str, after: str) -> list[str]:
@@ -245,4 +245,4 @@ def _text(text: str) -> str:
 
 
 def _tags(tags: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(tag for text in tags if (tag := _text(text))))[:_MAX_TAGS]
+    return list(dict.fromkeys(tag for text in tags if (tag := _text(text))))[:MAX_TAGS]

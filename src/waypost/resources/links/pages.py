@@ -1,4 +1,4 @@
-"""The list of links, and the actions in it. `form_pages` has the form."""
+"""The list of links, and the actions in it. `form.pages` has the form."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass

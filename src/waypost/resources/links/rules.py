@@ -167,7 +167,8 @@ class LinkPlan(NamedTuple):
 def plan(before: Link | None, requested: Link, *, by: str, at: datetime) -> LinkPlan:
     """Decide what a link becomes, for every way to ask for it.
 
-    `before`: the link, locked by the transaction that applies the plan; `requested`: see `new_link` and `changed`.
+    `before`: the link, locked by the transaction that applies the plan, or read for a check before; `requested`: see
+    `new_link` and `changed`.
     """
     if before is None:
         after = replace(requested, created_by=by)
@@ -183,7 +184,7 @@ def _find_problems(link: Link) -> dict[str, str]:
     problems = {}
     if len(link.destination_url) > MAX_URL:
         problems["destination_url"] = TOO_LONG
-    if len(link.tags) > MAX_TAGS:
+    if len(link.tags) > MAX_TAGS:  # only by adding tags to those of the link; others are in the body
         problems["add_tags"] = TOO_MANY_TAGS
     return problems
 

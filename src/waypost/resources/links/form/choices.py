@@ -9,9 +9,9 @@ from sqlalchemy import Select, Text, bindparam, case, func, literal, null, selec
 from waypost.database import Id, Tx
 from waypost.resources import domains, pixels
 from waypost.resources.links.model import link_tags
+from waypost.resources.pixels.service import MAX_PIXELS
 
 _MAX_DOMAINS = 1_000
-_MAX_PIXELS = 200
 _MAX_TAGS = 100
 
 _ACCOUNT = bindparam("account_id", type_=Id)
@@ -49,7 +49,7 @@ def _tags_query() -> Select[Any]:
     return select(tags.c.tag).where(tags.c.tag.is_not(None))
 
 
-_OWN_PIXELS = pixels.names_query(_ACCOUNT, _MAX_PIXELS).subquery().c
+_OWN_PIXELS = pixels.names_query(_ACCOUNT, MAX_PIXELS).subquery().c
 _DOMAINS = domains.hostnames_subquery(_ACCOUNT, _MAX_DOMAINS).subquery().c
 _NOTHING_ELSE = null().cast(Id).label("id"), null().cast(Text).label("platform")
 _CHOICES = union_all(

@@ -1,6 +1,6 @@
 """Uploaded images: the checks that need no decoding, their names and their URLs.
 
-An `ImageStore` keeps them: files of this machine (`image_files`), or rows that all nodes share (`image_rows`).
+An `ImageStore` keeps them: files of this machine (`files`), or rows that all nodes share (`rows`).
 """
 
 import re

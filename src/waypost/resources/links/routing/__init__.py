@@ -1,6 +1,7 @@
 """Where the visitors of a link are sent: rules, variants, password, fallback.
 
-The verbs are in `links`, which they lock. Start and click limit are columns of the link: its status depends on them.
+The verbs are in `service`; they lock the link. Start and click limit are columns of the link: its status depends on
+them.
 """
 
 from waypost.resources.links.routing.model import LinkRouting, RuleJson, VariantJson

@@ -1,4 +1,4 @@
-"""The routing that a request sends, and its JSON. `links.routing` checks the destinations."""
+"""The routing that a request sends, and its JSON. `service` checks the destinations."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
