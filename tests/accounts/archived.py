@@ -23,13 +23,13 @@ from waypost.accounts import get_account
 from waypost.accounts.data.archive import contents
 from waypost.context import Context
 from waypost.database import Database
+from waypost.kit.archive_parts import MANIFEST
 from waypost.kit.ids import new_id
 from waypost.packages import RESOURCES
 from waypost.resources.clicks.model import click_retention, clicks, visitor_days
 from waypost.resources.clicks.stats.rebuild import rebuild
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.model import Domain
-from waypost.resources.imports.archive.format import MANIFEST
 from waypost.resources.imports.report import Report
 from waypost.resources.imports.sources.waypost import Waypost
 from waypost.resources.links import aliases, click_counters, routing, store

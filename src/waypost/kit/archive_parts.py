@@ -7,6 +7,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from waypost.kit.csv_cells import csv_text
 
+FORMAT = "waypost-export"
+FORMAT_VERSION = 1
+MANIFEST = "manifest.json"
+
 T = TypeVar("T")
 
 _encode_json = json.JSONEncoder(ensure_ascii=False).encode

@@ -42,11 +42,7 @@ class PageReport:
         self.refused += other.refused
 
 
-async def _prepare_nothing() -> None:
-    pass
-
-
-async def _apply_nothing(_: Tx) -> None:
+async def _do_nothing(*_: Tx) -> None:
     pass
 
 
@@ -56,9 +52,9 @@ class PagePlan:
     """Where the next page begins."""
     done: PageReport = field(default_factory=PageReport)
     """What it counts and reports. `apply` adds what only it finds out."""
-    prepare: Callable[[], Awaitable[None]] = _prepare_nothing
+    prepare: Callable[[], Awaitable[None]] = _do_nothing
     """Does what takes long, before the transaction."""
-    apply: Callable[[Tx], Awaitable[None]] = _apply_nothing
+    apply: Callable[[Tx], Awaitable[None]] = _do_nothing
     """Raises Outdated."""
     total: int | None = None
     """How many links the source says it has."""

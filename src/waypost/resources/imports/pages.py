@@ -24,8 +24,8 @@ from waypost.resources.imports import choices
 from waypost.resources.imports import service as import_service
 from waypost.resources.imports.report import Report, read_plan
 from waypost.resources.imports.requests import service, store
-from waypost.resources.imports.requests.deps import Deps
 from waypost.resources.imports.requests.model import ImportRequest
+from waypost.resources.imports.requests.service import Deps
 from waypost.resources.imports.requests.uploads import MAX_FILE, MAX_PIECE
 from waypost.web.body import read_body
 from waypost.web.dashboard import BLANK, Form, Pages, get, is_fragment_request, post, read_form, redirect

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def _endpoints(web: Web) -> "Endpoints":
     from waypost.resources.imports.pages import ImportPages
-    from waypost.resources.imports.requests.deps import Deps
+    from waypost.resources.imports.requests.service import Deps
     from waypost.resources.imports.requests.uploads import new_uploads
     from waypost.web import Endpoints
 

@@ -10,11 +10,10 @@ from datetime import datetime, timedelta
 from waypost.accounts import Account
 from waypost.accounts.data.archive.zip_stream import write_zip
 from waypost.context import Context
-from waypost.kit.archive_parts import Files, text_file
+from waypost.kit.archive_parts import FORMAT, FORMAT_VERSION, Files, text_file
 from waypost.kit.clock import EPOCH, timestamp
 from waypost.resource import Resource
 from waypost.resources.clicks.days import find_kept_since
-from waypost.resources.imports.archive.format import FORMAT, FORMAT_VERSION
 from waypost.version import VERSION
 
 README = """An export of a Waypost account. Files that end with .ndjson have one JSON object per line.

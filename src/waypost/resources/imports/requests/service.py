@@ -8,15 +8,15 @@ from zoneinfo import available_timezones
 from waypost import audit
 from waypost.accounts import lock_account
 from waypost.accounts.sessions.store import Session
+from waypost.context import Context
 from waypost.database import Tx
 from waypost.kit.errors import Conflict, Invalid, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.urls import ANY_NAME, BadUrl, canonical
 from waypost.resources.imports.choices import SourceChoice
 from waypost.resources.imports.requests import store
-from waypost.resources.imports.requests.deps import Deps
 from waypost.resources.imports.requests.model import ImportRequest, State, import_requests
-from waypost.resources.imports.requests.uploads import MAX_FILE
+from waypost.resources.imports.requests.uploads import MAX_FILE, Uploads
 from waypost.resources.imports.rules import printable
 
 MAX_OPEN = 5
@@ -29,6 +29,11 @@ _FILES_TOO_LARGE = (
     "Finish or give up one first."
 )
 _STATE_CHANGED = "This import is in another state by now. Reload the page."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deps(Context):
+    uploads: Uploads
 
 
 @dataclass(frozen=True, slots=True)
