@@ -88,10 +88,13 @@ class PersonPages(Pages[Deps]):
 
     async def _proof(self, call: PageCall) -> dict[str, Any]:
         """Return the variables of the template macro `reauthentication` for forms of `_require_proven`."""
-        context = await self._reauthentication(call)
-        if (is_proven := await self._is_proven(call)) is not None:
-            context |= {"has_password": False, "is_recent": is_proven and self._is_recent(call)}
-        return context
+        return {**await self._reauthentication(call), **await self._what_proof_changes(call)}
+
+    async def _what_proof_changes(self, call: PageCall) -> dict[str, bool]:
+        """Return the variables that differ between `_proof` and `_reauthentication`."""
+        if (is_proven := await self._is_proven(call)) is None:
+            return {}
+        return {"has_password": False, "is_recent": is_proven and self._is_recent(call)}
 
     async def _reauthentication(self, call: PageCall) -> dict[str, Any]:
         """Return the variables of the template macro `reauthentication`.

@@ -78,9 +78,8 @@ class ProfilePages(PersonPages):
 
         async def page(call: PageCall) -> Response:
             context = dict(await find(call)) if find else {}
-            proof = await self._proof(call)
             context |= await self._reauthentication(call)
-            context["proof"] = context | proof
+            context["proof"] = context | await self._what_proof_changes(call)
             return call.render(f"account/{name}.html", **context)
 
         return page
