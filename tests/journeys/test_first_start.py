@@ -24,7 +24,7 @@ def test_the_settings_create_the_owner_once_and_no_process_keeps_the_password(tm
     secret = {"PASSWORD_FILE": str(tmp_path / "password")} if is_file else {"PASSWORD": PASSWORD}
     settings = {f"WAYPOST_OWNER_{name}": value for name, value in {"EMAIL": ADA, **secret}.items()}
     logged = []
-    service = First(tmp_path, alone=True, **settings)
+    service = First(tmp_path, alone=not is_file, **settings)  # a file is in no environment
     with service:
         service.log.wait_for("Waypost is ready")
         for process in (*service.children("web"), *service.children("worker")):
