@@ -63,8 +63,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 _CLOSE_OTHERS = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"""
 _SCHEMA = """
-SELECT md5(string_agg(concat_ws(' ', relname, relkind, attname, atttypid), '\n' ORDER BY relname, attnum)),
-  (SELECT version_num FROM alembic_version)
+SELECT sum(hashtextextended(attname::text, hashtextextended(relname::text, atttypid::bigint * 1000 + attnum))),
+  (SELECT version_num FROM alembic_version), count(*)
 FROM pg_class LEFT JOIN pg_attribute ON attrelid = pg_class.oid WHERE relnamespace = 'public'::regnamespace"""
 _DELETE_ROWS = """
 SET session_replication_role = replica;
