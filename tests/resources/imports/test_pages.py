@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from html import unescape
 from pathlib import Path
@@ -19,23 +20,30 @@ import pytest
 from accounts.archived import exported, furnish, rows
 from browsing import Browser, WebApp, open_place
 from people import new_person
+from resources.imports.importing import Pages
 from resources.imports.servers.bitly import USED_UP, Bitly, bitlink
 from resources.imports.servers.every import SERVICES, TOKENS
 from resources.imports.servers.scripted import TOKEN, TOO_MANY
 from sqlalchemy import func, select, update
 
+from waypost.audit import Actor
 from waypost.audit import store as audit_store
 from waypost.audit.store import AuditFilter
 from waypost.composition import new_context
 from waypost.kit.errors import Unavailable
 from waypost.redirect import ChangeFeed
 from waypost.resources.clicks.stats.rebuild import check
-from waypost.resources.imports import account_data, deps
+from waypost.resources.imports import account_data, deps, lease
+from waypost.resources.imports import service as import_service
 from waypost.resources.imports.archive import parts
+from waypost.resources.imports.model import imports
+from waypost.resources.imports.requests import store as request_store
 from waypost.resources.imports.requests import turn, turns
 from waypost.resources.imports.requests.expiry import give_up_unused
 from waypost.resources.imports.requests.model import TURN_JOB, import_file_pieces, import_requests
 from waypost.resources.imports.requests.uploads import new_uploads
+from waypost.resources.imports.run import ImportRun
+from waypost.resources.imports.source import SourceError
 from waypost.resources.imports.sources import waypost as waypost_source
 from waypost.resources.links.model import links
 from waypost.worker.jobs import JobRunner, jobs
@@ -93,6 +101,12 @@ async def text_of(browser: Browser, path: str) -> str:
 async def row(place: WebApp) -> Any:
     async with place.db.read() as tx:
         return (await tx.execute(select(import_requests))).one()
+
+
+async def stopped_imports(place: WebApp) -> list[str]:
+    """Those that `waypost doctor` reports."""
+    async with place.db.read() as tx:
+        return await request_store.find_stopped(tx)
 
 
 async def count_links(place: WebApp) -> int:
@@ -335,6 +349,67 @@ async def test_continues_after_a_quota_was_used_up(place: WebApp, ada: Browser) 
         await work_off(place)
     assert "The import is done." in await text_of(ada, path)
     assert await count_links(place) == 150
+
+
+async def test_doctor_reports_the_state_that_the_page_shows(place: WebApp, ada: Browser) -> None:
+    server = Bitly(*map(bitlink, range(150)))
+    with server.running() as url:
+        path = (await ada.post("/links/import/bitly", {"token": TOKEN, "url": url})).headers["location"]
+        await ada.post(f"{path}/start", {"ok": "1"})
+        server.before = lambda _: server.faults.append(USED_UP) if len(server.requests) == 3 else None
+        await work_off(place)
+        stopped = await row(place)
+        assert await stopped_imports(place) == [stopped.message]
+        await ada.post(f"{path}/resume", {"ok": "1"})
+        assert await stopped_imports(place) == []
+        server.faults.append(USED_UP)
+        await work_off(place)
+        assert await stopped_imports(place) == [stopped.message]
+        async with place.db.write() as tx:  # as the process of a turn stored it before 0.1.0
+            await tx.execute(update(imports).values(state="stopped", error=stopped.message))
+        await ada.post(f"{path}/give-up")
+        assert await stopped_imports(place) == []
+        place.clock.move(timedelta(minutes=1))
+        with new_turn(place) as of_process:  # a command with the same options continues where it was given up
+            async with place.db.read() as tx:
+                options = (await tx.execute(select(imports.c.options))).scalar_one()
+            actor = Actor.command(stopped.account_id, "waypost import")
+            import_ = await import_service.create(of_process.deps, actor, "bitly", options)
+            assert import_.id == stopped.import_id
+            run = ImportRun(of_process.deps, Pages([]), import_, lease.holder())
+            await run.start()
+            await run.stop(SourceError("The source cannot be reached."))
+        assert await stopped_imports(place) == ["The source cannot be reached."]
+
+
+async def test_doctor_reports_an_import_whose_file_is_gone(place: WebApp, ada: Browser) -> None:
+    """It stops before it has read anything in this turn."""
+    path = await start_csv(ada)
+    await work_off(place)
+    await ada.post(f"{path}/start", {})
+    await new_uploads(place.db, place.settings.data_dir).delete(UUID(path.rpartition("/")[2]))
+    await work_off(place)
+    [reason] = await stopped_imports(place)
+    assert reason.startswith("The file is not on the server any more.")
+
+
+async def test_doctor_reports_no_import_whose_turn_is_repeated(place: WebApp, ada: Browser) -> None:
+    assert ada.account
+    path = await start_csv(ada)
+    await work_off(place)
+    await ada.post(f"{path}/start", {})
+
+    async def fail(_: object) -> None:
+        place.clock.move(timedelta(seconds=1))
+        raise Unavailable
+
+    with new_turn(place) as of_process, pytest.raises(Unavailable):
+        async with place.db.read() as tx:
+            request = await request_store.get(tx, ada.account.id, UUID(path.rpartition("/")[2]))
+        await replace(of_process, deps=replace(of_process.deps, check_ip=fail)).run(request)
+    assert await stopped_imports(place) == []
+    await work_off(place)
+    assert "The import is done." in await text_of(ada, path)
 
 
 async def test_a_source_that_asks_to_wait_gives_the_turn_back(place: WebApp, ada: Browser) -> None:

@@ -12,7 +12,10 @@ from waypost.audit import Actor, Item
 from waypost.database import Encrypted, Id, Instant, Json, metadata
 
 ImportState = Literal["waiting", "running", "stopped", "finished"]
-"""`running`: some process has the lease, or died and left it. `stopped`: see `error`; it can be continued."""
+"""`running`: some process has the lease, or died and left it. `stopped`: a command has, see `error`.
+
+Whether one that was requested in the dashboard has stopped, or was given up, is decided by its request alone.
+"""
 
 CHECK_JOB = "imports.check_destinations"
 """The job of `destination_checks`."""

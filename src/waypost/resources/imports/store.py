@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, insert, select, update
 
 from waypost.database import Tx, bulk
 from waypost.kit.errors import NotFound
@@ -42,12 +42,6 @@ async def find_unfinished(tx: Tx, account_id: UUID) -> list[Import]:
     """Return the imports that run or can be continued, the newest first."""
     query = select(*COLUMNS).where(imports.c.account_id == account_id, imports.c.state != "finished")
     return [Import(*row) for row in await tx.execute(query.order_by(imports.c.created_at.desc()))]
-
-
-async def find_stopped(tx: Tx) -> list[str]:
-    """Return why the imports of all accounts that have stopped did so, the newest first."""
-    query = select(func.coalesce(imports.c.error, "")).where(imports.c.state == "stopped")
-    return list(await tx.scalars(query.order_by(imports.c.updated_at.desc())))
 
 
 async def take_lease(tx: Tx, import_id: UUID, holder: str, now: datetime) -> None:

@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import func, select, update
+from sqlalchemy import desc, exists, func, select, union_all, update
 
 from waypost.database import Ciphertext, Tx
 from waypost.kit.errors import NotFound
+from waypost.resources.imports.model import imports
 from waypost.resources.imports.requests.model import ENDED, TURN_JOB, ImportRequest, State, import_requests
 from waypost.worker import jobs
 
@@ -89,6 +90,18 @@ async def set_domains(tx: Tx, request_id: UUID, hostnames: Mapping[str, str]) ->
 async def find_ids_unchanged_since(tx: Tx, state: State, before: datetime) -> Sequence[UUID]:
     query = select(_request.id).where(_request.state == state, _request.updated_at < before)
     return (await tx.scalars(query)).all()
+
+
+async def find_stopped(tx: Tx) -> list[str]:
+    """Return why the imports of all accounts that can be continued have stopped, the newest first.
+
+    The state of a requested import is that of its request, until a command runs the import.
+    """
+    is_decided = exists().where(_request.import_id == imports.c.id, _request.updated_at >= imports.c.updated_at)
+    requested = select(_request.message, _request.updated_at).where(_request.state == "stopped")
+    others = select(imports.c.error, imports.c.updated_at).where(imports.c.state == "stopped", ~is_decided)
+    rows = await tx.execute(union_all(requested, others).order_by(desc("updated_at")))
+    return [reason or "" for reason, _ in rows]
 
 
 async def find_open_ids(tx: Tx, ids: Collection[UUID]) -> set[UUID]:

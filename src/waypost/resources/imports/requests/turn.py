@@ -142,26 +142,14 @@ class Turn:
     async def _plan(self, request: ImportRequest, source: Source) -> Outcome:
         actor = Actor.from_json(request.account_id, request.actor)
         new = import_service.new_import(self.deps, actor, request.source, self._options(request))
-        preview = Preview(self.deps, source, new, request.plan)
-
-        async def save() -> bool:
-            async with self.deps.db.write() as tx:
-                return await store.save(tx, request, self.deps.clock(), plan=preview.to_row(), message=None)
-
-        has_more = await self._steps(request, preview, save)
+        has_more = await self._steps(request, Preview(self.deps, source, new, request.plan))
         return Outcome("planning" if has_more else "planned")
 
     async def _import(self, request: ImportRequest, source: Source) -> Outcome:
         import_ = await self._find_import(request)
         if import_.state == "finished":  # the process was killed before it could say so
             return Outcome("done")
-        run = ImportRun(self.deps, source, import_, lease.holder())
-
-        async def save() -> bool:
-            async with self.deps.db.write() as tx:
-                return await store.save(tx, request, self.deps.clock(), message=None)
-
-        has_more = await self._steps(request, run, save)
+        has_more = await self._steps(request, ImportRun(self.deps, source, import_, lease.holder()))
         return Outcome("running" if has_more else "done")
 
     async def _find_import(self, request: ImportRequest) -> Import:
@@ -176,10 +164,9 @@ class Turn:
                 await store.save(tx, request, self.deps.clock(), import_id=import_.id)
         return replace(import_, actor=request.actor)  # who resumed it may be another
 
-    async def _steps(self, request: ImportRequest, run: ImportRun | Preview, save: Callable[[], Any]) -> bool:
+    async def _steps(self, request: ImportRequest, run: ImportRun | Preview) -> bool:
         """Return whether there is more to do, in another turn. A fault after the first page ends the turn only."""
-        began, pages, error = self.monotonic(), 0, None
-        ending = None
+        began, pages, ending = self.monotonic(), 0, None
         try:
             async with asyncio.timeout(STEP_LIMIT) as limit:
                 ending = asyncio.create_task(self._end(limit, LAST_PAGE if request.file_name else 0.0))
@@ -188,19 +175,22 @@ class Turn:
                 while has_more and is_active and (not pages or self._has_time(began)):
                     has_more = await run.step()
                     pages += 1
-                    is_active = await save()  # otherwise it was given up, or is imported without a plan
+                    is_active = await self._save(request, run)
         except (_Pause, TimeoutError):
             if not pages:
                 raise
             has_more = True
-        except Exception as failure:
-            error = failure
-            raise
         finally:
             if ending:
                 ending.cancel()
-            await run.stop(error)
+            await run.stop()  # without the error: whether the import has stopped is decided by the outcome
         return has_more
+
+    async def _save(self, request: ImportRequest, run: ImportRun | Preview) -> bool:
+        """Return False if it was given up, or is imported without a plan."""
+        values = {"plan": run.to_row()} if isinstance(run, Preview) else {}
+        async with self.deps.db.write() as tx:
+            return await store.save(tx, request, self.deps.clock(), message=None, **values)
 
     def _has_time(self, began: float) -> bool:
         return not self.stop.is_set() and self.monotonic() - began < TURN
