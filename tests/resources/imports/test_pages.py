@@ -26,6 +26,7 @@ from resources.imports.servers.every import SERVICES, TOKENS
 from resources.imports.servers.scripted import TOKEN, TOO_MANY
 from sqlalchemy import func, select, update
 
+from waypost.accounts.sessions import store as sessions
 from waypost.audit import Actor
 from waypost.audit import store as audit_store
 from waypost.audit.store import AuditFilter
@@ -37,6 +38,7 @@ from waypost.resources.imports import account_data, deps, lease
 from waypost.resources.imports import service as import_service
 from waypost.resources.imports.archive import parts
 from waypost.resources.imports.model import imports
+from waypost.resources.imports.requests import service as request_service
 from waypost.resources.imports.requests import store as request_store
 from waypost.resources.imports.requests import turn, turns
 from waypost.resources.imports.requests.expiry import give_up_unused
@@ -448,6 +450,30 @@ async def test_gives_up_and_deletes_token_and_file(place: WebApp, ada: Browser) 
     await work_off(place)
     assert not await new_uploads(place.db, place.settings.data_dir).list_ids()
     assert (await row(place)).state == "given_up"
+
+
+async def test_an_import_that_is_done_by_now_is_not_given_up(place: WebApp, ada: Browser) -> None:
+    assert ada.account
+    path = await start_csv(ada)
+    await work_off(place)
+    await ada.post(f"{path}/start", {})
+    context = new_context(place.settings, place.db, lambda _: None, place.clock)
+    web_deps = request_service.Deps(**vars(context), uploads=new_uploads(place.db, place.settings.data_dir))
+    async with place.db.read() as tx:
+        running = await request_store.get(tx, ada.account.id, UUID(path.rpartition("/")[2]))
+    session = await sessions.find(place.db, ada.client.cookies["waypost"], now=place.clock())
+    await work_off(place)
+    assert isinstance(session, sessions.Session)
+    await request_service.give_up(web_deps, session, running)
+    assert (await row(place)).state == "done"
+
+
+async def test_an_import_that_has_begun_keeps_its_domains(place: WebApp, ada: Browser) -> None:
+    path = await start_csv(ada)
+    await work_off(place)
+    await ada.post(f"{path}/start", {"host-0": "go.acme.test", "domain-0": ""})
+    await ada.post(f"{path}/domains", {"register": "go.acme.test"})  # of a page that was opened before
+    assert (await row(place)).domains == {"go.acme.test": ""}
 
 
 async def test_lists_refused_rows_and_escapes_formulas(place: WebApp, ada: Browser) -> None:

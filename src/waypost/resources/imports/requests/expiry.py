@@ -24,15 +24,10 @@ log = structlog.get_logger(__name__)
 async def give_up_unused(db: Database, uploads: Uploads, *, clock: Clock) -> bool:
     now = clock()
     for state, limit in _LIMITS.items():
-        async with db.read() as tx:
-            ids = await store.find_ids_unchanged_since(tx, state, now - limit)
-        for request_id in ids:
-            async with db.write() as tx:
-                request = await store.lock(tx, request_id)
-                if request is None or request.state != state or request.updated_at >= now - limit:
-                    continue
-                await store.change(tx, request_id, now, state="given_up", message=None)
-            log.info("unused import given up", id=str(request_id), source=request.source)
+        async with db.write() as tx:
+            given_up = await store.give_up_unchanged(tx, state, now - limit, now)
+        for request_id, source in given_up:
+            log.info("unused import given up", id=str(request_id), source=source)
     await _delete_files(db, uploads)
     return False
 

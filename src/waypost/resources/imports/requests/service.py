@@ -122,9 +122,10 @@ async def create(deps: Deps, session: Session, choice: SourceChoice, new: NewImp
     token = deps.key_ring.encrypt(import_requests.c.token, request.id, new.token) if new.token else None
     async with deps.db.write() as tx:
         await lock_account(tx, request.account_id)
-        if await store.count_open(tx, request.account_id) >= MAX_OPEN:
+        count, size = await store.count_open(tx, request.account_id)
+        if count >= MAX_OPEN:
             raise Conflict({"body": [f"You have {MAX_OPEN} imports that have not ended. Finish or give up one first."]})
-        if request.file_size and await store.count_open_bytes(tx, request.account_id) + request.file_size > MAX_FILES:
+        if request.file_size and size + request.file_size > MAX_FILES:
             raise Conflict({"body": [_FILES_TOO_LARGE]})
         await store.add(tx, request, token)
         await audit.record(tx, session.actor, "import.requested", now, request.item)
@@ -175,7 +176,8 @@ async def set_domains(deps: Deps, request: ImportRequest, hostnames: Mapping[str
 async def give_up(deps: Deps, session: Session, request: ImportRequest) -> None:
     """Delete token and file. What is imported already stays."""
     async with deps.db.write() as tx:
-        if not request.has_ended:
+        current = await store.lock(tx, request.id)
+        if current and not current.has_ended:
             now = deps.clock()
             await store.change(tx, request.id, now, state="given_up", message=None)
             await audit.record(tx, session.actor, "import.given_up", now, request.item)

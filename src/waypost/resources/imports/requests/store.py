@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import desc, exists, func, select, union_all, update
+from sqlalchemy import Row, desc, exists, func, select, union_all, update
 
 from waypost.database import Ciphertext, Tx
 from waypost.kit.errors import NotFound
@@ -50,16 +50,12 @@ async def list_newest(tx: Tx, account_id: UUID, limit: int) -> Sequence[ImportRe
     return [ImportRequest(*row) for row in await tx.execute(query)]
 
 
-async def count_open(tx: Tx, account_id: UUID) -> int:
-    """Return how many requests of the account have not ended."""
-    query = select(func.count()).where(_request.account_id == account_id, _request.state.not_in(ENDED))
-    return (await tx.execute(query)).scalar_one()
-
-
-async def count_open_bytes(tx: Tx, account_id: UUID) -> int:
-    """Return the size of the files of all requests of the account that have not ended."""
-    query = select(func.sum(_request.file_size)).where(_request.account_id == account_id, _request.state.not_in(ENDED))
-    return int((await tx.execute(query)).scalar_one() or 0)
+async def count_open(tx: Tx, account_id: UUID) -> tuple[int, int]:
+    """Return how many requests of the account have not ended, and the bytes of their files."""
+    query = select(func.count(), func.sum(_request.file_size))
+    rows = await tx.execute(query.where(_request.account_id == account_id, _request.state.not_in(ENDED)))
+    count, size = rows.one()
+    return count, int(size or 0)
 
 
 async def lock(tx: Tx, request_id: UUID) -> ImportRequest | None:
@@ -84,12 +80,16 @@ async def save(tx: Tx, request: ImportRequest, now: datetime, **values: Any) -> 
 
 
 async def set_domains(tx: Tx, request_id: UUID, hostnames: Mapping[str, str]) -> None:
-    await tx.execute(update(import_requests).where(_request.id == request_id).values(domains=hostnames))
+    """Change where links go, unless the import has begun by now."""
+    statement = update(import_requests).where(_request.id == request_id, _request.state == "planned")
+    await tx.execute(statement.values(domains=hostnames))
 
 
-async def find_ids_unchanged_since(tx: Tx, state: State, before: datetime) -> Sequence[UUID]:
-    query = select(_request.id).where(_request.state == state, _request.updated_at < before)
-    return (await tx.scalars(query)).all()
+async def give_up_unchanged(tx: Tx, state: State, before: datetime, now: datetime) -> Sequence[Row[UUID, str]]:
+    """Give up requests that have had the state since before then. Return id and source of each."""
+    statement = update(import_requests).where(_request.state == state, _request.updated_at < before)
+    values = {"state": "given_up", "token": None, "message": None, "updated_at": now}
+    return (await tx.execute(statement.values(values).returning(_request.id, _request.source))).all()
 
 
 async def find_stopped(tx: Tx) -> list[str]:
