@@ -1,7 +1,7 @@
 """Tables of imports, and an import."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
@@ -81,19 +81,19 @@ class Import:
     account_id: UUID
     source: str
     options: dict[str, Any]
-    state: ImportState
-    cursor: dict[str, Any] | None
-    counts: dict[str, int]
-    """The fields of `report.Counts`."""
-    warnings: list[tuple[str, int, str]]
-    """Text, how many links it is about, and the source id of one of them, or "" if it is about none."""
-    total: int | None
-    error: str | None
-    lease_until: datetime | None
-    leased_by: str | None
     created_at: datetime
     updated_at: datetime
     actor: Mapping[str, Any]
+    state: ImportState = "waiting"
+    cursor: dict[str, Any] | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+    """The fields of `report.Counts`."""
+    warnings: list[tuple[str, int, str]] = field(default_factory=list)
+    """Text, how many links it is about, and the source id of one of them, or "" if it is about none."""
+    total: int | None = None
+    error: str | None = None
+    lease_until: datetime | None = None
+    leased_by: str | None = None
 
     @property
     def item(self) -> Item:

@@ -36,23 +36,7 @@ async def create(deps: Context, actor: Actor, source: str, options: Mapping[str,
 def new_import(deps: Context, actor: Actor, source: str, options: Mapping[str, Any]) -> Import:
     """Return an import that is not stored. A dry run needs no more."""
     now = deps.clock()
-    return Import(
-        id=new_id(),
-        account_id=actor.account_id,
-        source=source,
-        options=dict(options),
-        state="waiting",
-        cursor=None,
-        counts={},
-        warnings=[],
-        total=None,
-        error=None,
-        lease_until=None,
-        leased_by=None,
-        created_at=now,
-        updated_at=now,
-        actor=actor.to_json(),
-    )
+    return Import(new_id(), actor.account_id, source, dict(options), now, now, actor.to_json())
 
 
 async def get(db: Database, account_id: UUID, import_id: UUID) -> Import:

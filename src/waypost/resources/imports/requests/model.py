@@ -4,7 +4,7 @@ A request is planned first, which writes no link. The plan is shown, and the imp
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
@@ -65,16 +65,16 @@ class ImportRequest:
     has_token: bool
     has_clicks: bool
     timezone: str | None
-    domains: Mapping[str, str]
     file_name: str | None
     file_size: int | None
-    plan: Mapping[str, Any]
-    import_id: UUID | None
-    message: str | None
-    failures: int
     created_at: datetime
     updated_at: datetime
     actor: Mapping[str, Any]
+    domains: Mapping[str, str] = field(default_factory=dict)
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    import_id: UUID | None = None
+    message: str | None = None
+    failures: int = 0
 
     @property
     def item(self) -> Item:
