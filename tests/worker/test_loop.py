@@ -3,6 +3,7 @@
 import asyncio
 from datetime import timedelta
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import structlog
@@ -15,7 +16,7 @@ from waypost.kit.errors import Unavailable
 from waypost.worker import jobs, loop
 from waypost.worker.jobs import JobRunner
 from waypost.worker.jobs import jobs as table
-from waypost.worker.run import unless_idle, work
+from waypost.worker.run import work
 
 
 @pytest.fixture
@@ -265,22 +266,59 @@ async def test_the_wait_for_the_transaction_is_not_taken_off_the_lease(db: Datab
         assert claimed == [time + jobs.LEASE]
 
 
-async def test_an_idle_loop_waits_a_second_or_for_a_change_of_the_database(db: Database) -> None:
+class Looked(loop.QueueWorker[Any, Any]):
+    """Has nothing to do, and counts how often it was asked."""
+
+    name, max_concurrent, looks, due = "looked", 1, 0, False
+
+    async def is_due(self, tx):
+        self.looks += 1
+        return self.due
+
+    async def find_oldest_due(self, tx):
+        return None
+
+    async def claim(self, tx, limit):
+        return []
+
+    async def run(self, claimed):
+        return None
+
+    async def settle(self, tx, outcomes):
+        pass
+
+
+async def test_an_empty_queue_is_read_again_after_a_second_or_a_change_of_the_database(db: Database) -> None:
     """On SQLite, which knows at once whether there was one."""
-    at, steps = 0.0, 0
-
-    async def find_nothing() -> bool:
-        nonlocal steps
-        steps += 1
-        return False
-
-    step = unless_idle(db, find_nothing, lambda: at)
-    await step()
-    await step()
-    before = steps
+    at, worker = 0.0, Looked()
+    jobs_loop = loop.WorkerLoop(db, worker, monotonic=lambda: at)
+    await jobs_loop.step()
+    await jobs_loop.step()
+    unchanged = worker.looks
     await enqueue(db, "links.check")
-    await step()
-    changed = steps
+    await jobs_loop.step()
+    changed = worker.looks
     at = 1.0
-    await step()
-    assert (before, changed, steps) == ((1, 2, 3) if db.dialect == "sqlite" else (2, 3, 4))
+    await jobs_loop.step()
+    assert (unchanged, changed, worker.looks) == ((1, 2, 3) if db.dialect == "sqlite" else (2, 3, 4))
+
+
+async def test_what_only_a_limit_holds_back_is_looked_at_in_every_step(db: Database) -> None:
+    worker = Looked()
+    worker.due = None
+    jobs_loop = loop.WorkerLoop(db, worker, monotonic=lambda: 0.0)
+    assert [await jobs_loop.step() for _ in range(3)] == [False] * 3
+    assert worker.looks == 3
+
+
+async def test_a_change_is_not_missed_before_a_queue_is_read_again(db: Database) -> None:
+    at, worker = 0.0, Looked()
+    worker.poll_interval = 0.6
+    jobs_loop = loop.WorkerLoop(db, worker, monotonic=lambda: at)
+    await jobs_loop.step()
+    await enqueue(db, "links.check")
+    at = 0.5
+    await jobs_loop.step()
+    at = 0.7
+    await jobs_loop.step()
+    assert worker.looks == 2

@@ -30,7 +30,7 @@ from sqlalchemy import (
     tuple_,
 )
 
-from waypost.database import Id, Instant, Json, PointRead, Tx, metadata
+from waypost.database import Id, Instant, Json, Tx, metadata
 from waypost.kit.clock import Clock
 from waypost.kit.ids import new_id
 from waypost.worker.loop import QueueWorker, reason_of
@@ -165,10 +165,10 @@ class JobRunner(QueueWorker[Job, JobOutcome]):
         self.names = frozenset(handlers)
         self.worker = f"{socket.gethostname()}:{os.getpid()}"
 
-    async def is_due(self, tx: Tx | PointRead) -> bool:
+    async def is_due(self, tx: Tx) -> bool:
         now = self._clock()
         query = select(jobs.c.id).where(self._where_due(now), self._is_claimable(now))
-        return (await tx.execute(query.limit(1))).first() is not None
+        return await tx.scalar(query.limit(1)) is not None
 
     async def find_oldest_due(self, tx: Tx) -> datetime | None:
         since: datetime | None = await tx.scalar(select(func.min(jobs.c.run_at)).where(self._where_due(self._clock())))

@@ -15,10 +15,11 @@ from uuid import UUID
 
 import structlog
 
-from waypost.database import Database, PointRead, Tx
+from waypost.database import Database, Tx
 from waypost.kit.errors import Unavailable
 
 POLL_INTERVAL = 0.2  # seconds between two steps while a queue is empty
+_IDLE_INTERVAL = 1.0  # seconds until an empty queue is read again if the database has not changed
 RETRY_INTERVAL = 1.0  # seconds between two attempts while a step fails
 SHUTDOWN_TIMEOUT = 12.0  # seconds; the parent waits a little longer
 _IN_FLIGHT_INTERVAL = 0.2  # seconds between two polls while attempts are in flight
@@ -53,10 +54,10 @@ class QueueWorker(ABC, Generic[ClaimT, OutcomeT]):
     """Seconds that attempts in flight get to end when the process stops."""
 
     @abstractmethod
-    async def is_due(self, tx: Tx | PointRead) -> bool:
-        """Return whether a claim would return anything. Takes no write lock: mostly there is nothing to do.
+    async def is_due(self, tx: Tx) -> bool | None:
+        """Return whether a claim would return anything, or None if only a limit that time lifts keeps it from that.
 
-        A `PointRead` while no attempt is in flight: an idle worker needs no threads, and one round trip of three.
+        Takes no write lock: mostly there is nothing to do.
         """
 
     @abstractmethod
@@ -94,6 +95,8 @@ class WorkerLoop(Generic[ClaimT, OutcomeT]):
         self._worker = worker
         self._monotonic = monotonic
         self._next_poll = -math.inf
+        self._idle_version: object = None
+        self._idle_until = -math.inf
         self._in_flight: set[asyncio.Task[None]] = set()
         self._outcomes: list[OutcomeT] = []
         self._has_ended = asyncio.Event()
@@ -134,9 +137,15 @@ class WorkerLoop(Generic[ClaimT, OutcomeT]):
         now = self._monotonic()
         if self._free_slots <= 0 or now < self._next_poll:
             return False
+        version = self._db.version()
+        if version == self._idle_version and now < self._idle_until:
+            return False
         self._next_poll = now + self._worker.poll_interval
-        async with self._db.read() if self._in_flight else self._db.point_read() as tx:
-            return await self._worker.is_due(tx)
+        async with self._db.read() as tx:
+            due = await self._worker.is_due(tx)
+        if due is False:
+            self._idle_version, self._idle_until = version, now + _IDLE_INTERVAL
+        return due is True
 
     async def _settle_and_claim(self) -> None:
         free_slots = self._free_slots

@@ -4,8 +4,7 @@ import asyncio
 import contextlib
 import gc
 import sqlite3
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import structlog
@@ -32,8 +31,6 @@ class WorkerParts(NamedTuple):
     """Of those jobs, by name."""
 
 
-_IDLE_INTERVAL = 1.0  # seconds until an item may be processed that becomes due without a change of the database
-
 _log = structlog.get_logger()
 
 
@@ -41,7 +38,7 @@ async def work(
     db: Database, loops: Sequence[WorkerLoop[Any, Any]], periodic: Sequence[Periodic] = (), *, stop: asyncio.Event
 ) -> None:
     """Work until `stop`: then steps finish, nothing new is claimed, and attempts in flight get some time to end."""
-    steps: list[tuple[float, Step, str]] = [(POLL_INTERVAL, unless_idle(db, loop.step), loop.name) for loop in loops]
+    steps: list[tuple[float, Step, str]] = [(POLL_INTERVAL, loop.step, loop.name) for loop in loops]
     steps += [(seconds, step, name_of(step)) for seconds, step in periodic]
     try:
         async with asyncio.TaskGroup() as group:
@@ -50,25 +47,6 @@ async def work(
                 group.create_task(every(seconds, step, name=name, stop=stop, retry_on=Exception))
     finally:  # concurrently: the parent waits only once
         await asyncio.gather(*(loop.close() for loop in loops))
-
-
-def unless_idle(db: Database, step: Step, monotonic: Callable[[], float] = time.monotonic) -> Step:
-    """Skip `step` for a second after it had nothing to do, unless the database has changed."""
-    idle_at: object = None
-    until = 0.0
-
-    async def step_unless_idle() -> bool:
-        nonlocal idle_at, until
-        version = db.version()
-        if version == idle_at and monotonic() < until:
-            return False
-        idle_at = None
-        if await step():
-            return True
-        idle_at, until = version, monotonic() + _IDLE_INTERVAL
-        return False
-
-    return step_unless_idle
 
 
 def collect_garbage_rarely() -> None:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import structlog
 
-from waypost.database import DecryptionFailed, KeyRing, PointRead, Tx
+from waypost.database import DecryptionFailed, KeyRing, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.signing import signature
 from waypost.kit.urls import BadUrl, canonical
@@ -53,7 +53,7 @@ class Deliverer(QueueWorker[ClaimedDelivery, DeliveryOutcome]):
         self._limiter = limiter or DeliveryLimiter()
         self._has_logged_keys = False
 
-    async def is_due(self, tx: Tx | PointRead) -> bool:
+    async def is_due(self, tx: Tx) -> bool | None:
         return await queue.is_due(tx, self._clock(), self._limiter)
 
     async def find_oldest_due(self, tx: Tx) -> datetime | None:

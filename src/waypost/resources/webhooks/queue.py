@@ -15,7 +15,7 @@ from uuid import UUID
 from sqlalchemy import Integer, bindparam, select, text, update
 
 from waypost.accounts.suspension import NOT_SUSPENDED
-from waypost.database import Ciphertext, Id, Instant, PointRead, Tx, take_advisory_lock
+from waypost.database import Ciphertext, Id, Instant, Tx, take_advisory_lock
 from waypost.kit.clock import Clock
 from waypost.resources.webhooks.delivery_limiter import (
     MAX_IN_FLIGHT,
@@ -131,10 +131,12 @@ class DeliveryOutcome:
     """False if nothing was sent."""
 
 
-async def is_due(tx: Tx | PointRead, now: datetime, limiter: DeliveryLimiter) -> bool:
-    """Whether a claim would get anything. Takes no write lock: usually there is nothing to do."""
+async def is_due(tx: Tx, now: datetime, limiter: DeliveryLimiter) -> bool | None:
+    """See `QueueWorker.is_due`."""
     queues = await _find_due_deliveries(tx, now, 1)
-    return bool(queues and choose_deliveries(queues, await _count_in_flight(tx, now), 1, limiter))
+    if not queues:
+        return False
+    return bool(choose_deliveries(queues, await _count_in_flight(tx, now), 1, limiter)) or None
 
 
 async def find_oldest_due(tx: Tx, now: datetime) -> datetime | None:
@@ -213,13 +215,13 @@ async def settle(tx: Tx, outcomes: Sequence[DeliveryOutcome]) -> None:
     await tx.execute(update(webhook_deliveries).where(*has_lease, _IS_UNFINISHED), rows)
 
 
-async def _find_due_deliveries(tx: Tx | PointRead, now: datetime, limit: int) -> list[DueDeliveries]:
+async def _find_due_deliveries(tx: Tx, now: datetime, limit: int) -> list[DueDeliveries]:
     """Return the first `limit` due deliveries of each webhook."""
     rows = await tx.execute(_QUEUES_QUERY[tx.dialect.name], {"now": now, "limit": limit})
     return [DueDeliveries(_endpoint(row), (row.due or "").split()) for row in rows]
 
 
-async def _count_in_flight(tx: Tx | PointRead, now: datetime) -> Mapping[WebhookEndpoint, int]:
+async def _count_in_flight(tx: Tx, now: datetime) -> Mapping[WebhookEndpoint, int]:
     """Count attempts in progress in all workers, without those of deleted webhooks."""
     rows = await tx.execute(_IN_FLIGHT_QUERY, {"now": now})
     return {_endpoint(row): row.attempts for row in rows if row.url}

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import structlog
 
-from waypost.database import Database, KeyRing, PointRead, Tx
+from waypost.database import Database, KeyRing, Tx
 from waypost.database.secrets import DecryptionFailed
 from waypost.kit.clock import Clock
 from waypost.outbound.acme_problems import AcmeError, AuthorityRateLimited, AuthorityUnavailable
@@ -56,7 +56,7 @@ class Issuer(QueueWorker[CertificateClaim, Obtained | Failed | Stopped]):
         self._paused_until = datetime.min.replace(tzinfo=UTC)
         self._candidates: Mapping[UUID, UUID | None] = {}
 
-    async def is_due(self, tx: Tx | PointRead) -> bool:
+    async def is_due(self, tx: Tx) -> bool:
         """Choose the candidates for `claim` in a read transaction, which writers on SQLite do not wait for."""
         now = self._clock()
         if self._paused_until <= now:

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, and_, case, func, insert, or_, select, update
 
-from waypost.database import PointRead, Tx
+from waypost.database import Tx
 from waypost.kit.ids import new_id
 from waypost.resources.domains.model import acme_orders, certificates, domains
 
@@ -48,12 +48,12 @@ def wait_after(failures: int) -> timedelta:
     return min(MIN_WAIT * (1 << 2 * min(failures - 1, 8)), MAX_WAIT)
 
 
-async def choose(tx: Tx | PointRead, now: datetime, limit: int) -> Mapping[UUID, UUID | None]:
+async def choose(tx: Tx, now: datetime, limit: int) -> Mapping[UUID, UUID | None]:
     """Return rows to claim, each with the account that its order counts for.
 
     Reads one row at a time along the index of due rows: if very many are due, that is cheaper than sorting them.
     """
-    busy = Counter((await tx.execute(_in_flight(now))).scalars())
+    busy = Counter(await tx.scalars(_in_flight(now)))
     chosen: dict[UUID, UUID | None] = {}
     for rank in _ranks(now):
         while len(chosen) < limit:

@@ -11,7 +11,7 @@ import structlog
 
 from waypost import accounts, audit
 from waypost.audit import Actor, AuditAction
-from waypost.database import PointRead, Tx
+from waypost.database import Tx
 from waypost.kit.clock import timestamp
 from waypost.outbound import DnsRecords, TlsProbe, TlsProbeResult
 from waypost.resources.domains import history, service, store
@@ -48,7 +48,7 @@ class Checker(QueueWorker[queue.DomainCheckClaim, ProbedDomain]):
         self._probe_tls = probe
         self._set_served = set_served
 
-    async def is_due(self, tx: Tx | PointRead) -> bool:
+    async def is_due(self, tx: Tx) -> bool:
         return await queue.has_work(tx, self._deps.clock())
 
     async def find_oldest_due(self, tx: Tx) -> datetime | None:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select, update
 
-from waypost.database import PointRead, Tx, take_advisory_lock
+from waypost.database import Tx, take_advisory_lock
 from waypost.kit.clock import Clock
 from waypost.resources.domains.history import MAX_UNVERIFIED
 from waypost.resources.domains.model import Domain, domains
@@ -37,7 +37,7 @@ class DomainCheckClaim:
     leased_until: datetime
 
 
-async def has_work(tx: Tx | PointRead, now: datetime) -> bool:
+async def has_work(tx: Tx, now: datetime) -> bool:
     """Whether `claim` would return anything, without a write lock: usually there is nothing to do."""
     has_due = (await tx.execute(select(_domain.id).where(_where_due(now)).limit(1))).first() is not None
     return has_due and bool(await _choose_ids(tx, now, 1))
@@ -86,9 +86,9 @@ def select_expired(now: datetime) -> Select[Any]:
     return DOMAIN.where(condition).order_by(_domain.unverified_since).limit(1)
 
 
-async def _choose_ids(tx: Tx | PointRead, now: datetime, limit: int) -> Sequence[UUID]:
+async def _choose_ids(tx: Tx, now: datetime, limit: int) -> Sequence[UUID]:
     # counted here: to group them, SQLite would scan all domains
-    busy = Counter((await tx.execute(select(_domain.account_id).where(_domain.leased_until > now))).scalars())
+    busy = Counter(await tx.scalars(select(_domain.account_id).where(_domain.leased_until > now)))
     chosen: list[UUID] = []
     for status_condition in (_domain.status == "verifying", _domain.status != "verifying"):
         full = [account for account, count in busy.items() if count >= MAX_IN_FLIGHT_PER_ACCOUNT]

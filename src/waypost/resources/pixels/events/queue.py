@@ -21,7 +21,7 @@ from uuid import UUID
 from sqlalchemy import Integer, Text, bindparam, delete, insert, select, text, update
 
 from waypost.accounts.suspension import NOT_SUSPENDED
-from waypost.database import Database, Id, Instant, PointRead, Tx, bulk, take_advisory_lock
+from waypost.database import Database, Id, Instant, Tx, bulk, take_advisory_lock
 from waypost.kit.clock import Clock, microseconds
 from waypost.resources.pixels.events.model import EventResults, PageView, add_results, pixel_batches, pixel_events
 from waypost.resources.pixels.model import pixels
@@ -184,7 +184,7 @@ async def lock(tx: Tx) -> None:
     await take_advisory_lock(tx, _LOCK)
 
 
-async def find_due(tx: Tx | PointRead, now: datetime) -> list[QueuedPixel]:
+async def find_due(tx: Tx, now: datetime) -> list[QueuedPixel]:
     """Return pixels that may have a request now, the longest waiting first. Takes no write lock."""
     slots = RequestSlots(await _find_in_flight(tx, now))
     rows = await tx.execute(_DUE, {"now": now, "oldest_before": now - BATCH_DELAY})
@@ -228,7 +228,7 @@ async def settle(tx: Tx, outcomes: Sequence[BatchOutcome]) -> None:
             await add_results(tx, pixel_id, outcome.results)
 
 
-async def _find_in_flight(tx: Tx | PointRead, now: datetime) -> list[QueuedPixel]:
+async def _find_in_flight(tx: Tx, now: datetime) -> list[QueuedPixel]:
     query = select(pixels.c.id, pixels.c.account_id, pixels.c.platform, _batches.attempts)
     query = query.join(pixel_batches, _batches.pixel_id == pixels.c.id).where(_batches.leased_until > now)
     return [QueuedPixel(*row) for row in await tx.execute(query)]

@@ -12,7 +12,7 @@ from uuid import UUID
 import structlog
 from sqlalchemy import select
 
-from waypost.database import Ciphertext, Database, DecryptionFailed, KeyRing, PointRead, Tx
+from waypost.database import Ciphertext, Database, DecryptionFailed, KeyRing, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.urls import canonical
 from waypost.outbound import NotPublic, OutboundError, Post, in_words
@@ -61,7 +61,7 @@ class EventSender(QueueWorker[queue.ClaimedBatch, queue.BatchOutcome]):
         self._urls = urls
         self._clock = clock
 
-    async def is_due(self, tx: Tx | PointRead) -> bool:
+    async def is_due(self, tx: Tx) -> bool:
         return bool(await queue.find_due(tx, self._clock()))
 
     async def find_oldest_due(self, tx: Tx) -> datetime | None:
