@@ -14,6 +14,8 @@ from sqlalchemy import func, select
 from waypost.database import Database, metadata
 from waypost.resources import links
 from waypost.resources.imports import rules
+from waypost.resources.imports.model import Import
+from waypost.resources.imports.page_plan import Progress
 from waypost.resources.imports.source import Address, SourceError
 from waypost.resources.links import Link, aliases
 from waypost.resources.links import store as link_store
@@ -242,3 +244,9 @@ async def test_a_dry_run_reports_the_same_and_does_not_even_lock(
 )
 def test_shows_ids_as_addresses(source_id: str, shown: str) -> None:
     assert rules.printable_id(source_id) == shown
+
+
+def test_continues_the_links_of_an_archive_where_development_versions_were() -> None:
+    stored = Import(**dict.fromkeys(Import.__dataclass_fields__))  # type: ignore[arg-type]
+    at = replace(stored, cursor={"phase": "links.ndjson", "at": 500}, counts={}, warnings=[])
+    assert Progress.of(at).cursor == {"phase": "links", "at": "500"}

@@ -45,7 +45,7 @@ async def settle(db: Database, *outcomes: DeliveryOutcome) -> None:
         await queue.settle(tx, outcomes)
 
 
-async def is_due(db: Database, clock: FakeClock, limiter: DeliveryLimiter | None = None) -> bool:
+async def is_due(db: Database, clock: FakeClock, limiter: DeliveryLimiter | None = None) -> bool | None:
     async with db.read() as tx:
         return await queue.is_due(tx, clock(), limiter or DeliveryLimiter())
 
@@ -196,7 +196,7 @@ async def test_no_more_of_a_subscription_than_its_pace_allows(db: Database, cloc
     await queue_up(db, alice, MAX_IN_FLIGHT * 2)
     first = await claim(db, clock, limiter=limiter)
     assert len(first) == INITIAL_LIMIT
-    assert not await is_due(db, clock, limiter)
+    assert await is_due(db, clock, limiter) is None
     for _ in range(3):
         limiter.record_result(alice.endpoint, succeeded=True)
     assert len(await claim(db, clock, limiter=limiter)) == 3
@@ -219,7 +219,7 @@ async def test_those_that_do_not_succeed_share_half_of_the_places(
     for each in several:
         await queue_up(db, each, 2)
     assert len(await claim(db, clock, limiter=limiter)) == 3
-    assert not await is_due(db, clock, limiter)
+    assert await is_due(db, clock, limiter) is None
     limiter.record_result(several[4].endpoint, succeeded=True)
     assert {each.endpoint.webhook_id for each in await claim(db, clock, limiter=limiter)} <= {several[4].id}
     clock.move(LEASE)

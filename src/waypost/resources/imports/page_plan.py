@@ -80,7 +80,10 @@ class Progress:
     @classmethod
     def of(cls, stored: Import) -> "Progress":
         warnings = {text: (count, example) for text, count, example in stored.warnings}
-        return cls(stored.cursor or _START, Counts(**stored.counts), warnings, stored.total)
+        cursor = stored.cursor or _START
+        if cursor["phase"] == "links.ndjson":  # of an archive, before these were read as links of other services
+            cursor = {"phase": "links", "at": str(cursor["at"] or 0)}
+        return cls(cursor, Counts(**stored.counts), warnings, stored.total)
 
     @property
     def has_begun(self) -> bool:
