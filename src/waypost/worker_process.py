@@ -25,6 +25,7 @@ from waypost.worker.loop import WorkerLoop
 from waypost.worker.metrics_writer import shared_metrics
 from waypost.worker.run import WorkerParts, collect_garbage_rarely, work
 
+_IDLE_INTERVAL = 1.0  # seconds that a retry may be late on SQLite, where what is new is noticed at once
 _RELEASE_INTERVAL = 30.0  # seconds; batches of clicks leave free memory behind
 
 log = structlog.get_logger(__name__)
@@ -39,7 +40,7 @@ async def run(settings: Settings, *, sockets: Sequence[socket.socket] = (), stop
         stack.callback(feed.close)
         parts = worker_parts(settings, db, feed, stack)
         queues = [queue for package in parts for queue in package.queues]
-        loops = [WorkerLoop(db, queue) for queue in queues]
+        loops = [WorkerLoop(db, queue, idle_interval=_IDLE_INTERVAL) for queue in queues]
         periodic = [step for package in parts for step in package.periodic]
         collect_garbage_rarely()
         ages = queue_ages.QueueAges(db, queues, clock=now)

@@ -291,7 +291,7 @@ class Looked(loop.QueueWorker[Any, Any]):
 async def test_an_empty_queue_is_read_again_after_a_second_or_a_change_of_the_database(db: Database) -> None:
     """On SQLite, which knows at once whether there was one."""
     at, worker = 0.0, Looked()
-    jobs_loop = loop.WorkerLoop(db, worker, monotonic=lambda: at)
+    jobs_loop = loop.WorkerLoop(db, worker, idle_interval=1.0, monotonic=lambda: at)
     await jobs_loop.step()
     await jobs_loop.step()
     unchanged = worker.looks
@@ -306,7 +306,7 @@ async def test_an_empty_queue_is_read_again_after_a_second_or_a_change_of_the_da
 async def test_what_only_a_limit_holds_back_is_looked_at_in_every_step(db: Database) -> None:
     worker = Looked()
     worker.due = None
-    jobs_loop = loop.WorkerLoop(db, worker, monotonic=lambda: 0.0)
+    jobs_loop = loop.WorkerLoop(db, worker, idle_interval=1.0, monotonic=lambda: 0.0)
     assert [await jobs_loop.step() for _ in range(3)] == [False] * 3
     assert worker.looks == 3
 
@@ -314,7 +314,7 @@ async def test_what_only_a_limit_holds_back_is_looked_at_in_every_step(db: Datab
 async def test_a_change_is_not_missed_before_a_queue_is_read_again(db: Database) -> None:
     at, worker = 0.0, Looked()
     worker.poll_interval = 0.6
-    jobs_loop = loop.WorkerLoop(db, worker, monotonic=lambda: at)
+    jobs_loop = loop.WorkerLoop(db, worker, idle_interval=1.0, monotonic=lambda: at)
     await jobs_loop.step()
     await enqueue(db, "links.check")
     at = 0.5

@@ -19,7 +19,6 @@ from waypost.database import Database, Tx
 from waypost.kit.errors import Unavailable
 
 POLL_INTERVAL = 0.2  # seconds between two steps while a queue is empty
-_IDLE_INTERVAL = 1.0  # seconds until an empty queue is read again if the database has not changed
 RETRY_INTERVAL = 1.0  # seconds between two attempts while a step fails
 SHUTDOWN_TIMEOUT = 12.0  # seconds; the parent waits a little longer
 _IN_FLIGHT_INTERVAL = 0.2  # seconds between two polls while attempts are in flight
@@ -88,11 +87,18 @@ class WorkerLoop(Generic[ClaimT, OutcomeT]):
     """Settles ended attempts and claims due items in one transaction. Attempts run concurrently, outside of it."""
 
     def __init__(
-        self, db: Database, worker: QueueWorker[ClaimT, OutcomeT], *, monotonic: Callable[[], float] = time.monotonic
+        self,
+        db: Database,
+        worker: QueueWorker[ClaimT, OutcomeT],
+        *,
+        idle_interval: float = 0.0,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`idle_interval`: seconds until an empty queue is read again if the database has not changed."""
         self.name = worker.name
         self._db = db
         self._worker = worker
+        self._idle_interval = idle_interval
         self._monotonic = monotonic
         self._next_poll = -math.inf
         self._idle_version: object = None
@@ -144,7 +150,7 @@ class WorkerLoop(Generic[ClaimT, OutcomeT]):
         async with self._db.read() as tx:
             due = await self._worker.is_due(tx)
         if due is False:
-            self._idle_version, self._idle_until = version, now + _IDLE_INTERVAL
+            self._idle_version, self._idle_until = version, now + self._idle_interval
         return due is True
 
     async def _settle_and_claim(self) -> None:
