@@ -28,7 +28,7 @@ WAYPOST = Path(sys.executable).parent / "waypost"
 APP = "TEST_APP"
 """The environment variable that names a module to serve in place of `waypost.app`."""
 
-_PATIENCE = 60  # seconds
+_PATIENCE = 240  # seconds
 _LARGE = 1 << 17
 
 

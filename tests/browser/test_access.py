@@ -18,7 +18,7 @@ from browser.furnished import Person, SeededService, furnish
 from browser.visits import Visit, of_nobody, of_owner, of_viewer, of_who_has_nothing
 from browser.watching import watched
 
-PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
+PATIENCE = 240_000  # milliseconds; only a broken service makes anybody wait that long
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
 LOOK = """async ([rules, excluded]) => {
   const exclude = excluded.filter((each) => document.querySelector(each)).map((each) => [each]);

@@ -17,7 +17,7 @@ from playwright.async_api import Browser, CDPSession, Page, expect
 from bench.qr_readers import ImageFile, read_by_zbar
 from browser.watching import Watched, watched
 
-PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
+PATIENCE = 240_000  # milliseconds; only a broken service makes anybody wait that long
 PASSWORD = "four plain words suffice"
 GRACE = "grace@example.com"
 

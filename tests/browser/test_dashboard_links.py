@@ -15,7 +15,7 @@ from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.kit.urls import canonical, with_query
 
-PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
+PATIENCE = 240_000  # milliseconds; only a broken service makes anybody wait that long
 UTM = {"utm_source": "news (1)*!'", "utm_campaign": "ä&=é", "utm_term": ""}
 DESTINATIONS = (
     "https://example.com",

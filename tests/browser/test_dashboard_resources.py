@@ -21,7 +21,7 @@ from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.resources.domains.model import domains
 
-PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
+PATIENCE = 240_000  # milliseconds; only a broken service makes anybody wait that long
 UPDATED = "[data-image*='style=dots'][data-image*='1d3557']"
 
 

@@ -15,7 +15,7 @@ from waypost.accounts.sessions import store as sessions
 from waypost.database import Database
 
 VISITOR = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
-PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
+PATIENCE = 240_000  # milliseconds; only a broken service makes anybody wait that long
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Page, expect
 from browser.furnished import SeededService, furnish
 from browser.watching import watched
 
-PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
+PATIENCE = 240_000  # milliseconds; only a broken service makes anybody wait that long
 MOST = 100
 TRIES = 3
 # what an interaction takes is counted by the browser: from the key or the button to the frame that answers it

@@ -15,7 +15,7 @@ from playwright.async_api import Browser, Page, expect
 from browser.test_access import AXE, IS_TOO_WIDE, NARROW, WIDE, look
 
 PROVIDER = ROOT / "tests" / "certified_provider"
-PATIENCE = 60_000  # milliseconds
+PATIENCE = 240_000  # milliseconds
 
 
 @dataclass

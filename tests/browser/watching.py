@@ -28,7 +28,7 @@ LOOP = pytest.mark.asyncio(loop_scope="session")
 async def launched(*arguments: str, env: Mapping[str, str] | None = None) -> AsyncIterator[Browser]:
     path = shutil.which("chromium-headless-shell")
     assert path, "Chromium is missing: apt-get install chromium-headless-shell (make test does it as root)"
-    expect.set_options(timeout=60_000)  # milliseconds; only a broken page makes anybody wait that long
+    expect.set_options(timeout=240_000)  # milliseconds; only a broken page makes anybody wait that long
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=path, args=arguments, env=env)
         yield browser

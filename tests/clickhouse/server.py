@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ACCOUNT = "waypost:secret"
-_PATIENCE = 60  # seconds
+_PATIENCE = 240  # seconds
 
 
 @dataclass

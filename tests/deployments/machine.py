@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 UNIT = ROOT / "deploy" / "systemd" / "waypost.service"
 _SYSTEMD = "/lib/systemd/systemd"
 _BOOT = Path(__file__).with_name("boot")
-_PATIENCE = 60  # seconds
+_PATIENCE = 240  # seconds
 
 
 class Machine:

@@ -80,6 +80,12 @@ async def patience_ends() -> None:
     writer.write(b"\x16\x03\x01\x02\x00\x01")  # the beginning of a greeting
     assert await reader.read() == b""
     writer.close()
+    handshakes.close()
+    await handshakes.wait_closed()
+
+
+async def strangers_are_refused() -> None:
+    handshakes = listening()
     stranger, other = await connected(handshakes)
     other.write(b"GET / HTTP/1.1\r\n\r\n")
     with_error = await stranger.read()
@@ -98,7 +104,10 @@ async def without_a_file_it_waits() -> None:
     await handshakes.wait_closed()
 
 
-@pytest.mark.parametrize("case", [the_silent_keep_nobody_out, patience_ends, without_a_file_it_waits])
+CASES = [the_silent_keep_nobody_out, patience_ends, strangers_are_refused, without_a_file_it_waits]
+
+
+@pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("loop", [uvloop.new_event_loop, asyncio.new_event_loop], ids=["uvloop", "asyncio"])
 def test_accepts_tls_connections(case: Callable, loop: Callable) -> None:
     with asyncio.Runner(loop_factory=loop) as runner:
