@@ -35,6 +35,7 @@ class Visit:
             await expect(page.locator(".error:visible, .notice.bad").first).to_be_visible()
         for each in filter(None, self.click.split(" then ")):
             await page.click(each)
+            await expect(page.locator(".htmx-request")).to_have_count(0)  # it may replace what is clicked next
         if self.shows:
             await expect(page.locator(self.shows)).to_be_visible()
         if not self.click:

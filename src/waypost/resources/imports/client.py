@@ -21,6 +21,7 @@ DEADLINE = 30.0
 PACE = Pace(first_byte=15.0, rate=16 << 10)
 """Some sources take long for their last pages, but none sends an answer slowly."""
 MAX_BODY = 8 << 20  # bytes
+_MAX_TARGET = 16 << 10  # characters of path and query
 MAX_VALUES = 500_000
 """In one answer: a page of 1,000 clicks of Dub has up to 300,000."""
 FIRST_WAIT, LONGEST_WAIT = 5.0, 60.0
@@ -69,7 +70,10 @@ class SourceClient:
         Waits and repeats for 429, 5xx and failed connections. Raises NotThere for 404, WrongToken, QuotaUsedUp,
         UnexpectedAnswer, SourceError.
         """
-        url = canonical(f"{self._origin}{path}{'?' + urlencode(query) if query else ''}", private=ANY_NAME)
+        target = f"{path}?{urlencode(query)}" if query else path
+        if len(target) > _MAX_TARGET:  # made of names in answers, and copied by all that handle a URL
+            raise UnexpectedAnswer(f"{self._origin} sent a name of more than {_MAX_TARGET:,} characters.")
+        url = canonical(self._origin + target, private=ANY_NAME)
         failures = 0
         while True:
             try:

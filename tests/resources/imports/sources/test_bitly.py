@@ -189,6 +189,13 @@ async def test_refuses_what_is_not_its_protocol(fault: Fault) -> None:
             await source.link_page(None)
 
 
+async def test_asks_for_no_name_that_is_longer_than_a_url() -> None:
+    bitly = Bitly(bitlink(1))
+    bitly.groups = {"x" * 100_000: bitly.groups[next(iter(bitly.groups))]}
+    with source_of("bitly", bitly) as source, pytest.raises(UnexpectedAnswer, match="more than 16,384 characters"):
+        await read_pages(source)
+
+
 async def test_stops_an_endless_list() -> None:
     bitly = Bitly(*map(bitlink, range(150)))
     bitly.is_endless = True
