@@ -9,11 +9,12 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from architecture.code import MIGRATIONS, module_name, sources
+from architecture.code import MIGRATIONS
 from sqlalchemy import Connection, inspect
 
 from waypost.database import Database, metadata
 from waypost.database.schema import newest, pending
+from waypost.packages import load_tables
 
 _OF_SEARCH = re.compile(r"link_(numbers|trigrams.*)")
 """SQLite's index of trigrams: its tables have no rows of ours."""
@@ -34,9 +35,7 @@ def differences(connection: Connection) -> list[Any]:
 
 
 async def test_tables_equal_the_migrated_database(db: Database) -> None:
-    for path in sources():
-        if path.name == "model.py":
-            importlib.import_module(module_name(path))
+    load_tables()
     async with db.read() as tx:
         assert await tx.run_sync(differences) == []
         tables = await tx.run_sync(lambda connection: set(inspect(connection).get_table_names()))
