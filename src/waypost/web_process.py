@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import structlog
 
 from waypost.database import Database, KeyRing
+from waypost.http.connections import Connections
 from waypost.kit.clock import Clock, now
 from waypost.kit.memory import release_free_memory
 from waypost.kit.proxies import is_loopback
-from waypost.redirect import Connections
 from waypost.redirect.protocol import protocol_for
 from waypost.redirect.state import maintain
 from waypost.secret_key import secret_text

@@ -29,7 +29,8 @@ from wire import (
 from bench.platforms import DESTINATION, SCRIPT_HOSTS, Platforms
 from browser.hostile import TEXTS
 from browser.watching import Watched, watched
-from waypost.redirect import Connections, RedirectState, new_route
+from waypost.http.connections import Connections
+from waypost.redirect import RedirectState, new_route
 
 __all__ = ["alias_source", "aliases", "connections", "feed", "hosts", "previews", "source", "state", "table", "visits"]
 

@@ -9,7 +9,8 @@ from wire import LINK, Previews, Routes, Wire, serve_fast
 from bench.platforms import DESTINATION, Platforms
 from browser.test_firing import alias_source, aliases, connections, feed, hosts, previews, source, state, table, visits
 from browser.watching import watched
-from waypost.redirect import Connections, RedirectState, Routed, new_route
+from waypost.http.connections import Connections
+from waypost.redirect import RedirectState, Routed, new_route
 from waypost.redirect.password_pages import OTHER_SITE
 
 __all__ = ["alias_source", "aliases", "connections", "feed", "hosts", "previews", "source", "state", "table", "visits"]

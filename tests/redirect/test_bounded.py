@@ -11,7 +11,7 @@ import pytest
 from test_protocol import APP, GET, head
 from wire import Wire, serve
 
-from waypost.redirect import Connections
+from waypost.http.connections import Connections
 from waypost.redirect.asgi import RedirectApp
 from waypost.redirect.protocol import protocol_for
 
@@ -436,7 +436,7 @@ async def test_closes_connections_of_the_address_with_most_first(crowded) -> Non
 def test_raises_the_descriptor_limit() -> None:
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 512));"
-        "from waypost.redirect.connections import raise_descriptor_limit as limit;"
+        "from waypost.http.connections import raise_descriptor_limit as limit;"
         "print(limit(), *resource.getrlimit(resource.RLIMIT_NOFILE))"
     )
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[1] >= 512
@@ -447,7 +447,7 @@ def test_leaves_a_descriptor_for_a_file_to_each_connection() -> None:
     """Slow readers of images took all descriptors before connections were at their limit."""
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512));"
-        "from waypost.redirect import Connections; print(Connections()._max_connections)"
+        "from waypost.http.connections import Connections; print(Connections()._max_connections)"
     )
     handshakes = 512 // 4
     assert 2 * int(subprocess.check_output([sys.executable, "-c", code])) + handshakes < 512

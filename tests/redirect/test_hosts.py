@@ -16,9 +16,9 @@ from people import Person, new_person
 from wire import HOST, Routes, Wire, is_bot, new_click_limits, new_visitor_reader, route, serve
 
 from waypost.database import Database
+from waypost.http.connections import Connections
 from waypost.redirect import (
     AliasTable,
-    Connections,
     HostTable,
     RedirectState,
     RouteTable,

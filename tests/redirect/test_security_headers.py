@@ -6,7 +6,8 @@ from uuid import UUID
 import pytest
 from wire import HOST, LINK, Previews, Routes, Wire, echo, route, serve
 
-from waypost.redirect import Connections, RedirectState, new_route
+from waypost.http.connections import Connections
+from waypost.redirect import RedirectState, new_route
 from waypost.redirect.asgi import RedirectApp
 from waypost.redirect.protocol import protocol_for
 from waypost.redirect.state import HSTS

@@ -12,12 +12,12 @@ import pytest
 import uvicorn
 from starlette.types import Scope
 
+from waypost.http.connections import Connections
 from waypost.kit.errors import RateLimited, Unavailable
 from waypost.redirect import (
     NEVER,
     AliasTable,
     ChangeFeed,
-    Connections,
     HostTable,
     RedirectState,
     Route,

@@ -5,7 +5,6 @@ Knows routes and visits, but no accounts, links or database: the source of route
 
 from waypost.redirect.aliases import AliasTable, alias_change, path_digest
 from waypost.redirect.changes import ALL_ROUTES, host_change, pixel_change
-from waypost.redirect.connections import Connections
 from waypost.redirect.feed import ChangeFeed, InvalidateRoutes
 from waypost.redirect.host_table import HostTable
 from waypost.redirect.route import DISABLED, NEVER, Route, disabled_host, new_alias, new_host, new_location, new_route
@@ -22,7 +21,6 @@ __all__ = [
     "AliasTable",
     "ChangeFeed",
     "ClickLimit",
-    "Connections",
     "HostTable",
     "InvalidateRoutes",
     "RedirectState",

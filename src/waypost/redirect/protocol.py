@@ -9,8 +9,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from waypost.redirect.bounded import BoundedProtocol
-from waypost.redirect.connections import Connections
+from waypost.http.bounded import BoundedProtocol
+from waypost.http.connections import Connections
 from waypost.redirect.responder import VisitResponder
 from waypost.redirect.state import RedirectState
 

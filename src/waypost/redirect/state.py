@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from uuid_utils import uuid7
 
+from waypost.http.connections import Connections
 from waypost.redirect import pages, pixel_pages
 from waypost.redirect.aliases import AliasTable
-from waypost.redirect.connections import Connections
 from waypost.redirect.host_table import HostTable
 from waypost.redirect.metrics import BUCKETS_NS, FAST_LATENCY, REDIRECTED
 from waypost.redirect.route import ID_SIZE, TARGET, Route

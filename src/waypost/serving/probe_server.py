@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from starlette.routing import BaseRoute
 
-from waypost.redirect import Connections
-from waypost.redirect.bounded import bounded_protocol
+from waypost.http.bounded import bounded_protocol
+from waypost.http.connections import Connections
 from waypost.serving.probes import new_probe_app
 from waypost.serving.server import MALFORMED, WebServer, server_config
 from waypost.worker.loop import cancel, every

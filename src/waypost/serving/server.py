@@ -11,8 +11,8 @@ import structlog
 import uvicorn
 from starlette.types import ASGIApp
 
+from waypost.http.bounded import IDLE_TIMEOUT
 from waypost.metrics import Counter
-from waypost.redirect.bounded import IDLE_TIMEOUT
 
 MALFORMED = Counter("waypost_malformed_requests_total", "Requests refused because they were not valid HTTP/1.1.")
 _REQUEST_TIMEOUT = 12  # seconds for open requests at the end

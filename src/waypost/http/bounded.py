@@ -11,7 +11,7 @@ from typing import Any
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from waypost.redirect.connections import Connections
+from waypost.http.connections import Connections
 
 IDLE_TIMEOUT = 15.0
 """Seconds allowed for an idle connection, for a head to arrive, and for a client to read its response."""
