@@ -11,8 +11,8 @@ from sqlalchemy import text
 
 from waypost.database import Database
 from waypost.kit.clock import now
+from waypost.resources.clicks.backends.sql.cache_refresher import StatsCacheRefresher
 from waypost.resources.clicks.model import DIMENSIONS, WHOLE_DAY, Dimension
-from waypost.resources.clicks.stats.cache_refresher import StatsCacheRefresher
 
 _OWN = {
     "sqlite": {

@@ -8,8 +8,8 @@ import pytest
 
 from waypost.commands.click_export import ExportFailed, write
 from waypost.database import Database
-from waypost.resources.clicks.click_store import ExportQuery
-from waypost.resources.clicks.sql_store import SqlClickStore
+from waypost.resources.clicks.backends.sql.read import SqlClickStore
+from waypost.resources.clicks.store import ExportQuery
 
 
 async def export(db: Database, to: Path) -> None:

@@ -31,10 +31,10 @@ from waypost.kit.errors import Conflict
 from waypost.outbound.addresses import is_public
 from waypost.redirect import ChangeFeed
 from waypost.redirect.spool import Visit
-from waypost.resources.clicks.click_store import ClickStore, ExportQuery
-from waypost.resources.clicks.click_stores import new_click_store
+from waypost.resources.clicks.backends import new_click_store
 from waypost.resources.clicks.days import DaySlice
 from waypost.resources.clicks.model import HUMAN, KINDS
+from waypost.resources.clicks.store import ClickStore, ExportQuery
 from waypost.resources.domains.certificates.store import find_missing
 from waypost.resources.domains.model import domains
 from waypost.resources.links.model import link_clicks, links

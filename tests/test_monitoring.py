@@ -12,7 +12,7 @@ import pytest
 from journeys.service import Service, eventually
 from measured import counted, read
 
-from waypost.resources.clicks.clickhouse import drain as _  # noqa: F401  # its metrics exist only with ClickHouse
+from waypost.resources.clicks.backends.clickhouse import drain as _  # noqa: F401  # its metrics exist only with ClickHouse
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "operate" / "metrics.md"

@@ -8,7 +8,7 @@ from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
 from waypost.outbound import Blocklist, DestinationChecker, Outbound, SafeBrowsing, UrlSafety
 from waypost.redirect import InvalidateRoutes
-from waypost.resources.clicks.click_stores import new_click_store
+from waypost.resources.clicks.backends import new_click_store
 from waypost.resources.links.images.stores import new_image_store
 from waypost.resources.links.routes.changes import Routes
 from waypost.secret_key import secret_text

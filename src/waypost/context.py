@@ -8,7 +8,7 @@ from waypost.kit.clock import Clock
 
 if TYPE_CHECKING:
     from waypost.outbound import Outbound
-    from waypost.resources.clicks.click_store import ClickStore
+    from waypost.resources.clicks.store import ClickStore
     from waypost.resources.links.images.media import ImageStore
     from waypost.resources.links.routes.changes import Routes
 

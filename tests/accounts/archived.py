@@ -26,8 +26,8 @@ from waypost.database import Database
 from waypost.kit.archive_parts import MANIFEST
 from waypost.kit.ids import new_id
 from waypost.packages import RESOURCES
+from waypost.resources.clicks.backends.sql.rebuild import rebuild
 from waypost.resources.clicks.model import click_retention, clicks, visitor_days
-from waypost.resources.clicks.stats.rebuild import rebuild
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.model import Domain
 from waypost.resources.imports.report import Report

@@ -13,7 +13,7 @@ from resources.links.added import add_links
 from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
 from waypost.resources import pixels
-from waypost.resources.clicks.stats.rebuild import rebuild
+from waypost.resources.clicks.backends.sql.rebuild import rebuild
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.model import Domain
 from waypost.resources.links import Link, account_data, click_counters, routing

@@ -17,7 +17,7 @@ from resources.clicks.visited import new_link
 from resources.links.added import add_links
 
 from waypost.database import Database
-from waypost.resources.clicks.stats.rebuild import check
+from waypost.resources.clicks.backends.sql.rebuild import check
 from waypost.resources.imports.archive import parts
 from waypost.resources.imports.archive.reader import BadArchive
 from waypost.resources.imports.run import ImportRun

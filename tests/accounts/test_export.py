@@ -23,7 +23,7 @@ from waypost.context import Context
 from waypost.kit.fair_queue import FairQueue
 from waypost.packages import RESOURCES
 from waypost.resources.clicks import account_export
-from waypost.resources.clicks import sql_export as click_export
+from waypost.resources.clicks.backends.sql import export as click_export
 from waypost.resources.clicks.model import Click
 from waypost.resources.links import Link, account_data
 from waypost.resources.links.model import links

@@ -19,9 +19,9 @@ from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound, WaypostError
 from waypost.kit.ids import parse_id
 from waypost.private_files import new_file
-from waypost.resources.clicks.click_store import ClickStore, ExportQuery
 from waypost.resources.clicks.export import ExportFormat, export
 from waypost.resources.clicks.model import KINDS, ClickKind, Subject
+from waypost.resources.clicks.store import ClickStore, ExportQuery
 from waypost.resources.links import find_accounts
 
 _BUFFER = 1 << 20

@@ -49,7 +49,7 @@ async def move_clicks(settings: "Settings", *, to: Literal["clickhouse"]) -> int
     if not settings.clickhouse_url:
         raise Invalid({"--to": [f"Set WAYPOST_CLICKHOUSE_URL to the {to} server for this command."]})
     async with database.open_database(settings) as db, database.open_clickhouse_store(settings) as store:
-        from waypost.resources.clicks.clickhouse.move import ClickMove
+        from waypost.resources.clicks.backends.clickhouse.move import ClickMove
 
         with output.progress("Moving days") as on_progress:
             different = await ClickMove(db, store).run(on_progress)

@@ -13,13 +13,13 @@ from waypost.database.schema import is_usable, pending
 from waypost.kit import clock
 from waypost.kit.errors import Invalid, NotFound, WaypostError
 from waypost.redirect import ChangeFeed
-from waypost.resources.clicks.click_store import ClickStore
-from waypost.resources.clicks.click_stores import new_click_store, new_clickhouse_store
+from waypost.resources.clicks.backends import new_click_store, new_clickhouse_store
+from waypost.resources.clicks.store import ClickStore
 from waypost.secret_key import make_data_dir, with_existing_key
 from waypost.settings import Settings
 
 if TYPE_CHECKING:
-    from waypost.resources.clicks.clickhouse.store import ClickHouseStore
+    from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
 
 
 class SchemaBehind(WaypostError):
@@ -102,7 +102,7 @@ async def is_migration_due(settings: Settings) -> bool:
 
 async def migrate_click_store(settings: Settings) -> tuple[int, int]:
     """Return (version before, version after) of the tables in ClickHouse."""
-    from waypost.resources.clicks.clickhouse.schema import migrate
+    from waypost.resources.clicks.backends.clickhouse.schema import migrate
 
     store = new_clickhouse_store(settings)
     try:
@@ -115,7 +115,7 @@ async def check_click_store(settings: Settings) -> None:
     """Raise ClickHouseUnusable if its tables or settings are not as they must be, or Unavailable."""
     if not settings.clickhouse_url:
         return
-    from waypost.resources.clicks.clickhouse.schema import check
+    from waypost.resources.clicks.backends.clickhouse.schema import check
 
     store = new_clickhouse_store(settings)
     try:

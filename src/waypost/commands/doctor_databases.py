@@ -24,7 +24,7 @@ from waypost.settings import Settings
 from waypost.worker import jobs
 
 if TYPE_CHECKING:
-    from waypost.resources.clicks.clickhouse.client import ClickHouse
+    from waypost.resources.clicks.backends.clickhouse.client import ClickHouse
 
 _MAX_SKEW = 5.0  # seconds
 _MAX_CLICKHOUSE_SKEW = 2.0
@@ -154,7 +154,7 @@ async def check_clickhouse(settings: Settings, now: Clock) -> list[Finding]:
 
 
 async def _clickhouse_findings(client: "ClickHouse", now: Clock) -> AsyncIterator[Finding]:
-    from waypost.resources.clicks.clickhouse.recount import count_duplicates
+    from waypost.resources.clicks.backends.clickhouse.recount import count_duplicates
 
     before = time.time()
     ((version, server_time),) = await client.query("SELECT version(), toUnixTimestamp64Micro(now64(6))")

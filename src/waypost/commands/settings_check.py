@@ -46,7 +46,7 @@ def _checks(settings: Settings) -> Iterator[tuple[str, Callable[[], object]]]:
 
         yield "database_url", partial(check_postgresql_url, settings.database_url)
     if settings.clickhouse_url:
-        from waypost.resources.clicks.click_stores import check_clickhouse_settings
+        from waypost.resources.clicks.backends import check_clickhouse_settings
 
         yield "clickhouse_url", partial(check_clickhouse_settings, settings)
     if settings.dns_servers:

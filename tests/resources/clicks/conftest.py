@@ -8,11 +8,11 @@ import pytest
 from resources.clicks.visited import Env, open_env
 
 from waypost.database import Database
-from waypost.resources.clicks.click_store import ClickStore
-from waypost.resources.clicks.clickhouse import schema
-from waypost.resources.clicks.clickhouse.client import ClickHouse
-from waypost.resources.clicks.clickhouse.store import ClickHouseStore
-from waypost.resources.clicks.sql_store import SqlClickStore
+from waypost.resources.clicks.backends.clickhouse import schema
+from waypost.resources.clicks.backends.clickhouse.client import ClickHouse
+from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
+from waypost.resources.clicks.backends.sql.read import SqlClickStore
+from waypost.resources.clicks.store import ClickStore
 
 
 @pytest.fixture(params=["sqlite", "postgresql", "clickhouse"])

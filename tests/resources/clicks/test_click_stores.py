@@ -28,22 +28,22 @@ from waypost.kit.clock import DAY, microseconds, timestamp
 from waypost.kit.errors import Problems
 from waypost.kit.pagination import PageRequest
 from waypost.resources.clicks import listing
-from waypost.resources.clicks.click_store import ClickStore, ExportQuery
-from waypost.resources.clicks.clickhouse import schema
-from waypost.resources.clicks.clickhouse.client import LONG_TIMEOUT, ClickHouse, ResultRow
-from waypost.resources.clicks.clickhouse.store import ClickHouseStore
-from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.backends.clickhouse import schema
+from waypost.resources.clicks.backends.clickhouse.client import LONG_TIMEOUT, ClickHouse, ResultRow
+from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
+from waypost.resources.clicks.backends.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.backends.sql import sums
+from waypost.resources.clicks.backends.sql.read import SqlClickStore
+from waypost.resources.clicks.backends.sql.write import add
 from waypost.resources.clicks.days import slice_between
 from waypost.resources.clicks.filters import read_filter
 from waypost.resources.clicks.model import KINDS, Click, Subject
 from waypost.resources.clicks.schemas import to_json as click_to_json
-from waypost.resources.clicks.sql_store import SqlClickStore
-from waypost.resources.clicks.stats import store as stats_store
 from waypost.resources.clicks.stats.aggregate import Aggregate
 from waypost.resources.clicks.stats.query import read_stats_query
 from waypost.resources.clicks.stats.read import find_sparklines, read_lists, read_series
 from waypost.resources.clicks.stats.schemas import targets_to_json, to_json, top_links_to_json
-from waypost.resources.clicks.store import add
+from waypost.resources.clicks.store import ClickStore, ExportQuery
 
 VISITS = int(os.environ.get("CLICK_STORE_VISITS", "3000"))
 IS_LONG = VISITS > 100_000
@@ -103,8 +103,8 @@ def some_visits(account: UUID, chance: random.Random) -> Iterator[Click]:
 async def fill_sql(db: Database, visits: Sequence[Click]) -> None:
     async with db.write() as tx:
         await add(tx, visits)
-        await stats_store.lock(tx)
-        await stats_store.save(tx, Aggregate.of(visits))
+        await sums.lock(tx)
+        await sums.save(tx, Aggregate.of(visits))
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from sqlalchemy import delete, insert, select
 
 from waypost.kit.clock import EPOCH
 from waypost.resources import links
-from waypost.resources.clicks.clickhouse import pause, recount
-from waypost.resources.clicks.clickhouse.pause import BatchPending
-from waypost.resources.clicks.clickhouse.rebuild import check, rebuild
-from waypost.resources.clicks.clickhouse.store import ClickHouseStore
-from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.backends.clickhouse import pause, recount
+from waypost.resources.clicks.backends.clickhouse.pause import BatchPending
+from waypost.resources.clicks.backends.clickhouse.rebuild import check, rebuild
+from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
+from waypost.resources.clicks.backends.clickhouse.visitor_counts import VisitorCounter
 from waypost.resources.clicks.model import spool_positions
 from waypost.resources.links.model import link_clicks
 from waypost.resources.qrcodes.model import qr_scans

@@ -12,17 +12,17 @@ from resources.clicks.visited import SHARED, Env, fill, new_link, some_clicks, s
 
 from waypost.kit.clock import EPOCH
 from waypost.resources import links
-from waypost.resources.clicks import sql_export
-from waypost.resources.clicks.click_store import ExportQuery
-from waypost.resources.clicks.clickhouse import export as clickhouse_export
-from waypost.resources.clicks.clickhouse.client import ClickStoreUnavailable
-from waypost.resources.clicks.clickhouse.retention import ClickHouseRetention
-from waypost.resources.clicks.clickhouse.store import ClickHouseStore
-from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.backends.clickhouse import export as clickhouse_export
+from waypost.resources.clicks.backends.clickhouse.client import ClickStoreUnavailable
+from waypost.resources.clicks.backends.clickhouse.retention import ClickHouseRetention
+from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
+from waypost.resources.clicks.backends.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.backends.sql import export as sql_export
+from waypost.resources.clicks.backends.sql.read import SqlClickStore
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.export import export
 from waypost.resources.clicks.model import Click, Subject
-from waypost.resources.clicks.sql_store import SqlClickStore
+from waypost.resources.clicks.store import ExportQuery
 
 DAY = timedelta(days=1)
 pytestmark = pytest.mark.parametrize("urls", ["clickhouse"], indirect=True)

@@ -11,8 +11,8 @@ from clickhouse.server import ClickHouseServer
 from waypost.commands.database import check_click_store
 from waypost.commands.doctor import examine
 from waypost.kit.errors import WaypostError
-from waypost.resources.clicks.clickhouse import schema
-from waypost.resources.clicks.clickhouse.client import ClickHouse
+from waypost.resources.clicks.backends.clickhouse import schema
+from waypost.resources.clicks.backends.clickhouse.client import ClickHouse
 from waypost.settings import Settings
 
 

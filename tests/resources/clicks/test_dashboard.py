@@ -16,9 +16,9 @@ from resources.links.added import add_links
 from sqlalchemy import delete
 
 from waypost.resources import links
+from waypost.resources.clicks.backends.sql import top_values
 from waypost.resources.clicks.dashboard import time_range
 from waypost.resources.clicks.model import click_dimensions
-from waypost.resources.clicks.stats import top_values
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 

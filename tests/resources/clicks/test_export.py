@@ -16,12 +16,13 @@ from sqlalchemy import insert, update
 from waypost.database import Database
 from waypost.kit.clock import EPOCH, microseconds, timestamp
 from waypost.kit.ids import new_id
-from waypost.resources.clicks import sql_export, store
-from waypost.resources.clicks.click_store import ExportQuery
+from waypost.resources.clicks.backends.sql import export as sql_export
+from waypost.resources.clicks.backends.sql import write
+from waypost.resources.clicks.backends.sql.read import SqlClickStore
 from waypost.resources.clicks.export import CSV_COLUMNS, ExportFormat, export
 from waypost.resources.clicks.model import Click, Subject, click_retention
 from waypost.resources.clicks.schemas import to_json
-from waypost.resources.clicks.sql_store import SqlClickStore
+from waypost.resources.clicks.store import ExportQuery
 from waypost.resources.links.model import links
 
 SHARED = "go.test"
@@ -54,7 +55,7 @@ def click(owner: Person, link: UUID, at: datetime = START, **fields: Any) -> Cli
 
 async def add(db: Database, new: Sequence[Click]) -> None:
     async with db.write() as tx:
-        await store.add(tx, new)
+        await write.add(tx, new)
 
 
 async def text(db: Database, expected: ExportQuery = ExportQuery(), form: ExportFormat = "ndjson", **rest: Any) -> str:  # noqa: B008  # frozen

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 
 from waypost.database import Database
 from waypost.kit.ids import new_id
-from waypost.resources.clicks import store
+from waypost.resources.clicks.backends.sql import write
 from waypost.resources.clicks.model import Click, clicks
 
 AT = 1_763_690_000_123_456
@@ -22,7 +22,7 @@ def click(number: int = 0, **fields: Any) -> Click:
 
 async def added(db: Database, reported: list[Click]) -> list[Click]:
     async with db.write() as tx:
-        return [*await store.add(tx, reported)]
+        return [*await write.add(tx, reported)]
 
 
 async def test_adds_new_clicks(db: Database) -> None:

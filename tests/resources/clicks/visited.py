@@ -22,9 +22,9 @@ from waypost.kit.clock import DAY, from_microseconds, microseconds
 from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks import api
-from waypost.resources.clicks.click_store import ClickStore
-from waypost.resources.clicks.clickhouse.store import ClickHouseStore
-from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
+from waypost.resources.clicks.backends.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.backends.sql.read import SqlClickStore
 from waypost.resources.clicks.model import (
     DIMENSIONS,
     KINDS,
@@ -35,8 +35,8 @@ from waypost.resources.clicks.model import (
     click_totals,
     clicks,
 )
-from waypost.resources.clicks.sql_store import SqlClickStore
 from waypost.resources.clicks.stats import api as stats_api
+from waypost.resources.clicks.store import ClickStore
 from waypost.resources.links import add_clicks
 from waypost.resources.qrcodes import add_scans
 

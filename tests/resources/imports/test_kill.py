@@ -18,7 +18,7 @@ from resources.imports.test_pages import ada, count_links, place, text_of, work_
 from sqlalchemy import select
 from test_cli import Waypost, waypost
 
-from waypost.resources.clicks.stats.rebuild import check
+from waypost.resources.clicks.backends.sql.rebuild import check
 from waypost.resources.imports.model import imports
 
 __all__ = ["ada", "place", "waypost"]

@@ -33,7 +33,7 @@ from waypost.audit.store import AuditFilter
 from waypost.composition import new_context
 from waypost.kit.errors import Unavailable
 from waypost.redirect import ChangeFeed
-from waypost.resources.clicks.stats.rebuild import check
+from waypost.resources.clicks.backends.sql.rebuild import check
 from waypost.resources.imports import account_data, deps, lease
 from waypost.resources.imports import service as import_service
 from waypost.resources.imports.archive import parts

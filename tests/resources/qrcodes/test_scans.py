@@ -12,8 +12,8 @@ from sqlalchemy import delete, insert, select
 
 from waypost.database import Database
 from waypost.redirect import Spool
+from waypost.resources.clicks.backends.sql.rebuild import rebuild
 from waypost.resources.clicks.intake.drain import Drainer
-from waypost.resources.clicks.stats.rebuild import rebuild
 from waypost.resources.qrcodes.model import qr_scans
 
 BOT = b"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"

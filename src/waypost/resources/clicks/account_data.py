@@ -6,9 +6,9 @@ from uuid import UUID
 from sqlalchemy import delete, select
 
 from waypost.database import Database, Tx
+from waypost.resources.clicks.backends.sql import sums
 from waypost.resources.clicks.days import find_days
 from waypost.resources.clicks.model import click_dimensions, click_totals, clicks, visitor_days
-from waypost.resources.clicks.stats import store as stats_store
 
 
 async def delete_account_data(db: Database, account_id: UUID, *, batch_size: int) -> AsyncGenerator[None, None]:
@@ -18,7 +18,7 @@ async def delete_account_data(db: Database, account_id: UUID, *, batch_size: int
     for day in days:
         while await _has_clicks(db, account_id, day):
             async with db.write() as tx:
-                await stats_store.lock(tx)
+                await sums.lock(tx)
                 await _delete_batch(tx, account_id, day, batch_size)
             yield
 

@@ -5,10 +5,10 @@ from datetime import datetime
 from waypost.accounts import Account
 from waypost.context import Context
 from waypost.kit.archive_parts import Files, csv_file, encoded, ndjson_file
-from waypost.resources.clicks.click_store import ExportQuery
 from waypost.resources.clicks.export import json_lines, read_batches
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.statistics_export import CSV_COLUMNS, csv_lines, read_old_statistics, read_totals
+from waypost.resources.clicks.store import ExportQuery
 
 
 def export(context: Context, account: Account, now: datetime) -> Files:

@@ -11,10 +11,10 @@ from typing import Literal, TextIO
 from waypost.database import Database
 from waypost.kit.clock import from_microseconds
 from waypost.kit.csv_cells import csv_text
-from waypost.resources.clicks.click_store import ClickExporter, ClickStore, ExportedClick, ExportQuery
 from waypost.resources.clicks.days import DaySlice, find_kept_since, slice_between
 from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.schemas import ClickJson, to_json
+from waypost.resources.clicks.store import ClickExporter, ClickStore, ExportedClick, ExportQuery
 
 ExportFormat = Literal["csv", "ndjson"]
 OnProgress = Callable[[int, int], None]

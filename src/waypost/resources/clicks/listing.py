@@ -11,10 +11,10 @@ from waypost.accounts import Caller
 from waypost.database import Database
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources import links
-from waypost.resources.clicks.click_store import ClickReader, ClickStore
 from waypost.resources.clicks.days import DaySlice, PageSlice, slice_between
 from waypost.resources.clicks.filters import ClickFilter
 from waypost.resources.clicks.model import Click, Subject
+from waypost.resources.clicks.store import ClickReader, ClickStore
 
 _RECENT_DAYS = 62  # wrong clocks may put up to half of them into the future
 

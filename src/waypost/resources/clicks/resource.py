@@ -41,17 +41,17 @@ def _worker_parts(worker: Worker) -> WorkerParts:
     drainer = new_drainer(settings, db, settings.data_dir / "spool", intake_settings(settings), worker.stack)
     if settings.clickhouse_url:
         return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), *_clickhouse_steps(worker)])
+    from waypost.resources.clicks.backends.sql.cache_refresher import StatsCacheRefresher
     from waypost.resources.clicks.retention import Retention
-    from waypost.resources.clicks.stats.cache_refresher import StatsCacheRefresher
 
     retention, caches = Retention(db, settings.click_retention_days, clock=clock), StatsCacheRefresher(db, clock=clock)
     return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), (3600, retention.step), (3600, caches.step)])
 
 
 def _clickhouse_steps(worker: Worker) -> list[Periodic]:
-    from waypost.resources.clicks.click_stores import new_clickhouse_store
-    from waypost.resources.clicks.clickhouse.retention import ClickHouseRetention
-    from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
+    from waypost.resources.clicks.backends import new_clickhouse_store
+    from waypost.resources.clicks.backends.clickhouse.retention import ClickHouseRetention
+    from waypost.resources.clicks.backends.clickhouse.visitor_counts import VisitorCounter
 
     settings, db, clock = worker.settings, worker.context.db, worker.context.clock
     store = new_clickhouse_store(settings)

@@ -7,9 +7,9 @@ from sqlalchemy import bindparam, delete, select, tuple_
 
 from waypost.database import Database, Tx, upsert
 from waypost.kit.clock import EPOCH, Clock
+from waypost.resources.clicks.backends.sql import sums
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.model import click_retention, clicks, visitor_days
-from waypost.resources.clicks.stats import store as stats_store
 
 _BATCH_SIZE = 2_000  # some 20 ms
 
@@ -50,7 +50,7 @@ class Retention:
         if day is not None:
             await self._prepare(day)
             async with self._db.write() as tx:
-                await stats_store.lock(tx)  # a rebuild has either written its day, or will see that it must not
+                await sums.lock(tx)  # a rebuild has either written its day, or will see that it must not
                 await _raise_boundary(tx, day)
         self._previous = by_clock
         async with self._db.read() as tx:
@@ -73,7 +73,7 @@ class Retention:
             if not [1 for query in _EXPIRED_KEYS.values() if (await tx.execute(query, parameters)).first()]:
                 return False
         async with self._db.write() as tx:
-            await stats_store.lock(tx)  # otherwise writers could deadlock
+            await sums.lock(tx)  # otherwise writers could deadlock
             for statement in _DELETE_STATEMENTS:
                 await tx.execute(statement, {"kept_since": day, "limit": _BATCH_SIZE})
         return True

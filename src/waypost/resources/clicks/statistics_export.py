@@ -13,9 +13,9 @@ from typing_extensions import TypedDict
 from waypost.database import Database
 from waypost.kit.clock import EPOCH, timestamp
 from waypost.kit.fields import IdText, TimestampText
-from waypost.resources.clicks.click_store import ClickStore, DayStatistics, ExportQuery
 from waypost.resources.clicks.days import find_kept_since, slice_between
 from waypost.resources.clicks.model import DIMENSIONS, click_totals
+from waypost.resources.clicks.store import ClickStore, DayStatistics, ExportQuery
 
 CSV_COLUMNS = ("date", "link_id", "clicks", "visitors", "scans", "crawlers", "previews", "prefetches")
 QUARTER_COLUMNS = tuple(click_totals.c.keys())[2:]

@@ -16,11 +16,10 @@ from waypost.database import Database, Tx
 from waypost.kit.clock import microseconds
 from waypost.redirect.spool import Visit
 from waypost.resources import links, qrcodes
-from waypost.resources.clicks import store
+from waypost.resources.clicks.backends.sql import sums, write
 from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
 from waypost.resources.clicks.model import CRAWLER, HUMAN, Click
 from waypost.resources.clicks.stats import aggregate
-from waypost.resources.clicks.stats import store as stats_store
 from waypost.resources.imports.page_plan import PagePlan
 from waypost.resources.imports.source import SourceClick
 from waypost.visitors.agents import OTHER, Agent, parse_names
@@ -116,10 +115,10 @@ class SqlClickWriter:
         return clicks
 
     async def add(self, tx: Tx, new: Sequence[Click]) -> int:
-        await stats_store.lock(tx)
-        added = await store.add(tx, new)
+        await sums.lock(tx)
+        added = await write.add(tx, new)
         counts = aggregate.Aggregate.of(added)
-        await stats_store.save(tx, counts)
+        await sums.save(tx, counts)
         await links.add_clicks(tx, counts.clicks_per_link())
         await qrcodes.add_scans(tx, counts.scans_per_link())
         return len(added)

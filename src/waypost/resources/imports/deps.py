@@ -7,7 +7,7 @@ from functools import partial
 from waypost.context import Context
 from waypost.kit.urls import Url
 from waypost.outbound import DestinationChecker, UrlSafety
-from waypost.resources.clicks.click_stores import new_clickhouse_store
+from waypost.resources.clicks.backends import new_clickhouse_store
 from waypost.resources.clicks.intake.drainers import intake_settings
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.imports.clicks import ClickWriter, SqlClickWriter

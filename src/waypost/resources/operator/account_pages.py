@@ -14,8 +14,8 @@ from waypost.accounts.person_pages import PersonPages
 from waypost.audit import Actor
 from waypost.kit.errors import or_not_found
 from waypost.kit.ids import parse_id
-from waypost.resources.clicks.click_store import ClicksUnavailable
 from waypost.resources.clicks.days import day_of
+from waypost.resources.clicks.store import ClicksUnavailable
 from waypost.resources.operator import suspension
 from waypost.web.dashboard import Form, PageCall, redirect, shows
 

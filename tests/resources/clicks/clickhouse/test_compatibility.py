@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from waypost.resources.clicks.clickhouse.client import ClickHouse
-from waypost.resources.clicks.clickhouse.schema import ClickHouseUnusable, check, migrate, newest
+from waypost.resources.clicks.backends.clickhouse.client import ClickHouse
+from waypost.resources.clicks.backends.clickhouse.schema import ClickHouseUnusable, check, migrate, newest
 
 
 async def test_a_newer_schema_is_used_if_it_only_added(clickhouse: Any) -> None:

@@ -12,10 +12,10 @@ from resources.clicks.visited import Env, new_click, new_link
 from resources.links.added import add_links
 from structlog.testing import capture_logs
 
-from waypost.resources.clicks.clickhouse import client as client_module
-from waypost.resources.clicks.clickhouse import schema
-from waypost.resources.clicks.clickhouse.client import ClickHouse
-from waypost.resources.clicks.clickhouse.store import ClickHouseStore
+from waypost.resources.clicks.backends.clickhouse import client as client_module
+from waypost.resources.clicks.backends.clickhouse import schema
+from waypost.resources.clicks.backends.clickhouse.client import ClickHouse
+from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
 
 UNAVAILABLE = "Statistics are not available right now."
 

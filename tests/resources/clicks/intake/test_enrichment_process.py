@@ -19,13 +19,13 @@ from structlog.testing import capture_logs
 
 from waypost.database import Database
 from waypost.redirect import Spool
+from waypost.resources.clicks.backends.sql.rebuild import rebuild
 from waypost.resources.clicks.intake import enrichment_process
 from waypost.resources.clicks.intake.drain import Drainer
 from waypost.resources.clicks.intake.enrich import Work, enrich
 from waypost.resources.clicks.intake.enrichment_process import EnrichmentProcess
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import clicks
-from waypost.resources.clicks.stats.rebuild import rebuild
 from waypost.visitors import countries
 
 SETTINGS = IntakeSettings((), "truncated", countries.open_countries(None).of, b"key")

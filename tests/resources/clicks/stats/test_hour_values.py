@@ -18,13 +18,13 @@ from waypost.accounts.model import accounts
 from waypost.database import Database
 from waypost.kit.clock import DAY, EPOCH, timestamp
 from waypost.resources import links
+from waypost.resources.clicks.backends.sql import sums
+from waypost.resources.clicks.backends.sql.cache_refresher import StatsCacheRefresher
+from waypost.resources.clicks.backends.sql.partial_days import leave_out_hours
 from waypost.resources.clicks.days import HOUR, DaySlice, SignedSlice
 from waypost.resources.clicks.model import Click, clicks, hour_values_cache
 from waypost.resources.clicks.stats import hour_values, partial_days, top_values
-from waypost.resources.clicks.stats import store as stats_store
 from waypost.resources.clicks.stats.aggregate import Aggregate
-from waypost.resources.clicks.stats.cache_refresher import StatsCacheRefresher
-from waypost.resources.clicks.stats.partial_days import leave_out_hours
 from waypost.resources.links import model as link_model
 
 LISTS = ("countries", "referrers", "devices", "browsers", "platforms", "top_links")
@@ -67,7 +67,7 @@ async def drain(db: Database, made: Sequence[Click]) -> None:
     ]
     async with db.write() as tx:
         await tx.execute(insert(clicks), [{column.name: row[column.name] for column in clicks.c} for row in rows])
-        await stats_store.save(tx, Aggregate.of(made))
+        await sums.save(tx, Aggregate.of(made))
 
 
 def hourly(link: links.Link, days_ago: int, **fields: Any) -> list[Click]:

@@ -15,7 +15,9 @@ from sqlalchemy import Table, delete, insert, select, update
 from waypost.database import Database, Tx
 from waypost.kit.clock import EPOCH, microseconds
 from waypost.kit.ids import new_id
-from waypost.resources.clicks import store
+from waypost.resources.clicks.backends.sql import rebuild as rebuilding
+from waypost.resources.clicks.backends.sql import sums, write
+from waypost.resources.clicks.backends.sql.rebuild import rebuild
 from waypost.resources.clicks.model import (
     KINDS,
     Click,
@@ -25,10 +27,7 @@ from waypost.resources.clicks.model import (
     clicks,
     visitor_days,
 )
-from waypost.resources.clicks.stats import rebuild as rebuilding
-from waypost.resources.clicks.stats import store as stats_store
 from waypost.resources.clicks.stats.aggregate import Aggregate
-from waypost.resources.clicks.stats.rebuild import rebuild
 from waypost.resources.links import add_clicks
 from waypost.resources.links.model import link_clicks, links
 from waypost.resources.qrcodes import add_scans
@@ -73,9 +72,9 @@ async def add(db: Database, new: Sequence[Click], *, batch: int = 3) -> None:
     for start in range(0, len(new), batch):
         some = new[start : start + batch]
         async with db.write() as tx:
-            await stats_store.lock(tx)
-            await store.add(tx, some)
-            await stats_store.save(tx, Aggregate.of(some))
+            await sums.lock(tx)
+            await write.add(tx, some)
+            await sums.save(tx, Aggregate.of(some))
     async with db.write() as tx:
         humans = [each for each in new if each.kind == "human"]
         counted = Counter((each.link_id, LINKS[UUID(bytes=each.link_id)].bytes) for each in humans)
@@ -220,8 +219,8 @@ async def test_clicks_that_arrive_during_a_rebuild(db: Database, monkeypatch: py
     async def drain_first(tx: Tx, day: int) -> bool:
         if next(calls) % 3 == 2:  # two groups are written, then a click comes
             some = [click(timedelta(minutes=15 * next(late)))]
-            await store.add(tx, some)
-            await stats_store.save(tx, Aggregate.of(some))
+            await write.add(tx, some)
+            await sums.save(tx, Aggregate.of(some))
         return await may_write(tx, day)
 
     monkeypatch.setattr(rebuilding, "_may_write", drain_first)

@@ -21,18 +21,18 @@ from waypost.database import Database
 from waypost.kit.clock import EPOCH, timestamp
 from waypost.kit.ids import new_id
 from waypost.resources import links
+from waypost.resources.clicks.backends.sql import sums, top_values
+from waypost.resources.clicks.backends.sql.cache_refresher import StatsCacheRefresher, choose_days_to_cache
+from waypost.resources.clicks.backends.sql.read import SqlReader, totals_by_day
+from waypost.resources.clicks.backends.sql.rebuild import rebuild
+from waypost.resources.clicks.backends.sql.top_values import CachedDays
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.model import DIMENSIONS, Click, Subject, click_dimensions, top_values_cache
-from waypost.resources.clicks.sql_store import SqlReader, totals_by_day
-from waypost.resources.clicks.stats import hour_values, top_values
-from waypost.resources.clicks.stats import store as stats_store
+from waypost.resources.clicks.stats import hour_values
 from waypost.resources.clicks.stats.aggregate import Aggregate
-from waypost.resources.clicks.stats.cache_refresher import StatsCacheRefresher, choose_days_to_cache
 from waypost.resources.clicks.stats.hour_values import HourKey
 from waypost.resources.clicks.stats.query import new_stats_query
 from waypost.resources.clicks.stats.read import read_lists, read_series
-from waypost.resources.clicks.stats.rebuild import rebuild
-from waypost.resources.clicks.stats.top_values import CachedDays
 from waypost.resources.links import model as link_model
 from waypost.resources.links import store as link_store
 
@@ -99,7 +99,7 @@ async def summed(env: Env, link: links.Link | None = None, **query: Any) -> dict
 async def drain(db: Database, made: Sequence[Click]) -> None:
     """As the drain does."""
     async with db.write() as tx:
-        await stats_store.save(tx, Aggregate.of(made))
+        await sums.save(tx, Aggregate.of(made))
         await links.add_clicks(tx, Aggregate.of(made).clicks_per_link())
 
 

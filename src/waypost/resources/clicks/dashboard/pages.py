@@ -16,11 +16,12 @@ from waypost.accounts.sessions.store import PersonSession, Session
 from waypost.context import Context
 from waypost.resources import domains, links
 from waypost.resources.clicks import listing
-from waypost.resources.clicks.click_store import ClickReader, ClicksUnavailable
+from waypost.resources.clicks.backends.sql import top_values
 from waypost.resources.clicks.dashboard import live, rendering, targets, time_range
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.model import Subject
-from waypost.resources.clicks.stats import read, top_values
+from waypost.resources.clicks.stats import read
+from waypost.resources.clicks.store import ClickReader, ClicksUnavailable
 from waypost.resources.links import routing
 from waypost.resources.links.routing import LinkRouting
 from waypost.web.dashboard import PageCall, Pages, SessionAuth, Views, get, is_fragment_request

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass, field, replace
 
-from waypost.resources.clicks import store
+from waypost.resources.clicks.backends.sql import sums, write
 from waypost.resources.clicks.model import Click
-from waypost.resources.clicks.stats import store as stats_store
 
 Positions = dict[str, int]
 """The position in each segment up to which it is drained, or will be."""
@@ -12,14 +11,14 @@ Positions = dict[str, int]
 
 @dataclass(slots=True)
 class Batch:
-    ranges: list[store.SegmentRange] = field(default_factory=list)
+    ranges: list[write.SegmentRange] = field(default_factory=list)
     lines: list[list[bytes]] = field(default_factory=list)
     """Lines per range."""
     is_full: bool = False
     """Whether it is as large as batches may be."""
     clicks: list[Click] = field(default_factory=list)
-    encoded: store.Encoded = b""
-    statistics: stats_store.Prepared | None = None
+    encoded: write.Encoded = b""
+    statistics: sums.Prepared | None = None
     """Both of the clicks, except with ClickHouse."""
     token: str = ""
     """Of its insertion into ClickHouse, once the ranges are committed."""

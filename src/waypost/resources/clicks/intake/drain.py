@@ -20,7 +20,7 @@ from waypost.kit.memory import scaled
 from waypost.metrics import Counter
 from waypost.redirect.spool import MAX_LINE_SIZE, UnknownFormat, link_of, read_lines, segments
 from waypost.resources import links, qrcodes
-from waypost.resources.clicks import store
+from waypost.resources.clicks.backends.sql import sums, write
 from waypost.resources.clicks.intake.batch import Batch, Positions
 from waypost.resources.clicks.intake.cleanup import erase_drained, remove_drained
 from waypost.resources.clicks.intake.enrich import Enriched, Work, enrich
@@ -28,7 +28,6 @@ from waypost.resources.clicks.intake.enrichment_process import EnrichmentProcess
 from waypost.resources.clicks.intake.record_events import count_webhooks, record_events
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import Click
-from waypost.resources.clicks.stats import store as stats_store
 from waypost.resources.clicks.stats.aggregate import Aggregate
 
 log = structlog.get_logger(__name__)
@@ -127,7 +126,7 @@ class Drainer:
 
     async def _load_positions(self, names: Sequence[str]) -> Positions:
         async with self._db.read() as tx:
-            return await store.find_positions(tx, names)
+            return await write.find_positions(tx, names)
 
     async def remove_drained(self) -> None:
         """Remove segments that are drained completely, without waiting for the next step."""
@@ -191,14 +190,14 @@ class Drainer:
             lines, end = self._read_lines(path, start, remaining)
             if end == start or not lines:
                 continue
-            self._add_lines(batch, store.SegmentRange(path.name, start, end), lines)
+            self._add_lines(batch, write.SegmentRange(path.name, start, end), lines)
             remaining -= end - start
             if remaining <= MAX_LINE_SIZE:
                 batch.is_full = True
                 break
         return batch
 
-    def _add_lines(self, batch: Batch, segment_range: store.SegmentRange, lines: list[bytes]) -> None:
+    def _add_lines(self, batch: Batch, segment_range: write.SegmentRange, lines: list[bytes]) -> None:
         batch.ranges.append(segment_range)
         batch.lines.append(lines)
 
@@ -229,9 +228,9 @@ class Drainer:
         async with self._db.write() as tx:
             began = self._monotonic()
             for drained in batch.ranges:
-                if not await store.advance(tx, drained):
+                if not await write.advance(tx, drained):
                     raise PositionMoved(drained.segment)
-            await stats_store.lock(tx)
+            await sums.lock(tx)
             added, counts = await self._save(tx, batch)
             await links.add_clicks(tx, counts.clicks_per_link())
             await qrcodes.add_scans(tx, counts.scans_per_link())
@@ -248,16 +247,14 @@ class Drainer:
         """Insert the clicks and their statistics. Return the clicks that were new, and their sums."""
         prepared = batch.statistics
         assert prepared is not None  # noqa: S101  # only with ClickHouse, which has a `_commit` of its own
-        found = await stats_store.find_visitors(tx, prepared.counts)
-        counting = asyncio.create_task(
-            asyncio.to_thread(stats_store.count_visitors, self._db.dialect, prepared.counts, found)
-        )
+        found = await sums.find_visitors(tx, prepared.counts)
+        counting = asyncio.create_task(asyncio.to_thread(sums.count_visitors, self._db.dialect, prepared.counts, found))
         if self._db.dialect == "sqlite":  # PostgreSQL inserts the clicks meanwhile, in another process
             await asyncio.wait([counting])
-        added = await store.add(tx, batch.clicks, batch.encoded)
+        added = await write.add(tx, batch.clicks, batch.encoded)
         if len(added) < len(batch.clicks):
-            prepared = stats_store.prepare(self._db.dialect, Aggregate.of(added))
-            await stats_store.save_prepared(tx, prepared)
+            prepared = sums.prepare(self._db.dialect, Aggregate.of(added))
+            await sums.save_prepared(tx, prepared)
         else:
             await bulk.execute(tx, prepared.dimensions)
             await bulk.execute(tx, await counting)
@@ -281,7 +278,7 @@ class Drainer:
         removed = await asyncio.to_thread(remove_drained, self._directory, positions, self._unreadable)
         if removed and not self.keeps_positions:
             async with self._db.write() as tx:
-                await store.delete_positions(tx, removed)
+                await write.delete_positions(tx, removed)
         for name in removed:
             positions.pop(name, None)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from waypost.database import Database
-from waypost.resources.clicks.click_stores import new_clickhouse_store
+from waypost.resources.clicks.backends import new_clickhouse_store
 from waypost.resources.clicks.intake.drain import Drainer
 from waypost.resources.clicks.intake.enrichment_process import EnrichmentProcess
 from waypost.resources.clicks.intake.steps import IntakeSettings
@@ -22,7 +22,7 @@ def new_drainer(
         process = EnrichmentProcess(intake, settings.geoip_database)
         stack.push_async_callback(process.close)
     if settings.clickhouse_url:
-        from waypost.resources.clicks.clickhouse.drain import ClickHouseDrainer  # noqa: PLC0415
+        from waypost.resources.clicks.backends.clickhouse.drain import ClickHouseDrainer  # noqa: PLC0415
 
         store = new_clickhouse_store(settings)
         stack.push_async_callback(store.close)

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from waypost.redirect.spool import Visit, decode
-from waypost.resources.clicks import store
+from waypost.resources.clicks.backends.sql import sums, write
 from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
 from waypost.resources.clicks.model import Click
-from waypost.resources.clicks.stats import store as stats_store
 from waypost.resources.clicks.stats.aggregate import Aggregate
 
 
@@ -43,16 +42,16 @@ class Enriched:
     """Lines, by a full disk or a crash of the machine."""
     errors: set[str] = field(default_factory=set)
     """Internal ones, by type: the text can contain what the visitor sent."""
-    encoded: store.Encoded = b""
-    statistics: stats_store.Prepared | None = None
+    encoded: write.Encoded = b""
+    statistics: sums.Prepared | None = None
     """Both of the clicks."""
 
 
 def enrich(work: Work, settings: IntakeSettings) -> Enriched:
     result = _build_clicks(work, settings)
     if work.dialect:
-        result.encoded = store.encode(work.dialect, result.clicks)
-        result.statistics = stats_store.prepare(work.dialect, Aggregate.of(result.clicks))
+        result.encoded = write.encode(work.dialect, result.clicks)
+        result.statistics = sums.prepare(work.dialect, Aggregate.of(result.clicks))
     return result
 
 

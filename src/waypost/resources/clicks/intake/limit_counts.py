@@ -9,7 +9,7 @@ from waypost.database import Database
 from waypost.redirect.spool import UnknownFormat, Visit, decode, read_lines, segments
 from waypost.redirect.visit_headers import is_prefetch
 from waypost.resources import links
-from waypost.resources.clicks import store
+from waypost.resources.clicks.backends.sql import write
 from waypost.resources.clicks.intake.bots import detect_bot
 
 _CHUNK = 4 << 20  # bytes
@@ -29,11 +29,11 @@ async def count_stored_and_spooled(db: Database, directory: Path, link: bytes) -
     """
     names = [path.name for path in segments(directory)]
     async with db.read() as tx:
-        before = await store.find_positions(tx, names)
+        before = await write.find_positions(tx, names)
     found = await asyncio.to_thread(_find_clicks, directory, names, before, link)
     async with db.read() as tx:
         clicks = await links.find_clicks(tx, UUID(link.decode()))
-        after = await store.find_positions(tx, names)
+        after = await write.find_positions(tx, names)
     for name, ends in found.items():
         # a segment without a position has either not been drained at all, or completely and is removed
         is_removed = name not in after and (name in before or not (directory / name).exists())

@@ -15,9 +15,9 @@ from sqlalchemy.exc import IntegrityError
 
 from waypost.database import Database, Tx, upsert
 from waypost.kit.clock import DAY
+from waypost.resources.clicks.backends.sql.partial_days import count_values
 from waypost.resources.clicks.days import HOUR, TOTAL_BUCKET, DaySlice, SignedSlice, in_values
 from waypost.resources.clicks.model import WHOLE_DAY, Subject, click_totals, hour_values_cache
-from waypost.resources.clicks.stats.partial_days import count_values
 
 _MIN_CLICKS_OF_DAY = 5_000
 """Half a day with fewer is counted from its clicks in a few milliseconds."""

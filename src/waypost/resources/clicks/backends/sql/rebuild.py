@@ -14,11 +14,10 @@ from sqlalchemy import Row, Subquery, bindparam, func, select
 from waypost.database import Database, Tx
 from waypost.kit.clock import EPOCH
 from waypost.resources import links, qrcodes
+from waypost.resources.clicks.backends.sql import sums, top_values
+from waypost.resources.clicks.backends.sql.recount import Recount, recounts
 from waypost.resources.clicks.days import find_days, find_kept_since, in_values
 from waypost.resources.clicks.model import WHOLE_DAY, click_dimensions, click_totals, clicks, visitor_days
-from waypost.resources.clicks.stats import store as stats_store
-from waypost.resources.clicks.stats import top_values
-from waypost.resources.clicks.stats.recount import Recount, recounts
 
 _ROWS_BATCH_SIZE = 2_000
 _MAX_TRIES = 5
@@ -236,7 +235,7 @@ async def _correct(tx: Tx, account_day: AccountDay, correction: Correction) -> N
 
 async def _may_write(tx: Tx, day: int) -> bool:
     """Lock the statistics until the transaction ends. Return False if retention has reached this day."""
-    await stats_store.lock(tx)
+    await sums.lock(tx)
     return day >= await find_kept_since(tx)
 
 
@@ -247,7 +246,7 @@ async def correct_link_counters(db: Database) -> int:
     for start in range(0, len(wrong), _LINKS_BATCH_SIZE):
         batch = wrong[start : start + _LINKS_BATCH_SIZE]
         async with db.write() as tx:
-            await stats_store.lock(tx)
+            await sums.lock(tx)
             correct = await _find_sums(tx, batch)
             await links.set_clicks(tx, {id_: correct.get(id_, (0, 0))[0] for id_ in batch})
             await qrcodes.set_scans(tx, {id_: correct.get(id_, (0, 0))[1] for id_ in batch if id_ in wrong_scans})

@@ -18,16 +18,16 @@ from waypost.database import Database
 from waypost.kit.clock import DAY, EPOCH, Clock, microseconds, now
 from waypost.kit.ids import new_id
 from waypost.resources import links
-from waypost.resources.clicks.clickhouse import recount
-from waypost.resources.clicks.clickhouse.client import LONG_TIMEOUT
-from waypost.resources.clicks.clickhouse.pause import paused
-from waypost.resources.clicks.clickhouse.recount import clicks_of_day
-from waypost.resources.clicks.clickhouse.store import ClickHouseStore
-from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.backends.clickhouse import recount
+from waypost.resources.clicks.backends.clickhouse.client import LONG_TIMEOUT
+from waypost.resources.clicks.backends.clickhouse.pause import paused
+from waypost.resources.clicks.backends.clickhouse.recount import clicks_of_day
+from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
+from waypost.resources.clicks.backends.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.backends.sql.rebuild import OnDay
+from waypost.resources.clicks.backends.sql.write import COLUMNS, read_click
 from waypost.resources.clicks.days import find_days, find_kept_since
 from waypost.resources.clicks.model import WHOLE_DAY, Click, click_dimensions, click_totals, clicks
-from waypost.resources.clicks.stats.rebuild import OnDay
-from waypost.resources.clicks.store import COLUMNS, read_click
 
 _PAGE_SIZE = 20_000
 _POLL_INTERVAL = 0.5  # seconds

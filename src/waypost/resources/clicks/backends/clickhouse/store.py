@@ -10,15 +10,15 @@ import structlog
 from waypost.database import Database
 from waypost.kit.fair_queue import FairQueue
 from waypost.resources.clicks.account_data import delete_account_data
-from waypost.resources.clicks.click_store import ExportQuery
-from waypost.resources.clicks.clickhouse.account_data import delete_account_rows
-from waypost.resources.clicks.clickhouse.client import INSERT_TIMEOUT, ClickHouse
-from waypost.resources.clicks.clickhouse.export import ClickHouseExporter
-from waypost.resources.clicks.clickhouse.reader import ClickHouseReader
+from waypost.resources.clicks.backends.clickhouse.account_data import delete_account_rows
+from waypost.resources.clicks.backends.clickhouse.client import INSERT_TIMEOUT, ClickHouse
+from waypost.resources.clicks.backends.clickhouse.export import ClickHouseExporter
+from waypost.resources.clicks.backends.clickhouse.read import ClickHouseReader
 from waypost.resources.clicks.model import Click
+from waypost.resources.clicks.store import ExportQuery
 
 if TYPE_CHECKING:
-    from waypost.resources.clicks.stats.rebuild import Difference, OnDay, RebuildResult
+    from waypost.resources.clicks.backends.sql.rebuild import Difference, OnDay, RebuildResult
 
 log = structlog.get_logger(__name__)
 
@@ -47,12 +47,12 @@ class ClickHouseStore:
             yield
 
     async def rebuild(self, db: Database, *, from_day: int | None, on_progress: "OnDay | None") -> "RebuildResult":
-        from waypost.resources.clicks.clickhouse.rebuild import rebuild  # noqa: PLC0415  # for commands only
+        from waypost.resources.clicks.backends.clickhouse.rebuild import rebuild  # noqa: PLC0415  # for commands only
 
         return await rebuild(db, self.client, from_day=from_day, on_progress=on_progress)
 
     def check(self, db: Database, *, from_day: int | None, on_progress: "OnDay | None") -> "AsyncIterator[Difference]":
-        from waypost.resources.clicks.clickhouse.rebuild import check  # noqa: PLC0415
+        from waypost.resources.clicks.backends.clickhouse.rebuild import check  # noqa: PLC0415
 
         return check(db, self.client, from_day=from_day, on_progress=on_progress)
 

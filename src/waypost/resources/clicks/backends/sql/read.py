@@ -10,7 +10,9 @@ from sqlalchemy import ColumnElement, Select, String, bindparam, column, func, s
 
 from waypost.database import Database, Id, Instant, Tx
 from waypost.resources.clicks.account_data import delete_account_data
-from waypost.resources.clicks.click_store import ExportQuery
+from waypost.resources.clicks.backends.sql.export import SqlExporter
+from waypost.resources.clicks.backends.sql.top_values import RankedValues, find_top_values
+from waypost.resources.clicks.backends.sql.write import COLUMNS, read_click
 from waypost.resources.clicks.days import (
     DaySlice,
     KnownDays,
@@ -35,13 +37,11 @@ from waypost.resources.clicks.model import (
     click_totals,
     clicks,
 )
-from waypost.resources.clicks.sql_export import SqlExporter
-from waypost.resources.clicks.stats.top_values import RankedValues, find_top_values
 from waypost.resources.clicks.stats.totals import StatsTotals
-from waypost.resources.clicks.store import COLUMNS, read_click
+from waypost.resources.clicks.store import ExportQuery
 
 if TYPE_CHECKING:
-    from waypost.resources.clicks.stats.rebuild import Difference, OnDay, RebuildResult
+    from waypost.resources.clicks.backends.sql.rebuild import Difference, OnDay, RebuildResult
 
 _totals, _dimensions = click_totals.c, click_dimensions.c
 _COUNT_COLUMNS: dict[ClickKind | None, ColumnElement[int]] = {
@@ -111,12 +111,12 @@ class SqlClickStore:
         return delete_account_data(db, account_id, batch_size=batch_size)
 
     async def rebuild(self, db: Database, *, from_day: int | None, on_progress: "OnDay | None") -> "RebuildResult":
-        from waypost.resources.clicks.stats.rebuild import rebuild  # noqa: PLC0415  # for commands only
+        from waypost.resources.clicks.backends.sql.rebuild import rebuild  # noqa: PLC0415  # for commands only
 
         return await rebuild(db, from_day=from_day, on_progress=on_progress)
 
     def check(self, db: Database, *, from_day: int | None, on_progress: "OnDay | None") -> "AsyncIterator[Difference]":
-        from waypost.resources.clicks.stats.rebuild import check  # noqa: PLC0415
+        from waypost.resources.clicks.backends.sql.rebuild import check  # noqa: PLC0415
 
         return check(db, from_day=from_day, on_progress=on_progress)
 

@@ -5,7 +5,7 @@ import structlog
 
 from waypost.database import Database
 from waypost.kit.clock import DAY, Clock, microseconds
-from waypost.resources.clicks.clickhouse.client import LONG_TIMEOUT, ClickHouse
+from waypost.resources.clicks.backends.clickhouse.client import LONG_TIMEOUT, ClickHouse
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.model import WHOLE_DAY
 

@@ -22,16 +22,15 @@ from waypost.kit.errors import Unavailable
 from waypost.redirect.segment import HEADER
 from waypost.redirect.spool import read_lines
 from waypost.resources import links, qrcodes
-from waypost.resources.clicks import store
-from waypost.resources.clicks.clickhouse.rebuild import correct_day
-from waypost.resources.clicks.clickhouse.store import ClickHouseStore
+from waypost.resources.clicks.backends.clickhouse.rebuild import correct_day
+from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
+from waypost.resources.clicks.backends.sql import sums, write
 from waypost.resources.clicks.intake.batch import Batch, Positions
 from waypost.resources.clicks.intake.drain import DRAINED, Drainer, PositionMoved
 from waypost.resources.clicks.intake.enrichment_process import EnrichmentProcess
 from waypost.resources.clicks.intake.record_events import record_events
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import HUMAN
-from waypost.resources.clicks.stats import store as stats_store
 
 log = structlog.get_logger(__name__)
 
@@ -52,7 +51,7 @@ class ClickHouseDrainer(Drainer):
     ) -> None:
         super().__init__(db, directory, settings, process=process, clock=clock, monotonic=monotonic)
         self._click_store = click_store
-        self._pending: dict[str, list[store.SegmentRange]] = {}
+        self._pending: dict[str, list[write.SegmentRange]] = {}
         """The ranges of batches that were not settled, by token."""
         self._begun: Batch | None = None
         """The next batch, once its ranges are committed. `_next` prepares the one after it."""
@@ -66,8 +65,8 @@ class ClickHouseDrainer(Drainer):
 
     async def _load_positions(self, names: Sequence[str]) -> Positions:
         async with self._db.read() as tx:
-            self._pending = await store.find_pending(tx, names)
-            positions = await store.find_positions(tx, names)
+            self._pending = await write.find_pending(tx, names)
+            positions = await write.find_positions(tx, names)
         if self._pending:
             await self._click_store.client.query("SELECT 1")  # while it is away, preparing the batch would be in vain
         return positions
@@ -88,13 +87,13 @@ class ClickHouseDrainer(Drainer):
         batch = await super()._next_batch(positions)
         if batch.ranges:
             async with self._db.write() as tx:
-                if not await stats_store.can_share_lock(tx):
+                if not await sums.can_share_lock(tx):
                     return Batch()  # a command compares statistics with clicks: see `pause`
                 token = await _begin(tx, batch)
             batch.token = token
         return batch
 
-    def _read_again(self, token: str, pending: Sequence[store.SegmentRange]) -> Batch:
+    def _read_again(self, token: str, pending: Sequence[write.SegmentRange]) -> Batch:
         batch = Batch(token=token, is_repeated=True)
         for segment_range in pending:
             path, start = self._directory / segment_range.segment, max(segment_range.start, len(HEADER))
@@ -122,9 +121,9 @@ class ClickHouseDrainer(Drainer):
         clicks = Counter((click.link_id, click.account_id) for click in human)
         async with self._db.write() as tx:
             for drained in batch.ranges:
-                if not await store.settle(tx, drained):
+                if not await write.settle(tx, drained):
                     raise PositionMoved(drained.segment)
-            if following.ranges and not await stats_store.can_share_lock(tx):
+            if following.ranges and not await sums.can_share_lock(tx):
                 following = Batch()
                 await self.close()  # what was prepared follows a batch that does not begin
             token = await _begin(tx, following)
@@ -151,6 +150,6 @@ async def _begin(tx: Tx, batch: Batch) -> str:
     """Return the token: the first range, which no other batch begins with."""
     token = "|".join(f"{pending.segment}:{pending.start}-{pending.end}" for pending in batch.ranges[:1])
     for pending in batch.ranges:
-        if not await store.begin(tx, pending, token):
+        if not await write.begin(tx, pending, token):
             raise PositionMoved(pending.segment)
     return token

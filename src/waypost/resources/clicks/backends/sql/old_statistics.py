@@ -10,6 +10,7 @@ from sqlalchemy import select
 from waypost.database import Tx, bulk, upsert
 from waypost.kit.clock import EPOCH, microseconds, parse_timestamp
 from waypost.resources import links, qrcodes
+from waypost.resources.clicks.backends.sql import sums, top_values
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.model import (
     DIMENSIONS,
@@ -20,8 +21,6 @@ from waypost.resources.clicks.model import (
     clicks,
 )
 from waypost.resources.clicks.statistics_export import QUARTER_COLUMNS
-from waypost.resources.clicks.stats import store as stats_store
-from waypost.resources.clicks.stats import top_values
 
 _TIMES = ("first_at", "last_at")
 _QUARTERS = range(WHOLE_DAY, 96)
@@ -54,7 +53,7 @@ def read_day(row: Mapping[str, Any]) -> OldDay | None:
 
 async def begin(tx: Tx, kept_since: int) -> bool:
     """Let the days before `kept_since` have statistics without clicks. Return False if clicks of them are kept here."""
-    await stats_store.lock(tx)
+    await sums.lock(tx)
     if kept_since <= await find_kept_since(tx):
         return True
     if (await tx.execute(select(clicks.c.id).where(clicks.c.day < kept_since).limit(1))).first():
@@ -66,7 +65,7 @@ async def begin(tx: Tx, kept_since: int) -> bool:
 
 async def add(tx: Tx, account_id: UUID, days: Sequence[OldDay]) -> int:
     """Add the statistics of days that have none of this subject yet. Return the number of days of links added."""
-    await stats_store.lock(tx)
+    await sums.lock(tx)
     stored = await bulk.find(
         tx, click_totals, [(each.day, (each.link_id or account_id).bytes, WHOLE_DAY) for each in days]
     )

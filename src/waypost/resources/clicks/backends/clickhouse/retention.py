@@ -5,9 +5,9 @@ from datetime import timedelta
 
 from waypost.database import Database
 from waypost.kit.clock import DAY, EPOCH, Clock
-from waypost.resources.clicks.clickhouse.account_data import is_deleting
-from waypost.resources.clicks.clickhouse.client import LONG_TIMEOUT, ClickHouse
-from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.backends.clickhouse.account_data import is_deleting
+from waypost.resources.clicks.backends.clickhouse.client import LONG_TIMEOUT, ClickHouse
+from waypost.resources.clicks.backends.clickhouse.visitor_counts import VisitorCounter
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.retention import Retention
 

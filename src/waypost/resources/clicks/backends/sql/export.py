@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, func, literal, select, tuple_
 from waypost.accounts import select_account_ids
 from waypost.database import Database, Id, Instant
 from waypost.kit.clock import from_microseconds, microseconds
-from waypost.resources.clicks.click_store import DayStatistics, ExportedClick, ExportQuery
+from waypost.resources.clicks.backends.sql.write import RAW_COLUMNS, read_raw_click
 from waypost.resources.clicks.days import DaySlice, find_days, in_values, within
 from waypost.resources.clicks.model import (
     CRAWLER,
@@ -21,7 +21,7 @@ from waypost.resources.clicks.model import (
     click_totals,
     clicks,
 )
-from waypost.resources.clicks.store import RAW_COLUMNS, read_raw_click
+from waypost.resources.clicks.store import DayStatistics, ExportedClick, ExportQuery
 from waypost.resources.links import SHORT_LINKS
 
 _BATCH_SIZE = 5_000

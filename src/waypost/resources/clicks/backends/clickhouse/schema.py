@@ -7,7 +7,7 @@ from pathlib import Path
 
 from waypost.database.schema import LAST_BEFORE_BASELINE
 from waypost.kit.errors import WaypostError
-from waypost.resources.clicks.clickhouse.client import INSERT_SETTINGS, ClickHouse, ClickStoreUnavailable
+from waypost.resources.clicks.backends.clickhouse.client import INSERT_SETTINGS, ClickHouse, ClickStoreUnavailable
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _MIN_VERSION = (24, 8)

@@ -19,13 +19,13 @@ from waypost.database import Database, Tx, upsert
 from waypost.kit.clock import DAY, EPOCH, Clock, microseconds
 from waypost.kit.ids import new_id
 from waypost.resources import links
+from waypost.resources.clicks.backends.sql import sums, top_values
+from waypost.resources.clicks.backends.sql.read import totals_by_day
+from waypost.resources.clicks.backends.sql.top_values import CachedDays, CacheKey
 from waypost.resources.clicks.days import find_known_days
 from waypost.resources.clicks.model import Subject, top_values_cache
-from waypost.resources.clicks.sql_store import totals_by_day
-from waypost.resources.clicks.stats import hour_values, top_values
-from waypost.resources.clicks.stats import store as stats_store
+from waypost.resources.clicks.stats import hour_values
 from waypost.resources.clicks.stats.hour_values import HourKey
-from waypost.resources.clicks.stats.top_values import CachedDays, CacheKey
 
 _FIRST = UUID(int=0)
 
@@ -144,7 +144,7 @@ def _first_days(today: int) -> dict[str, int]:
 
 async def _begin_attempt(tx: Tx, account: UUID, key: CacheKey, days: CachedDays, attempt: UUID) -> None:
     """Set the row's attempt. Its values stay in use until there are new ones."""
-    await stats_store.lock(tx)  # or a concurrent correction would not see the row, and not delete it
+    await sums.lock(tx)  # or a concurrent correction would not see the row, and not delete it
     row = {"subject_id": key[0], "time_range": key[1], "account_id": account, "attempt": attempt}
     empty = {"first_day": days.first_day, "last_day": days.last_day, "clicks": 0, "top_values": "{}"}
     statement = upsert(tx, top_values_cache).values(row | empty)

@@ -17,15 +17,15 @@ from uuid import UUID
 from sqlalchemy import TextClause, bindparam, delete, func, literal, select, text, union_all
 
 from waypost.database import Id, Tx
-from waypost.resources.clicks.days import SignedSlice, in_values
-from waypost.resources.clicks.model import DIMENSIONS, Dimension, Subject, click_dimensions, top_values_cache
-from waypost.resources.clicks.stats.partial_days import (
+from waypost.resources.clicks.backends.sql.partial_days import (
     AGENT,
     ValueCounts,
     partial_count_queries,
     read_counts,
     sum_partial_days,
 )
+from waypost.resources.clicks.days import SignedSlice, in_values
+from waypost.resources.clicks.model import DIMENSIONS, Dimension, Subject, click_dimensions, top_values_cache
 
 RankedValues = dict[str, list[tuple[str, int]]]
 """As ValueCounts, most clicks first, ties in the order of the values."""

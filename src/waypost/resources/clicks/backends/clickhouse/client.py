@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 import structlog
 
 from waypost.kit.errors import SettingsError
-from waypost.resources.clicks.click_store import ClicksUnavailable
+from waypost.resources.clicks.store import ClicksUnavailable
 
 if TYPE_CHECKING:
     from clickhouse_connect.driver.asyncclient import AsyncClient

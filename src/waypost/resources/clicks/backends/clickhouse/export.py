@@ -8,11 +8,11 @@ from sqlalchemy import select
 
 from waypost.database import Database
 from waypost.kit.clock import from_microseconds
-from waypost.resources.clicks.click_store import DayStatistics, ExportedClick, ExportQuery
-from waypost.resources.clicks.clickhouse.client import LONG_TIMEOUT, ClickHouse, ResultRow
-from waypost.resources.clicks.clickhouse.reader import CLICK_COLUMNS, read_click, where
+from waypost.resources.clicks.backends.clickhouse.client import LONG_TIMEOUT, ClickHouse, ResultRow
+from waypost.resources.clicks.backends.clickhouse.read import CLICK_COLUMNS, read_click, where
 from waypost.resources.clicks.days import DaySlice, in_values
 from waypost.resources.clicks.model import WHOLE_DAY
+from waypost.resources.clicks.store import DayStatistics, ExportedClick, ExportQuery
 from waypost.resources.links import SHORT_LINKS
 
 _PAGE_SIZE = 50_000  # each query looks through the times of the whole day

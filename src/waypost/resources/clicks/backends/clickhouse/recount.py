@@ -8,8 +8,8 @@ accounts at a time, because the server counts in memory.
 from collections.abc import Iterator
 
 from waypost.kit.clock import DAY
-from waypost.resources.clicks.clickhouse.client import LONG_TIMEOUT, ClickHouse
-from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.backends.clickhouse.client import LONG_TIMEOUT, ClickHouse
+from waypost.resources.clicks.backends.clickhouse.visitor_counts import VisitorCounter
 from waypost.resources.clicks.model import DIMENSIONS, WHOLE_DAY
 
 _CLICKS_PER_QUERY = 5_000_000

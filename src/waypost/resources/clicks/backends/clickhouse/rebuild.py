@@ -10,18 +10,18 @@ from sqlalchemy import BigInteger, column, select, values
 from waypost.database import Database, Id, Tx
 from waypost.kit.clock import DAY, Clock, microseconds, now
 from waypost.resources import links, qrcodes
-from waypost.resources.clicks.clickhouse import recount
-from waypost.resources.clicks.clickhouse.client import LONG_TIMEOUT, ClickHouse
-from waypost.resources.clicks.clickhouse.pause import paused
-from waypost.resources.clicks.clickhouse.visitor_counts import VisitorCounter
-from waypost.resources.clicks.days import find_kept_since
-from waypost.resources.clicks.stats.rebuild import (
+from waypost.resources.clicks.backends.clickhouse import recount
+from waypost.resources.clicks.backends.clickhouse.client import LONG_TIMEOUT, ClickHouse
+from waypost.resources.clicks.backends.clickhouse.pause import paused
+from waypost.resources.clicks.backends.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.backends.sql.rebuild import (
     Difference,
     OnDay,
     RebuildResult,
     difference_of_day,
     difference_of_links,
 )
+from waypost.resources.clicks.days import find_kept_since
 
 _LINKS_BATCH_SIZE = 2_000
 

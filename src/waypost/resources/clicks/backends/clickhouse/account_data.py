@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from uuid import UUID
 
-from waypost.resources.clicks.clickhouse.client import LONG_TIMEOUT, ClickHouse
+from waypost.resources.clicks.backends.clickhouse.client import LONG_TIMEOUT, ClickHouse
 
 _TABLES = ("clicks", "click_counts", "click_dimensions", "visitor_counts")
 _POLL_INTERVAL = 0.5  # seconds

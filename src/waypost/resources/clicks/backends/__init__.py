@@ -3,12 +3,12 @@
 import importlib.util
 from typing import TYPE_CHECKING
 
-from waypost.resources.clicks.click_store import ClickStore
-from waypost.resources.clicks.sql_store import SqlClickStore
+from waypost.resources.clicks.backends.sql.read import SqlClickStore
+from waypost.resources.clicks.store import ClickStore
 from waypost.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
-    from waypost.resources.clicks.clickhouse.store import ClickHouseStore
+    from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
 
 
 def new_click_store(settings: Settings) -> ClickStore:
@@ -17,8 +17,8 @@ def new_click_store(settings: Settings) -> ClickStore:
 
 def new_clickhouse_store(settings: Settings) -> "ClickHouseStore":
     # the driver is an extra
-    from waypost.resources.clicks.clickhouse.client import ClickHouse  # noqa: PLC0415
-    from waypost.resources.clicks.clickhouse.store import ClickHouseStore  # noqa: PLC0415
+    from waypost.resources.clicks.backends.clickhouse.client import ClickHouse  # noqa: PLC0415
+    from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore  # noqa: PLC0415
 
     return ClickHouseStore(ClickHouse(settings.clickhouse_url, ca_file=settings.outbound_ca_file))
 
@@ -34,6 +34,6 @@ def check_clickhouse_settings(settings: Settings) -> None:
         raise SettingsError(
             "WAYPOST_CLICKHOUSE_URL: the driver is missing. Install it with: pip install waypost[clickhouse]"
         )
-    from waypost.resources.clicks.clickhouse.client import parse_url  # noqa: PLC0415
+    from waypost.resources.clicks.backends.clickhouse.client import parse_url  # noqa: PLC0415
 
     parse_url(settings.clickhouse_url)

@@ -12,8 +12,8 @@ from sqlalchemy import select, text
 
 from waypost.database import Database, Tx
 from waypost.kit.errors import WaypostError
+from waypost.resources.clicks.backends.sql import sums
 from waypost.resources.clicks.model import spool_positions
-from waypost.resources.clicks.stats import store as stats_store
 
 _POLL_INTERVAL = 0.1  # seconds
 _MAX_POLLS = 300
@@ -32,7 +32,7 @@ async def paused(db: Database) -> AsyncIterator[Tx]:
     Raises BatchPending if a batch is not finished in time, because its node is down.
     """
     async with db.write() as tx:
-        await stats_store.lock(tx)
+        await sums.lock(tx)
         await tx.execute(_ALLOW_IDLE)
         for _ in range(_MAX_POLLS):
             async with db.read() as other:

@@ -1,0 +1,1 @@
+"""The click store in the service's own database."""
