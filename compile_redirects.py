@@ -14,7 +14,6 @@ MODULES = (
     "aliases",
     "changes",
     "host_table",
-    "known_aliases",
     "pixel_pages",
     "responder",
     "route",

@@ -24,7 +24,6 @@ from waypost.redirect import (
     new_alias,
     new_host,
     new_route,
-    path_digest,
     pixel_change,
 )
 from waypost.redirect.route import HOST as OF_HOST
@@ -244,13 +243,6 @@ class Source:
 
     async def find(self, key: bytes) -> Route | None:
         found = self.find_now(key)
-        await asyncio.sleep(0)
-        return found
-
-    async def find_digests(self, host: bytes, after: bytes) -> list[bytes]:
-        paths = [path for of_host, path in self.world.aliases if of_host.encode() == host]
-        found = sorted(digest for digest in (path_digest(path.encode()) for path in paths) if digest > after)[:1]
-        self.world.count_lookup()
         await asyncio.sleep(0)
         return found
 

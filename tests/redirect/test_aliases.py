@@ -1,11 +1,10 @@
 """Redirects by alias: after the slug, only on hosts that have some, for any path, and as current as those by slug."""
 
-import asyncio
 from urllib.parse import quote
 from uuid import UUID
 
 import pytest
-from wire import HOST, LINK, AliasRoutes, Routes, Wire, in_python, route
+from wire import HOST, LINK, Routes, Wire, route
 
 from waypost.kit.errors import Unavailable
 from waypost.redirect import AliasTable, ChangeFeed, HostTable, RouteTable, alias_change, new_alias, new_host, new_route
@@ -62,8 +61,8 @@ def source() -> Routes:
 
 
 @pytest.fixture
-def alias_source() -> AliasRoutes:
-    return AliasRoutes({key(path): new_alias(CUSTOM, "hello", ID) for path in PATHS})
+def alias_source() -> Routes:
+    return Routes({key(path): new_alias(CUSTOM, "hello", ID) for path in PATHS})
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -181,35 +180,6 @@ async def test_an_alias_in_memory_redirects_without_the_database(
         await table.load(b"another")
 
 
-@in_python
-@pytest.mark.parametrize(
-    ("sent", "is_kept"), [("summer/sale", True), (quote("😀"), True), ("%73ale", False), ("x" * 1024, False)]
-)
-def test_an_alias_in_use_needs_one_look_up(
-    aliases: AliasTable, known: Routes, monkeypatch: pytest.MonkeyPatch, sent: str, is_kept: bool
-) -> None:
-    known.is_embedded = True
-    assert aliases.find_link(CUSTOM, sent.encode()) == route("https://example.com/hello")
-    assert len(aliases) == 1 + is_kept, "long paths take no memory"
-    monkeypatch.setattr(aliases, "find", lambda _: None)
-    assert (aliases.find_link(CUSTOM, sent.encode()) is not None) == is_kept
-
-
-@in_python
-def test_changes_of_other_links_leave_aliases_in_use(
-    aliases: AliasTable, known: Routes, feed: ChangeFeed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known.is_embedded = True
-    paths = [b"summer/sale", b"a.b"]
-    for path in paths:
-        aliases.find_link(CUSTOM, path)
-    monkeypatch.setattr(aliases._routes, "find", lambda _: None)
-    feed.publish(slug for slug in ("another", "third") if hash(slug.encode()) % 256 != hash(b"hello") % 256)
-    assert all(aliases.find_link(CUSTOM, path) for path in paths)
-    feed.publish(["hello"])
-    assert not any(aliases.find_link(CUSTOM, path) for path in paths)
-
-
 async def test_a_path_without_alias_is_looked_up_once(aliases: AliasTable, alias_source: Routes) -> None:
     for _ in range(3):
         assert await aliases.load_link(CUSTOM, b"nothing/here") is MISSING
@@ -234,47 +204,3 @@ async def test_routes_and_aliases_share_a_capacity(
     assert capacity / 4 < len(table) + len(of_aliases) <= capacity
     assert next(iter(table.gauges())).value == len(table) + len(of_aliases)
     assert source.asked.count(b"hello") == 1, "routes in use stay"
-
-
-async def test_many_unknown_paths_cost_no_read_each(
-    aliases: AliasTable, alias_source: AliasRoutes, feed: ChangeFeed
-) -> None:
-    for n in range(100):
-        assert await aliases.load_link(CUSTOM, b"a/%d" % n) is MISSING
-    assert alias_source.asked[100:] == [CUSTOM] * (len(PATHS) + 1), "all aliases of the host are read"
-    alias_source.asked.clear()
-    for n in range(1_000):
-        assert await aliases.load_link(CUSTOM, b"b/%d" % n) is MISSING
-        assert aliases.find_link(CUSTOM, b"c/%d" % n) is None
-    assert not alias_source.asked
-    for path in PATHS:
-        assert await aliases.load_link(CUSTOM, path.encode()) == route("https://example.com/hello")
-    alias_source.routes[key("new")] = new_alias(CUSTOM, "hello", ID)
-    feed.publish([CUSTOM.decode()])
-    assert await aliases.load_link(CUSTOM, b"new") == route("https://example.com/hello")
-
-
-async def test_an_alias_added_while_all_are_read_is_found(
-    aliases: AliasTable, alias_source: AliasRoutes, feed: ChangeFeed
-) -> None:
-    for n in range(99):
-        await aliases.load_link(CUSTOM, b"a/%d" % n)
-    alias_source.asked.clear()
-    alias_source.gate = asyncio.Event()
-    reading = asyncio.create_task(aliases.load_link(CUSTOM, b"a/99"))
-    while CUSTOM not in alias_source.asked:
-        await asyncio.sleep(0)
-    alias_source.routes[key("new")] = new_alias(CUSTOM, "hello", ID)
-    feed.publish([CUSTOM.decode()])
-    alias_source.gate.set()
-    assert await reading is MISSING
-    assert await aliases.load_link(CUSTOM, b"new") == route("https://example.com/hello")
-
-
-async def test_a_failure_to_read_all_aliases_is_no_failure(aliases: AliasTable, alias_source: AliasRoutes) -> None:
-    for n in range(99):
-        await aliases.load_link(CUSTOM, b"a/%d" % n)
-    alias_source.is_gone = True
-    assert await aliases.load_link(CUSTOM, b"a/1") is MISSING
-    alias_source.is_gone = False
-    assert await aliases.load_link(CUSTOM, b"sale") == route("https://example.com/hello")

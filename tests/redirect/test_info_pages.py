@@ -6,7 +6,7 @@ from itertools import islice
 from uuid import UUID
 
 import pytest
-from wire import HOST, LINK, AliasRoutes, Previews, Routes, Wire, route
+from wire import HOST, LINK, Previews, Routes, Wire, route
 
 from waypost.redirect import ChangeFeed, HostTable, alias_change, disabled_host, metrics, new_alias, new_host
 
@@ -33,11 +33,9 @@ def source() -> Routes:
 
 
 @pytest.fixture
-def alias_source() -> AliasRoutes:
+def alias_source() -> Routes:
     host, link = CUSTOM.decode(), UUID(LINK.decode())
-    return AliasRoutes(
-        {alias_change(host, path).encode(): new_alias(CUSTOM, slug, link) for path, slug in ALIASES.items()}
-    )
+    return Routes({alias_change(host, path).encode(): new_alias(CUSTOM, slug, link) for path, slug in ALIASES.items()})
 
 
 SHOWN = {

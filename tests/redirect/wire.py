@@ -76,21 +76,6 @@ class Routes:
         return found
 
 
-@dataclass
-class AliasRoutes(Routes):
-    """A source of aliases; a page of digests has one."""
-
-    async def find_digests(self, host: bytes, after: bytes) -> list[bytes]:
-        self.asked.append(host)
-        if self.is_gone:
-            raise Unavailable
-        if self.gate:
-            await self.gate.wait()
-        keys = [key.partition(b"/") for key in self.routes]
-        digests = sorted(bytes.fromhex(digest.decode()) for of_host, _, digest in keys if of_host == host)
-        return [digest for digest in digests if digest > after][:1]
-
-
 @pytest.fixture
 def source() -> Routes:
     return Routes({b"hello": route()})
@@ -114,8 +99,8 @@ def hosts(feed: ChangeFeed) -> HostTable:
 
 
 @pytest.fixture
-def alias_source() -> AliasRoutes:
-    return AliasRoutes()
+def alias_source() -> Routes:
+    return Routes()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from domains import domain, forget
 from resources.links.env import KEYS, SHARED, Env, faults
 from resources.links.test_domain import job
 
-from waypost.redirect import Route, alias_change, path_digest
+from waypost.redirect import Route, alias_change
 from waypost.resources.links import aliases
 from waypost.resources.links import rules as link_rules
 from waypost.resources.links.aliases import rules
@@ -124,17 +124,6 @@ async def test_a_path_is_unique_on_its_domain(env: Env, link: dict[str, Any]) ->
     await added(env, other, "same", IDN)
     await added(env, other, "Same")
     await added(env, other, "main")  # the slug of a link is no alias
-
-
-async def test_redirects_can_read_all_aliases_of_a_host(env: Env, link: dict[str, Any]) -> None:
-    for path in ("a", "b", "c"):
-        await added(env, link, path)
-    digests = sorted(path_digest(path.encode()) for path in ("a", "b", "c"))
-    routes = open_route_source(env.deps.db, SHARED, KEYS)
-    assert list(await routes.aliases.find_digests(NAME.encode(), b"")) == digests
-    assert list(await routes.aliases.find_digests(NAME.encode(), digests[0])) == digests[1:]
-    assert list(await routes.aliases.find_digests(b"unknown.test", b"")) == []
-    routes.close()
 
 
 async def test_others_see_no_aliases(env: Env, link: dict[str, Any]) -> None:

@@ -17,7 +17,6 @@ from waypost.resources.links.aliases.store import (
     get,
     has_aliases,
     list_page,
-    select_digests,
     select_target,
 )
 
@@ -38,7 +37,6 @@ __all__ = [
     "get",
     "has_aliases",
     "list_page",
-    "select_digests",
     "select_target",
     "to_search_text",
 ]

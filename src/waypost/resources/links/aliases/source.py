@@ -1,6 +1,5 @@
 """Finds the slug that an alias leads to, for redirects."""
 
-import asyncio
 import sqlite3
 from uuid import UUID
 
@@ -16,11 +15,6 @@ from waypost.resources.links.model import NOT_DELETED, links
 _TARGET = aliases.select_target(bindparam("hostname"), bindparam("digest", type_=Id)).scalar_subquery()
 _FIND = select(links.c.id, links.c.slug).where(links.c.id == _TARGET, NOT_DELETED)
 _FIND_ON_SQLITE = str(_FIND.compile(dialect=sqlite.dialect(paramstyle="named")))
-
-
-_NEXT = aliases.select_digests(bindparam("hostname"), bindparam("after", type_=Id))
-_NEXT_ON_SQLITE = str(_NEXT.compile(dialect=sqlite.dialect(paramstyle="named")))
-_PAGE = 2_000  # SQLite reads as many in a millisecond
 
 
 class SqliteAliasSource:
@@ -39,15 +33,6 @@ class SqliteAliasSource:
     async def find(self, key: bytes) -> Route | None:
         return self.find_sync(key)
 
-    async def find_digests(self, host: bytes, after: bytes) -> list[bytes]:
-        parameters = {"hostname": host.decode(), "after": after}
-        await asyncio.sleep(0)  # lets visits be answered between two pages
-        try:
-            rows = self._connection.execute(_NEXT_ON_SQLITE, parameters).fetchmany(_PAGE)
-        except sqlite3.Error as error:
-            raise Unavailable from error
-        return [digest for (digest,) in rows]
-
 
 class PostgresAliasSource:
     find_sync = None  # needs the network
@@ -60,11 +45,6 @@ class PostgresAliasSource:
         async with self._db.read() as tx:
             row = (await tx.execute(_FIND, {"hostname": host.decode(), "digest": digest})).one_or_none()
         return None if row is None else new_alias(host, row.slug, row.id)
-
-    async def find_digests(self, host: bytes, after: bytes) -> list[bytes]:
-        parameters = {"hostname": host.decode(), "after": UUID(bytes=after or bytes(16))}
-        async with self._db.read() as tx:
-            return [digest.bytes for digest in await tx.scalars(_NEXT.limit(_PAGE), parameters)]
 
 
 def _parse(key: bytes) -> tuple[bytes, UUID]:

@@ -119,12 +119,5 @@ def select_target(hostname: BindParameter[str], digest: BindParameter[UUID]) -> 
     return select(link_aliases.c.link_id).where(link_aliases.c.domain_id == domain_id, link_aliases.c.digest == digest)
 
 
-def select_digests(hostname: BindParameter[str], after: BindParameter[UUID]) -> Select[UUID]:
-    """Select the digests of aliases on a served host after one of them, in order."""
-    column = link_aliases.c.digest
-    on_host = link_aliases.c.domain_id == domains.served_id_subquery(hostname)
-    return select(column).where(on_host, column > after).order_by(column)
-
-
 def _batches(ids: Sequence[UUID]) -> Iterable[Sequence[UUID]]:
     return (ids[start : start + _BATCH] for start in range(0, len(ids), _BATCH))
