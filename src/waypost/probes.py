@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from starlette.routing import BaseRoute
 
 from waypost.database import Database
+from waypost.http.internal import metrics_route
 from waypost.kit.clock import Clock
 from waypost.metrics import Gauge
 from waypost.redirect.spool_gauges import SpoolGauges
 from waypost.resources.webhooks.metrics import PendingGauges
-from waypost.serving.internal import metrics_route
 from waypost.serving.probes import health_routes
 from waypost.settings import Settings
 from waypost.version import VERSION, built_commit, redirect_form

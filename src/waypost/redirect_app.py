@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Scope
 
 from waypost.database import Database, KeyRing
+from waypost.http.client_address import is_https, peer_address
 from waypost.kit.clock import Clock, now
 from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
 from waypost.metrics import ReadGauges
@@ -29,7 +30,6 @@ from waypost.resources.links.routes.source import open_route_source
 from waypost.resources.links.visitor_pages.bot_pages import find_bot_page
 from waypost.resources.links.visitor_pages.info_pages import find_info_page
 from waypost.secret_key import derived_key, derived_keys, secret_text
-from waypost.serving.client_address import is_https, peer_address
 from waypost.serving.probes import new_probe_app
 from waypost.settings import Settings
 from waypost.worker.loop import cancel

@@ -13,13 +13,13 @@ import structlog
 
 from waypost.database import Database, KeyRing
 from waypost.http.connections import Connections
+from waypost.http.server import MALFORMED, WebServer, server_config
 from waypost.kit.clock import Clock, now
 from waypost.kit.memory import release_free_memory
 from waypost.kit.proxies import is_loopback
 from waypost.redirect.protocol import protocol_for
 from waypost.redirect.state import maintain
 from waypost.secret_key import secret_text
-from waypost.serving.server import MALFORMED, WebServer, server_config
 from waypost.settings import Settings
 from waypost.version import VERSION, built_commit, redirect_form
 from waypost.worker.loop import cancel

@@ -7,8 +7,8 @@ from endpoints import THING
 from people import Person
 
 from waypost.database import Database
+from waypost.http.status import STATUSES
 from waypost.kit import errors
-from waypost.serving.status import STATUSES
 from waypost.web.envelope import error_response, log_server_error
 
 SPECIFIED = [

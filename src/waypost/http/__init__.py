@@ -1,1 +1,1 @@
-"""The HTTP server of every process: its limits of clients and of all connections. Knows no routes and no database."""
+"""HTTP as every process serves it: the server, its limits, client addresses, statuses, internal paths. No database."""

@@ -9,8 +9,8 @@ from starlette.routing import BaseRoute
 
 from waypost.http.bounded import bounded_protocol
 from waypost.http.connections import Connections
+from waypost.http.server import MALFORMED, WebServer, server_config
 from waypost.serving.probes import new_probe_app
-from waypost.serving.server import MALFORMED, WebServer, server_config
 from waypost.worker.loop import cancel, every
 
 _MAX_CONNECTIONS = 256  # most descriptors of a worker are for webhook receivers

@@ -12,10 +12,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from waypost.database import Database
 from waypost.database.schema import SchemaUnknown, is_usable
+from waypost.http.status import headers_of, status_of
 from waypost.kit.errors import Unavailable, WaypostError
 from waypost.redirect.asgi_messages import with_headers
 from waypost.redirect.state import NOSNIFF
-from waypost.serving.status import headers_of, status_of
 
 
 def new_probe_app(routes: Sequence[BaseRoute]) -> Starlette:

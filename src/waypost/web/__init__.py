@@ -1,6 +1,6 @@
 """HTTP code shared by all resources: guard, error envelope, request body, pagination. Knows no resource."""
 
-from waypost.serving.status import headers_of, status_of
+from waypost.http.status import headers_of, status_of
 from waypost.web.api import new_api
 from waypost.web.body import has_no_content, read_bulk, read_fields, read_json
 from waypost.web.endpoint import PREFIX, Endpoint, Endpoints, EventDocs

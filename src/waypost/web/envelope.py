@@ -20,9 +20,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from typing_extensions import TypedDict
 
 from waypost.accounts import RateLimitResult
+from waypost.http.status import headers_of, status_of
 from waypost.kit import errors
 from waypost.kit.docs import doc
-from waypost.serving.status import headers_of, status_of
 
 T = TypeVar("T")
 

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from waypost import accounts
 from waypost.accounts import ApiCaller, CallerCache, RateLimiters, Scope, roles, suspension
 from waypost.database import Database, KeyRing
+from waypost.http.client_address import is_https, peer_address, rate_limit_key
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import (
     BadRequest,
@@ -22,7 +23,6 @@ from waypost.kit.errors import (
     Unauthenticated,
 )
 from waypost.kit.proxies import Network, storable_address
-from waypost.serving.client_address import is_https, peer_address, rate_limit_key
 from waypost.web.envelope import set_rate_limit
 from waypost.web.idempotency import IdempotencyKeys
 

@@ -15,8 +15,8 @@ from waypost.accounts import Person
 from waypost.accounts.person_pages import PersonPages
 from waypost.accounts.setup import first_start
 from waypost.accounts.setup import service as setup
+from waypost.http.client_address import is_from_this_machine
 from waypost.kit.errors import NotFound
-from waypost.serving.client_address import is_from_this_machine
 from waypost.web.dashboard import Form, PageCall, redirect
 
 PATH = "/setup"

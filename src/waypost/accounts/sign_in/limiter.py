@@ -15,8 +15,8 @@ from waypost.accounts.rules import normalize_email
 from waypost.accounts.second_factor import store as second_factors
 from waypost.accounts.sessions.store import PersonSession
 from waypost.database import Database
+from waypost.http.client_address import peer_address, rate_limit_key
 from waypost.kit.proxies import Network
-from waypost.serving.client_address import peer_address, rate_limit_key
 
 _PER_BROWSER = 10
 _PER_ADDRESS = 60

@@ -9,12 +9,12 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from waypost.database import Database
+from waypost.http.internal import internal_route
 from waypost.kit.errors import NotFound
 from waypost.kit.proxies import Network
 from waypost.redirect import HostTable
 from waypost.redirect.route import MISSING
 from waypost.resources.domains.model import acme_challenges
-from waypost.serving.internal import internal_route
 
 _FIND = select(acme_challenges.c.key_authorization).where(acme_challenges.c.token == bindparam("token"))
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")

@@ -6,11 +6,11 @@ import structlog
 
 from waypost.accounts import RateLimiters
 from waypost.database import Database
+from waypost.http.client_address import rate_limit_key
 from waypost.kit.clock import Clock
 from waypost.redirect.report_pages import LinkReport
 from waypost.resources import links
 from waypost.resources.reports import store
-from waypost.serving.client_address import rate_limit_key
 
 PER_NETWORK = 3
 """Reports per minute of an IPv4 address or a /48."""

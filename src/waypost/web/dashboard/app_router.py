@@ -14,9 +14,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from waypost.http.client_address import Transport, classify_transport, is_https
 from waypost.kit.proxies import Network
 from waypost.metrics import Histogram
-from waypost.serving.client_address import Transport, classify_transport, is_https
 
 _SAFE = {"GET", "HEAD"}
 _API = {"api", "mcp"}

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Scope
 
+from waypost.http.status import headers_of, status_of
 from waypost.kit import errors
-from waypost.serving.status import headers_of, status_of
 from waypost.web.dashboard.htmx import is_fragment_request
 from waypost.web.dashboard.page_error import PageError
 from waypost.web.dashboard.session_auth import FactorRequired, NoAccount, NotSignedIn, SessionAuth

@@ -17,10 +17,10 @@ from waypost.accounts.roles import Action
 from waypost.accounts.sessions import store as sessions
 from waypost.accounts.sessions.store import PersonSession, Session
 from waypost.database import Database
+from waypost.http.client_address import peer_address
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Forbidden, NotFound, PaymentRequired, WaypostError
 from waypost.kit.proxies import Network, storable_address
-from waypost.serving.client_address import peer_address
 from waypost.web.dashboard.form_account import ACCESS, ACCOUNTS, SESSION
 from waypost.web.dashboard.page_error import PageError
 

@@ -14,9 +14,9 @@ from starlette.responses import HTMLResponse, Response
 
 from waypost.accounts import roles
 from waypost.accounts.sessions.store import PersonSession, Session
+from waypost.http.status import headers_of, status_of
 from waypost.kit.clock import Clock
 from waypost.kit.errors import WaypostError
-from waypost.serving.status import headers_of, status_of
 from waypost.web.dashboard import filters
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.documentation import page_about

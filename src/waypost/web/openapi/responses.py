@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from waypost.serving.status import STATUSES
+from waypost.http.status import STATUSES
 from waypost.web.envelope import BARE, CODES, DESTINATION_CHECK
 from waypost.web.openapi.parameters import Schema
 from waypost.web.openapi.schemas import reference

@@ -5,8 +5,8 @@ from uuid import UUID
 from waypost import accounts
 from waypost.accounts import RateLimiters, SignInClient
 from waypost.database import Database
+from waypost.http.client_address import rate_limit_key
 from waypost.resources.links import routing
-from waypost.serving.client_address import rate_limit_key
 
 ATTEMPTS_PER_MINUTE = 20
 """Of one address at one link. Right ones count, too, and an office has one address."""

@@ -15,11 +15,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from waypost.http.client_address import PROXY_HEADERS
 from waypost.kit.errors import MethodNotAllowed, NotFound
 from waypost.kit.proxies import LOOPBACK, Network, is_trusted, read_forwarded
 from waypost.kit.urls import is_public_name
 from waypost.metrics import CONTENT_TYPE, Gauge, render
-from waypost.serving.client_address import PROXY_HEADERS
 
 InternalEndpoint = Callable[[Request], Awaitable[Response]]
 Gauges = Callable[[], Awaitable[Sequence[Gauge]]]

@@ -11,7 +11,7 @@ import structlog
 import trustme
 import uvloop
 
-from waypost.serving.server import TlsListener
+from waypost.http.server import TlsListener
 
 CA = trustme.CA()
 

@@ -13,8 +13,8 @@ from measured import read
 from resources.webhooks.scripted import queue_up, subscribe
 
 from waypost.database import Database, KeyRing
+from waypost.http.internal import metrics_route
 from waypost.metrics import Gauge
-from waypost.serving.internal import metrics_route
 from waypost.web import new_api
 
 PROXY = "10.0.0.7"
