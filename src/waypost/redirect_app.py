@@ -16,7 +16,7 @@ from waypost.http.client_address import is_https, peer_address
 from waypost.kit.clock import Clock, now
 from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
 from waypost.metrics import ReadGauges
-from waypost.probes import probe_routes
+from waypost.probes import new_probe_app, probe_routes
 from waypost.redirect import AliasTable, ChangeFeed, HostTable, RedirectState, RouteTable, Spool
 from waypost.redirect.asgi import RedirectApp
 from waypost.redirect.finders import Finders, FindPasswordVersion, StoreReport
@@ -30,7 +30,6 @@ from waypost.resources.links.routes.source import open_route_source
 from waypost.resources.links.visitor_pages.bot_pages import find_bot_page
 from waypost.resources.links.visitor_pages.info_pages import find_info_page
 from waypost.secret_key import derived_key, derived_keys, secret_text
-from waypost.serving.probes import new_probe_app
 from waypost.settings import Settings
 from waypost.worker.loop import cancel
 

@@ -84,8 +84,7 @@ async def _serve_probes(
     settings: Settings, db: Database, sockets: Sequence[socket.socket], stop: asyncio.Event
 ) -> None:
     # with --role all, web processes answer for the worker, which then loads no server
-    from waypost.probes import probe_routes
-    from waypost.serving.probe_server import serve_probes
+    from waypost.probes import probe_routes, serve_probes
 
     await serve_probes(probe_routes(settings, db, now, stop.is_set), sockets, stop)
 

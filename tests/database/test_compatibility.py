@@ -14,8 +14,7 @@ from sqlalchemy import Connection, inspect, text
 from waypost.commands.database import SchemaBehind, open_database
 from waypost.database import Database
 from waypost.database.migrations import _config
-from waypost.database.schema import COMPATIBLE_SINCE, SchemaUnknown, is_usable, newest, revisions
-from waypost.serving.probes import find_problems
+from waypost.database.schema import COMPATIBLE_SINCE, SchemaUnknown, find_problems, is_usable, newest, revisions
 from waypost.settings import Settings
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from sqlalchemy import inspect, text
 
 from waypost.database.engine import Database, Tx
-from waypost.kit.errors import WaypostError
+from waypost.kit.errors import Unavailable, WaypostError
 
 _VERSIONS = Path(__file__).parent / "migrations" / "versions"
 LAST_BEFORE_BASELINE = "2edbd7bb"
@@ -48,6 +48,15 @@ async def is_usable(db: Database) -> bool:
     if compatible_since is None or compatible_since > newest() or present.startswith(COPYING):
         refuse_unknown(present)
     return True
+
+
+async def find_problems(db: Database) -> list[str]:
+    """Return why requests cannot be served, for people. Empty if they can."""
+    try:
+        is_current = await is_usable(db)
+    except (Unavailable, SchemaUnknown) as error:
+        return [error.message]
+    return [] if is_current else ["The database's schema is not current: run `waypost migrate`."]
 
 
 async def revision(tx: Tx) -> str | None:

@@ -19,9 +19,9 @@ from waypost.accounts.model import Person
 from waypost.accounts.setup import first_start
 from waypost.accounts.setup import service as setup
 from waypost.database import Database
+from waypost.database.schema import find_problems
 from waypost.kit import clock
 from waypost.kit.errors import Unavailable
-from waypost.serving.probes import find_problems
 from waypost.settings import Settings
 
 log = structlog.get_logger()
