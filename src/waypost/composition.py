@@ -3,6 +3,7 @@
 import sys
 from secrets import token_hex
 
+from waypost import mail
 from waypost.context import Context
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
@@ -13,7 +14,6 @@ from waypost.resources.links.images.stores import new_image_store
 from waypost.resources.links.routes.changes import Routes
 from waypost.secret_key import secret_text
 from waypost.settings import Settings
-from waypost.worker import mail
 
 
 def new_context(settings: Settings, db: Database, publish: InvalidateRoutes, clock: Clock = now) -> Context:
@@ -56,7 +56,7 @@ def new_destination_checker(settings: Settings, outbound: Outbound) -> Destinati
 def mail_sender(settings: Settings) -> mail.SendMail:
     url = settings.smtp_url.get_secret_value() if settings.smtp_url else ""
     if url:
-        from waypost.outbound.mail import Mailer  # noqa: PLC0415  # only with a mail server
+        from waypost.mail.smtp import Mailer  # noqa: PLC0415  # only with a mail server
 
         return Mailer(url, settings.sender, settings.outbound_ca_file, clock=now).send
     is_on_terminal = sys.stderr is not None and sys.stderr.isatty()

@@ -8,6 +8,7 @@ from functools import partial
 
 import structlog
 
+from waypost import mail
 from waypost.composition import mail_sender, new_context, new_destination_checker
 from waypost.database import Database
 from waypost.idempotency import delete_expired
@@ -19,7 +20,7 @@ from waypost.redirect import ChangeFeed
 from waypost.resource import Worker
 from waypost.settings import Settings
 from waypost.version import VERSION, built_commit
-from waypost.worker import mail, queue_ages
+from waypost.worker import queue_ages
 from waypost.worker.jobs import JobRunner, LongJobRunner
 from waypost.worker.loop import WorkerLoop
 from waypost.worker.metrics_writer import shared_metrics

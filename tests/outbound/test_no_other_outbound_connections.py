@@ -17,6 +17,7 @@ CONNECTS = {
     "urlopen", "sendto",
 }  # fmt: skip
 LOCAL = {
+    "mail/smtp.py: aiosmtplib",  # to the operator's mail server
     "worker/parent.py: sendto",  # to the Unix socket of systemd
     "worker/healthcheck.py: create_connection",  # to the service's own port
     "installation.py: connect",  # of a datagram socket: it chooses a route, and sends nothing

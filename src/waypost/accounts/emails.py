@@ -4,11 +4,10 @@ import re
 from datetime import datetime
 from typing import NamedTuple
 
+from waypost import mail
 from waypost.accounts.model import Person, Role
 from waypost.accounts.people.tokens import LIFETIMES, Purpose
 from waypost.database import Tx
-from waypost.worker import mail
-from waypost.worker.mail import MailKind
 
 PATHS: dict[Purpose, str] = {
     "sign_in": "enter",
@@ -176,7 +175,7 @@ async def send(tx: Tx, email: Email, *, to: str, now: datetime, person: Person |
 
 async def notify(tx: Tx, email: Email, person: Person, *, now: datetime) -> None:
     """Send a notice of a change. Its kind is `requested` if the address is unconfirmed: it may be a third party's."""
-    kind: MailKind = "security" if person.confirmed_at else "requested"
+    kind: mail.MailKind = "security" if person.confirmed_at else "requested"
     await mail.send_later(
         tx, kind, to=person.email, subject=email.subject, text=email.text, now=now, owner_id=person.id
     )

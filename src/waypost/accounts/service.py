@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import delete
 from sqlalchemy.exc import IntegrityError
 
-from waypost import audit
+from waypost import audit, mail
 from waypost.accounts import roles, rules, store
 from waypost.accounts.auth_deps import Deps
 from waypost.accounts.keys import format as key_format
@@ -25,7 +25,6 @@ from waypost.database import Database, Tx
 from waypost.kit.errors import Conflict, Forbidden, Invalid, NotFound, or_not_found
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
-from waypost.worker import mail
 
 ACCOUNT_EXISTS = "An account with this email already exists."
 HAS_PASSWORD = "A person with this email already signs in with their own password. Leave out the password."  # noqa: S105

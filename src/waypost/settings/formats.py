@@ -14,8 +14,8 @@ from pydantic import AfterValidator, AnyUrl, BeforeValidator, Field, SecretStr
 from waypost.kit.errors import SettingsError
 from waypost.kit.outbound_proxy import parse_proxy_url
 from waypost.kit.proxies import Network, is_loopback
-from waypost.kit.smtp import parse_sender, parse_smtp_url
 from waypost.kit.urls import ANY_NAME, BadUrl, canonical, origin
+from waypost.settings.mail_server import parse_sender, parse_smtp_url
 
 ROLE_NAMES = "viewer", "editor", "admin", "owner"
 

@@ -12,6 +12,7 @@ from people import START, FakeClock, Person, new_person
 from resources.operator.test_suspension import add_link
 from sqlalchemy import func, select, update
 
+from waypost import mail
 from waypost.accounts import open_limiters
 from waypost.database import Database
 from waypost.kit.ids import new_id
@@ -21,7 +22,6 @@ from waypost.resources.reports import intake, store
 from waypost.resources.reports.emails import Emails, defanged
 from waypost.resources.reports.intake import ReportIntake
 from waypost.resources.reports.model import link_reports, reported_links
-from waypost.worker import mail
 from waypost.worker.jobs import jobs
 
 PHISHING = LinkReport("phishing", "It looks like my bank", "ann@example.com")

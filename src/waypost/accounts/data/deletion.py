@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from waypost import accounts
+from waypost import accounts, mail
 from waypost.accounts import emails
 from waypost.accounts.deps import Deps
 from waypost.accounts.members import store as memberships
@@ -23,7 +23,7 @@ from waypost.kit.errors import Unavailable
 from waypost.resource import DELETED_AT_ONCE, Resource
 from waypost.resources import plan
 from waypost.resources.links import account_data as links_of_account
-from waypost.worker import jobs, mail
+from waypost.worker import jobs
 from waypost.worker.jobs import Job
 
 JOB = "account.delete"

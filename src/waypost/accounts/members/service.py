@@ -13,7 +13,7 @@ from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
 
-from waypost import audit
+from waypost import audit, mail
 from waypost.accounts import account_settings, emails, roles, rules, store
 from waypost.accounts.auth_deps import Deps
 from waypost.accounts.keys import store as key_store
@@ -28,7 +28,6 @@ from waypost.audit import Actor, AuditAction, Item
 from waypost.database import Tx
 from waypost.kit.errors import Conflict, Invalid, or_not_found
 from waypost.kit.ids import new_id
-from waypost.worker import mail
 
 LAST_OWNER = "An account needs an owner. Make another member an owner first."
 ALREADY_MEMBER = "{} is already a member of this account."

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from waypost import mail
 from waypost.accounts import operators
 from waypost.database import Database, Tx, take_advisory_lock
 from waypost.kit.clock import Clock
 from waypost.resources import links
 from waypost.resources.reports import store
-from waypost.worker import mail
 
 _MAX_NAMED = 20
 """Links in an email. The others follow in the next one."""

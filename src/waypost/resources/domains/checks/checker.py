@@ -9,7 +9,7 @@ from typing import Protocol
 
 import structlog
 
-from waypost import accounts, audit
+from waypost import accounts, audit, mail
 from waypost.audit import Actor, AuditAction
 from waypost.database import Tx
 from waypost.kit.clock import timestamp
@@ -19,7 +19,6 @@ from waypost.resources.domains.checks import messages, outcome, queue, verificat
 from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.names import is_local
-from waypost.worker import mail
 from waypost.worker.loop import QueueWorker
 
 

@@ -10,12 +10,12 @@ from people import FakeClock
 from smtp import MailServer
 from sqlalchemy import select
 
+from waypost import mail
 from waypost.composition import mail_sender
 from waypost.database import Database
 from waypost.kit.ids import new_id
-from waypost.outbound.mail import Mailer
+from waypost.mail.smtp import Mailer
 from waypost.settings import Settings
-from waypost.worker import mail
 from waypost.worker.jobs import Job, JobRunner, jobs
 from waypost.worker.loop import WorkerLoop
 

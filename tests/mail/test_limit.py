@@ -7,10 +7,10 @@ import pytest
 from people import FakeClock
 from sqlalchemy import func, select
 
+from waypost import mail
 from waypost.database import Database
-from waypost.worker import mail
+from waypost.mail.queue import MailKind, mail_rate_limits, mailbox
 from waypost.worker.jobs import jobs
-from waypost.worker.mail import MailKind, mail_rate_limits, mailbox
 
 ADA = "ada@example.com"
 

@@ -10,10 +10,10 @@ import aiosmtplib
 
 from waypost.kit.clock import Clock
 from waypost.kit.errors import SettingsError
-from waypost.kit.smtp import parse_sender, parse_smtp_url
 from waypost.outbound.client import tls_context
 from waypost.outbound.dns_lookup import printable
 from waypost.outbound.errors import Unreachable
+from waypost.settings.mail_server import parse_sender, parse_smtp_url
 
 TIMEOUT = 20.0  # seconds per step
 DEADLINE = 60.0  # seconds in total: a server could send line after line

@@ -10,9 +10,9 @@ import trustme
 from smtp import MailServer
 
 from waypost.kit.errors import SettingsError
-from waypost.kit.smtp import parse_smtp_url
+from waypost.mail.smtp import Mailer
 from waypost.outbound import Unreachable, mail
-from waypost.outbound.mail import Mailer
+from waypost.settings.mail_server import parse_smtp_url
 
 MAIL = {"to": "alice@example.com", "subject": "Grüße …", "text": "Hello,\n\n.\n.a line with a dot, and ümläuts\n"}
 SECRET = "p@ss/wörd"  # in the URL percent-encoded
