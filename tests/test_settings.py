@@ -376,7 +376,7 @@ def test_mail_is_checked_at_the_start(monkeypatch: pytest.MonkeyPatch, tmp_path:
         assert "secret" not in str(refused.value)
     monkeypatch.setenv("WAYPOST_SMTP_URL", "smtps://u:p@mail.example.com")
     monkeypatch.setenv("WAYPOST_MAIL_FROM", "Links <links@example.com>")
-    assert load().sender == "Links <links@example.com>"
+    assert str(load().sender) == "Links <links@example.com>"
 
 
 VALUES = {

@@ -54,10 +54,9 @@ def new_destination_checker(settings: Settings, outbound: Outbound) -> Destinati
 
 
 def mail_sender(settings: Settings) -> mail.SendMail:
-    url = settings.smtp_url.get_secret_value() if settings.smtp_url else ""
-    if url:
+    if server := settings.mail_server:
         from waypost.mail.smtp import Mailer  # noqa: PLC0415  # only with a mail server
 
-        return Mailer(url, settings.sender, settings.outbound_ca_file, clock=now).send
+        return Mailer(server, settings.sender, settings.outbound_ca_file, clock=now).send
     is_on_terminal = sys.stderr is not None and sys.stderr.isatty()
     return mail.log_mail if is_on_terminal else mail.MailDirectory(settings.data_dir / "mail", clock=now).write

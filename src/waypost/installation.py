@@ -53,7 +53,7 @@ def sign_up(settings: Settings, _now: Clock) -> Finding:
 
 
 def email(settings: Settings, _now: Clock) -> Finding:
-    if settings.smtp_url:
+    if settings.mail_server:
         return Finding("email", "ok", "sent by WAYPOST_SMTP_URL")
     advice = "" if _is_local(settings) else "Set WAYPOST_SMTP_URL: without it nobody can reset a password by email."
     return Finding("email", "warning" if advice else "ok", "not sent, but written to files", advice)

@@ -14,7 +14,6 @@ from waypost import mail
 from waypost.composition import mail_sender
 from waypost.database import Database
 from waypost.kit.ids import new_id
-from waypost.mail.smtp import Mailer
 from waypost.settings import Settings
 from waypost.worker.jobs import Job, JobRunner, jobs
 from waypost.worker.loop import WorkerLoop
@@ -31,7 +30,8 @@ async def test_sends_a_committed_mail_and_retries_a_refused_one(db: Database) ->
     async with db.write() as tx:
         await mail.send_later(tx, "requested", **MAIL, now=clock(), owner_id=new_id())
     async with MailServer(answers={"MAIL": "451 not now"}) as server:
-        sending = mail.handler(Mailer(f"smtp://127.0.0.1:{server.port}", "w@example.com", clock=clock).send)
+        settings = Settings(smtp_url=f"smtp://127.0.0.1:{server.port}", mail_from="w@example.com")
+        sending = mail.handler(mail_sender(settings))
         loop = WorkerLoop(db, JobRunner({mail.JOB: sending}, clock=clock))
         assert await loop.step()
         await loop.close()

@@ -9,10 +9,10 @@ import pytest
 import trustme
 from smtp import MailServer
 
-from waypost.kit.errors import SettingsError
+from waypost.mail import smtp
 from waypost.mail.smtp import Mailer
-from waypost.outbound import Unreachable, mail
-from waypost.settings.mail_server import parse_smtp_url
+from waypost.outbound import Unreachable
+from waypost.settings.mail_server import parse_sender, parse_smtp_url
 
 MAIL = {"to": "alice@example.com", "subject": "Grüße …", "text": "Hello,\n\n.\n.a line with a dot, and ümläuts\n"}
 SECRET = "p@ss/wörd"  # in the URL percent-encoded
@@ -33,7 +33,8 @@ def tls(authority: trustme.CA, tmp_path: Path) -> ssl.SSLContext:
 
 
 async def send(url: str, ca_file: Path | None = None, message: dict[str, str] = MAIL) -> None:
-    mailer = Mailer(url, "Wäypost <noreply@example.com>", ca_file, clock=lambda: datetime(2030, 1, 1, tzinfo=UTC))
+    server, sender = parse_smtp_url(url), parse_sender("Wäypost <noreply@example.com>")
+    mailer = Mailer(server, sender, ca_file, clock=lambda: datetime(2030, 1, 1, tzinfo=UTC))
     await mailer.send(message, unique="1234")
 
 
@@ -60,7 +61,7 @@ async def test_passwords_go_over_tls(tls: ssl.SSLContext, tmp_path: Path, scheme
 
 async def test_the_deadline_is_a_total(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each line is quick; the greeting never ends."""
-    monkeypatch.setattr(mail, "DEADLINE", 0.3)
+    monkeypatch.setattr(smtp, "DEADLINE", 0.3)
 
     ended = asyncio.Event()
 
@@ -136,12 +137,12 @@ async def test_a_line_break_adds_no_header() -> None:
     ],
 )
 def test_bad_settings(url: str) -> None:
-    with pytest.raises(SettingsError, match="WAYPOST_SMTP_URL") as caught:
+    with pytest.raises(ValueError, match="must be") as caught:
         parse_smtp_url(url.replace("://", "://user:hidden@", 1))
     assert "hidden" not in str(caught.value)
     for sender in ("", "nobody", "a@b\r\nBcc: eve@example.com"):
-        with pytest.raises(SettingsError, match="WAYPOST_MAIL_FROM"):
-            Mailer("smtp://mail.test", sender, clock=lambda: datetime(2030, 1, 1, tzinfo=UTC))
+        with pytest.raises(ValueError, match="must be an email address"):
+            parse_sender(sender)
 
 
 def test_ports() -> None:

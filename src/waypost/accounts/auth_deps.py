@@ -45,7 +45,7 @@ def new_deps(settings: Settings, db: Database, clock: Clock) -> Deps:
         signup=settings.signup if settings.password_sign_in else "closed",
         new_plan=settings.default_plan,
         trial_days=settings.trial_days,
-        sends_mail=bool(settings.smtp_url and settings.smtp_url.get_secret_value()),
+        sends_mail=settings.mail_server is not None,
         email_digest_keys=derived_keys(settings, "addresses"),
         clock=clock,
         has_passwords=settings.password_sign_in,

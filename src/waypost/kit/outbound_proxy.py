@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from waypost.kit.errors import SettingsError
 from waypost.kit.urls import ANY_NAME, BadUrl, Url, canonical
 
 
@@ -26,7 +25,7 @@ class ProxyServer:
 
 
 def parse_proxy_url(text: str) -> ProxyServer | None:
-    """`http://user:password@host:port?resolve=proxy`. Raise SettingsError, without the URL in its text."""
+    """`http://user:password@host:port?resolve=proxy`. Raise ValueError, without the URL in its text."""
     if not text:
         return None
     try:
@@ -35,11 +34,11 @@ def parse_proxy_url(text: str) -> ProxyServer | None:
         url = canonical(f"http://{address}/", private=ANY_NAME)
         is_complete = parts.port is not None
     except (BadUrl, ValueError):
-        raise SettingsError(f"WAYPOST_OUTBOUND_PROXY: {_FORM}") from None
+        raise ValueError(_FORM) from None
     if (parts.scheme, parts.fragment) != ("http", "") or not is_complete or parts.path not in {"", "/"}:
-        raise SettingsError(f"WAYPOST_OUTBOUND_PROXY: {_FORM}")
+        raise ValueError(_FORM)
     if parts.query not in {"", "resolve=proxy"}:
-        raise SettingsError("WAYPOST_OUTBOUND_PROXY: only ?resolve=proxy may follow the port")
+        raise ValueError("only ?resolve=proxy may follow the port")
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     return ProxyServer(url, user, password, resolves_names=bool(parts.query))
 

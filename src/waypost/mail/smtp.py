@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import format_datetime
 from pathlib import Path
@@ -9,24 +10,19 @@ from pathlib import Path
 import aiosmtplib
 
 from waypost.kit.clock import Clock
-from waypost.kit.errors import SettingsError
 from waypost.outbound.client import tls_context
 from waypost.outbound.dns_lookup import printable
 from waypost.outbound.errors import Unreachable
-from waypost.settings.mail_server import parse_sender, parse_smtp_url
+from waypost.settings.mail_server import SmtpServer
 
 TIMEOUT = 20.0  # seconds per step
 DEADLINE = 60.0  # seconds in total: a server could send line after line
 
 
 class Mailer:
-    def __init__(self, url: str, sender: str, ca_file: Path | None = None, *, clock: Clock) -> None:
-        """`sender`: `Waypost <noreply@example.com>`. Raises SettingsError."""
-        server = parse_smtp_url(url)
-        if server is None:
-            raise SettingsError("WAYPOST_SMTP_URL does not name a mail server")
+    def __init__(self, server: SmtpServer, sender: Address, ca_file: Path | None = None, *, clock: Clock) -> None:
         self._server = server
-        self._sender = parse_sender(sender)
+        self._sender = sender
         self._tls = tls_context(ca_file)
         self._clock = clock
 

@@ -4,14 +4,12 @@ A message follows the name of the setting: `WAYPOST_CNAME_TARGET: must be a host
 """
 
 import re
-from collections.abc import Callable
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, AnyUrl, BeforeValidator, Field, SecretStr
 
-from waypost.kit.errors import SettingsError
 from waypost.kit.outbound_proxy import parse_proxy_url
 from waypost.kit.proxies import Network, is_loopback
 from waypost.kit.urls import ANY_NAME, BadUrl, canonical, origin
@@ -54,7 +52,7 @@ def _parse_network_or_name(part: object) -> Network | str:
 
 
 def _check_proxy(value: SecretStr | None) -> SecretStr | None:
-    _as_value_error(parse_proxy_url, value.get_secret_value() if value else "")
+    parse_proxy_url(value.get_secret_value() if value else "")
     return value
 
 
@@ -125,22 +123,14 @@ def _check_email(value: str) -> str:
 
 
 def _check_mail_server(value: SecretStr | None) -> SecretStr | None:
-    _as_value_error(parse_smtp_url, value.get_secret_value() if value else "")
+    parse_smtp_url(value.get_secret_value() if value else "")
     return value
 
 
 def _check_sender(value: str) -> str:
     if value:
-        _as_value_error(parse_sender, value)
+        parse_sender(value)
     return value
-
-
-def _as_value_error(check: Callable[[str], object], value: str) -> None:
-    """Turn a SettingsError into a ValueError for pydantic, without the setting's name, which is added again."""
-    try:
-        check(value)
-    except SettingsError as error:
-        raise ValueError(str(error).partition(": ")[2]) from None
 
 
 def _check_database_url(value: str) -> str:

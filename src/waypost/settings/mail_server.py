@@ -6,8 +6,6 @@ from email.utils import parseaddr
 from typing import Literal, cast, get_args
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from waypost.kit.errors import SettingsError
-
 Starttls = Literal["auto", "always", "never"]
 
 
@@ -26,7 +24,7 @@ class SmtpServer:
 
 
 def parse_smtp_url(url: str) -> SmtpServer | None:
-    """`smtp://user:password@host:port?starttls=always`. Raise SettingsError, without the URL in its text."""
+    """`smtp://user:password@host:port?starttls=always`. Raise ValueError, without the URL in its text."""
     if not url:
         return None
     try:
@@ -34,15 +32,13 @@ def parse_smtp_url(url: str) -> SmtpServer | None:
         host, port = parts.hostname or "", parts.port
         given = parse_qs(parts.query, keep_blank_values=True, strict_parsing=True) if parts.query else {}
     except ValueError:
-        raise SettingsError(
-            "WAYPOST_SMTP_URL: must be a URL such as smtp://user:password@mail.example.com:587"
-        ) from None
+        raise ValueError("must be a URL such as smtp://user:password@mail.example.com:587") from None
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     starttls = given.pop("starttls", ["always" if user else "auto"])[-1]
     if parts.scheme not in {"smtp", "smtps"} or not host or given or parts.path not in {"", "/"}:
-        raise SettingsError("WAYPOST_SMTP_URL: must be smtp://HOST or smtps://HOST, with an optional ?starttls=")
+        raise ValueError("must be smtp://HOST or smtps://HOST, with an optional ?starttls=")
     if starttls not in get_args(Starttls):
-        raise SettingsError("WAYPOST_SMTP_URL: starttls must be auto, always or never")
+        raise ValueError("starttls must be auto, always or never")
     is_tls = parts.scheme == "smtps"
     return SmtpServer(
         host, port or (465 if is_tls else 587 if user else 25), is_tls, cast(Starttls, starttls), user, password
@@ -50,11 +46,11 @@ def parse_smtp_url(url: str) -> SmtpServer | None:
 
 
 def parse_sender(text: str) -> Address:
-    """`Waypost <noreply@example.com>`. Raise SettingsError."""
+    """`Waypost <noreply@example.com>`. Raise ValueError."""
     name, address = parseaddr(text)
     try:
         if "@" in address and (text + name).isprintable():
             return Address(display_name=name, addr_spec=address)
     except ValueError:  # not an email address
         pass
-    raise SettingsError("WAYPOST_MAIL_FROM: must be an email address such as noreply@example.com")
+    raise ValueError("must be an email address such as noreply@example.com")

@@ -1,5 +1,6 @@
 """The settings: names, formats and defaults, and what follows from them."""
 
+from email.headerregistry import Address
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Literal, Self
@@ -37,6 +38,7 @@ from waypost.settings.formats import (
     Strings,
     Waits,
 )
+from waypost.settings.mail_server import SmtpServer, parse_sender, parse_smtp_url
 
 PREFIX = "WAYPOST_"
 _THIS_MACHINE: list[Network] = [ip_network("127.0.0.1/32"), ip_network("::1/128")]
@@ -161,9 +163,13 @@ class Settings(BaseModel):
         return RESERVED if self.base_host == self.shared_domain else INFRASTRUCTURE
 
     @property
-    def sender(self) -> str:
+    def mail_server(self) -> SmtpServer | None:
+        return parse_smtp_url(self.smtp_url.get_secret_value() if self.smtp_url else "")
+
+    @property
+    def sender(self) -> Address:
         """The sender of mail."""
-        return self.mail_from or f"Waypost <noreply@{urlsplit(self.base_url).hostname}>"
+        return parse_sender(self.mail_from or f"Waypost <noreply@{urlsplit(self.base_url).hostname}>")
 
     @property
     def cname_host(self) -> str:
