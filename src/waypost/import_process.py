@@ -9,7 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
-from waypost.composition import new_context
+from waypost.composition import new_context, new_destination_checker
 from waypost.database import Database
 from waypost.kit.memory import limited_memory, prefer_to_be_killed
 from waypost.redirect import ChangeFeed
@@ -36,7 +36,8 @@ async def run(settings: Settings, request_id: UUID, *, stop: asyncio.Event, memo
         stack.push_async_callback(db.close)
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
         stack.callback(feed.close)
-        deps = new_deps(settings, new_context(settings, db, feed.publish))
+        context = new_context(settings, db, feed.publish)
+        deps = new_deps(settings, context, new_destination_checker(settings, context.outbound))
         stack.push_async_callback(deps.click_writer.close)
         turn = Turn(deps, new_uploads(db, settings.data_dir), deps.outbound, time.monotonic, stop)
         async with db.read() as tx:

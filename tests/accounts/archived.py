@@ -97,6 +97,15 @@ def with_file(content: bytes, name: str, data: bytes) -> bytes:
     return rewritten(content, replace_file)
 
 
+def with_links(content: bytes, edit: Callable[[dict[str, Any]], object]) -> bytes:
+    """The archive with other rows of links."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        links = [json.loads(line) for line in archive.read("links.ndjson").splitlines()]
+    for row in links:
+        edit(row)
+    return with_file(content, "links.ndjson", b"".join(json.dumps(row).encode() + b"\n" for row in links))
+
+
 def rows(content: bytes) -> dict[str, list[Any]]:
     """What two installations must have in common."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:

@@ -1,14 +1,11 @@
 """The routing of links in archives: rules and limits arrive, and no link is opened that was protected."""
 
-import hashlib
-import json
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from accounts.archived import IPHONE, NOW, exported, previewed, restored, rewritten, rows
+from accounts.archived import IPHONE, NOW, exported, previewed, restored, rows, with_links
 from people import START, Person, new_person
 from resources.clicks.visited import new_link
 from resources.links.added import add_links
@@ -48,21 +45,6 @@ async def change(db: Database, link: Link, routed: LinkRouting | None = None, **
 async def found(db: Database, who: Person, link: Link) -> tuple[Link, LinkRouting | None]:
     async with db.read() as tx:
         return await store.get(tx, who.account_id, link.id), await routing.find(tx, link.id)
-
-
-def with_links(content: bytes, edit: Callable[[dict[str, Any]], object]) -> bytes:
-    """The archive with other rows of links."""
-
-    def rewrite(files: dict[str, bytes]) -> None:
-        links = [json.loads(line) for line in files["links.ndjson"].splitlines()]
-        for row in links:
-            edit(row)
-        files["links.ndjson"] = data = b"".join(json.dumps(row).encode() + b"\n" for row in links)
-        manifest = json.loads(files["manifest.json"])
-        manifest["files"]["links.ndjson"] |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-        files["manifest.json"] = json.dumps(manifest).encode()
-
-    return rewritten(content, rewrite)
 
 
 async def test_follows_changes_of_the_routing_alone(source: Database, db: Database, tmp_path: Path) -> None:

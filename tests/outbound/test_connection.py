@@ -251,7 +251,7 @@ class TestEveryClient:
 
     async def test_safe_browsing(self, outbound: Outbound) -> None:
         async with Receiver(endless_interim()) as receiver:
-            assert not await SafeBrowsing(outbound, "key", receiver.url()).has(canonical("https://example.com/"))
+            assert not await SafeBrowsing(outbound, "key", receiver.url()).find([canonical("https://example.com/")])
             await receiver.gone.wait()
 
 

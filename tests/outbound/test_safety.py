@@ -33,7 +33,7 @@ def path(tmp_path: Path) -> Path:
 
 
 async def is_unsafe(safety: UrlSafety, *urls: str) -> bool:
-    return any([await safety.is_unsafe(canonical(url)) for url in urls])
+    return bool(await safety.find_unsafe([canonical(url) for url in urls]))
 
 
 async def test_a_url_on_the_blocklist_is_unsafe(path: Path) -> None:
@@ -125,6 +125,13 @@ class TestSafeBrowsing:
         assert await is_unsafe(safety, "https://good.example/", "https://evil.example/malware")
         assert not await is_unsafe(safety, "https://good.example/")
         assert google.heads[0].startswith(b"POST /v4/threatMatches:find?key=AIza-secret HTTP/1.1\r\n")
+
+    async def test_many_urls_are_asked_about_together(self, google: Receiver, outbound: Outbound) -> None:
+        safety = UrlSafety(safe_browsing=SafeBrowsing(outbound, KEY, google.url()))
+        urls = [canonical(f"https://good.example/{number}") for number in range(150)]
+        evil = canonical("https://evil.example/malware")
+        assert await safety.find_unsafe([*urls, evil]) == {evil}
+        assert len(google.heads) == 2
 
     async def test_the_blocklist_is_asked_first(self, path: Path, google: Receiver, outbound: Outbound) -> None:
         safety = UrlSafety(Blocklist(path), SafeBrowsing(outbound, KEY, google.url()))

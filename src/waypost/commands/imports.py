@@ -17,7 +17,7 @@ from waypost.commands import output
 from waypost.commands.database import get_account, open_database
 from waypost.commands.key_check import prepare_key
 from waypost.commands.runner import EXIT_FAILED, EXIT_OK, read_text, say
-from waypost.composition import new_context, outbound_client
+from waypost.composition import new_context, new_destination_checker, outbound_client
 from waypost.database import Database
 from waypost.kit.errors import Invalid
 from waypost.kit.memory import limited_memory
@@ -89,7 +89,7 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
             await prepare_key(db, settings, "all")
         own = with_existing_key(settings)
         with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
-            deps = new_deps(own, new_context(own, db, feed.publish))
+            deps = new_deps(own, new_context(own, db, feed.publish), new_destination_checker(settings, outbound))
             new = service.new_import(deps, Actor.command(owner.id, "waypost import"), options.source, stored)
             try:
                 with limited_memory(_MEMORY):

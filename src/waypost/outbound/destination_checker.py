@@ -4,6 +4,7 @@ One request does all of it. `links` chooses the texts for users. A page's previe
 """
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 from weakref import WeakValueDictionary
@@ -85,9 +86,13 @@ class DestinationChecker:
         return self._outbound.canonical(text)
 
     async def check_url(self, url: Url) -> None:
-        """Check a URL by the rules of `fetch_metadata`, without request and DNS lookup. Raises NotPublic, Unsafe."""
+        """Check a URL by the rules of `fetch_metadata`, without visiting it. Raises NotPublic, Unsafe."""
         await self.check_ip(url)
         await self._check_safety(url)
+
+    async def find_unsafe(self, urls: Collection[Url]) -> set[Url]:
+        """Return those that `check_url` would refuse as unsafe."""
+        return await self._safety.find_unsafe(urls)
 
     async def check_ip(self, url: Url) -> None:
         """Check a URL whose host is an IP address, without a DNS lookup. Raises NotPublic."""
@@ -141,7 +146,7 @@ class DestinationChecker:
             raise BadRedirect("it redirects to an invalid URL") from None
 
     async def _check_safety(self, url: Url) -> None:
-        if await self._safety.is_unsafe(url):
+        if await self._safety.find_unsafe([url]):
             raise Unsafe(f"{url.host} is listed as unsafe")
 
 

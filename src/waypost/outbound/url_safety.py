@@ -10,6 +10,7 @@ outage of it, links can still be created.
 
 import asyncio
 import json
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -22,7 +23,8 @@ from waypost.outbound.client import Outbound
 from waypost.outbound.errors import OutboundError
 
 DEADLINE = 2.0  # seconds; the check of a destination has eight in total
-MAX_RESPONSE = 65_536
+MAX_RESPONSE = 8 << 20  # bytes; more than matches of the longest URLs take
+_MAX_ENTRIES = 100  # URLs in a request
 THREATS = ["MALWARE", "SOCIAL_ENGINEERING", "UNWANTED_SOFTWARE", "POTENTIALLY_HARMFUL_APPLICATION"]
 
 log = structlog.get_logger(__name__)
@@ -33,10 +35,13 @@ class UrlSafety:
         self._blocklist = blocklist
         self._safe_browsing = safe_browsing
 
-    async def is_unsafe(self, url: Url) -> bool:
-        if self._blocklist and await self._blocklist.has(url):
-            return True
-        return await self._safe_browsing.has(url) if self._safe_browsing else False
+    async def find_unsafe(self, urls: Collection[Url]) -> set[Url]:
+        unsafe = {url for url in urls if self._blocklist and await self._blocklist.has(url)}
+        if self._safe_browsing:
+            others = [url for url in urls if url not in unsafe]
+            for start in range(0, len(others), _MAX_ENTRIES):
+                unsafe |= await self._safe_browsing.find(others[start : start + _MAX_ENTRIES])
+        return unsafe
 
 
 class Blocklist:
@@ -114,35 +119,36 @@ class SafeBrowsing:
         except BadUrl as error:
             raise SettingsError(f"WAYPOST_SAFE_BROWSING_URL: {error}") from None
 
-    async def has(self, url: Url) -> bool:
-        """Return whether a threat is known at the URL; False if there is no usable response."""
+    async def find(self, urls: Sequence[Url]) -> set[Url]:
+        """Return the URLs at which a threat is known; none if there is no usable response."""
         try:
             response = await self._outbound.request(
                 "POST",
                 self._url,
                 headers={"Content-Type": "application/json"},
-                body=json.dumps(_lookup_request(url)).encode(),
+                body=json.dumps(_lookup_request(urls)).encode(),
                 deadline=DEADLINE,
                 max_body=MAX_RESPONSE,
             )
             if response.status == 200:
-                return bool(response.json().get("matches"))
+                listed = {match["threat"]["url"] for match in response.json().get("matches", ())}
+                return {url for url in urls if url.text in listed}
             problem = f"status {response.status}"
         except OutboundError as error:
             problem = str(error)
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, TypeError, KeyError):
             problem = "the response is not the expected JSON"
         log.warning("Safe Browsing unavailable, destinations pass unchecked", problem=problem)  # never the key
-        return False
+        return set()
 
 
-def _lookup_request(url: Url) -> dict[str, object]:
+def _lookup_request(urls: Sequence[Url]) -> dict[str, object]:
     return {
         "client": {"clientId": "waypost", "clientVersion": "1"},
         "threatInfo": {
             "threatTypes": THREATS,
             "platformTypes": ["ANY_PLATFORM"],
             "threatEntryTypes": ["URL"],
-            "threatEntries": [{"url": url.text}],
+            "threatEntries": [{"url": url.text} for url in urls],
         },
     }

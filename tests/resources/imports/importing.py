@@ -1,6 +1,6 @@
 """Runs imports for tests: from links in memory, or from a file."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,6 @@ from people import FakeClock, Person
 from waypost.audit import Actor
 from waypost.database import Database, KeyRing
 from waypost.kit.reserved import RESERVED
-from waypost.kit.urls import Url
 from waypost.outbound import DestinationChecker, Outbound, UrlSafety
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.imports import lease, service
@@ -60,7 +59,7 @@ def new_deps(
     clock: FakeClock | None = None,
     changes: list[str] | None = None,
     click_writer: ClickWriter | None = None,
-    check_ip: Callable[[Url], Awaitable[None]] | None = None,
+    destination_checker: DestinationChecker | None = None,
     directory: Path = Path("data"),
 ) -> Deps:
     publish = ([] if changes is None else changes).extend
@@ -69,7 +68,7 @@ def new_deps(
     )
     return Deps(
         **vars(context),
-        check_ip=check_ip or DestinationChecker(Outbound(), UrlSafety()).check_ip,
+        destination_checker=destination_checker or DestinationChecker(Outbound(), UrlSafety()),
         intake=lambda: INTAKE,
         click_writer=click_writer or SqlClickWriter(),
     )

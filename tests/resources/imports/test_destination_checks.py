@@ -38,7 +38,7 @@ async def test_lists_unreachable_destinations_and_switches_nothing_off(db: Datab
     async with Website().open() as site:
         site.pages["/broken"] = (500, "")
         outbound = Outbound(allow=[ip_network(HOST)])
-        deps = new_deps(db, check_ip=DestinationChecker(outbound, UrlSafety()).check_ip)
+        deps = new_deps(db, destination_checker=DestinationChecker(outbound, UrlSafety()))
         urls = {name: site.url(f"/{name}") for name in ("page", "broken", "missing")}
         routed = link("routed", destination_url=urls["page"], routing={"fallback_url": site.url("/broken?routed")})
         source = Pages([[*(link(name, destination_url=url) for name, url in urls.items()), routed]])

@@ -30,8 +30,10 @@ from waypost.accounts.sessions import store as sessions
 from waypost.audit import Actor
 from waypost.audit import store as audit_store
 from waypost.audit.store import AuditFilter
-from waypost.composition import new_context
+from waypost.composition import new_context, new_destination_checker
 from waypost.kit.errors import Unavailable
+from waypost.kit.urls import Url
+from waypost.outbound import DestinationChecker, Outbound, UrlSafety
 from waypost.redirect import ChangeFeed
 from waypost.resources.clicks.backends.sql.rebuild import check
 from waypost.resources.imports import account_data, deps, lease
@@ -72,7 +74,8 @@ def new_turn(place: WebApp) -> Iterator[turn.Turn]:
         closing(ChangeFeed(place.settings.data_dir / "run" / "changes")) as feed,
     ):
         uploads = new_uploads(place.db, place.settings.data_dir)
-        import_deps = deps.new_deps(place.settings, new_context(place.settings, place.db, feed.publish, place.clock))
+        context = new_context(place.settings, place.db, feed.publish, place.clock)
+        import_deps = deps.new_deps(place.settings, context, new_destination_checker(place.settings, context.outbound))
         yield turn.Turn(import_deps, uploads, import_deps.outbound, time.monotonic, asyncio.Event())
 
 
@@ -401,14 +404,18 @@ async def test_doctor_reports_no_import_whose_turn_is_repeated(place: WebApp, ad
     await work_off(place)
     await ada.post(f"{path}/start", {})
 
-    async def fail(_: object) -> None:
-        place.clock.move(timedelta(seconds=1))
-        raise Unavailable
+    class Failing(DestinationChecker):
+        def __init__(self) -> None:
+            super().__init__(Outbound(), UrlSafety())
+
+        async def check_ip(self, url: Url) -> None:
+            place.clock.move(timedelta(seconds=1))
+            raise Unavailable
 
     with new_turn(place) as of_process, pytest.raises(Unavailable):
         async with place.db.read() as tx:
             request = await request_store.get(tx, ada.account.id, UUID(path.rpartition("/")[2]))
-        await replace(of_process, deps=replace(of_process.deps, check_ip=fail)).run(request)
+        await replace(of_process, deps=replace(of_process.deps, destination_checker=Failing())).run(request)
     assert await stopped_imports(place) == []
     await work_off(place)
     assert "The import is done." in await text_of(ada, path)

@@ -1,11 +1,11 @@
 """Creates, changes, deletes and lists domains. The worker checks their DNS."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -21,7 +21,7 @@ from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Unsafe
 from waypost.resources.domains import certificates, history, lookups, names, store
 from waypost.resources.domains.app_links import store as app_links_store
-from waypost.resources.domains.deps import Deps, WebDeps
+from waypost.resources.domains.deps import CheckUrl, Deps, WebDeps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import DomainChange, NewDomain
 
@@ -53,8 +53,7 @@ LOOP_ON_DOMAIN = "This URL is on a custom domain, which could cause a redirect l
 NOT_PUBLIC = "This URL is not on the public internet. Use a URL that is reachable from the internet."
 UNSAFE = "This URL is listed as unsafe. Use another one."
 
-TargetField = Literal["root_url", "not_found_url"]
-TARGET_URLS: tuple[TargetField, ...] = ("root_url", "not_found_url")
+TARGET_URLS = ("root_url", "not_found_url")
 
 
 async def create(deps: Context, caller: Caller, new: NewDomain, problems: Problems) -> Domain:
@@ -91,9 +90,9 @@ async def register(
         return await _continue_registration(tx, domain)
 
 
-async def set_target_url(tx: Tx, domain_id: UUID, name: TargetField, url: str) -> None:
-    """Set a URL, which is checked already, of a domain that is not served yet."""
-    await store.save(tx, domain_id, {name: url})
+async def set_target_urls(tx: Tx, domain_id: UUID, urls: Mapping[str, str | None]) -> None:
+    """Set URLs, which `check_target_urls` has returned, of a domain that is not served yet."""
+    await store.save(tx, domain_id, urls)
 
 
 async def change(deps: WebDeps, caller: Caller, domain_id: UUID, change: DomainChange, problems: Problems) -> Domain:
@@ -101,7 +100,8 @@ async def change(deps: WebDeps, caller: Caller, domain_id: UUID, change: DomainC
     domain = await get(deps, caller, domain_id)
     if "hostname" in change.model_fields_set and not _is_hostname_of(domain, change.hostname):
         problems.add("hostname", HOSTNAME_FIXED)
-    urls = await _check_target_urls(deps, caller, change, problems)
+    sent = {name: getattr(change, name) for name in change.model_fields_set.intersection(TARGET_URLS)}
+    urls = await check_target_urls(deps, caller.account.id, sent, deps.check_url, problems)
     problems.raise_if_any()
     async with deps.db.write() as tx:
         before = await store.get_for_update(tx, caller.account.id, domain_id)
@@ -254,25 +254,24 @@ def _is_hostname_of(domain: Domain, text: str | None) -> bool:
         return False
 
 
-async def _check_target_urls(
-    deps: WebDeps, caller: Caller, change: DomainChange, problems: Problems
+async def check_target_urls(
+    deps: Context, account_id: UUID, sent: Mapping[str, str | None], check_url: CheckUrl, problems: Problems
 ) -> dict[str, str | None]:
-    """Return the canonical URLs that were sent; errors are added to `problems`.
+    """Return the canonical URLs; errors are added to `problems`. `sent`: by field, of `TARGET_URLS`.
 
     The check against lists of unsafe URLs, which can be another service, runs only if nothing else is wrong.
     """
     urls: dict[str, Url | None] = {}
-    for name in change.model_fields_set.intersection(TARGET_URLS):
-        text = getattr(change, name)
+    for name, text in sent.items():
         try:
-            urls[name] = None if text is None else await _check_no_loop(deps, caller, text)
+            urls[name] = None if text is None else await _check_no_loop(deps, account_id, text)
         except BadUrl as error:
             problems.add(name, str(error))
     if not problems:
         for name, url in urls.items():
             try:
                 if url:
-                    await deps.check_url(url)
+                    await check_url(url)
             except NotPublic:
                 problems.add(name, NOT_PUBLIC)
             except Unsafe:
@@ -280,7 +279,7 @@ async def _check_target_urls(
     return {name: url.text if url else None for name, url in urls.items()}
 
 
-async def _check_no_loop(deps: WebDeps, caller: Caller, text: str) -> Url:
+async def _check_no_loop(deps: Context, account_id: UUID, text: str) -> Url:
     """Return the canonical URL. Raises BadUrl, also for a URL that redirects back to this service."""
     url = canonical(text)
     if len(url.text) > MAX_URL:
@@ -289,6 +288,6 @@ async def _check_no_loop(deps: WebDeps, caller: Caller, text: str) -> Url:
     if url.host in deps.own_hosts and url.port in own_ports:
         raise BadUrl(LOOP)
     async with deps.db.read() as tx:
-        if await lookups.is_custom_domain(tx, caller.account.id, url.host):
+        if await lookups.is_custom_domain(tx, account_id, url.host):
             raise BadUrl(LOOP_ON_DOMAIN)
     return url

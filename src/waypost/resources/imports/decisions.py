@@ -6,12 +6,13 @@ from uuid import UUID
 
 from waypost.database import Tx
 from waypost.kit.ids import new_id
-from waypost.kit.urls import Url
+from waypost.kit.urls import BadUrl, Url
+from waypost.outbound import NotPublic
 from waypost.resources import domains, links
-from waypost.resources.imports import destinations, rules, store
+from waypost.resources.imports import rules, store
 from waypost.resources.imports.archive.target import TargetAccount
 from waypost.resources.imports.deps import Deps
-from waypost.resources.imports.fitting import NO_ARCHIVED_PASSWORD, CheckedUrls, Fitted, fit, urls_of
+from waypost.resources.imports.fitting import NO_ARCHIVED_PASSWORD, CheckedUrls, fit, urls_of
 from waypost.resources.imports.hosts import Hosts
 from waypost.resources.imports.model import Import
 from waypost.resources.imports.page_plan import PageReport
@@ -21,7 +22,7 @@ from waypost.resources.imports.source import LinkPage, Source, SourceError, Sour
 from waypost.resources.links import Link, aliases, routing
 from waypost.resources.links import store as link_store
 from waypost.resources.links.aliases import Alias
-from waypost.resources.links.rules import LOOP
+from waypost.resources.links.rules import LOOP, NOT_PUBLIC, UNSAFE
 
 _MOVED = "The slug is taken here: the link has another one"
 _MAX_REPEATED_PAGES = 3
@@ -76,38 +77,35 @@ class Decider:
             done.refuse(row.source_id, row.reason)
         for warning in page.warnings:
             done.warn(warning)
-        accepted: list[tuple[SourceLink, Url]] = []
-        for link in self._distinct(page, done):
-            done.counts.found += 1
-            try:
-                accepted.append((link, await destinations.parse(self._deps, link.destination_url)))
-            except Refused as error:
-                done.refuse(link.source_id, str(error))
-        async with self._deps.db.read() as tx:
-            own = await domains.find_custom_domains(tx, self._account_id, {url.host for _, url in accepted})
-        urls = await self._check_urls({url for link, _ in accepted for url in urls_of(link)})
+        links = list(self._distinct(page, done))
+        done.counts.found += len(links)
+        urls = await self._check_urls({url for link in links for url in (link.destination_url, *urls_of(link))})
         drafts = []
-        for link, url in accepted:
+        for link in links:
             try:
-                fitted = fit(link, urls, has_rows=self._has_rows)
-                drafts.append(self._draft(link, url, own, fitted, done))
+                drafts.append(self._draft(link, urls, done))
             except Refused as error:
                 done.refuse(link.source_id, str(error))
         return drafts
 
     async def _check_urls(self, texts: Collection[str]) -> CheckedUrls:
-        checked: dict[str, Url | str] = {}
+        """Check destinations as the API does, except for a visit."""
+        deps, urls, refused = self._deps, dict[str, Url](), dict[str, str]()
+        checker, own_hosts = deps.destination_checker, (deps.shared_domain, deps.base_url.partition("://")[2])
         for text in texts:
             try:
-                checked[text] = await destinations.parse(self._deps, text)
+                urls[text] = rules.destination(text, own_hosts=own_hosts, private=deps.outbound.names)
+                await checker.check_ip(urls[text])
             except Refused as error:
-                checked[text] = str(error)
-        hosts = {url.host for url in checked.values() if isinstance(url, Url)}
-        if hosts:
-            async with self._deps.db.read() as tx:
-                own = await domains.find_custom_domains(tx, self._account_id, hosts)
-            checked |= {text: LOOP for text, url in checked.items() if isinstance(url, Url) and url.host in own}
-        return checked
+                refused[text] = str(error)
+            except NotPublic:
+                refused[text] = NOT_PUBLIC
+        async with deps.db.read() as tx:
+            own = await domains.find_custom_domains(tx, self._account_id, {url.host for url in urls.values()})
+        unsafe = await checker.find_unsafe({*urls.values()})
+        refused |= {text: UNSAFE for text, url in urls.items() if url in unsafe}
+        refused |= {text: LOOP for text, url in urls.items() if url.host in own}
+        return urls | refused
 
     def _check_end(self, page: LinkPage) -> None:
         keys = {hash(link.source_id) for link in page.links}
@@ -126,12 +124,11 @@ class Decider:
                 self._seen.add(key)
                 yield link
 
-    def _draft(
-        self, link: SourceLink, url: Url, own_domains: Collection[str], fitted: Fitted, done: PageReport
-    ) -> Draft:
-        if url.host in own_domains:
-            raise Refused(LOOP)
-        return rules.draft(
+    def _draft(self, link: SourceLink, urls: CheckedUrls, done: PageReport) -> Draft:
+        url = urls[link.destination_url]
+        if isinstance(url, str):
+            raise Refused(url)
+        draft = rules.draft(
             self._account_id,
             replace(link, clicks=None) if self._has_rows and not link.archived else link,
             url,
@@ -140,9 +137,16 @@ class Decider:
             link_id=link.archived.row.id if link.archived else new_id(),
             now=self._deps.clock(),
             reserved=self._deps.reserved,
-            fitted=fitted,
+            fitted=fit(link, urls, has_rows=self._has_rows),
             pixels=self._hosts.pixels,
         )
+        if draft.link.og_image:
+            try:
+                self._deps.destination_checker.canonical(draft.link.og_image)
+            except BadUrl as error:
+                done.warn(f"The preview image is left out. {error}", draft.example)
+                draft = replace(draft, link=replace(draft.link, og_image=None))
+        return draft
 
     async def decide(self, tx: Tx, drafts: Sequence[Draft]) -> Decision:
         """Compare the drafts with what is here."""

@@ -1,12 +1,11 @@
 """Dependencies of imports, for the command and for the process of a turn."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 from waypost.context import Context
-from waypost.kit.urls import Url
-from waypost.outbound import DestinationChecker, UrlSafety
+from waypost.outbound import DestinationChecker
 from waypost.resources.clicks.backends import new_clickhouse_store
 from waypost.resources.clicks.intake.drainers import intake_settings
 from waypost.resources.clicks.intake.steps import IntakeSettings
@@ -16,18 +15,17 @@ from waypost.settings import Settings
 
 @dataclass(frozen=True, kw_only=True)
 class Deps(Context):
-    check_ip: Callable[[Url], Awaitable[None]]
-    """`DestinationChecker.check_ip`: raises NotPublic, without a request or DNS lookup."""
+    destination_checker: DestinationChecker
     intake: Callable[[], IntakeSettings]
     """How clicks are built. Called when the first are imported, because the countries of addresses take memory."""
     click_writer: ClickWriter
 
 
-def new_deps(settings: Settings, context: Context) -> Deps:
+def new_deps(settings: Settings, context: Context, checker: DestinationChecker) -> Deps:
     """`settings`: with the secret key. Call `click_writer.close` at the end."""
     return Deps(
         **vars(context),
-        check_ip=DestinationChecker(context.outbound, UrlSafety()).check_ip,
+        destination_checker=checker,
         intake=partial(intake_settings, settings),
         click_writer=_new_click_writer(settings),
     )

@@ -14,7 +14,7 @@ from waypost.kit.fields import Text, Timestamp, UrlText, Uuid, max_characters, m
 from waypost.resources.clicks.filters import DEVICES
 from waypost.resources.clicks.model import KINDS, Click
 from waypost.resources.imports.json_fields import MAX_NUMBER
-from waypost.resources.links.schemas import MAX_PIXELS, LinkFields, ShortText
+from waypost.resources.links.schemas import MAX_PIXELS, LinkFields, NullIfBlank, ShortText
 
 _TEXTS = ("ip", "country", "referrer", "device", "browser", "platform")
 _MAX_TEXT = 2_048
@@ -30,7 +30,7 @@ class LinkRow(LinkFields):
     slug: ShortText
     hostname: ShortText
     destination_url: UrlText
-    title: ShortText
+    title: Annotated[ShortText, NullIfBlank]
     uploaded_image: Text | None = None
     pixel_ids: Annotated[list[Uuid], max_entries(MAX_PIXELS)] = []  # noqa: RUF012  # pydantic copies it
     is_enabled: bool = True
@@ -59,6 +59,10 @@ class DomainRow(BaseModel):
     hostname: ShortText
     root_url: UrlText | None = None
     not_found_url: UrlText | None = None
+
+    @property
+    def target_urls(self) -> dict[str, str]:
+        return self.model_dump(include={"root_url", "not_found_url"}, exclude_none=True)
 
 
 class AppLinksRow(BaseModel):

@@ -6,18 +6,18 @@ from uuid import UUID
 
 from waypost.audit import Actor
 from waypost.database import Tx
-from waypost.kit.errors import Invalid, UnregistrableName
+from waypost.kit.errors import Invalid, Problems, UnregistrableName
 from waypost.kit.ids import new_id
 from waypost.resources import domains
 from waypost.resources.domains import service as domain_service
-from waypost.resources.imports import destinations, rules, store
+from waypost.resources.imports import rules, store
 from waypost.resources.imports.archive.reader import Archive, BadArchive
 from waypost.resources.imports.archive.rows import DomainRow, PixelRow, parse_rows
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.hosts import canonical
 from waypost.resources.imports.model import Import
 from waypost.resources.imports.page_plan import PageReport
-from waypost.resources.imports.rules import Host, Refused
+from waypost.resources.imports.rules import Host
 from waypost.resources.pixels import account_data as pixels_of_account
 
 _AT_ONCE = 500
@@ -105,15 +105,15 @@ class TargetAccount:
             done.warn(f"{hostname} cannot be registered: its links go to {deps.shared_domain}. {reason}")
             done.warnings.pop(_unverified(hostname), None)
             return None
-        for name in domain_service.TARGET_URLS if row else ():
-            try:
-                if text := getattr(row, name):
-                    url = await destinations.parse(deps, text)
-                    async with deps.db.write() as tx:
-                        if not await domains.find_custom_domains(tx, self.account_id, {url.host}):
-                            await domain_service.set_target_url(tx, domain.id, name, url.text)
-            except Refused as error:
-                done.warn(f"{hostname}: {name} is left out. {error}")
+        check_url = deps.destination_checker.check_url
+        for name, url in row.target_urls.items() if row else ():
+            problems = Problems()
+            urls = await domain_service.check_target_urls(deps, self.account_id, {name: url}, check_url, problems)
+            if problems:
+                done.warn(f"{hostname}: {name} is left out. {problems.errors[name][0]}")
+            else:
+                async with deps.db.write() as tx:
+                    await domain_service.set_target_urls(tx, domain.id, urls)
         return domain.id
 
     async def _find_pixels(self, done: PageReport) -> None:
