@@ -16,6 +16,7 @@ SECTIONS = {
     "Redirects": (
         "redirects",
         "redirects-while-draining",
+        "redirect-latency",
         "cold-redirects",
         "link-count",
         "domains",

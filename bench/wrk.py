@@ -39,6 +39,8 @@ class Round:
     """Milliseconds."""
     busy: float
     """The share of its core that wrk used. Near 1, wrk was the bottleneck."""
+    p999: float = 0.0
+    """Milliseconds. Only scripts that print it have it."""
     cost: float = 0.0
     """Microseconds of the server's processor time for each answer: also true where wrk was the bottleneck."""
     is_disturbed: bool = False
@@ -68,7 +70,8 @@ def run_wrk(origin: str, script: str, arguments: Sequence[str], *, seconds: int)
     if rate is None or not float(rate[1]):
         raise Failed(f"wrk on {origin}: {done.stdout}")
     busy = (_seconds_of_children() - before) / seconds
-    return Round(float(rate[1]), _percentile(done.stdout, 50), _percentile(done.stdout, 99), busy)
+    p50, p99, p999 = (_percentile(done.stdout, percent) for percent in ("50", "99", "99.9"))
+    return Round(float(rate[1]), p50, p99, busy, p999)
 
 
 def alternate(run: Run, contenders: Sequence[Contender]) -> list[list[Round]]:
@@ -193,8 +196,8 @@ def _seconds_of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _percentile(output: str, percent: int) -> float:
-    found = re.search(rf"\b{percent}%\s+([\d.]+)(us|ms|s)", output)
-    if found is None:
+def _percentile(output: str, percent: str) -> float:
+    found = re.search(rf" {re.escape(percent)}%\s+([\d.]+)(us|ms|s)", output)
+    if found is None and percent in {"50", "99"}:
         raise Failed(f"wrk printed no latency: {output}")
-    return float(found[1]) * _UNITS[found[2]]
+    return float(found[1]) * _UNITS[found[2]] if found else 0.0
