@@ -15,13 +15,13 @@ MODULES = (
     "changes",
     "host_table",
     "pixel_pages",
+    "request",
     "responder",
     "route",
     "segment",
     "spool",
     "state",
     "table",
-    "visit_headers",
 )
 REQUIREMENTS = ("mypy==2.4.1", "setuptools==84.2.1")
 # The same machine code with and without the libraries that the package imports; `make lint` checks the types.

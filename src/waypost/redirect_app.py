@@ -19,7 +19,7 @@ from waypost.metrics import ReadGauges
 from waypost.probes import new_probe_app, probe_routes
 from waypost.redirect import AliasTable, ChangeFeed, HostTable, RedirectState, RouteTable, Spool
 from waypost.redirect.asgi import RedirectApp
-from waypost.redirect.finders import Finders, FindPasswordVersion, StoreReport
+from waypost.redirect.database_calls import Finders, FindPasswordVersion, StoreReport
 from waypost.redirect.password_pages import Cookies
 from waypost.redirect.report_pages import LinkReport
 from waypost.resources import domains

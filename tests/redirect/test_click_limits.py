@@ -10,7 +10,7 @@ import pytest
 
 from waypost.kit.errors import Unavailable
 from waypost.redirect.click_limits import ClickLimits
-from waypost.redirect.routing.routed import ClickLimit
+from waypost.redirect.route_options import ClickLimit
 
 LINK, OTHER = b"1" * 32, b"2" * 24 + b"1" * 8  # the same slot
 _FORK = multiprocessing.get_context("fork")

@@ -29,7 +29,7 @@ from waypost.redirect import (
 from waypost.redirect.app_links import AppLinks
 from waypost.redirect.asgi import RedirectApp
 from waypost.redirect.click_limits import ClickLimits
-from waypost.redirect.finders import Finders
+from waypost.redirect.database_calls import Finders
 from waypost.redirect.password_pages import Cookies
 from waypost.redirect.protocol import protocol_for
 from waypost.redirect.report_pages import LinkReport

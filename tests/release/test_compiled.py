@@ -15,8 +15,8 @@ pytestmark = pytest.mark.timeout(300)
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("WAYPOST_", "PYTEST_"))}
 """Of the developer: tests have no certificates."""
-MODULES = ["aliases", "pixel_pages", "responder", "route", "segment", "spool", "state", "table", "visit_headers"]
-TESTS = [f"tests/redirect/test_{name}.py" for name in ("protocol", "visit_headers", "table")]
+MODULES = ["aliases", "pixel_pages", "responder", "route", "segment", "spool", "state", "table", "request"]
+TESTS = [f"tests/redirect/test_{name}.py" for name in ("protocol", "request", "table")]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from waypost.redirect.changes import ALL_ROUTES, host_change, pixel_change
 from waypost.redirect.feed import ChangeFeed, InvalidateRoutes
 from waypost.redirect.host_table import HostTable
 from waypost.redirect.route import DISABLED, NEVER, Route, disabled_host, new_alias, new_host, new_location, new_route
-from waypost.redirect.routing.routed import DEFAULT_TARGET, ClickLimit, Routed
+from waypost.redirect.route_options import DEFAULT_TARGET, ClickLimit, Routed
 from waypost.redirect.spool import Spool
 from waypost.redirect.state import RedirectState
 from waypost.redirect.table import RouteSource, RouteTable

@@ -22,12 +22,13 @@ from waypost.redirect.asgi_messages import (
     with_headers,
     without_port,
 )
-from waypost.redirect.finders import Finders
+from waypost.redirect.database_calls import Finders
 from waypost.redirect.forms import is_from_other_site
-from waypost.redirect.missing import MissingResponder, fallback_of
+from waypost.redirect.not_found import MissingResponder, fallback_of
 from waypost.redirect.password_pages import Cookies
 from waypost.redirect.pixel_pages import FIRED, PixelPage
 from waypost.redirect.reports import respond_to_report
+from waypost.redirect.request import PURPOSE, USER_AGENT, VisitHeaders, is_prefetch, read_visit_headers
 from waypost.redirect.route import (
     EXPIRES_AT,
     HOST,
@@ -39,9 +40,8 @@ from waypost.redirect.route import (
     TARGET,
     Route,
 )
-from waypost.redirect.routing.routed import DEFAULT_TARGET
+from waypost.redirect.route_options import DEFAULT_TARGET
 from waypost.redirect.state import NOSNIFF, REDIRECT_HEADERS, RedirectState
-from waypost.redirect.visit_headers import PURPOSE, USER_AGENT, VisitHeaders, is_prefetch, read_visit_headers
 
 IsHttps = Callable[[Scope], bool]
 """Return whether the visitor uses HTTPS, as far as trusted proxies report it."""

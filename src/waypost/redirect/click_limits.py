@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 from waypost.kit.errors import Unavailable
-from waypost.redirect.routing.routed import ClickLimit
+from waypost.redirect.route_options import ClickLimit
 
 CountClicks = Callable[[bytes], Awaitable[int]]
 """Return the clicks of a link by its id in 32 hex digits. Raises Unavailable."""

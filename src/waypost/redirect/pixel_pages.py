@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, NewType
 from uuid import UUID
 
-from waypost.redirect.visit_headers import PRIVACY, PURPOSE, VisitHeaders
+from waypost.redirect.request import PRIVACY, PURPOSE, VisitHeaders
 
 PixelPage = NewType("PixelPage", tuple[bytes, bytes, bytes, bytes, tuple[bytes, ...]])
 """(pixels for the spool, policy after its nonce, rest of the head, page up to its pixels, the pixels as JSON)."""

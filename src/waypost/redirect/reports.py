@@ -4,7 +4,7 @@ from starlette.types import Receive, Scope, Send
 
 from waypost.redirect import metrics, report_pages
 from waypost.redirect.asgi_messages import send_response
-from waypost.redirect.finders import Finders
+from waypost.redirect.database_calls import Finders
 from waypost.redirect.forms import is_from_other_site, read_form
 
 _PLAIN = [(b"content-type", b"text/plain; charset=utf-8")]

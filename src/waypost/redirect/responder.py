@@ -8,11 +8,11 @@ from typing import Final
 
 from waypost.redirect import metrics, pixel_pages
 from waypost.redirect.pixel_pages import FIRED, PixelPage
+from waypost.redirect.request import HOST as HOST_HEADER
+from waypost.redirect.request import USER_AGENT, VisitHeaders
 from waypost.redirect.route import EXPIRES_AT, HOST, ID_SIZE, MISSING, PIXEL_PAGE, ROUTED, SLUG, TARGET, Route
-from waypost.redirect.routing.routed import Routed
+from waypost.redirect.route_options import Routed
 from waypost.redirect.state import RedirectState, WaitingResponses
-from waypost.redirect.visit_headers import HOST as HOST_HEADER
-from waypost.redirect.visit_headers import USER_AGENT, VisitHeaders
 
 _SLASH: Final = 0x2F
 _QUESTION_MARK: Final = 0x3F

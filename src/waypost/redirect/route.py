@@ -9,7 +9,7 @@ from uuid import UUID
 
 from waypost.redirect import pixel_pages
 from waypost.redirect.pixel_pages import PixelPage
-from waypost.redirect.routing.routed import Routed
+from waypost.redirect.route_options import Routed
 
 Route = NewType("Route", tuple[bytes, bytes, float, PixelPage | None, tuple[bytes, ...], Routed | None])
 """(host, id and location of the link, expiry in seconds since 1970, pixel page, ids of its pixels in hex, routing).

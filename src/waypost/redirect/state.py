@@ -15,10 +15,10 @@ from waypost.redirect import pages, pixel_pages
 from waypost.redirect.aliases import AliasTable
 from waypost.redirect.host_table import HostTable
 from waypost.redirect.metrics import BUCKETS_NS, FAST_LATENCY, REDIRECTED
+from waypost.redirect.request import HeaderReader, VisitHeaders
 from waypost.redirect.route import ID_SIZE, TARGET, Route
 from waypost.redirect.spool import MAX_LINE_SIZE, Spool, encode
 from waypost.redirect.table import RouteTable
-from waypost.redirect.visit_headers import HeaderReader, VisitHeaders
 
 if TYPE_CHECKING:
     from uvicorn.server import ServerState

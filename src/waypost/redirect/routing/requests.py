@@ -9,8 +9,8 @@ import structlog
 
 from waypost.kit.errors import SettingsError
 from waypost.kit.proxies import Network
+from waypost.redirect.request import FORWARDED, FORWARDED_FOR, LANGUAGE, USER_AGENT, VisitHeaders
 from waypost.redirect.routing.rules import NEEDS, Condition, Routing, RoutingDecision, decide
-from waypost.redirect.visit_headers import FORWARDED, FORWARDED_FOR, LANGUAGE, USER_AGENT, VisitHeaders
 from waypost.visitors.addresses import read_address
 from waypost.visitors.agents import Agent, parse_user_agent
 from waypost.visitors.languages import preferred_language

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
-from waypost.redirect.routing.routed import DEFAULT_TARGET
+from waypost.redirect.route_options import DEFAULT_TARGET
 from waypost.visitors.agents import Agent
 
 Values = tuple[str, ...]

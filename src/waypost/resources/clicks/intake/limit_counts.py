@@ -6,8 +6,8 @@ from pathlib import Path
 from uuid import UUID
 
 from waypost.database import Database
+from waypost.redirect.request import is_prefetch
 from waypost.redirect.spool import UnknownFormat, Visit, decode, read_lines, segments
-from waypost.redirect.visit_headers import is_prefetch
 from waypost.resources import links
 from waypost.resources.clicks.backends.sql import write
 from waypost.resources.clicks.intake.bots import detect_bot

@@ -13,8 +13,8 @@ from uuid import UUID
 from waypost.kit.clock import DAY, QUARTER
 from waypost.kit.proxies import storable_address
 from waypost.redirect.pixel_pages import PLATFORM_LETTERS
+from waypost.redirect.request import is_prefetch
 from waypost.redirect.spool import Visit
-from waypost.redirect.visit_headers import is_prefetch
 from waypost.resources.clicks.intake.bots import Bot, detect_bot
 from waypost.resources.clicks.model import HUMAN, PREFETCH, Click, ClickKind
 from waypost.visitors.addresses import read_address

@@ -2,7 +2,7 @@
 
 import pytest
 
-from waypost.redirect.visit_headers import HeaderReader
+from waypost.redirect.request import HeaderReader
 
 HOST = b"Host: go.test"
 

@@ -7,7 +7,7 @@ from starlette.types import Send
 from waypost.redirect import metrics, pages
 from waypost.redirect.app_links import APPLE_PATH, GOOGLE_PATH, AppLinksCache
 from waypost.redirect.asgi_messages import send_not_modified, send_response
-from waypost.redirect.finders import Finders
+from waypost.redirect.database_calls import Finders
 from waypost.redirect.route import DISABLED, EXPIRES_AT, LINK_ID, LOCATION, MISSING, NO_ID, ROUTED, TARGET, Route
 from waypost.redirect.state import REDIRECT_HEADERS, RedirectState
 
