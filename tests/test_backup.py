@@ -46,7 +46,7 @@ def restored(archive: Path, directory: Path) -> Settings:
 async def test_a_backup_restores_the_service(settings: Settings, tmp_path: Path, name: str) -> None:
     live = Database(settings.database)
     async with live.write() as tx:
-        job = await jobs.enqueue(tx, "links.check", {"n": 1}, now=NOW)
+        job = await jobs.enqueue(tx, jobs.JobKind("links.check"), {"n": 1}, now=NOW)
     write_backup(settings, tmp_path / name)  # while the service has the database open
     fresh = restored(tmp_path / name, tmp_path / "fresh")
     again = Database(fresh.database)

@@ -171,7 +171,7 @@ async def test_reports_a_damaged_database(settings: Settings, tmp_path: Path) ->
 
 async def test_reports_late_and_failed_jobs(settings: Settings, db: Database) -> None:
     async with db.write() as tx:
-        await jobs.enqueue(tx, "links.check", {}, now=clock.now() - timedelta(minutes=5))
+        await jobs.enqueue(tx, jobs.JobKind("links.check"), {}, now=clock.now() - timedelta(minutes=5))
     assert (await found(settings, "queue")).state == "failed"
     async with db.write() as tx:
         await tx.execute(update(table).values(failed_at=clock.now()))

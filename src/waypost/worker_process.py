@@ -21,7 +21,7 @@ from waypost.resource import Worker
 from waypost.settings import Settings
 from waypost.version import VERSION, built_commit
 from waypost.worker import queue_ages
-from waypost.worker.jobs import JobRunner, LongJobRunner
+from waypost.worker.jobs import JobRunner
 from waypost.worker.loop import WorkerLoop
 from waypost.worker.metrics_writer import shared_metrics
 from waypost.worker.run import WorkerParts, collect_garbage_rarely, work
@@ -72,13 +72,17 @@ def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: Asyn
             periodic=[(60, partial(delete_expired, db, now))], handlers={mail.JOB: mail.handler(mail_sender(settings))}
         )
     )
-    long_jobs = LongJobRunner(
-        {name: handler for each in parts for name, handler in each.long_handlers.items()},
-        clock=now,
-        stops={name: stop for each in parts for name, stop in each.stops.items()},
-    )
-    handlers = {name: handler for each in parts for name, handler in each.handlers.items()}
-    return [WorkerParts([JobRunner(handlers, clock=now, excluded=long_jobs.names), long_jobs]), *parts]
+    return [WorkerParts(job_runners(parts)), *parts]
+
+
+def job_runners(parts: Sequence[WorkerParts]) -> list[JobRunner]:
+    """Return a runner for each queue of jobs."""
+    handlers = {kind: handler for each in parts for kind, handler in each.handlers.items()}
+    stops = {kind: stop for each in parts for kind, stop in each.stops.items()}
+    return [
+        JobRunner(queue, {kind: each for kind, each in handlers.items() if kind.queue == queue}, clock=now, stops=stops)
+        for queue in dict.fromkeys(kind.queue for kind in handlers)
+    ]
 
 
 async def _serve_probes(

@@ -7,12 +7,14 @@ from typing import Any
 
 import httpx
 from browsing import BASE_URL, Browser, WebApp
+from claimed import claimed_row
 from sqlalchemy import select
 
+from waypost import mail
 from waypost.accounts.auth_deps import new_deps
 from waypost.accounts.model import accounts, people
 from waypost.accounts.sign_in import service as sign_in
-from waypost.worker.jobs import Job
+from waypost.worker.jobs import Job, JobKind
 from waypost.worker.jobs import jobs as job_rows
 
 PASSWORD, OTHER = "four plain words suffice", "five other words are fine"
@@ -38,15 +40,15 @@ async def mails(place: WebApp) -> list[dict[str, str]]:
     """After the jobs that write some, oldest first."""
     for job in await due(place, sign_in.JOB):
         await sign_in.send_password_reset(new_deps(place.settings, place.db, place.clock), job)
-    return [job.payload for job in await due(place, "mail.send", keep=True)]
+    return [job.payload for job in await due(place, mail.JOB, keep=True)]
 
 
-async def due(place: WebApp, name: str, *, keep: bool = False) -> list[Job]:
+async def due(place: WebApp, kind: JobKind, *, keep: bool = False) -> list[Job]:
     async with place.db.write() as tx:
-        rows = (await tx.execute(select(job_rows).where(job_rows.c.name == name).order_by(job_rows.c.id))).all()
+        rows = (await tx.execute(select(job_rows).where(job_rows.c.name == kind.name).order_by(job_rows.c.id))).all()
         if not keep:
-            await tx.execute(job_rows.delete().where(job_rows.c.name == name))
-    return [Job(row.id, row.name, row.payload, row.account_id, 1, 8, "a test") for row in rows]
+            await tx.execute(job_rows.delete().where(job_rows.c.name == kind.name))
+    return [claimed_row(row) for row in rows]
 
 
 def way(mail: dict[str, str]) -> str:

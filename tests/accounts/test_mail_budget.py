@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 from browsing import BASE_URL, Browser, WebApp, open_place
+from claimed import claimed_row
 from sqlalchemy import select
 
 from waypost.accounts.auth_deps import new_deps
 from waypost.accounts.people import profile
 from waypost.accounts.setup import signup
 from waypost.accounts.sign_in import service as sign_in
-from waypost.worker.jobs import Job, jobs
+from waypost.worker.jobs import jobs
 
 PASSWORD, OTHER = "four plain words suffice", "five other words are fine"
 EVE, ADA = "eve@example.com", "ada@example.com"
@@ -28,10 +29,10 @@ async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
 async def mails(place: WebApp) -> list[tuple[str, str]]:
     """(recipient, subject), after the jobs that write some."""
     async with place.db.write() as tx:
-        requested = (await tx.execute(select(jobs).where(jobs.c.name == sign_in.JOB).order_by(jobs.c.id))).all()
-        await tx.execute(jobs.delete().where(jobs.c.name == sign_in.JOB))
+        requested = (await tx.execute(select(jobs).where(jobs.c.name == sign_in.JOB.name).order_by(jobs.c.id))).all()
+        await tx.execute(jobs.delete().where(jobs.c.name == sign_in.JOB.name))
     for row in requested:
-        job = Job(row.id, row.name, row.payload, row.account_id, 1, 8, "a test")
+        job = claimed_row(row)
         await sign_in.send_password_reset(new_deps(place.settings, place.db, place.clock), job)
     async with place.db.read() as tx:
         rows = await tx.execute(select(jobs.c.payload).where(jobs.c.name == "mail.send").order_by(jobs.c.id))

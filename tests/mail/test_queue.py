@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import structlog
+from claimed import claimed
 from people import FakeClock
 from smtp import MailServer
 from sqlalchemy import select
@@ -15,7 +16,7 @@ from waypost.composition import mail_sender
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.settings import Settings
-from waypost.worker.jobs import Job, JobRunner, jobs
+from waypost.worker.jobs import SHORT, JobRunner, jobs
 from waypost.worker.loop import WorkerLoop
 
 MAIL = {"to": "alice@example.com", "subject": "Hello", "text": "Hello, Alice!\n"}
@@ -32,7 +33,7 @@ async def test_sends_a_committed_mail_and_retries_a_refused_one(db: Database) ->
     async with MailServer(answers={"MAIL": "451 not now"}) as server:
         settings = Settings(smtp_url=f"smtp://127.0.0.1:{server.port}", mail_from="w@example.com")
         sending = mail.handler(mail_sender(settings))
-        loop = WorkerLoop(db, JobRunner({mail.JOB: sending}, clock=clock))
+        loop = WorkerLoop(db, JobRunner(SHORT, {mail.JOB: sending}, clock=clock))
         assert await loop.step()
         await loop.close()
         async with db.read() as tx:
@@ -78,7 +79,7 @@ async def test_without_a_server_it_is_shown_on_a_terminal_only(
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
     sending = mail.handler(mail_sender(Settings(data_dir=tmp_path)))
-    job = Job(new_id(), mail.JOB, MAIL, None, 1, 8, "test")
+    job = claimed(mail.JOB, MAIL)
     with structlog.testing.capture_logs() as logs:
         await sending(job)
     shown = {"text": MAIL["text"]} if is_terminal else {"file": str(tmp_path / "mail" / f"{job.id}.txt")}

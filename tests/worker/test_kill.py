@@ -4,6 +4,7 @@ import asyncio
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from sqlalchemy import select, text, update
 from waypost.database import Database
 from waypost.kit import clock
 from waypost.worker import jobs
-from waypost.worker.jobs import JobRunner
+from waypost.worker.jobs import SHORT, JobKind, JobRunner
 from waypost.worker.jobs import jobs as table
 from waypost.worker.loop import WorkerLoop
 from waypost.worker.run import work
@@ -34,6 +35,9 @@ async def effects(db):
     return read
 
 
+NOTE = JobKind("test.note")
+
+
 def die(point, url):
     done = subprocess.run([sys.executable, MORTAL, url, point], check=False, timeout=60)
     assert done.returncode == -signal.SIGKILL
@@ -47,7 +51,7 @@ async def work_off(db):
             await tx.execute(text("INSERT INTO effects VALUES (:n)"), {"n": job.payload})
         stop.set()
 
-    await work(db, [WorkerLoop(db, JobRunner({"test.note": note}, clock=clock.now))], stop=stop)
+    await work(db, [WorkerLoop(db, JobRunner(SHORT, {NOTE: note}, clock=clock.now))], stop=stop)
 
 
 async def let_leases_run_out(db):
@@ -56,9 +60,9 @@ async def let_leases_run_out(db):
         await tx.execute(update(table).where(table.c.lease_until.is_not(None)).values(lease_until=past))
 
 
-async def enqueue(db, **rest):
+async def enqueue(db, **kind):
     async with db.write() as tx:
-        await jobs.enqueue(tx, "test.note", 7, now=clock.now(), **rest)
+        await jobs.enqueue(tx, replace(NOTE, **kind), 7, now=clock.now())
 
 
 async def rows(db):
@@ -91,6 +95,6 @@ async def test_attempts_are_bounded(db: Database, database_url: str, effects) ->
         die("after run", database_url)
         await let_leases_run_out(db)
     async with db.write() as tx:
-        assert await jobs.JobRunner({}, clock=clock.now).claim(tx, 1) == []
+        assert await jobs.JobRunner(SHORT, {NOTE: None}, clock=clock.now).claim(tx, 1) == []
     [row] = await rows(db)
     assert (row.attempts, row.failed_at is not None, await effects()) == (2, True, [7, 7])

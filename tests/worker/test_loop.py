@@ -1,6 +1,7 @@
 """The worker's loops run jobs and steps, survive outages and end in order."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +15,7 @@ from waypost.database import Database
 from waypost.kit import clock
 from waypost.kit.errors import Unavailable
 from waypost.worker import jobs, loop
-from waypost.worker.jobs import JobRunner
+from waypost.worker.jobs import SHORT, JobKind, JobRunner
 from waypost.worker.jobs import jobs as table
 from waypost.worker.run import work
 
@@ -26,7 +27,7 @@ def stop():
 
 async def enqueue(db, name, payload="any", **rest):
     async with db.write() as tx:
-        await jobs.enqueue(tx, name, payload, now=clock.now(), **rest)
+        await jobs.enqueue(tx, JobKind(name), payload, now=clock.now(), **rest)
 
 
 async def rows(db):
@@ -34,8 +35,9 @@ async def rows(db):
         return (await tx.execute(select(table))).all()
 
 
-async def run(db, handlers, stop, *steps):
-    runner = JobRunner(handlers, clock=clock.now)
+async def run(db, handlers, stop, *steps, queue=SHORT):
+    kinds = {JobKind(name): handler for name, handler in handlers.items()}
+    runner = JobRunner(queue, kinds, clock=clock.now)
     await work(db, [loop.WorkerLoop(db, runner)], [(loop.POLL_INTERVAL, step) for step in steps], stop=stop)
 
 
@@ -92,25 +94,18 @@ async def test_what_runs_at_the_stop_is_finished_and_nothing_new_begins(db: Data
     assert [row.payload for row in await rows(db)] == ["new"]
 
 
-async def test_a_job_that_does_not_end_is_cut_off_and_tried_again(
-    db: Database, stop: asyncio.Event, monkeypatch: pytest.MonkeyPatch
-) -> None:
-
+async def test_a_job_that_does_not_end_is_cut_off_and_tried_again(db: Database, stop: asyncio.Event) -> None:
     async def check(job):
         stop.set()
         await asyncio.Event().wait()
 
     await enqueue(db, "links.check")
-    jobs_loop = loop.WorkerLoop(db, JobRunner({"links.check": check}, clock=clock.now))
-    monkeypatch.setattr(JobRunner, "shutdown_timeout", 0.05)
-    await work(db, [jobs_loop], stop=stop)
+    await run(db, {"links.check": check}, stop, queue=replace(SHORT, shutdown_timeout=0.05))
     [row] = await rows(db)
     assert (row.error, row.lease_until, row.failed_at) == ("the process was stopped while it ran", None, None)
 
 
-async def test_no_more_jobs_at_once_than_allowed(
-    db: Database, stop: asyncio.Event, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_more_jobs_at_once_than_allowed(db: Database, stop: asyncio.Event) -> None:
     running, most, left = 0, 0, 12
 
     async def check(job):
@@ -124,8 +119,7 @@ async def test_no_more_jobs_at_once_than_allowed(
 
     for _ in range(12):
         await enqueue(db, "links.check")
-    monkeypatch.setattr(JobRunner, "max_concurrent", 3)
-    await run(db, {"links.check": check}, stop)
+    await run(db, {"links.check": check}, stop, queue=replace(SHORT, slots=3))
     assert (most, left) == (3, 0)
 
 
@@ -255,7 +249,7 @@ async def test_the_wait_for_the_transaction_is_not_taken_off_the_lease(db: Datab
         claimed.append((await rows(db))[0].lease_until)
 
     claimed = []
-    leases = loop.WorkerLoop(db, JobRunner({"links.check": check}, clock=look))
+    leases = loop.WorkerLoop(db, JobRunner(SHORT, {JobKind("links.check"): check}, clock=look))
     async with db.write():  # on SQLite the claim waits for its end
         step = asyncio.create_task(leases.step())
         await has_looked.wait()
@@ -263,7 +257,7 @@ async def test_the_wait_for_the_transaction_is_not_taken_off_the_lease(db: Datab
         time += timedelta(seconds=30)
     await step
     if db.dialect == "sqlite":
-        assert claimed == [time + jobs.LEASE]
+        assert claimed == [time + SHORT.lease]
 
 
 class Looked(loop.QueueWorker[Any, Any]):

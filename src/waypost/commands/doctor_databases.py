@@ -111,8 +111,9 @@ async def _postgresql(tx: Tx) -> Finding:
 
 
 async def _queue(tx: Tx) -> Finding:
-    backlog = await jobs.read_backlog(tx)
-    late = (clock.now() - backlog.oldest).total_seconds() if backlog.oldest else 0
+    now = clock.now()
+    backlog = await jobs.read_backlog(tx, now)
+    late = (now - backlog.oldest).total_seconds() if backlog.oldest else 0
     if late > _MAX_DELAY:
         advice = "Check that the worker runs (waypost serve --role worker), and its log."
         return Finding("queue", "failed", f"{backlog.pending} jobs pending, the oldest is {late:.0f} s late", advice)

@@ -26,7 +26,7 @@ from waypost.database import Instant, Json, Tx, metadata, upsert
 from waypost.kit.clock import Clock, from_microseconds, microseconds
 from waypost.worker import jobs
 
-JOB = "mail.send"
+JOB = jobs.JobKind("mail.send", is_private=True)
 _NOT_SENT = "email not sent: WAYPOST_SMTP_URL is not set"
 _FILE_RETENTION = timedelta(days=8)
 """Longer than any link in an email is valid."""

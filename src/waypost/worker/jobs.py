@@ -1,13 +1,14 @@
-"""The job queue: `enqueue` adds a job in the caller's transaction, and the worker runs it by the handler of its name.
+"""Queues of jobs: `enqueue` adds a job in the caller's transaction, and the worker runs it by the handler of its kind.
 
 An attempt is counted when the job is claimed, before it runs: a job that runs twice has two attempts. So is a death,
 until the attempt is settled: a job whose process has died some times in a row is not tried again.
+
+An account has a share of each queue, counted in the database, for all workers.
 """
 
 import asyncio
-import os
-import socket
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,26 +20,30 @@ from sqlalchemy import (
     ColumnElement,
     Index,
     Integer,
+    SmallInteger,
     Table,
     Text,
+    Update,
     case,
-    exists,
+    delete,
     func,
     literal,
+    not_,
     select,
-    true,
-    tuple_,
+    update,
 )
 
-from waypost.database import Id, Instant, Json, Tx, metadata
+from waypost.database import Id, Instant, Json, Tx, metadata, take_advisory_lock, upsert
 from waypost.kit.clock import Clock
 from waypost.kit.ids import new_id
-from waypost.worker.loop import QueueWorker, reason_of
+from waypost.worker.loop import SHUTDOWN_TIMEOUT, QueueWorker, reason_of
 
 jobs = Table(
     "jobs",
     metadata,
     Column("id", Id, primary_key=True),
+    Column("queue", Text, nullable=False, server_default="jobs"),
+    Column("rank", SmallInteger, nullable=False, server_default="0"),  # lower ones are claimed first
     Column("name", Text, nullable=False),
     Column("payload", Json, nullable=False),
     Column("account_id", Id),
@@ -46,95 +51,183 @@ jobs = Table(
     Column("attempts", Integer, nullable=False),
     Column("max_attempts", Integer, nullable=False),
     Column("lease_until", Instant),
-    Column("leased_by", Text),
     Column("error", Text),
     Column("failed_at", Instant),
     Column("created_at", Instant, nullable=False),
     Column("deaths", Integer, nullable=False, server_default="0"),  # attempts in a row that nobody has settled
 )
-Index(
-    "ix_jobs_waiting",
-    jobs.c.run_at,
-    sqlite_where=jobs.c.failed_at.is_(None),
-    postgresql_where=jobs.c.failed_at.is_(None),
-)
+_c = jobs.c
+_WAITING, _LEASED = _c.failed_at.is_(None), _c.lease_until.is_not(None)
+Index("ix_jobs_waiting", _c.queue, _c.rank, _c.run_at, _c.id, sqlite_where=_WAITING, postgresql_where=_WAITING)
+Index("ix_jobs_leased", _c.queue, _c.lease_until, sqlite_where=_LEASED, postgresql_where=_LEASED)
+
+_LOCK = 0x6A6F6273  # "jobs"
+_FOREVER = 1 << 30  # attempts
+MAX_DEATHS = 3
+_MAX_ERROR = 500
+_MAX_DELAY = timedelta(hours=1)
+
+_log = structlog.get_logger(__name__)
 
 
-_JOB = tuple(jobs.c[name] for name in ("id", "name", "payload", "account_id", "attempts", "max_attempts", "leased_by"))
+@dataclass(frozen=True, slots=True)
+class JobQueue:
+    """Jobs that share slots. Jobs in other queues do not wait for them."""
+
+    name: str
+    slots: int
+    """Attempts in flight in one process."""
+    per_account: int
+    """Attempts in flight of one kind and account, in all processes."""
+    per_kind: int | None = None
+    """Attempts in flight of one kind, in all processes, of which retries share half. None: not limited."""
+    ranks: int = 1
+    poll_interval: float = 0.0
+    timeout: timedelta = timedelta(seconds=50)
+    """Of an attempt."""
+    shutdown_timeout: float = SHUTDOWN_TIMEOUT
+
+    @property
+    def lease(self) -> timedelta:
+        """Longer than an attempt, so that it has ended before another process may claim the job."""
+        return self.timeout + timedelta(seconds=10)
+
+
+SHORT = JobQueue("jobs", slots=8, per_account=4)
+LONG = JobQueue("long_jobs", slots=6, per_account=1, poll_interval=1.0)
+"""For jobs that take up to half a minute and that accounts can start. Mail does not wait for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobKind:
+    name: str
+    """`package.verb`"""
+    queue: JobQueue = SHORT
+    max_attempts: int | None = 8
+    """None: it is tried for ever, however often its process dies."""
+    is_private: bool = False
+    """Payloads let people in or name them: of a job that failed permanently only the error is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
+    """A job with an attempt in flight."""
+
     id: UUID
     name: str
-    """`package.verb`"""
     payload: Any
     account_id: UUID | None
+    run_at: datetime
     attempt: int
     """Starts at 1."""
     max_attempts: int
-    leased_by: str
+    lease_until: datetime
+    """Only the attempt with this lease may change the job."""
 
 
-Handler = Callable[[Job], Awaitable[None]]
+_JOB = tuple(
+    _c[name] for name in ("id", "name", "payload", "account_id", "run_at", "attempts", "max_attempts", "lease_until")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """The attempt succeeded, and the job runs again."""
+
+    at: datetime
+    rank: int = 0
+    payload: Any = None
+    """None: as before."""
+
+
+Handler = Callable[[Job], Awaitable[Again | None]]
 """Does the job or raises; the error is stored with the job, and the job is retried."""
-Handlers = Mapping[str, Handler]
+Handlers = Mapping[JobKind, Handler]
 Stop = Callable[[Tx, Job], Awaitable[None]]
 """Saves that a job is not tried again, in the transaction that ends it."""
+Stops = Mapping[JobKind, Stop]
 
 
 class ProcessDied(Exception):
     """The process that a handler has started for the job died. Counts like the death of the worker."""
 
 
-MAX_DEATHS = 3
+class RetryLater(Exception):
+    """The attempt failed for a reason that passes."""
 
-LEASE = timedelta(seconds=60)
-RUN_LIMIT = timedelta(seconds=50)  # below LEASE, so that a job has ended before another process may claim it
-_MAX_ERROR = 500
-_MAX_DELAY = timedelta(hours=1)
-_PRIVATE = "auth.send_password_reset", "mail.send"
-"""Their payloads contain email addresses and sign-in links: of a job that failed permanently only the error is kept."""
-
-_log = structlog.get_logger(__name__)
+    def __init__(self, reason: str, wait: timedelta) -> None:
+        """`wait`: until the next attempt, at least."""
+        super().__init__(reason)
+        self.wait = wait
 
 
 async def enqueue(
     tx: Tx,
-    name: str,
+    kind: JobKind,
     payload: Any,
     *,
     now: datetime,
     run_at: datetime | None = None,
     account_id: UUID | None = None,
-    max_attempts: int = 8,
+    id_: UUID | None = None,
+    rank: int = 0,
 ) -> UUID:
-    """Add a job in the caller's transaction. `payload`: any JSON value except null."""
-    job_id = new_id()
-    row = {"id": job_id, "name": name, "payload": payload, "account_id": account_id, "created_at": now}
-    attempts = {"run_at": run_at or now, "attempts": 0, "max_attempts": max_attempts}
-    await tx.execute(jobs.insert().values(row | attempts))
+    """Add a job in the caller's transaction. `payload`: any JSON value except null.
+
+    `id_`: of the thing that has at most one job. One that waits is replaced, and one that is running runs again.
+    """
+    job_id = id_ or new_id()
+    row = {"queue": kind.queue.name, "rank": rank, "name": kind.name, "payload": payload, "account_id": account_id}
+    row |= {"run_at": run_at or now, "attempts": 0, "max_attempts": kind.max_attempts or _FOREVER, "deaths": 0}
+    row |= {"error": None, "failed_at": None, "created_at": now}
+    statement = upsert(tx, jobs).values(row | {"id": job_id})
+    await tx.execute(statement.on_conflict_do_update(index_elements=["id"], set_=row))
     return job_id
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
     pending: int
+    """Jobs that are due."""
     oldest: datetime | None
-    """When the first pending job is or was due."""
+    """When the first of them was due."""
     failed: int
 
 
-async def read_backlog(tx: Tx) -> Backlog:
-    pending_query = select(func.count(), func.min(jobs.c.run_at)).where(jobs.c.failed_at.is_(None))
-    failed_query = select(func.count()).where(jobs.c.failed_at.is_not(None))
+async def read_backlog(tx: Tx, now: datetime) -> Backlog:
+    pending_query = select(func.count(), func.min(_c.run_at)).where(_WAITING, _c.run_at <= now)
     pending, oldest = (await tx.execute(pending_query)).one()
-    return Backlog(pending, oldest, (await tx.execute(failed_query)).scalar_one())
+    failed = (await tx.execute(select(func.count()).where(_c.failed_at.is_not(None)))).scalar_one()
+    return Backlog(pending, oldest, failed)
 
 
-async def delete_jobs(tx: Tx, name: str, account_id: UUID) -> None:
-    """Delete all jobs of this name and account, including failed ones."""
-    await tx.execute(jobs.delete().where(jobs.c.name == name, jobs.c.account_id == account_id))
+async def delete_job(tx: Tx, id_: UUID) -> None:
+    """Delete the job of a thing. An attempt in flight changes nothing any more."""
+    await tx.execute(delete(jobs).where(_c.id == id_))
+
+
+async def delete_jobs(tx: Tx, kind: JobKind, account_id: UUID) -> None:
+    """Delete all jobs of this kind and account, including failed ones."""
+    await tx.execute(delete(jobs).where(_c.name == kind.name, _c.account_id == account_id))
+
+
+async def lock(tx: Tx, job: Job) -> datetime | None:
+    """Lock the job until the transaction ends. Return None if the attempt has lost its lease.
+
+    Otherwise return when the job is due: not `job.run_at` if it was enqueued again since it was claimed.
+    """
+    run_at: datetime | None = await tx.scalar(select(_c.run_at).where(_where_leased(job)).with_for_update())
+    return run_at
+
+
+def where_job(thing_id: ColumnElement[UUID], *conditions: ColumnElement[bool]) -> ColumnElement[bool]:
+    """SQL condition: the thing has a job that has not failed."""
+    return select(_c.id).where(_c.id == thing_id, _WAITING, *conditions).exists()
+
+
+def where_running(thing_id: ColumnElement[UUID], now: datetime) -> ColumnElement[bool]:
+    """SQL condition: an attempt of the thing's job is in flight."""
+    return where_job(thing_id, _c.lease_until > now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,58 +235,45 @@ class JobOutcome:
     job: Job
     error: str | None
     """None if the handler has done it."""
+    again: Again | None = None
+    wait: timedelta = timedelta(0)
+    """Until the next attempt, at least."""
     is_death: bool = False
 
 
 class JobRunner(QueueWorker[Job, JobOutcome]):
-    name = "jobs"
-    max_concurrent = 8
+    """Runs the jobs of one queue."""
 
-    def __init__(
-        self,
-        handlers: Handlers,
-        *,
-        clock: Clock,
-        excluded: Collection[str] = (),
-        stops: Mapping[str, Stop] | None = None,
-    ) -> None:
-        """`excluded`: names that another runner handles; `stops`: by name of the job."""
-        self._handlers = handlers
-        self._stops = stops or {}
+    def __init__(self, queue: JobQueue, handlers: Handlers, *, clock: Clock, stops: Stops | None = None) -> None:
+        self.name = queue.name
+        self.max_concurrent = queue.slots
+        self.poll_interval = queue.poll_interval
+        self.shutdown_timeout = queue.shutdown_timeout
+        self._queue = queue
+        self._handlers = {kind.name: handler for kind, handler in handlers.items()}
+        self._private = [kind.name for kind in handlers if kind.is_private]
+        self._stops = {kind.name: stop for kind, stop in (stops or {}).items()}
         self._clock = clock
-        self._is_ours = jobs.c.name.not_in(excluded) if excluded else true()
-        self.names = frozenset(handlers)
-        self.worker = f"{socket.gethostname()}:{os.getpid()}"
 
     async def is_due(self, tx: Tx) -> bool:
         now = self._clock()
-        query = select(jobs.c.id).where(self._where_due(now), self._is_claimable(now))
-        return await tx.scalar(query.limit(1)) is not None
+        if await tx.scalar(select(_c.id).where(*self._where_due(now)).limit(1)) is None:
+            return False
+        return bool(await self._choose(tx, now, 1))
 
     async def find_oldest_due(self, tx: Tx) -> datetime | None:
-        since: datetime | None = await tx.scalar(select(func.min(jobs.c.run_at)).where(self._where_due(self._clock())))
+        since: datetime | None = await tx.scalar(select(func.min(_c.run_at)).where(*self._where_due(self._clock())))
         return since
 
     async def claim(self, tx: Tx, free_slots: int) -> list[Job]:
         """Lease due jobs, and end jobs whose last attempt was never settled."""
+        await take_advisory_lock(tx, _LOCK)  # otherwise two processes could exceed an account's share
         now = self._clock()
         await self._end_unsettled(tx, now)
-        due = (
-            select(jobs.c.id)
-            .where(self._where_due(now), self._is_claimable(now))
-            .order_by(jobs.c.run_at)
-            .limit(free_slots)
-            .with_for_update(skip_locked=True)  # on PostgreSQL; SQLite has one writer
-            .cte("due")
-        )
-        statement = (
-            jobs.update()
-            .where(jobs.c.id.in_(select(due.c.id)))
-            .values(
-                attempts=jobs.c.attempts + 1, deaths=jobs.c.deaths + 1, lease_until=now + LEASE, leased_by=self.worker
-            )
-            .returning(*_JOB)
-        )
+        chosen = await self._choose(tx, now, free_slots)
+        due = select(_c.id).where(_c.id.in_(chosen), *self._where_due(now)).with_for_update(skip_locked=True).cte("due")
+        counted = {"attempts": _c.attempts + 1, "deaths": _c.deaths + 1, "lease_until": now + self._queue.lease}
+        statement = update(jobs).where(_c.id.in_(select(due.c.id))).values(counted).returning(*_JOB)
         return [Job(*row) for row in await tx.execute(statement)]
 
     async def run(self, claimed: Job) -> JobOutcome:
@@ -202,86 +282,99 @@ class JobRunner(QueueWorker[Job, JobOutcome]):
             return JobOutcome(claimed, f"no handler is named {claimed.name}")
         context = {"job": claimed.name, "id": str(claimed.id), "attempt": claimed.attempt}
         try:
-            async with asyncio.timeout(RUN_LIMIT.total_seconds()):
-                await handler(claimed)
+            async with asyncio.timeout(self._queue.timeout.total_seconds()):
+                again = await handler(claimed)
         except asyncio.CancelledError:
             _log.warning("job stopped", **context)
             return JobOutcome(claimed, "the process was stopped while it ran")
         except ProcessDied as error:
             _log.warning("process of a job died", **context, error=str(error))
             return JobOutcome(claimed, str(error), is_death=True)
+        except RetryLater as error:
+            _log.warning("job failed", **context, error=str(error))
+            return JobOutcome(claimed, str(error), wait=error.wait)
         except Exception as error:  # noqa: BLE001  # a job's failure is a value: it is stored, and the job is retried
             event = "job timed out" if isinstance(error, TimeoutError) else "job failed"
             _log.warning(event, **context, error=reason_of(error))
             return JobOutcome(claimed, reason_of(error))
-        return JobOutcome(claimed, None)
+        return JobOutcome(claimed, None, again)
 
     async def settle(self, tx: Tx, outcomes: Sequence[JobOutcome]) -> None:
+        """Save the outcomes. That of a job that was enqueued again meanwhile only ends the lease."""
         for outcome in outcomes:
-            if outcome.error is None:
-                await tx.execute(jobs.delete().where(_where_leased(outcome.job)))
-            else:
-                await self._save_failure(tx, outcome.job, outcome.error, is_death=outcome.is_death)
+            change = delete(jobs) if outcome.error is None and outcome.again is None else self._update(outcome)
+            is_leased = _where_leased(outcome.job)
+            if (await tx.execute(change.where(is_leased, _c.run_at == outcome.job.run_at))).rowcount == 0:
+                await tx.execute(update(jobs).where(is_leased).values(lease_until=None))
 
-    async def _save_failure(self, tx: Tx, job: Job, error: str, *, is_death: bool) -> None:
-        """Schedule another attempt. After the last one, keep the row with the error."""
-        now, is_last = self._clock(), job.attempt >= job.max_attempts
-        values: dict[str, Any] = {"failed_at": now} if is_last else {"run_at": now + wait_after(job.attempt)}
-        if is_last and job.name in _PRIVATE:
-            values["payload"] = {}
-        if not is_death:
-            values["deaths"] = 0
-        values["error"] = error[:_MAX_ERROR].replace("\0", " ")  # PostgreSQL has no text with NUL
-        await tx.execute(jobs.update().where(_where_leased(job)).values(lease_until=None, leased_by=None, **values))
+    def _update(self, outcome: JobOutcome) -> Update:
+        """Schedule the next run, or another attempt. After the last attempt, keep the row with the error."""
+        job, again, values = outcome.job, outcome.again, dict[str, Any](lease_until=None)
+        if again:
+            values |= {"run_at": again.at, "rank": again.rank, "attempts": 0, "error": None}
+            values |= {} if again.payload is None else {"payload": again.payload}
+        elif job.attempt >= job.max_attempts:
+            values |= {"failed_at": self._clock()} | ({"payload": {}} if job.name in self._private else {})
+        else:
+            values["run_at"] = self._clock() + max(wait_after(job.attempt), outcome.wait)
+        if outcome.error is not None:
+            values["error"] = outcome.error[:_MAX_ERROR].replace("\0", " ")  # PostgreSQL has no text with NUL
+        return update(jobs).values(values if outcome.is_death else values | {"deaths": 0})
 
-    def _where_due(self, now: datetime) -> ColumnElement[bool]:
-        is_unleased = jobs.c.lease_until.is_(None) | (jobs.c.lease_until <= now)
-        return jobs.c.failed_at.is_(None) & (jobs.c.run_at <= now) & is_unleased & self._is_ours
+    async def _choose(self, tx: Tx, now: datetime, limit: int) -> list[UUID]:
+        """Return due jobs for which a slot is free: by rank, the longest waiting first."""
+        taken, full = Counter[Hashable](), list[ColumnElement[bool]]()
 
-    def _is_claimable(self, now: datetime) -> ColumnElement[bool]:  # noqa: ARG002  # see LongJobRunner
-        return true()
+        def count(row: Any, *, is_retry: bool) -> None:
+            for key, maximum, condition in self._limits(row, is_retry=is_retry):
+                taken[key] += 1
+                if taken[key] == maximum:
+                    full.append(not_(condition))
+
+        running = select(_c.name, _c.account_id, _c.attempts).where(_c.queue == self.name, _c.lease_until > now)
+        for attempt in await tx.execute(running):
+            count(attempt, is_retry=attempt.attempts > 1)
+        chosen: list[UUID] = []
+        for rank in range(self._queue.ranks):
+            query = select(_c.id, _c.name, _c.account_id, _c.attempts).where(*self._where_due(now), _c.rank == rank)
+            query = query.order_by(_c.run_at, _c.id).limit(1)
+            while len(chosen) < limit and (
+                row := (await tx.execute(query.where(_c.id.not_in(chosen), *full))).one_or_none()
+            ):
+                chosen.append(row.id)
+                count(row, is_retry=row.attempts > 0)
+        return chosen
+
+    def _limits(self, row: Any, *, is_retry: bool) -> Iterator[tuple[Hashable, int, ColumnElement[bool]]]:
+        """Return each limit that an attempt counts for: (key, limit, SQL condition of the jobs that count for it)."""
+        per_kind, is_of_kind = self._queue.per_kind, _c.name == row.name
+        if row.account_id:
+            is_of_account = _c.account_id.is_not_distinct_from(row.account_id)
+            yield (row.name, row.account_id), self._queue.per_account, is_of_kind & is_of_account
+        if per_kind:
+            yield row.name, per_kind, is_of_kind
+            if is_retry:
+                yield (row.name, None), per_kind // 2, is_of_kind & (_c.attempts > 0)
+
+    def _where_due(self, now: datetime) -> tuple[ColumnElement[bool], ...]:
+        is_unleased = _c.lease_until.is_(None) | (_c.lease_until <= now)
+        in_queue = _c.queue == self.name, _c.rank.in_(range(self._queue.ranks))
+        return *in_queue, _WAITING, _c.run_at <= now, is_unleased
 
     async def _end_unsettled(self, tx: Tx, now: datetime) -> None:
-        is_deadly = jobs.c.deaths >= MAX_DEATHS
+        is_deadly = (_c.deaths >= MAX_DEATHS) & (_c.max_attempts < _FOREVER)
         died = f"stopped: the process died {MAX_DEATHS} times while it ran, as it does if it needs too much memory"
-        ended_early = func.coalesce(jobs.c.error, "the process ended while it ran the last attempt")
-        reason = case((is_deadly, died), else_=ended_early)
-        payload = case((jobs.c.name.in_(_PRIVATE), literal({}, jobs.c.payload.type)), else_=jobs.c.payload)
-        ended = {"failed_at": now, "lease_until": None, "leased_by": None, "error": reason, "payload": payload}
-        is_over = is_deadly | (jobs.c.attempts >= jobs.c.max_attempts)
-        statement = jobs.update().where(self._where_due(now), is_over).values(ended).returning(*_JOB)
+        ended_early = func.coalesce(_c.error, "the process ended while it ran the last attempt")
+        payload = case((_c.name.in_(self._private), literal({}, _c.payload.type)), else_=_c.payload)
+        ended = {"failed_at": now, "lease_until": None, "payload": payload}
+        ended["error"] = case((is_deadly, died), else_=ended_early)
+        is_over = is_deadly | (_c.attempts >= _c.max_attempts)
+        statement = update(jobs).where(*self._where_due(now), is_over).values(ended).returning(*_JOB)
         for row in await tx.execute(statement):
             job = Job(*row)
             _log.warning("job stopped, because its process died", job=job.name, id=str(job.id), attempt=job.attempt)
             if stop := self._stops.get(job.name):
                 await stop(tx, job)
-
-
-class LongJobRunner(JobRunner):
-    """Runs jobs that take up to half a minute and that accounts can start. Mail does not wait for them.
-
-    An account has one job of each name at a time.
-    """
-
-    name = "long_jobs"
-    max_concurrent = 6
-    poll_interval = 1.0
-
-    def __init__(self, handlers: Handlers, *, clock: Clock, stops: Mapping[str, Stop] | None = None) -> None:
-        super().__init__(handlers, clock=clock, stops=stops)
-        self._is_ours = jobs.c.name.in_(handlers)
-
-    def _is_claimable(self, now: datetime) -> ColumnElement[bool]:
-        """The oldest due job of its account and name, of which none runs."""
-        other = jobs.alias()
-        comes_first = tuple_(other.c.run_at, other.c.id) < tuple_(jobs.c.run_at, jobs.c.id)
-        is_running = other.c.lease_until > now
-        is_before = (
-            (other.c.name == jobs.c.name)
-            & (other.c.account_id == jobs.c.account_id)
-            & (is_running | (comes_first & other.c.failed_at.is_(None)))
-        )
-        return ~exists().where(is_before, other.c.id != jobs.c.id)
 
 
 def wait_after(attempt: int) -> timedelta:
@@ -291,4 +384,4 @@ def wait_after(attempt: int) -> timedelta:
 
 def _where_leased(job: Job) -> ColumnElement[bool]:
     """Match the job while this attempt has its lease: it must not overwrite the outcome of a later one."""
-    return (jobs.c.id == job.id) & (jobs.c.attempts == job.attempt) & (jobs.c.leased_by == job.leased_by)
+    return (_c.id == job.id) & (_c.lease_until == job.lease_until)

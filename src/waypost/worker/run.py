@@ -4,14 +4,14 @@ import asyncio
 import contextlib
 import gc
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import structlog
 
 from waypost.database import Database
 from waypost.kit.memory import release_free_memory
-from waypost.worker.jobs import Handlers, Stop
+from waypost.worker.jobs import Handlers, Stops
 from waypost.worker.loop import POLL_INTERVAL, QueueWorker, Step, WorkerLoop, every, name_of
 
 Periodic = tuple[float, Step]
@@ -24,11 +24,7 @@ class WorkerParts(NamedTuple):
     queues: Sequence[QueueWorker[Any, Any]] = ()
     periodic: Sequence[Periodic] = ()
     handlers: Handlers = {}  # noqa: RUF012  # nothing changes it
-    """Of jobs, by name."""
-    long_handlers: Handlers = {}  # noqa: RUF012
-    """Of jobs that accounts start and that take up to half a minute."""
-    stops: Mapping[str, Stop] = {}
-    """Of those jobs, by name."""
+    stops: Stops = {}  # noqa: RUF012
 
 
 _log = structlog.get_logger()

@@ -3,6 +3,7 @@
 from ipaddress import ip_network
 
 import pytest
+from claimed import claimed_row
 from people import FakeClock, Person, new_person
 from resources.imports.importing import Pages, link, new_deps, run
 from resources.links.env import HOST, Website
@@ -14,7 +15,7 @@ from waypost.resources.imports import store
 from waypost.resources.imports.destination_checks import DestinationChecks
 from waypost.resources.imports.model import CHECK_JOB
 from waypost.resources.links.model import links
-from waypost.worker.jobs import Job, jobs
+from waypost.worker.jobs import jobs
 
 
 @pytest.fixture
@@ -25,12 +26,12 @@ async def alice(db: Database) -> Person:
 async def check(db: Database, outbound: Outbound) -> bool:
     """Run the job that is waiting. Return False if there is none."""
     async with db.write() as tx:
-        row = (await tx.execute(select(jobs).where(jobs.c.name == CHECK_JOB).limit(1))).one_or_none()
+        row = (await tx.execute(select(jobs).where(jobs.c.name == CHECK_JOB.name).limit(1))).one_or_none()
         if row is None:
             return False
         await tx.execute(jobs.delete().where(jobs.c.id == row.id))
     handler = DestinationChecks(db, DestinationChecker(outbound, UrlSafety()), FakeClock(), lambda: 0.0)
-    await handler(Job(row.id, row.name, row.payload, row.account_id, 1, 8, "me"))
+    await handler(claimed_row(row))
     return True
 
 

@@ -50,7 +50,7 @@ from waypost.resources.imports.run import ImportRun
 from waypost.resources.imports.source import SourceError
 from waypost.resources.imports.sources import waypost as waypost_source
 from waypost.resources.links.model import links
-from waypost.worker.jobs import JobRunner, jobs
+from waypost.worker.jobs import LONG, JobRunner, jobs
 from waypost.worker.loop import WorkerLoop
 
 CSV = b"Destination URL,Short link,Title\r\nhttps://example.com/1,https://go.acme.test/one,One\r\n"
@@ -83,7 +83,7 @@ async def work_off(place: WebApp) -> None:
     """What the worker and the processes of turns do until no job is due."""
     with new_turn(place) as of_process:
         handler = turns.Turns(place.db, of_process.uploads, place.clock, of_process.run)
-        loop = WorkerLoop(place.db, JobRunner({TURN_JOB: handler}, clock=place.clock))
+        loop = WorkerLoop(place.db, JobRunner(LONG, {TURN_JOB: handler}, clock=place.clock))
         while await loop.step():
             pass
 
@@ -443,7 +443,7 @@ async def test_long_imports_of_one_account_do_not_hold_back_another(place: WebAp
             await browser.post(f"{paths[-1]}/start", {"ok": "1"})
         await work_off(place)
     async with place.db.read() as tx:
-        waiting = select(func.count()).select_from(jobs).where(jobs.c.name == TURN_JOB)
+        waiting = select(func.count()).select_from(jobs).where(jobs.c.name == TURN_JOB.name)
         assert (await tx.execute(waiting)).scalar_one() == 0
     assert "The import is done." in await text_of(ada, paths[0])
     assert "The import is done." in await text_of(bob, paths[1])

@@ -19,7 +19,7 @@ from waypost.resources.imports.requests import processes, store, turn, turns
 from waypost.resources.imports.requests.model import TURN_JOB, ImportRequest
 from waypost.resources.imports.requests.processes import TurnProcesses
 from waypost.resources.imports.requests.uploads import new_uploads
-from waypost.worker.jobs import LEASE, MAX_DEATHS, JobRunner, ProcessDied
+from waypost.worker.jobs import LONG, MAX_DEATHS, JobRunner, ProcessDied
 from waypost.worker.loop import WorkerLoop
 
 __all__ = ["ada", "place"]
@@ -49,7 +49,7 @@ async def test_a_turn_runs_in_a_process_of_its_own(place: WebApp, ada: Browser) 
     handler = turns.Turns(
         place.db, new_uploads(place.db, place.settings.data_dir), place.clock, TurnProcesses("waypost.app").run
     )
-    loop = WorkerLoop(place.db, JobRunner({TURN_JOB: handler}, clock=place.clock))
+    loop = WorkerLoop(place.db, JobRunner(LONG, {TURN_JOB: handler}, clock=place.clock))
     while await loop.step():
         pass
     assert "Plan Links found 1 To create 1" in await text_of(ada, path)
@@ -84,11 +84,11 @@ async def test_an_import_whose_process_dies_three_times_stays_stopped(place: Web
         await turns.stop(tx, job, place.clock)
 
     handler = turns.Turns(place.db, uploads, place.clock, run)
-    loop = WorkerLoop(place.db, JobRunner({TURN_JOB: handler}, clock=place.clock, stops={TURN_JOB: stop}))
+    loop = WorkerLoop(place.db, JobRunner(LONG, {TURN_JOB: handler}, clock=place.clock, stops={TURN_JOB: stop}))
     for _ in range(MAX_DEATHS + 2):
         while await loop.step():
             pass
-        place.clock.move(LEASE + timedelta(minutes=5))
+        place.clock.move(LONG.lease + timedelta(minutes=5))
     assert runs == MAX_DEATHS
     assert "The process that reads it has died 3 times" in await text_of(ada, path)
     assert (await row(place)).state == "plan_stopped"

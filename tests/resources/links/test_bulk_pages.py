@@ -10,6 +10,7 @@ from uuid import UUID
 import httpx
 import pytest
 from browsing import Browser, WebApp
+from claimed import claimed
 from domains import domain
 from resources.links import test_aliases
 from resources.links.env import Env, Website
@@ -24,7 +25,7 @@ from waypost.resources.links.bulk import changes as bulk_changes
 from waypost.resources.links.bulk.change_store import UNDO_TIME, BulkChange, Kind, Selection
 from waypost.resources.links.lists.query import LinkFilter
 from waypost.resources.links.model import CHANGE_JOB, PURGE_JOB, deleted_links
-from waypost.worker.jobs import Job
+from waypost.worker.jobs import Again
 from waypost.worker.jobs import jobs as jobs_table
 
 ALL = Selection(None, LinkFilter())
@@ -35,7 +36,7 @@ async def start(env: Env, kind: Kind, selection: Selection, **values: Any) -> Bu
 
 
 async def run_job(env: Env, change: BulkChange, attempt: int = 1) -> BulkChange:
-    job = Job(new_id(), CHANGE_JOB, {"id": str(change.id)}, env.alice.account_id, attempt, 8, "w")
+    job = claimed(CHANGE_JOB, {"id": str(change.id)}, env.alice.account_id, attempt=attempt)
     await bulk_changes.run(env.deps, job)
     return await bulk_changes.get(env.deps, env.alice.account_id, change.id)
 
@@ -131,12 +132,12 @@ async def test_after_a_day_deleted_links_are_gone(env: Env) -> None:
     assert len(await env.uploaded_images()) == 1
     async with env.deps.db.read() as tx:
         rows = (await tx.execute(select(jobs_table.c.name, jobs_table.c.run_at, jobs_table.c.payload))).all()
-    [purge] = [row for row in rows if row.name == PURGE_JOB]
+    [purge] = [row for row in rows if row.name == PURGE_JOB.name]
     assert purge.run_at > env.clock() + UNDO_TIME
     env.clock.move(UNDO_TIME)
     with pytest.raises(NotFound):
         await undo(env, deletion)
-    job = Job(new_id(), PURGE_JOB, purge.payload, env.alice.account_id, 1, 8, "w")
+    job = claimed(PURGE_JOB, purge.payload, env.alice.account_id)
     for _ in range(2):
         await bulk_changes.purge(env.deps, job)
     assert await env.uploaded_images() == {}
@@ -153,13 +154,10 @@ async def test_after_a_day_deleted_links_are_gone(env: Env) -> None:
 async def test_a_change_that_takes_longer_than_a_day_is_not_deleted(env: Env) -> None:
     await env.make()
     change = await start(env, "replace", ALL, find="/", replacement="/")
-    job = Job(new_id(), PURGE_JOB, {"id": str(change.id)}, env.alice.account_id, 1, 8, "w")
+    job = claimed(PURGE_JOB, {"id": str(change.id)}, env.alice.account_id)
     env.clock.move(timedelta(hours=25))
-    await bulk_changes.purge(env.deps, job)
+    assert await bulk_changes.purge(env.deps, job) == Again(env.clock() + timedelta(hours=1))
     assert (await bulk_changes.get(env.deps, env.alice.account_id, change.id)).state == "running"
-    async with env.deps.db.read() as tx:
-        due = await tx.scalars(select(jobs_table.c.run_at).where(jobs_table.c.name == PURGE_JOB))
-        assert max(due) == env.clock() + timedelta(hours=1)
     env.clock.move(timedelta(days=7))
     await bulk_changes.purge(env.deps, job)
     with pytest.raises(NotFound):
@@ -222,7 +220,7 @@ async def test_a_change_is_continued_after_its_process_was_killed_in_many_attemp
     await env.make()
     change = await start(env, "replace", ALL, find="page", replacement="other")
     async with env.deps.db.read() as tx:
-        job = (await tx.execute(select(jobs_table).where(jobs_table.c.name == CHANGE_JOB))).one()
+        job = (await tx.execute(select(jobs_table).where(jobs_table.c.name == CHANGE_JOB.name))).one()
     assert job.max_attempts > 100
     assert (await run_job(env, change, attempt=9)).state == "finished"
 

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from browsing import Browser, WebApp, open_place
+from claimed import claimed_row
 from resources.plan.scripted import KEY, SECRET, ScriptedStripe, signed
 from servers import ALLOW
 from sqlalchemy import select
@@ -278,9 +279,9 @@ async def test_a_payment_counts_once(place: WebApp, stripe: ScriptedStripe, send
 
 async def left_to_cancel(place: WebApp) -> list[Job]:
     async with place.db.write() as tx:
-        rows = (await tx.execute(select(jobs).where(jobs.c.name == plan.JOB))).all()
-        await tx.execute(jobs.delete().where(jobs.c.name == plan.JOB))
-    return [Job(row.id, row.name, row.payload, row.account_id, 1, row.max_attempts, "a test") for row in rows]
+        rows = (await tx.execute(select(jobs).where(jobs.c.name == plan.JOB.name))).all()
+        await tx.execute(jobs.delete().where(jobs.c.name == plan.JOB.name))
+    return [claimed_row(row) for row in rows]
 
 
 async def test_deleting_an_account_cancels_its_subscriptions(

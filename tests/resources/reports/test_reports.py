@@ -151,7 +151,7 @@ async def test_an_outcome_closes_a_link_until_the_next_report(db: Database, alic
 
 async def emails(db: Database) -> list[dict[str, str]]:
     async with db.read() as tx:
-        return list(await tx.scalars(select(jobs.c.payload).where(jobs.c.name == mail.JOB).order_by(jobs.c.id)))
+        return list(await tx.scalars(select(jobs.c.payload).where(jobs.c.name == mail.JOB.name).order_by(jobs.c.id)))
 
 
 def new_emails(db: Database, clock: FakeClock) -> Emails:

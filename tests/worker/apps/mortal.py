@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from waypost.database import Database
 from waypost.kit import clock
-from waypost.worker.jobs import JobRunner
+from waypost.worker.jobs import SHORT, JobKind, JobRunner
 from waypost.worker.loop import WorkerLoop
 from waypost.worker.run import work
 
@@ -51,7 +51,7 @@ async def main():
         stop.set()
 
     db = Trapped(URL)
-    await work(db, [WorkerLoop(db, JobRunner({"test.note": note}, clock=clock.now))], stop=stop)
+    await work(db, [WorkerLoop(db, JobRunner(SHORT, {JobKind("test.note"): note}, clock=clock.now))], stop=stop)
 
 
 asyncio.run(main())

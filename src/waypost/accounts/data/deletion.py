@@ -24,9 +24,9 @@ from waypost.resource import DELETED_AT_ONCE, Resource
 from waypost.resources import plan
 from waypost.resources.links import account_data as links_of_account
 from waypost.worker import jobs
-from waypost.worker.jobs import Job
+from waypost.worker.jobs import Again, Job
 
-JOB = "account.delete"
+JOB = jobs.JobKind("account.delete")
 _TIME_LIMIT = 30.0  # seconds of one job; a new job continues afterwards
 _DELAY = timedelta(minutes=1)  # by then the visits that were answered before the deletion are stored
 _PHASES = ("links", "clicks", "rest")
@@ -79,9 +79,9 @@ class AccountDeletion:
     context: Context
     resources: Sequence[Resource]
 
-    async def __call__(self, job: Job) -> None:
+    async def __call__(self, job: Job) -> Again | None:
         if job.account_id is None:
-            return
+            return None
         for name in job.payload.get("images", ()):
             await self.context.image_store.delete(name)
         phase = job.payload["phase"]
@@ -92,11 +92,9 @@ class AccountDeletion:
             is_available = True
         now, index = self.context.clock(), _PHASES.index(phase)
         if is_done and index + 1 == len(_PHASES):
-            return
-        payload = {"phase": _PHASES[index + 1] if is_done else phase}
+            return None
         run_at = now + _DELAY if (is_done and phase == "links") or not is_available else now
-        async with self.context.db.write() as tx:
-            await jobs.enqueue(tx, JOB, payload, now=now, run_at=run_at, account_id=job.account_id)
+        return Again(run_at, payload={"phase": _PHASES[index + 1] if is_done else phase})
 
     async def delete_now(self, account_id: UUID) -> None:
         """Delete everything without jobs, for an account whose links nobody visits meanwhile."""

@@ -26,7 +26,7 @@ from waypost.kit.errors import Invalid, NotFound, or_not_found
 from waypost.worker import jobs
 from waypost.worker.jobs import Job
 
-JOB = "auth.send_password_reset"
+JOB = jobs.JobKind("auth.send_password_reset", is_private=True)
 RECENT = timedelta(minutes=10)
 """Time after an authentication during which no reauthentication is required."""
 WRONG_CREDENTIALS = "Email or password is incorrect."

@@ -10,6 +10,7 @@ from sqlalchemy import Column, ForeignKey, Index, Integer, Table, Text
 
 from waypost.audit import Actor, Item
 from waypost.database import Encrypted, Id, Instant, Json, metadata
+from waypost.worker.jobs import LONG, JobKind
 
 ImportState = Literal["waiting", "running", "stopped", "finished"]
 """`running`: some process has the lease, or died and left it. `stopped`: a command has, see `error`.
@@ -17,7 +18,7 @@ ImportState = Literal["waiting", "running", "stopped", "finished"]
 Whether one that was requested in the dashboard has stopped, or was given up, is decided by its request alone.
 """
 
-CHECK_JOB = "imports.check_destinations"
+CHECK_JOB = JobKind("imports.check_destinations", LONG)
 """The job of `destination_checks`."""
 
 imports = Table(

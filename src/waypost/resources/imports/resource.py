@@ -40,7 +40,7 @@ def _worker_parts(worker: Worker) -> WorkerParts:
 
     return WorkerParts(
         periodic=[(3600, partial(give_up_unused, db, uploads, clock=clock))],
-        long_handlers={CHECK_JOB: check, TURN_JOB: turns.Turns(db, uploads, clock, TurnProcesses("waypost.app").run)},
+        handlers={CHECK_JOB: check, TURN_JOB: turns.Turns(db, uploads, clock, TurnProcesses("waypost.app").run)},
         stops={TURN_JOB: partial(turns.stop, clock=clock)},
     )
 

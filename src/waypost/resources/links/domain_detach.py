@@ -18,7 +18,7 @@ from waypost.resources.links.model import links
 from waypost.worker import jobs
 from waypost.worker.jobs import Job
 
-JOB = "links.detach_domain"
+JOB = jobs.JobKind("links.detach_domain")
 _BATCH_SIZE = 2_000
 _ALIAS_BATCH = 200  # each is of another link, whose searchable text changes
 

@@ -23,8 +23,10 @@ from sqlalchemy import (
 
 from waypost.database import Id, Instant, Json, metadata
 from waypost.resources import domains, pixels
+from waypost.worker.jobs import LONG, JobKind
 
-CHANGE_JOB, PURGE_JOB = "links.change_many", "links.purge_deleted"
+CHANGE_JOB = JobKind("links.change_many", LONG, max_attempts=1_000)
+PURGE_JOB = JobKind("links.purge_deleted", LONG)
 """Of changes of many links from the dashboard."""
 
 LinkStatus = Literal["active", "inactive"]

@@ -8,7 +8,7 @@ from waypost.database import Tx
 from waypost.resource import Resource, Web, Worker
 from waypost.resources.links import account_data
 from waypost.settings import Settings
-from waypost.worker.jobs import Job
+from waypost.worker.jobs import Again, Job
 from waypost.worker.run import Periodic, WorkerParts
 
 if TYPE_CHECKING:
@@ -65,25 +65,28 @@ def _worker_parts(worker: Worker) -> WorkerParts:
         """Called by the first job: most workers never run one."""
         return new_deps(settings, context, worker.destination_checker)
 
-    async def change(job: Job) -> None:
+    async def change(job: Job) -> Again | None:
         from waypost.resources.links.bulk import changes
 
-        await changes.run(deps(), job)
+        return await changes.run(deps(), job)
 
     async def stop_change(tx: Tx, job: Job) -> None:
         from waypost.resources.links.bulk import changes
 
         await changes.stop(deps(), tx, job)
 
-    async def purge(job: Job) -> None:
+    async def purge(job: Job) -> Again | None:
         from waypost.resources.links.bulk import changes
 
-        await changes.purge(deps(), job)
+        return await changes.purge(deps(), job)
 
     return WorkerParts(
         periodic=periodic,
-        handlers={domain_detach.JOB: partial(domain_detach.detach_links, context.db)},
-        long_handlers={CHANGE_JOB: change, PURGE_JOB: purge},
+        handlers={
+            domain_detach.JOB: partial(domain_detach.detach_links, context.db),
+            CHANGE_JOB: change,
+            PURGE_JOB: purge,
+        },
         stops={CHANGE_JOB: stop_change},
     )
 

@@ -26,9 +26,8 @@ from waypost.worker.jobs import Job
 
 _MAX_TRIES = 5  # to write before a concurrent update
 _PAGE_SIZE = "100"  # of subscriptions or checkouts of one customer
-JOB = "plan.cancel"
+JOB = jobs.JobKind("plan.cancel", max_attempts=100)  # over four days: at most an hour between two
 _ENDED_STATUSES = frozenset({"canceled", "incomplete_expired"})
-_MAX_ATTEMPTS = 100  # to cancel, over four days: at most an hour between two
 
 log = structlog.get_logger(__name__)
 
@@ -113,7 +112,7 @@ async def cancel_later(tx: Tx, account_id: UUID, now: datetime) -> None:
     """If and only if the caller's transaction commits. The job names no account: such jobs are deleted with it."""
     customer = await store.find_customer(tx, account_id)
     if customer:
-        await jobs.enqueue(tx, JOB, {"customer_id": customer.customer_id}, now=now, max_attempts=_MAX_ATTEMPTS)
+        await jobs.enqueue(tx, JOB, {"customer_id": customer.customer_id}, now=now)
 
 
 async def cancel_subscriptions(stripe: Stripe | None, job: Job) -> None:

@@ -13,6 +13,7 @@ from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, 
 
 from waypost.audit import Item
 from waypost.database import Encrypted, Id, Instant, Json, metadata
+from waypost.worker.jobs import LONG, JobKind
 
 State = Literal["uploading", "planning", "plan_stopped", "planned", "running", "stopped", "done", "given_up"]
 ACTIVE: tuple[State, ...] = ("planning", "running")
@@ -20,7 +21,7 @@ ACTIVE: tuple[State, ...] = ("planning", "running")
 ENDED: tuple[State, ...] = ("done", "given_up")
 """Token and file are deleted."""
 
-TURN_JOB = "imports.turn"
+TURN_JOB = JobKind("imports.turn", LONG, max_attempts=1_000)
 
 import_requests = Table(
     "import_requests",

@@ -14,7 +14,6 @@ from waypost.resources.imports.model import imports
 from waypost.resources.imports.requests.model import ENDED, TURN_JOB, ImportRequest, State, import_requests
 from waypost.worker import jobs
 
-_MAX_ATTEMPTS = 1_000
 """Of one turn: its job outlasts an outage of the database."""
 _request = import_requests.c
 _COLUMNS = [
@@ -111,12 +110,4 @@ async def find_open_ids(tx: Tx, ids: Collection[UUID]) -> set[UUID]:
 
 async def enqueue_turn(tx: Tx, request: ImportRequest, now: datetime, delay: timedelta = timedelta(0)) -> None:
     payload = {"id": str(request.id)}
-    await jobs.enqueue(
-        tx,
-        TURN_JOB,
-        payload,
-        now=now,
-        run_at=now + delay,
-        account_id=request.account_id,
-        max_attempts=_MAX_ATTEMPTS,
-    )
+    await jobs.enqueue(tx, TURN_JOB, payload, now=now, run_at=now + delay, account_id=request.account_id)

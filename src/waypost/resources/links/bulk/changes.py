@@ -6,7 +6,7 @@ A deletion takes effect at once and can be undone until `UNDO_TIME` is over; the
 
 import time
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -24,15 +24,15 @@ from waypost.resources.links.images.media import ImageStore
 from waypost.resources.links.lists import listing
 from waypost.resources.links.model import CHANGE_JOB, PURGE_JOB, Link, bulk_changes, deleted_links
 from waypost.worker import jobs
-from waypost.worker.jobs import Job
+from waypost.worker.jobs import Again, Job
 
 _PURGE_DELAY = timedelta(hours=1)
 _LONGEST = timedelta(days=7)
 """After this time a change is deleted even if it runs: its job may have failed permanently."""
 MAX_NOW = 100
 """More links than this are changed by a job."""
-_MAX_FAILURES, _MAX_ATTEMPTS = 8, 1_000
-"""Of one job. A change fails after so many errors in a row."""
+_MAX_FAILURES = 8
+"""A change fails after so many errors in a row."""
 _TIME_LIMIT = 30.0  # seconds of one job; a new job continues afterwards
 BUSY = "Another change of many links is running. Wait until it has finished, or cancel it."
 
@@ -93,26 +93,24 @@ async def cancel(deps: Deps, caller: accounts.Caller, id_: UUID) -> None:
             await audit.record(tx, caller.actor, "links.change_cancelled", now, details=details)
 
 
-async def run(deps: Deps, job: Job) -> None:
+async def run(deps: Deps, job: Job) -> Again | None:
     """Handle the job: continue the change until it has finished or time is up."""
     id_, account = UUID(job.payload["id"]), job.account_id
     if account is None:
-        return
+        return None
     end = time.monotonic() + _TIME_LIMIT
     try:
         is_running = True
         while is_running and time.monotonic() < end:
             is_running = await steps.run(deps, account, id_)
     except NotFound:  # the account was deleted
-        return
+        return None
     except Exception:
-        if job.attempt >= min(_MAX_FAILURES, job.max_attempts):
+        if job.attempt >= _MAX_FAILURES:
             async with deps.db.write() as tx:
                 await changes.finish(tx, id_, "failed", deps.clock())
         raise
-    if is_running:
-        async with deps.db.write() as tx:
-            await _enqueue(tx, account, id_, deps.clock())
+    return Again(deps.clock()) if is_running else None
 
 
 async def stop(deps: Deps, tx: Tx, job: Job) -> None:
@@ -120,23 +118,22 @@ async def stop(deps: Deps, tx: Tx, job: Job) -> None:
     await changes.finish(tx, UUID(job.payload["id"]), "failed", deps.clock())
 
 
-async def purge(deps: Deps, job: Job) -> None:
+async def purge(deps: Deps, job: Job) -> Again | None:
     """Handle the job: delete a change, and what is left of the links that it deleted.
 
     It waits for changes that run: find and replace in very many links takes days, and an undo may have begun late.
     """
     if job.account_id is None:
-        return
+        return None
     id_, now = UUID(job.payload["id"]), deps.clock()
-    async with deps.db.write() as tx:
+    async with deps.db.read() as tx:
         created_at = await tx.scalar(select(bulk_changes.c.created_at).where(bulk_changes.c.id == id_))
         running = bulk_changes.c.account_id == job.account_id, bulk_changes.c.state == "running"
         is_running = await tx.scalar(select(bulk_changes.c.id).where(*running).limit(1)) is not None
         if created_at and is_running and now < created_at + _LONGEST:
-            later = now + _PURGE_DELAY
-            await jobs.enqueue(tx, PURGE_JOB, job.payload, now=now, run_at=later, account_id=job.account_id)
-            return
+            return Again(now + _PURGE_DELAY)
     await _delete_change(deps.db, deps.image_store, job.account_id, id_)
+    return None
 
 
 async def delete_all(db: Database, image_store: ImageStore, account: UUID) -> None:
@@ -180,14 +177,9 @@ async def _start(
         if is_new:
             # also if it runs now, in case this process dies
             run_at = now + timedelta(minutes=1) if is_now else now
-            await _enqueue(tx, account, id_, now, run_at)
             purge_at = now + UNDO_TIME + _PURGE_DELAY
-            await jobs.enqueue(tx, PURGE_JOB, {"id": str(id_)}, now=now, run_at=purge_at, account_id=account)
+            for job, at in ((CHANGE_JOB, run_at), (PURGE_JOB, purge_at)):
+                await jobs.enqueue(tx, job, {"id": str(id_)}, now=now, run_at=at, account_id=account)
     while is_new and is_now and await steps.run(deps, account, id_):
         pass
     return await get(deps, account, id_)
-
-
-async def _enqueue(tx: Tx, account: UUID, id_: UUID, now: datetime, run_at: datetime | None = None) -> None:
-    payload = {"id": str(id_)}
-    await jobs.enqueue(tx, CHANGE_JOB, payload, now=now, run_at=run_at, account_id=account, max_attempts=_MAX_ATTEMPTS)
