@@ -63,6 +63,8 @@ Index("ix_jobs_leased", _c.queue, _c.lease_until, sqlite_where=_LEASED, postgres
 
 _LOCK = 0x6A6F6273  # "jobs"
 _FOREVER = 1 << 30  # attempts
+HAS_JOB = "EXISTS (SELECT 1 FROM jobs WHERE jobs.id = {} AND jobs.failed_at IS NULL)"
+"""SQL condition for statements that are written as text, with the id of a thing for `{}`."""
 MAX_DEATHS = 3
 _MAX_ERROR = 500
 _MAX_DELAY = timedelta(hours=1)
@@ -220,14 +222,9 @@ async def lock(tx: Tx, job: Job) -> datetime | None:
     return run_at
 
 
-def where_job(thing_id: ColumnElement[UUID], *conditions: ColumnElement[bool]) -> ColumnElement[bool]:
-    """SQL condition: the thing has a job that has not failed."""
-    return select(_c.id).where(_c.id == thing_id, _WAITING, *conditions).exists()
-
-
-def where_running(thing_id: ColumnElement[UUID], now: datetime) -> ColumnElement[bool]:
+def is_running(thing_id: Column[Any], now: datetime) -> ColumnElement[bool]:
     """SQL condition: an attempt of the thing's job is in flight."""
-    return where_job(thing_id, _c.lease_until > now)
+    return select(_c.id).where(_c.id == thing_id, _c.lease_until > now).exists()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,13 @@ def _worker_parts(worker: Worker) -> WorkerParts:
     urls = {"facebook": settings.meta_url, "tiktok": settings.tiktok_url, "pinterest": settings.pinterest_url}
     api_urls = {platform: str(url) for platform, url in urls.items()}
     sender = events.EventSender(context.db, context.key_ring, worker.poster.post, api_urls, clock=context.clock)
-    return WorkerParts([sender], [(10, partial(events.delete_unsendable, context.db, clock=context.clock))])
+    return WorkerParts(
+        periodic=[
+            (events.BATCH_DELAY, partial(events.enqueue_batches, context.db, clock=context.clock)),
+            (10, partial(events.delete_unsendable, context.db, clock=context.clock)),
+        ],
+        handlers=dict.fromkeys(events.JOBS.values(), sender.send),
+    )
 
 
 RESOURCE = Resource(

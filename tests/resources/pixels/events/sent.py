@@ -18,13 +18,13 @@ from waypost.kit.ids import new_id
 from waypost.outbound import Outbound, Poster
 from waypost.resources.pixels import events
 from waypost.resources.pixels.events import model
-from waypost.resources.pixels.events.model import pixel_batches, pixel_events
-from waypost.resources.pixels.events.queue import BATCH_DELAY
+from waypost.resources.pixels.events.model import pixel_events
+from waypost.resources.pixels.events.queue import JOBS, QUEUE
 from waypost.resources.pixels.model import pixels
+from waypost.worker.jobs import JobRunner, jobs
 from waypost.worker.loop import WorkerLoop
 
 KEYS = KeyRing(["the key of these tests"])
-Loop = WorkerLoop[Any, Any]
 ALLOW = [ip_network("127.0.0.1/32")]
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"
 
@@ -60,22 +60,45 @@ def new_event(**fields: Any) -> events.PageView:
     return events.PageView(**{"id": str(new_id()), "referrer": "https://from.example/x"} | known | fields)
 
 
+class Sender:
+    """The part of a worker that sends events."""
+
+    def __init__(self, db: Database, clock: FakeClock, runner: JobRunner) -> None:
+        self._db = db
+        self._clock = clock
+        self._runner = runner
+        ticks = count(0, 100)
+        self._loop = WorkerLoop(db, runner, monotonic=lambda: next(ticks))
+
+    async def step(self) -> bool:
+        await events.enqueue_batches(self._db, clock=self._clock)
+        return await self._loop.step()
+
+    async def close(self) -> None:
+        await self._loop.close()
+
+    async def stop(self) -> None:
+        """Wait for no request in flight."""
+        self._runner.shutdown_timeout = 0
+        await self._loop.close()
+
+
 @dataclass
 class Env:
     db: Database
     clock: FakeClock
-    new_sender: Callable[[], Loop]
+    new_sender: Callable[[], Sender]
     """Makes the sender of another process."""
-    sender: Loop
+    sender: Sender
 
     async def queue(self, pixel: UUID, *views: events.PageView, **fields: Any) -> list[events.PageView]:
-        """Record events of the pixel's platform that are due."""
+        """Record events of the pixel's platform."""
         views = views or (new_event(**fields),)
         async with self.db.write() as tx:
             found = await tx.execute(select(pixels.c.platform).where(pixels.c.id == pixel))
             platform = found.scalar_one_or_none() or "facebook"
             recorded = [events.PixelEvent(new_id(), pixel, platform, view) for view in views]
-            await events.record_all(tx, recorded, now=self.clock() - BATCH_DELAY)
+            await events.record_all(tx, recorded, now=self.clock())
         return list(views)
 
     async def run(self) -> None:
@@ -91,7 +114,7 @@ class Env:
         return await self._rows(pixel_events, pixel_events.c.id)
 
     async def batches(self) -> Sequence[Any]:
-        return await self._rows(pixel_batches, pixel_batches.c.pixel_id)
+        return await self._rows(jobs, jobs.c.id)
 
     async def nothing_is_left(self) -> bool:
         return (await self.waiting(), await self.batches()) == ([], [])
@@ -119,11 +142,11 @@ class Env:
 @contextlib.asynccontextmanager
 async def open_env(db: Database, platforms: Platforms, urls: Mapping[str, str] | None = None) -> AsyncIterator[Env]:
     """Open an environment whose senders poll on every step."""
-    clock, poster, ticks = FakeClock(), Poster(Outbound(allow=ALLOW)), count(0, 100)
+    clock, poster = FakeClock(), Poster(Outbound(allow=ALLOW))
     sender = events.EventSender(db, KEYS, poster.post, urls or dict.fromkeys(IDS, platforms.url), clock=clock)
 
-    def new_sender() -> Loop:
-        return WorkerLoop(db, sender, monotonic=lambda: next(ticks))
+    def new_sender() -> Sender:
+        return Sender(db, clock, JobRunner(QUEUE, dict.fromkeys(JOBS.values(), sender.send), clock=clock))
 
     try:
         yield Env(db, clock, new_sender, new_sender())

@@ -190,7 +190,7 @@ async def test_what_passes_is_tried_again(
     with capture_logs() as logged:
         await env.run()
     (batch,) = await env.batches()
-    assert (batch.attempts, batch.next_attempt_at, batch.leased_until) == (1, START + jobs.wait_after(1), None)
+    assert (batch.attempts, batch.run_at, batch.lease_until) == (1, START + jobs.wait_after(1), None)
     assert [each["error"] for each in logged] == [f"{platform} answered {turn if isinstance(turn, int) else turn[0]}"]
     assert (await env.results(pixel)).reason_at == START
     env.pass_by(seconds=2)
@@ -220,7 +220,7 @@ async def test_retry_after_is_kept_up_to_an_hour(
     await env.queue(await new_pixel(db, "tiktok"))
     await env.run()
     (batch,) = await env.batches()
-    assert batch.next_attempt_at == START + waits
+    assert batch.run_at == START + waits
 
 
 async def test_after_the_last_attempt_it_is_dropped_and_told(db: Database, env: Env, platforms: Platforms) -> None:

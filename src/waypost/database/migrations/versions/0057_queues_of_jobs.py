@@ -1,14 +1,32 @@
-"""Name the queue of each job."""
+"""Name the queue of each job, and send the events of pixels by jobs."""
 
 import sqlalchemy as sa
 from alembic import op
-from sqlalchemy import Column, SmallInteger, Text
+from sqlalchemy import Column, Integer, SmallInteger, Text
+
+from waypost.database.tables import Id, Instant, Json
 
 revision = "0057"
 down_revision = "0056"
 
 _WAITING, _LEASED = sa.text("failed_at IS NULL"), sa.text("lease_until IS NOT NULL")
 _LONG = "'imports.check_destinations', 'imports.turn', 'links.change_many', 'links.purge_deleted'"
+
+_jobs = sa.table(
+    "jobs",
+    *(sa.column(name, Id) for name in ("id", "account_id")),
+    *(sa.column(name, Text) for name in ("queue", "name")),
+    sa.column("payload", Json),
+    *(sa.column(name, Instant) for name in ("run_at", "created_at")),
+    *(sa.column(name, Integer) for name in ("attempts", "max_attempts")),
+)
+_pixels = sa.table("pixels", sa.column("id", Id), sa.column("account_id", Id), sa.column("platform", Text))
+_batches = sa.table(
+    "pixel_batches",
+    *(sa.column(name, Id) for name in ("pixel_id", "last_event")),
+    sa.column("attempts", Integer),
+    sa.column("next_attempt_at", Instant),
+)
 
 
 def upgrade() -> None:
@@ -21,3 +39,28 @@ def upgrade() -> None:
     op.create_index("ix_jobs_waiting", "jobs", waiting, sqlite_where=_WAITING, postgresql_where=_WAITING)
     leased = ["queue", "lease_until"]
     op.create_index("ix_jobs_leased", "jobs", leased, sqlite_where=_LEASED, postgresql_where=_LEASED)
+    _move_pixel_batches()
+
+
+def _move_pixel_batches() -> None:
+    query = sa.select(_pixels.c.account_id, _pixels.c.platform, *_batches.c).join_from(
+        _batches, _pixels, _pixels.c.id == _batches.c.pixel_id
+    )
+    op.bulk_insert(
+        _jobs,
+        [
+            {
+                "id": row.pixel_id,
+                "queue": "pixel_events",
+                "name": f"pixels.send_to_{row.platform}",
+                "payload": {"last_event": str(row.last_event)},
+                "account_id": row.account_id,
+                "run_at": row.next_attempt_at,
+                "created_at": row.next_attempt_at,
+                "attempts": row.attempts,
+                "max_attempts": 8,
+            }
+            for row in op.get_bind().execute(query.where(_pixels.c.platform.in_(["facebook", "tiktok", "pinterest"])))
+        ],
+    )
+    op.drop_table("pixel_batches")

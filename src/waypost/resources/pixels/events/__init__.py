@@ -4,7 +4,25 @@ Redirects do not wait for it: events are recorded in the transaction that stores
 """
 
 from waypost.resources.pixels.events.model import PageView
-from waypost.resources.pixels.events.queue import PixelEvent, delete_unsendable, find_with_server_events, record_all
+from waypost.resources.pixels.events.queue import (
+    BATCH_DELAY,
+    JOBS,
+    PixelEvent,
+    delete_unsendable,
+    enqueue_batches,
+    find_with_server_events,
+    record_all,
+)
 from waypost.resources.pixels.events.sender import EventSender
 
-__all__ = ["EventSender", "PageView", "PixelEvent", "delete_unsendable", "find_with_server_events", "record_all"]
+__all__ = [
+    "BATCH_DELAY",
+    "JOBS",
+    "EventSender",
+    "PageView",
+    "PixelEvent",
+    "delete_unsendable",
+    "enqueue_batches",
+    "find_with_server_events",
+    "record_all",
+]

@@ -1,4 +1,4 @@
-"""A page view as it is reported to platforms; the tables of pending events, of batches being sent and of results.
+"""A page view as it is reported to platforms; the tables of pending events and of results.
 
 Results are for the pixel's owner. They are added in the transaction that deletes the events: once.
 """
@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, SmallInteger, Table, Text, func, literal, select
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, Table, Text, func, literal, select
 
 from waypost.database import Id, Instant, Tx, metadata, upsert
 from waypost.resources.pixels.model import pixels
@@ -23,19 +23,6 @@ pixel_events = Table(
     Column("created_at", Instant, nullable=False),
 )
 Index("ix_pixel_events_pixel", pixel_events.c.pixel_id, pixel_events.c.id)
-
-# The oldest events of a pixel, while a request with them is in flight or due again.
-pixel_batches = Table(
-    "pixel_batches",
-    metadata,
-    Column("pixel_id", Id, primary_key=True),
-    Column("last_event", Id, nullable=False),
-    Column("attempts", SmallInteger, nullable=False),  # started
-    Column("next_attempt_at", Instant, nullable=False),
-    Column("leased_until", Instant),
-    sqlite_with_rowid=False,
-)
-Index("ix_pixel_batches_lease", pixel_batches.c.leased_until)
 
 pixel_results = Table(
     "pixel_results",

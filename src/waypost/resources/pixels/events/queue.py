@@ -1,46 +1,52 @@
-"""The queue of events: record them, claim a batch (the events of one request) under a lease, settle it, clean up.
+"""The queue of events: record them, send them in batches by jobs, clean up.
 
 Events are recorded in the transaction of their clicks: they exist if and only if it commits.
 
-Each pixel is a queue of its own. A claim steps from one to the next by index, so that the events of one pixel do not
-slow the others down. When a process dies, the lease expires and the next claim takes the same batch again.
+The events of each pixel have a job as long as there are any. `enqueue_batches` adds those that are missing: it steps
+from one pixel to the next by index, so that the events of one pixel do not slow the others down, and a click changes
+no row that others change.
 
-Slots are limited in total and per platform, and an account has one. Retries share half of a platform's slots: however
-many of its pixels hang, the other half is free.
+Retries share half of a platform's slots: however many of its pixels hang, the other half is free.
 """
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Integer, Text, bindparam, delete, insert, select, text, update
+from sqlalchemy import Integer, Text, bindparam, delete, select, text
 
 from waypost.accounts.suspension import NOT_SUSPENDED
-from waypost.database import Database, Id, Instant, Tx, bulk, take_advisory_lock
+from waypost.database import Database, Id, Tx, bulk, take_advisory_lock
 from waypost.kit.clock import Clock, microseconds
-from waypost.resources.pixels.events.model import EventResults, PageView, add_results, pixel_batches, pixel_events
+from waypost.resources.pixels.events.model import EventResults, PageView, add_results, pixel_events
 from waypost.resources.pixels.model import pixels
+from waypost.worker import jobs
+from waypost.worker.jobs import Again, Job, JobKind, JobQueue
 
-PLATFORMS = ("facebook", "tiktok", "pinterest")
-"""Platforms with an endpoint for which a token is enough."""
+DEADLINE = 10.0  # seconds for a request and its response
+QUEUE = JobQueue(
+    "pixel_events",
+    slots=16,
+    per_account=1,
+    per_kind=8,
+    timeout=timedelta(seconds=DEADLINE + 10),
+    shutdown_timeout=DEADLINE + 1,
+)
+JOBS = {platform: JobKind(f"pixels.send_to_{platform}", QUEUE) for platform in ("facebook", "tiktok", "pinterest")}
+"""By platform: those with an endpoint for which a token is enough."""
 BATCH_SIZE = 500
 """Events per request. Each platform accepts 1,000, but a single bad event can fail its entire request."""
-BATCH_DELAY = timedelta(seconds=5)
-"""From a batch's oldest event until it is sent: few large requests are cheaper than many."""
+BATCH_DELAY = 5.0
+"""Seconds that events are collected at most: few large requests are cheaper than many."""
 MAX_PENDING_PER_PIXEL = 10_000
-MAX_IN_FLIGHT = 16
-MAX_IN_FLIGHT_PER_PLATFORM = 8
-_MAX_RETRYING = MAX_IN_FLIGHT_PER_PLATFORM // 2
 _STATEMENT_ROWS = 500  # rows, or parameters, of one statement
 _DELETED_ROWS = 2_000  # of one transaction
 _TOO_MANY = "more events were pending than are stored"
 
-_events, _batches = pixel_events.c, pixel_batches.c
+_events = pixel_events.c
 _LOCK = 0x706978656C73  # "pixels"
 
 # ruff: noqa: S608  # built only from the constants below
@@ -50,30 +56,15 @@ _QUEUES = (
     " ORDER BY e.pixel_id, e.id LIMIT 1) FROM queue WHERE pixel_id IS NOT NULL)"
 )
 """Pixels with pending events, and a null."""
-_OLDEST = "SELECT e.created_at FROM pixel_events AS e WHERE e.pixel_id = queue.pixel_id ORDER BY e.id LIMIT 1"
-_FROM_DUE = (
-    f"{_QUEUES}, pending AS (SELECT queue.pixel_id, pixels.account_id, pixels.platform, ({_OLDEST}) AS oldest,"
-    " COALESCE(batch.attempts, 0) + 1 AS attempt, batch.next_attempt_at FROM queue"
-    " JOIN pixels ON pixels.id = queue.pixel_id LEFT JOIN pixel_batches AS batch"
-    f" ON batch.pixel_id = queue.pixel_id WHERE {NOT_SUSPENDED.format('pixels.account_id')})"
-    " SELECT {} FROM pending WHERE next_attempt_at <= :now OR (next_attempt_at IS NULL AND oldest <= :oldest_before)"
-)
-_DUE_PARAMETERS = bindparam("now", type_=Instant), bindparam("oldest_before", type_=Instant)
-_DUE = (
-    text(_FROM_DUE.format("pixel_id, account_id, platform, attempt") + " ORDER BY COALESCE(next_attempt_at, oldest)")
-    .bindparams(*_DUE_PARAMETERS)
-    .columns(pixel_id=Id, account_id=Id, platform=Text, attempt=Integer)
-)
-_OLDEST_DUE = (
-    text(_FROM_DUE.format("min(COALESCE(next_attempt_at, oldest)) AS since"))
-    .bindparams(*_DUE_PARAMETERS)
-    .columns(since=Instant)
-)
+_WITHOUT_JOB = text(
+    f"{_QUEUES} SELECT queue.pixel_id, pixels.account_id,"
+    " (SELECT e.platform FROM pixel_events AS e WHERE e.pixel_id = queue.pixel_id ORDER BY e.id LIMIT 1) AS platform"
+    f" FROM queue JOIN pixels ON pixels.id = queue.pixel_id WHERE NOT {jobs.HAS_JOB.format('queue.pixel_id')}"
+    f" AND {NOT_SUSPENDED.format('pixels.account_id')} LIMIT {_STATEMENT_ROWS}"
+).columns(pixel_id=Id, account_id=Id, platform=Text)
 _ORPHANED = text(
     f"{_QUEUES} SELECT pixel_id FROM queue WHERE pixel_id IS NOT NULL"
-    " AND NOT EXISTS (SELECT 1 FROM pixels WHERE pixels.id = queue.pixel_id)"
-    " UNION ALL SELECT pixel_id FROM pixel_batches"
-    " WHERE NOT EXISTS (SELECT 1 FROM pixels WHERE pixels.id = pixel_batches.pixel_id) LIMIT 1"
+    " AND NOT EXISTS (SELECT 1 FROM pixels WHERE pixels.id = queue.pixel_id) LIMIT 1"
 ).columns(pixel_id=Id)
 _OVER_LIMIT = (
     text(
@@ -95,73 +86,10 @@ class PixelEvent(NamedTuple):
     view: PageView
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedPixel:
-    """A pixel with a request in flight, or with events that are due."""
-
-    pixel_id: UUID
-    account_id: UUID
-    platform: str
-    attempt: int
-    """1 for the first."""
-
-
-class RequestSlots:
-    """Limits the requests in flight."""
-
-    def __init__(self, in_flight: Iterable[QueuedPixel]) -> None:
-        self._taken = 0
-        self._accounts = set[UUID]()
-        self._per_platform = Counter[str]()
-        self._retrying_per_platform = Counter[str]()
-        for pixel in in_flight:
-            self._add(pixel)
-
-    def take(self, pixel: QueuedPixel) -> bool:
-        """Take a slot. False if none is free for the pixel."""
-        is_full = self._taken >= MAX_IN_FLIGHT or self._per_platform[pixel.platform] >= MAX_IN_FLIGHT_PER_PLATFORM
-        if is_full or pixel.account_id in self._accounts:
-            return False
-        if pixel.attempt > 1 and self._retrying_per_platform[pixel.platform] >= _MAX_RETRYING:
-            return False
-        self._add(pixel)
-        return True
-
-    def _add(self, pixel: QueuedPixel) -> None:
-        self._taken += 1
-        self._accounts.add(pixel.account_id)
-        self._per_platform[pixel.platform] += 1
-        self._retrying_per_platform[pixel.platform] += pixel.attempt > 1
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimedBatch:
-    """A batch with an attempt in flight."""
-
-    id: UUID
-    """The id of the pixel, which has one batch at a time."""
-    last_event: UUID
-    attempt: int
-    leased_until: datetime
-    """Its outcome is stored only if the batch still has this lease."""
-
-
-@dataclass(frozen=True, slots=True)
-class BatchOutcome:
-    """The outcome of an attempt."""
-
-    batch: ClaimedBatch
-    results: EventResults
-    finished: Sequence[UUID] = ()
-    """Ids of the events that are not sent again."""
-    next_attempt_at: datetime | None = None
-    """None if all are finished."""
-
-
 async def find_with_server_events(tx: Tx, pixel_ids: Collection[UUID]) -> set[UUID]:
     """Return the pixels that have server-side events."""
     ids, found = list(pixel_ids), set[UUID]()
-    conditions = (pixels.c.platform.in_(PLATFORMS), pixels.c.access_token.is_not(None))
+    conditions = (pixels.c.platform.in_(JOBS), pixels.c.access_token.is_not(None))
     for start in range(0, len(ids), _STATEMENT_ROWS):
         batch = ids[start : start + _STATEMENT_ROWS]
         found |= set(await tx.scalars(select(pixels.c.id).where(pixels.c.id.in_(batch), *conditions)))
@@ -179,71 +107,42 @@ async def record_all(tx: Tx, events: Iterable[PixelEvent], *, now: datetime) -> 
         await bulk.insert(tx, pixel_events, group, on_conflict="ON CONFLICT (id) DO NOTHING")
 
 
-async def lock(tx: Tx) -> None:
-    """Lock all batches until the transaction ends: needed to change batches or to delete events."""
-    await take_advisory_lock(tx, _LOCK)
+async def enqueue_batches(db: Database, *, clock: Clock) -> bool:
+    """Add a job for each pixel that has events and no job. Return whether there may be more."""
+    async with db.read() as tx:  # usually there is nothing to do, and a read takes no write lock
+        rows = (await tx.execute(_WITHOUT_JOB)).all()
+    if rows:
+        async with db.write() as tx:
+            for row in rows:
+                if batch := await _find_batch(tx, row.pixel_id):
+                    of_pixel = {"account_id": row.account_id, "id_": row.pixel_id}
+                    await jobs.enqueue(tx, JOBS[row.platform], batch, now=clock(), **of_pixel)
+    return len(rows) == _STATEMENT_ROWS
 
 
-async def find_due(tx: Tx, now: datetime) -> list[QueuedPixel]:
-    """Return pixels that may have a request now, the longest waiting first. Takes no write lock."""
-    slots = RequestSlots(await _find_in_flight(tx, now))
-    rows = await tx.execute(_DUE, {"now": now, "oldest_before": now - BATCH_DELAY})
-    return [pixel for pixel in (QueuedPixel(*row) for row in rows) if slots.take(pixel)]
-
-
-async def find_oldest_due(tx: Tx, now: datetime) -> datetime | None:
-    """Return when the longest waiting events were recorded, or since when their retry is due."""
-    since: datetime | None = (
-        await tx.execute(_OLDEST_DUE, {"now": now, "oldest_before": now - BATCH_DELAY})
-    ).scalar_one()
-    return since
-
-
-async def claim(tx: Tx, *, clock: Clock, lease: timedelta) -> list[ClaimedBatch]:
-    await lock(tx)
-    now = clock()
-    return [await _claim_batch(tx, pixel, now + lease) for pixel in await find_due(tx, now)]
-
-
-async def find_events(tx: Tx, batch: ClaimedBatch) -> list[PixelEvent]:
+async def find_events(tx: Tx, job: Job) -> list[PixelEvent]:
+    """Return the events of the job's batch: the same ones in each attempt."""
     query = select(_events.id, _events.platform, _events.payload)
-    query = query.where(_events.pixel_id == batch.id, _events.id <= batch.last_event)
+    query = query.where(_events.pixel_id == job.id, _events.id <= UUID(job.payload["last_event"]))
     rows = await tx.execute(query.order_by(_events.id).limit(BATCH_SIZE))
-    return [PixelEvent(row.id, batch.id, row.platform, PageView(*json.loads(row.payload))) for row in rows]
+    return [PixelEvent(row.id, job.id, row.platform, PageView(*json.loads(row.payload))) for row in rows]
 
 
-async def settle(tx: Tx, outcomes: Sequence[BatchOutcome]) -> None:
-    """Store the outcomes. An attempt that lost its lease changes nothing."""
-    await lock(tx)
-    for outcome in outcomes:
-        pixel_id = outcome.batch.id
-        has_lease = (_batches.pixel_id == pixel_id, _batches.leased_until == outcome.batch.leased_until)
-        if outcome.next_attempt_at is None:
-            settled = await tx.execute(delete(pixel_batches).where(*has_lease))
-        else:
-            values = {"leased_until": None, "next_attempt_at": outcome.next_attempt_at}
-            settled = await tx.execute(update(pixel_batches).where(*has_lease).values(values))
-        if settled.rowcount:
-            await tx.execute(delete(pixel_events).where(_events.id.in_(outcome.finished)))
-            await add_results(tx, pixel_id, outcome.results)
+async def settle(tx: Tx, job: Job, results: EventResults, finished: Sequence[UUID], *, now: datetime) -> Again | None:
+    """Store the results, delete the events that are not sent again, and return the next batch if there is one."""
+    if await jobs.lock(tx, job) is None:
+        return None
+    await tx.execute(delete(pixel_events).where(_events.id.in_(finished)))
+    await add_results(tx, job.id, results)
+    batch = await _find_batch(tx, job.id)
+    return Again(now, payload=batch) if batch else None
 
 
-async def _find_in_flight(tx: Tx, now: datetime) -> list[QueuedPixel]:
-    query = select(pixels.c.id, pixels.c.account_id, pixels.c.platform, _batches.attempts)
-    query = query.join(pixel_batches, _batches.pixel_id == pixels.c.id).where(_batches.leased_until > now)
-    return [QueuedPixel(*row) for row in await tx.execute(query)]
-
-
-async def _claim_batch(tx: Tx, pixel: QueuedPixel, until: datetime) -> ClaimedBatch:
-    values = {"attempts": pixel.attempt, "next_attempt_at": until, "leased_until": until}
-    if pixel.attempt > 1:
-        lease = update(pixel_batches).where(_batches.pixel_id == pixel.pixel_id).values(values)
-        last_event = (await tx.execute(lease.returning(_batches.last_event))).scalar_one()
-    else:
-        ids = select(_events.id).where(_events.pixel_id == pixel.pixel_id).order_by(_events.id).limit(BATCH_SIZE)
-        last_event = list(await tx.scalars(ids))[-1]
-        await tx.execute(insert(pixel_batches), {"pixel_id": pixel.pixel_id, "last_event": last_event} | values)
-    return ClaimedBatch(pixel.pixel_id, last_event, pixel.attempt, until)
+async def _find_batch(tx: Tx, pixel_id: UUID) -> Any:
+    """Return the payload of the job that sends the oldest events, or None if there are none."""
+    ids = select(_events.id).where(_events.pixel_id == pixel_id).order_by(_events.id).limit(BATCH_SIZE)
+    batch = list(await tx.scalars(ids))
+    return {"last_event": str(batch[-1])} if batch else None
 
 
 async def delete_unsendable(db: Database, *, clock: Clock) -> bool:
@@ -255,14 +154,14 @@ async def delete_unsendable(db: Database, *, clock: Clock) -> bool:
     if pixel_id is None:
         return False
     async with db.write() as tx:
-        await lock(tx)
+        await take_advisory_lock(tx, _LOCK)  # otherwise two processes could wait for each other's rows
         await (_delete_all(tx, pixel_id) if orphaned else _delete_newest(tx, pixel_id, clock()))
     return True
 
 
 async def _delete_all(tx: Tx, pixel_id: UUID) -> None:
     ids = select(_events.id).where(_events.pixel_id == pixel_id).order_by(_events.id).limit(_DELETED_ROWS)
-    await tx.execute(delete(pixel_batches).where(_batches.pixel_id == pixel_id))
+    await jobs.delete_job(tx, pixel_id)
     await tx.execute(delete(pixel_events).where(_events.id.in_(ids)))
 
 

@@ -6,13 +6,14 @@ A secret goes to no other platform and into no log.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 import structlog
 from sqlalchemy import select
 
-from waypost.database import Ciphertext, Database, DecryptionFailed, KeyRing, Tx
+from waypost.accounts.suspension import is_suspended
+from waypost.database import Ciphertext, Database, DecryptionFailed, KeyRing
 from waypost.kit.clock import Clock
 from waypost.kit.urls import canonical
 from waypost.outbound import NotPublic, OutboundError, Post, in_words
@@ -20,13 +21,9 @@ from waypost.resources.pixels.events import queue
 from waypost.resources.pixels.events.model import EventResults, PageView
 from waypost.resources.pixels.events.platform_apis import PLATFORM_APIS, InvalidPixelId, Verdict, read_response
 from waypost.resources.pixels.model import pixels
-from waypost.worker.jobs import wait_after
-from waypost.worker.loop import QueueWorker
+from waypost.worker.jobs import Again, Job, RetryLater
 
-DEADLINE = 10.0  # seconds for a request and its response
-LEASE = timedelta(seconds=DEADLINE + 20)  # long enough to settle it after a short outage
 MAX_RESPONSE_BODY = 1 << 20  # bytes; Pinterest returns a result for each event
-MAX_ATTEMPTS = 8
 MAX_AGE = timedelta(days=7)
 """A platform rejects an entire request if one of its events is older."""
 
@@ -34,7 +31,13 @@ _CHANGED = "the pixel has another platform or no access token since the visits"
 _TOO_OLD = "the visits were more than seven days ago"
 _UNUSABLE = "the platform requires the visitor's IP address and user agent, and not both are stored or were sent"
 
-_PIXELS = select(pixels.c.id, pixels.c.platform, pixels.c.pixel_id, pixels.c.access_token)
+_PIXELS = select(
+    pixels.c.id,
+    pixels.c.platform,
+    pixels.c.pixel_id,
+    pixels.c.access_token,
+    is_suspended(pixels.c.account_id).label("is_suspended"),
+)
 
 log = structlog.get_logger(__name__)
 
@@ -47,12 +50,7 @@ class _Pixel:
     access_token: Ciphertext
 
 
-class EventSender(QueueWorker[queue.ClaimedBatch, queue.BatchOutcome]):
-    name = "pixel events"
-    max_concurrent = queue.MAX_IN_FLIGHT
-    poll_interval = 1.0  # events wait for some seconds anyway
-    shutdown_timeout = DEADLINE + 1
-
+class EventSender:
     def __init__(self, db: Database, key_ring: KeyRing, post: Post, urls: Mapping[str, str], *, clock: Clock) -> None:
         """`urls`: of the APIs, by platform."""
         self._db = db
@@ -61,50 +59,28 @@ class EventSender(QueueWorker[queue.ClaimedBatch, queue.BatchOutcome]):
         self._urls = urls
         self._clock = clock
 
-    async def is_due(self, tx: Tx) -> bool:
-        return bool(await queue.find_due(tx, self._clock()))
-
-    async def find_oldest_due(self, tx: Tx) -> datetime | None:
-        return await queue.find_oldest_due(tx, self._clock())
-
-    async def claim(self, tx: Tx, free_slots: int) -> list[queue.ClaimedBatch]:  # noqa: ARG002  # `RequestSlots` limits all workers
-        return await queue.claim(tx, clock=self._clock, lease=LEASE)
-
-    async def settle(self, tx: Tx, outcomes: Sequence[queue.BatchOutcome]) -> None:
-        await queue.settle(tx, outcomes)
-
-    async def run(self, batch: queue.ClaimedBatch) -> queue.BatchOutcome:
-        """Send the batch. Raises Unavailable, before anything is sent."""
-        pixel, events = await self._load(batch)
+    async def send(self, job: Job) -> Again | None:
+        """Handle the job of a pixel. Raises Unavailable and RetryLater."""
+        async with self._db.read() as tx:
+            events = await queue.find_events(tx, job)
+            row = (await tx.execute(_PIXELS.where(pixels.c.id == job.id))).one_or_none()
+        if row and row.is_suspended:
+            return None
+        pixel = _Pixel(*row[:-1]) if row and row.access_token else None
         usable, dropped = self._sort_out(pixel, events)
         verdict = await self._send(pixel, usable) if pixel and usable else Verdict()
-        return self._outcome(batch, events, dropped, verdict)
-
-    async def on_crash(self, batch: queue.ClaimedBatch, error: Exception) -> queue.BatchOutcome:  # noqa: ARG002  # logged
-        pixel, events = await self._load(batch)
-        _, dropped = self._sort_out(pixel, events)
-        return self._outcome(batch, events, dropped, Verdict.temporary("internal error"))
-
-    async def _load(self, batch: queue.ClaimedBatch) -> tuple[_Pixel | None, Sequence[queue.PixelEvent]]:
-        """Return the pixel if it still has a token, and the events of the batch."""
-        async with self._db.read() as tx:
-            events = await queue.find_events(tx, batch)
-            row = (await tx.execute(_PIXELS.where(pixels.c.id == batch.id))).one_or_none()
-        return _Pixel(*row) if row and row.access_token else None, events
-
-    def _outcome(
-        self, batch: queue.ClaimedBatch, events: Sequence[queue.PixelEvent], dropped: Sequence[str], verdict: Verdict
-    ) -> queue.BatchOutcome:
         finished = [event.id for event in events]
-        if not verdict.is_temporary:
-            return queue.BatchOutcome(batch, self._results(verdict, dropped), finished)
-        if batch.attempt >= MAX_ATTEMPTS:
-            reason = f"given up after {batch.attempt} attempts: {verdict.reason}"
-            all_dropped = [*dropped, *[reason] * (len(events) - len(dropped))]
-            return queue.BatchOutcome(batch, self._results(Verdict(), all_dropped), finished)
-        log.warning("pixel events failed", pixel=str(batch.id), attempt=batch.attempt, error=verdict.summary)
-        next_at = self._clock() + max(verdict.wait, wait_after(batch.attempt))
-        return queue.BatchOutcome(batch, self._results(verdict, []), next_attempt_at=next_at)
+        if verdict.is_temporary and job.attempt < job.max_attempts:
+            await self._settle(job, self._results(verdict, []), ())
+            raise RetryLater(verdict.summary, verdict.wait)
+        if verdict.is_temporary:
+            reason = f"given up after {job.attempt} attempts: {verdict.reason}"
+            verdict, dropped = Verdict(), [*dropped, *[reason] * len(usable)]
+        return await self._settle(job, self._results(verdict, dropped), finished)
+
+    async def _settle(self, job: Job, results: EventResults, finished: Sequence[UUID]) -> Again | None:
+        async with self._db.write() as tx:
+            return await queue.settle(tx, job, results, finished, now=self._clock())
 
     def _sort_out(self, pixel: _Pixel | None, events: Sequence[queue.PixelEvent]) -> tuple[list[PageView], list[str]]:
         """Return the page views to send, and a reason for each of the others."""
@@ -130,7 +106,7 @@ class EventSender(QueueWorker[queue.ClaimedBatch, queue.BatchOutcome]):
                 canonical(self._urls[pixel.platform].rstrip("/") + request.path),
                 headers={"Content-Type": "application/json", **request.headers},
                 body=json.dumps(request.content, separators=(",", ":")).encode(),
-                deadline=DEADLINE,
+                deadline=queue.DEADLINE,
                 max_body=MAX_RESPONSE_BODY,
             )
         except InvalidPixelId as error:
@@ -141,6 +117,9 @@ class EventSender(QueueWorker[queue.ClaimedBatch, queue.BatchOutcome]):
             return Verdict.temporary(f"{pixel.platform}: the host has an address that is not public")
         except OutboundError as error:
             return Verdict.temporary(f"{pixel.platform}: {in_words(str(error))}")
+        except Exception:  # the batch is given up after some attempts, as after any other error
+            log.exception("attempt failed unexpectedly", queue=queue.QUEUE.name, id=str(pixel.id))
+            return Verdict.temporary("internal error")
         secrets = (token, pixel_id, *pixel_id.split("/"))
         return read_response(pixel.platform, response, len(views), secrets, self._clock())
 
