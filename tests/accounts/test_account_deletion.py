@@ -157,7 +157,7 @@ async def run_jobs(place: WebApp) -> list[str]:
         rows = (await tx.execute(select(jobs).where(jobs.c.name == account_deletion.JOB.name))).all()
         await tx.execute(jobs.delete().where(jobs.c.name == account_deletion.JOB.name))
     for job in map(claimed_row, rows):
-        again: Again | None = Again(job.run_at, payload=job.payload)
+        again: Again | None = Again(place.clock(), payload=job.payload)
         while again:
             done.append(again.payload["phase"])
             again = await delete(replace(job, payload=again.payload))

@@ -208,12 +208,12 @@ async def _domains(db: Database, deps: Any, caller: Caller) -> list[str]:
     for hostname, values in HOSTS.items():
         domain = await domain_service.create(deps, caller, NewDomain(hostname=hostname), Problems())
         made.append(str(domain.id))
-        checked = {"last_checked_at": at, "check_at": None} if values else {}
+        checked = {"last_checked_at": at} if values else {}
         if values.get("is_served"):
             checked |= {"verified_at": at, "unverified_since": None, "tls_expires_at": at + timedelta(days=60)}
-        async with db.write() as tx:
-            chosen = update(domains).where(domains.c.id == domain.id)
-            await tx.execute(chosen.values({"check_at": None, **values, **checked}))
+        if values:
+            async with db.write() as tx:
+                await tx.execute(update(domains).where(domains.c.id == domain.id).values(values | checked))
     return made
 
 

@@ -11,7 +11,8 @@ from journeys.names import Names
 from journeys.service import OWNER, Service, Website, eventually
 from sqlalchemy import create_engine, select, update
 
-from waypost.resources.domains.model import domains
+from waypost.resources.domains.model import CHECK_JOB, domains
+from waypost.worker.jobs import jobs
 
 BRAND, TARGET = "go.brand.test", "waypost.test"
 ROOT, LOST = "https://brand.test/", "https://brand.test/lost"
@@ -46,7 +47,7 @@ class Journey:
         """No setting shortens the day: the check is made due."""
         before = self._checked_at()
         with self._engine.begin() as tx:
-            tx.execute(update(domains).values(check_at=datetime.now(UTC)))
+            tx.execute(update(jobs).where(jobs.c.name == CHECK_JOB.name).values(run_at=datetime.now(UTC)))
         eventually(lambda: self._checked_at() > before, every=0.05)
         return self.domain()
 

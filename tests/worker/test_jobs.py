@@ -106,7 +106,7 @@ async def test_who_lost_the_lease_changes_nothing(db: Database) -> None:
     await settle(db, lost, "too late", now=NOW)
     assert await rows(db) == before
     async with db.write() as tx:
-        assert (await jobs.lock(tx, lost), await jobs.lock(tx, held)) == (None, NOW)
+        assert [await jobs.lock(tx, lost), await jobs.lock(tx, held)] == [False, True]
 
 
 async def test_a_failure_waits_longer_each_time_and_the_last_one_stays(db: Database) -> None:
@@ -243,10 +243,13 @@ async def test_a_thing_has_one_job_that_runs_again_if_it_is_enqueued_while_it_ru
     await enqueue(db, payload="second", id_=thing)
     [job] = await claim(db)
     assert (job.id, job.payload) == (thing, "second")
+    async with db.read() as tx:
+        assert not await jobs.is_enqueued_again(tx, job)
     await enqueue(db, payload="third", id_=thing, run_at=later)
     assert await claim(db, now=NOW + SHORT.lease - timedelta(seconds=1)) == []
     async with db.write() as tx:
-        assert await jobs.lock(tx, job) == later
+        assert await jobs.lock(tx, job)
+        assert await jobs.is_enqueued_again(tx, job)
     again, error = Again(NOW) if outcome == "again" else None, "no" if outcome == "failed" else None
     await settle(db, job, error, again=again)
     [row] = await rows(db)

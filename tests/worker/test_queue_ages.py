@@ -14,8 +14,7 @@ from waypost.database import Ciphertext, Database, Encrypted, Id, Instant, Json
 from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
 from waypost.resources.domains.certificates import queue as certificates_queue
-from waypost.resources.domains.checks import queue as checks_queue
-from waypost.resources.domains.model import certificates, domains
+from waypost.resources.domains.model import certificates
 from waypost.resources.webhooks import queue as webhooks_queue
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 from waypost.worker.jobs import SHORT, JobRunner, jobs
@@ -61,7 +60,6 @@ async def oldest_job(tx: Any, now: datetime) -> datetime | None:
     ("table", "due", "lease", "find"),
     [
         (jobs, "run_at", "lease_until", oldest_job),
-        (domains, "check_at", "leased_until", checks_queue.find_oldest_due),
         (certificates, "due_at", "leased_until", certificates_queue.find_oldest_due),
     ],
 )

@@ -106,7 +106,7 @@ class JobKind:
     """`package.verb`"""
     queue: JobQueue = SHORT
     max_attempts: int | None = 8
-    """None: it is tried for ever, however often its process dies."""
+    """None: there is no limit, also of deaths."""
     is_private: bool = False
     """Payloads let people in or name them: of a job that failed permanently only the error is kept."""
 
@@ -119,7 +119,6 @@ class Job:
     name: str
     payload: Any
     account_id: UUID | None
-    run_at: datetime
     attempt: int
     """Starts at 1."""
     max_attempts: int
@@ -127,9 +126,7 @@ class Job:
     """Only the attempt with this lease may change the job."""
 
 
-_JOB = tuple(
-    _c[name] for name in ("id", "name", "payload", "account_id", "run_at", "attempts", "max_attempts", "lease_until")
-)
+_JOB = tuple(_c[name] for name in ("id", "name", "payload", "account_id", "attempts", "max_attempts", "lease_until"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,13 +210,14 @@ async def delete_jobs(tx: Tx, kind: JobKind, account_id: UUID) -> None:
     await tx.execute(delete(jobs).where(_c.name == kind.name, _c.account_id == account_id))
 
 
-async def lock(tx: Tx, job: Job) -> datetime | None:
-    """Lock the job until the transaction ends. Return None if the attempt has lost its lease.
+async def lock(tx: Tx, job: Job) -> bool:
+    """Lock the job until the transaction ends. Return False if the attempt has lost its lease."""
+    return await tx.scalar(select(_c.id).where(_where_leased(job)).with_for_update()) is not None
 
-    Otherwise return when the job is due: not `job.run_at` if it was enqueued again since it was claimed.
-    """
-    run_at: datetime | None = await tx.scalar(select(_c.run_at).where(_where_leased(job)).with_for_update())
-    return run_at
+
+async def is_enqueued_again(tx: Tx, job: Job) -> bool:
+    """Return whether the job was enqueued again since it was claimed."""
+    return await tx.scalar(select(_c.id).where(_where_leased(job), ~_is_unchanged(job))) is not None
 
 
 def is_running(thing_id: Column[Any], now: datetime) -> ColumnElement[bool]:
@@ -301,7 +299,7 @@ class JobRunner(QueueWorker[Job, JobOutcome]):
         for outcome in outcomes:
             change = delete(jobs) if outcome.error is None and outcome.again is None else self._update(outcome)
             is_leased = _where_leased(outcome.job)
-            if (await tx.execute(change.where(is_leased, _c.run_at == outcome.job.run_at))).rowcount == 0:
+            if (await tx.execute(change.where(is_leased, _is_unchanged(outcome.job)))).rowcount == 0:
                 await tx.execute(update(jobs).where(is_leased).values(lease_until=None))
 
     def _update(self, outcome: JobOutcome) -> Update:
@@ -382,3 +380,8 @@ def wait_after(attempt: int) -> timedelta:
 def _where_leased(job: Job) -> ColumnElement[bool]:
     """Match the job while this attempt has its lease: it must not overwrite the outcome of a later one."""
     return (_c.id == job.id) & (_c.lease_until == job.lease_until)
+
+
+def _is_unchanged(job: Job) -> ColumnElement[bool]:
+    """Match the claimed job unless it was enqueued again, which resets its attempts."""
+    return _c.attempts == job.attempt

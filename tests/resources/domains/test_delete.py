@@ -20,7 +20,7 @@ from waypost.worker.jobs import jobs
 async def freed(env: Env) -> list[str]:
     """Domains whose links a worker is to free."""
     async with env.deps.db.read() as tx:
-        payloads = await tx.execute(select(jobs.c.payload).where(jobs.c.name == JOB))
+        payloads = await tx.execute(select(jobs.c.payload).where(jobs.c.name == JOB.name))
         return [payload["domain_id"] for payload in payloads.scalars()]
 
 

@@ -83,7 +83,7 @@ async def work_off(place: WebApp) -> None:
     """What the worker and the processes of turns do until no job is due."""
     with new_turn(place) as of_process:
         handler = turns.Turns(place.db, of_process.uploads, place.clock, of_process.run)
-        loop = WorkerLoop(place.db, JobRunner(LONG, {TURN_JOB: handler}, clock=place.clock))
+        loop = WorkerLoop(place.db, JobRunner(replace(LONG, poll_interval=0), {TURN_JOB: handler}, clock=place.clock))
         while await loop.step():
             pass
 

@@ -49,7 +49,7 @@ async def test_a_turn_runs_in_a_process_of_its_own(place: WebApp, ada: Browser) 
     handler = turns.Turns(
         place.db, new_uploads(place.db, place.settings.data_dir), place.clock, TurnProcesses("waypost.app").run
     )
-    loop = WorkerLoop(place.db, JobRunner(LONG, {TURN_JOB: handler}, clock=place.clock))
+    loop = WorkerLoop(place.db, JobRunner(replace(LONG, poll_interval=0), {TURN_JOB: handler}, clock=place.clock))
     while await loop.step():
         pass
     assert "Plan Links found 1 To create 1" in await text_of(ada, path)
@@ -84,7 +84,10 @@ async def test_an_import_whose_process_dies_three_times_stays_stopped(place: Web
         await turns.stop(tx, job, place.clock)
 
     handler = turns.Turns(place.db, uploads, place.clock, run)
-    loop = WorkerLoop(place.db, JobRunner(LONG, {TURN_JOB: handler}, clock=place.clock, stops={TURN_JOB: stop}))
+    loop = WorkerLoop(
+        place.db,
+        JobRunner(replace(LONG, poll_interval=0), {TURN_JOB: handler}, clock=place.clock, stops={TURN_JOB: stop}),
+    )
     for _ in range(MAX_DEATHS + 2):
         while await loop.step():
             pass

@@ -302,7 +302,7 @@ def job(domain_id: UUID) -> Any:
 async def free(db: Database) -> None:
     """What the worker does with the jobs that wait."""
     async with db.read() as tx:
-        waiting = (await tx.execute(select(jobs.c.payload).where(jobs.c.name == JOB))).scalars().all()
+        waiting = (await tx.execute(select(jobs.c.payload).where(jobs.c.name == JOB.name))).scalars().all()
     assert waiting
     for payload in waiting:
         await detach_links(db, job(payload["domain_id"]))

@@ -11,6 +11,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Index, SmallInteger, Table, 
 from waypost.database import Id, Instant, metadata
 from waypost.database.secrets import Encrypted
 from waypost.kit.ids import new_id
+from waypost.worker.jobs import JobKind, JobQueue
 
 DomainStatus = Literal["pending", "verifying", "verified", "failed"]
 TlsStatus = Literal["none", "pending", "active", "failed"]
@@ -33,8 +34,6 @@ domains = Table(
     Column("error", Text),  # for the owner, from the last check
     Column("failures", SmallInteger, nullable=False),  # in a row
     Column("unverified_since", Instant),  # null while it is served; the registration expires some days later
-    Column("check_at", Instant),  # when the next check is due; null until one is requested
-    Column("leased_until", Instant),  # a check, including its TLS probe, is in flight
     Column("notified_at", Instant),  # when its owner last got an email about a failure
     Column("root_url", Text),
     Column("not_found_url", Text),
@@ -46,10 +45,10 @@ domains = Table(
     Column("updated_at", Instant, nullable=False),
 )
 Index("ix_domains_account", domains.c.account_id, domains.c.created_at, domains.c.id)
-Index("ix_domains_due", domains.c.check_at)
-Index("ix_domains_leased", domains.c.leased_until)
 Index("ix_domains_unverified", domains.c.unverified_since)
 
+CHECK_JOB = JobKind("domains.check", JobQueue("domain_checks", slots=16, per_account=2, ranks=2), max_attempts=None)
+"""A domain that is checked has a job with its id. Requested checks have rank 0, those that are due daily rank 1."""
 
 certificates = Table(
     "certificates",

@@ -47,6 +47,7 @@ def _worker_parts(worker: Worker) -> WorkerParts:
     from waypost.outbound import DnsRecords, TlsProbe
     from waypost.resources import links
     from waypost.resources.domains import certificates, checks
+    from waypost.resources.domains.model import CHECK_JOB
 
     settings, deps = worker.settings, links.domain_deps(worker.context)
     servers = settings.dns_servers
@@ -54,10 +55,11 @@ def _worker_parts(worker: Worker) -> WorkerParts:
     set_served = partial(certificates.set_served, clock=deps.clock) if settings.tls else None
     checker = checks.Checker(deps, DnsRecords(servers), probe, set_served=set_served)
     expiry: Periodic = (60, partial(checks.delete_expired, deps))
+    handlers = {CHECK_JOB: checker.check}
     if not settings.tls:
-        return WorkerParts([checker], [expiry])
+        return WorkerParts(periodic=[expiry], handlers=handlers)
     sweep = certificates.CertificateSweep(deps.db, settings.certified_hosts, clock=deps.clock)
-    return WorkerParts([checker, _issuer(worker)], [expiry, (3600, sweep.step)])
+    return WorkerParts([_issuer(worker)], [expiry, (3600, sweep.step)], handlers)
 
 
 def _issuer(worker: Worker) -> "Issuer":

@@ -22,8 +22,9 @@ from waypost.outbound import NotPublic, Unsafe
 from waypost.resources.domains import certificates, history, lookups, names, store
 from waypost.resources.domains.app_links import store as app_links_store
 from waypost.resources.domains.deps import CheckUrl, Deps, WebDeps
-from waypost.resources.domains.model import Domain
+from waypost.resources.domains.model import CHECK_JOB, Domain
 from waypost.resources.domains.schemas import DomainChange, NewDomain
+from waypost.worker import jobs
 
 MAX_DOMAINS = 1_000
 """Domains per account."""
@@ -156,6 +157,7 @@ async def delete_registrations(deps: Deps, hostname: str) -> bool:
 async def delete_locked(deps: Deps, tx: Tx, domain: Domain) -> None:
     """Delete a locked domain and its certificate; its links move to the shared domain."""
     await store.delete_row(tx, domain.id)
+    await jobs.delete_job(tx, domain.id)
     await app_links_store.delete_of_domain(tx, domain.id)
     now = deps.clock()
     if domain.unverified_since is None:
@@ -174,8 +176,8 @@ async def request_verification(deps: Context, caller: Caller, domain_id: UUID) -
         if domain.status == "verifying":
             return domain
         now = deps.clock()
-        # a check that is in flight continues: its lease is not changed
-        await store.save(tx, domain_id, {"status": "verifying", "check_at": now, "updated_at": now})
+        await store.save(tx, domain_id, {"status": "verifying", "updated_at": now})
+        await jobs.enqueue(tx, CHECK_JOB, {}, now=now, account_id=domain.account_id, id_=domain_id)
         await certificates.retry(tx, domain.hostname, now)
         await audit.record(tx, caller.actor, "domain.verification_requested", now, item_of(domain))
     return replace(domain, status="verifying", updated_at=now)

@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Result, Select, delete, func, select, update
+from sqlalchemy import Result, Select, delete, func, or_, select, update
 
 from waypost.accounts import email_subquery
 from waypost.database import Tx, upsert
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
+from waypost.resources.domains.history import MAX_UNVERIFIED
 from waypost.resources.domains.model import Domain, domains
+from waypost.worker import jobs
 
 DOMAIN = select(*(domains.c[name] for name in Domain.__dataclass_fields__))
 
@@ -44,6 +47,18 @@ async def find_by_hostname_for_update(tx: Tx, hostname: str) -> Domain | None:
     return None if row is None else Domain(*row)
 
 
+async def find(tx: Tx, domain_id: UUID) -> Domain | None:
+    """Return the domain of any account."""
+    row = (await tx.execute(DOMAIN.where(domains.c.id == domain_id))).one_or_none()
+    return None if row is None else Domain(*row)
+
+
+async def find_for_update(tx: Tx, domain_id: UUID) -> Domain | None:
+    """Lock and return the domain of any account."""
+    row = (await tx.execute(DOMAIN.where(domains.c.id == domain_id).with_for_update())).one_or_none()
+    return None if row is None else Domain(*row)
+
+
 async def is_registered(tx: Tx, hostname: str) -> bool:
     return (await tx.execute(select(domains.c.id).where(domains.c.hostname == hostname))).first() is not None
 
@@ -63,8 +78,24 @@ async def list_all(tx: Tx) -> list[tuple[str, Domain]]:
     return [(row[-1], Domain(*row[:-1])) for row in rows]
 
 
+async def mark_notified(tx: Tx, domain_id: UUID, now: datetime) -> bool:
+    """Record that the owner gets an email now. Return False if they got one within the last day."""
+    is_due = or_(domains.c.notified_at.is_(None), domains.c.notified_at <= now - timedelta(days=1))
+    return (
+        await tx.execute(update(domains).where(domains.c.id == domain_id, is_due).values(notified_at=now))
+    ).rowcount > 0
+
+
+def select_expired(now: datetime) -> Select[Any]:
+    """Query: the domain that was unverified for the longest time, and for too long, unless a check is in flight."""
+    is_expired = domains.c.unverified_since <= now - MAX_UNVERIFIED
+    query = DOMAIN.where(is_expired, ~domains.c.is_served, ~jobs.is_running(domains.c.id, now))
+    return query.order_by(domains.c.unverified_since).limit(1)
+
+
 async def save(tx: Tx, domain_id: UUID, values: Mapping[str, Any]) -> None:
-    await tx.execute(update(domains).where(domains.c.id == domain_id).values(**values))
+    if values:
+        await tx.execute(update(domains).where(domains.c.id == domain_id).values(**values))
 
 
 async def delete_row(tx: Tx, domain_id: UUID) -> None:

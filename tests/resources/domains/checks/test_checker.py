@@ -18,11 +18,11 @@ from waypost.redirect import ChangeFeed, HostTable, host_change
 from waypost.redirect.route import MISSING
 from waypost.resources import links
 from waypost.resources.domains import HostSource
-from waypost.resources.domains.checks import messages, queue
+from waypost.resources.domains.checks import messages
 from waypost.resources.domains.checks.outcome import RECHECK_AFTER_SERVED, RETRY_INTERVAL
-from waypost.resources.domains.checks.verification import DnsVerdict
-from waypost.resources.domains.model import domains
+from waypost.resources.domains.model import CHECK_JOB
 from waypost.resources.links.aliases import has_aliases
+from waypost.worker.jobs import jobs
 
 TXT = f"_waypost.{NAME}"
 
@@ -34,13 +34,8 @@ async def test_verifies_a_domain_and_checks_it_daily(checking: Checking) -> None
     checking.names.has(TXT, [f'"{domain["dns_records"][0]["value"]}"'], kind="TXT")
     found, now = await checking.verify(domain), env.clock()
     assert (found.status, found.is_served, found.failures, found.error) == ("verified", True, 0, None)
-    assert (found.verified_at, found.last_checked_at, found.unverified_since, found.leased_until) == (
-        now,
-        now,
-        None,
-        None,
-    )
-    assert found.check_at == now + RECHECK_AFTER_SERVED
+    assert (found.verified_at, found.last_checked_at, found.unverified_since) == (now, now, None)
+    assert await checking.check_at(domain) == now + RECHECK_AFTER_SERVED
     assert env.published == [host_change(NAME)]
     assert await HostSource(env.deps.db, has_aliases).find(NAME.encode()) is not None
     assert not await checking.run()
@@ -71,7 +66,7 @@ async def test_the_very_next_visit_sees_it(checking: Checking, tmp_path: Path) -
 async def test_a_domain_without_records_fails(checking: Checking) -> None:
     domain = await checking.env.make()
     found = await checking.verify(domain)
-    assert (found.status, found.is_served, found.check_at, found.leased_until) == ("failed", False, None, None)
+    assert (found.status, found.is_served, await checking.job(domain)) == ("failed", False, None)
     assert found.error.startswith(
         f"No record was found that verifies {NAME}. TXT record {TXT}: the name does not exist."
     )
@@ -91,10 +86,13 @@ async def test_three_failures_in_a_row_take_a_domain_down(checking: Checking) ->
         found = await checking.a_day_later(domain)
         assert (found.status, found.is_served, found.failures, found.tls_status) == ("verified", True, failures, "none")
         assert found.error.startswith("No record was found")
-        assert timedelta(hours=23) < found.check_at - env.clock() <= A_DAY
+        check_at = await checking.check_at(domain)
+        assert check_at
+        assert timedelta(hours=23) < check_at - env.clock() <= A_DAY
     assert (env.published, await checking.mails()) == ([], [])
     found = await checking.a_day_later(domain)
-    assert (found.status, found.is_served, found.failures, found.check_at) == ("failed", False, 3, None)
+    assert (found.status, found.is_served, found.failures) == ("failed", False, 3)
+    assert await checking.job(domain) is None
     assert found.unverified_since == env.clock()
     assert env.published == [host_change(NAME)]
     assert await HostSource(env.deps.db, has_aliases).find(NAME.encode()) is None
@@ -162,11 +160,11 @@ async def test_no_answer_counts_as_no_failure(checking: Checking) -> None:
         found = await checking.a_day_later(domain)
         assert (found.status, found.is_served, found.failures) == ("verified", True, 0)
         assert "could not be checked" in found.error
-        assert found.check_at == checking.env.clock() + RETRY_INTERVAL
+        assert await checking.check_at(domain) == checking.env.clock() + RETRY_INTERVAL
     other = await checking.env.make("other.brand.test")
     checking.names.fails("other.brand.test")
     found = await checking.verify(other)
-    assert (found.status, found.check_at) == ("failed", None)
+    assert (found.status, await checking.job(other)) == ("failed", None)
     assert "could not be checked" in found.error
 
 
@@ -186,26 +184,25 @@ async def test_of_a_process_that_dies_the_lease_runs_out(checking: Checking) -> 
     domain = await env.make()
     checking.names.has(NAME, [TARGET], kind="CNAME")
     await checking.ask(domain)
-    async with env.deps.db.write() as tx:
-        [lost] = await queue.claim(tx, clock=env.clock, limit=16)
+    [lost] = await checking.claim()
     assert not await checking.run()
-    env.clock.move(queue.LEASE)
-    async with env.deps.db.write() as tx:
-        [again] = await queue.claim(tx, clock=env.clock, limit=16)
-    assert not await checking.checker._save_verdict(lost, DnsVerdict("unverified", "too late"))
+    env.clock.move(CHECK_JOB.queue.lease)
+    [again] = await checking.claim()
+    checking.names.forgets(NAME)
+    await checking.finish(lost)
     assert (await env.row(domain)).status == "verifying"
-    await checking.checker.run(again)
+    checking.names.has(NAME, [TARGET], kind="CNAME")
+    await checking.finish(again)
     assert (await env.row(domain)).is_served
 
 
 async def test_one_that_is_deleted_meanwhile_stays_so(checking: Checking) -> None:
     env, domain = checking.env, await checking.live()
     await checking.ask(domain)
-    async with env.deps.db.write() as tx:
-        [claimed] = await queue.claim(tx, clock=env.clock, limit=16)
+    [claimed] = await checking.claim()
     await env.delete(domain)
     published = list(env.published)
-    await checking.checker.run(claimed)
+    await checking.finish(claimed)
     assert (await env.row(domain), env.published) == (None, published)
 
 
@@ -214,13 +211,12 @@ async def test_asked_for_during_a_check_that_fails(checking: Checking) -> None:
     env, domain = checking.env, await checking.live()
     checking.names.forgets(NAME)
     env.clock.move(A_DAY)
-    async with env.deps.db.write() as tx:
-        [claimed] = await queue.claim(tx, clock=env.clock, limit=16)
+    [claimed] = await checking.claim()
     env.clock.move(timedelta(seconds=1))
     await checking.ask(domain)
-    await checking.checker.run(claimed)
+    await checking.finish(claimed)
     found = await env.row(domain)
-    assert (found.status, found.failures, found.leased_until) == ("verifying", 0, None)
+    assert (found.status, found.failures) == ("verifying", 0)
     checking.names.has(NAME, [TARGET], kind="CNAME")
     assert await checking.run()
     assert (await env.row(domain)).status == "verified"
@@ -235,7 +231,7 @@ async def test_one_account_keeps_nobody_waiting(checking: Checking) -> None:
         names.silent_about.update({domain["hostname"], f"_waypost.{domain['hostname']}"})
     for _ in range(2):
         assert await checking.loop.step()
-        assert len(checking.loop._in_flight) == queue.MAX_IN_FLIGHT_PER_ACCOUNT
+        assert len(checking.loop._in_flight) == CHECK_JOB.queue.per_account
     env.clock.move(timedelta(seconds=1))
     bobs = await env.make("bob.test", env.bob)
     names.has("bob.test", [TARGET], kind="CNAME")
@@ -252,11 +248,8 @@ async def test_those_asked_for_go_first(checking: Checking) -> None:
     daily, asked = await checking.live("daily.test"), await env.make("asked.test")
     env.clock.move(A_DAY * 2)
     await checking.ask(asked)
-    async with env.deps.db.write() as tx:
-        [first] = await queue.claim(tx, clock=env.clock, limit=1)
-        [second] = await queue.claim(tx, clock=env.clock, limit=16)
-    assert (first.hostname, second.hostname) == ("asked.test", "daily.test")
-    assert second.id == UUID(daily["id"])
+    [first], [second] = await checking.claim(1), await checking.claim()
+    assert (first.id, second.id) == (UUID(asked["id"]), UUID(daily["id"]))
 
 
 async def test_unverified_domains_expire(checking: Checking) -> None:
@@ -266,10 +259,9 @@ async def test_unverified_domains_expire(checking: Checking) -> None:
     assert not await checking.expire()
     third = await env.make("third.test")
     env.clock.move(timedelta(seconds=1))
+    await checking.ask(second)
     async with env.deps.db.write() as tx:  # somebody is checking it
-        await tx.execute(
-            update(domains).where(domains.c.hostname == "second.test").values(leased_until=env.clock() + A_DAY)
-        )
+        await tx.execute(update(jobs).values(lease_until=env.clock() + A_DAY))
     assert await checking.expire()
     assert not await checking.expire()
     assert await env.row(first) is None

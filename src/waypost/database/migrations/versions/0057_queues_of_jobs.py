@@ -1,4 +1,4 @@
-"""Name the queue of each job, and send the events of pixels by jobs."""
+"""Name the queue of each job. Domains are checked, and the events of pixels sent, by jobs with their ids."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -18,7 +18,7 @@ _jobs = sa.table(
     *(sa.column(name, Text) for name in ("queue", "name")),
     sa.column("payload", Json),
     *(sa.column(name, Instant) for name in ("run_at", "created_at")),
-    *(sa.column(name, Integer) for name in ("attempts", "max_attempts")),
+    *(sa.column(name, Integer) for name in ("rank", "attempts", "max_attempts")),
 )
 _pixels = sa.table("pixels", sa.column("id", Id), sa.column("account_id", Id), sa.column("platform", Text))
 _batches = sa.table(
@@ -26,6 +26,12 @@ _batches = sa.table(
     *(sa.column(name, Id) for name in ("pixel_id", "last_event")),
     sa.column("attempts", Integer),
     sa.column("next_attempt_at", Instant),
+)
+_domains = sa.table(
+    "domains",
+    *(sa.column(name, Id) for name in ("id", "account_id")),
+    sa.column("status", Text),
+    sa.column("check_at", Instant),
 )
 
 
@@ -40,6 +46,7 @@ def upgrade() -> None:
     leased = ["queue", "lease_until"]
     op.create_index("ix_jobs_leased", "jobs", leased, sqlite_where=_LEASED, postgresql_where=_LEASED)
     _move_pixel_batches()
+    _move_checks()
 
 
 def _move_pixel_batches() -> None:
@@ -52,6 +59,7 @@ def _move_pixel_batches() -> None:
             {
                 "id": row.pixel_id,
                 "queue": "pixel_events",
+                "rank": 0,
                 "name": f"pixels.send_to_{row.platform}",
                 "payload": {"last_event": str(row.last_event)},
                 "account_id": row.account_id,
@@ -64,3 +72,29 @@ def _move_pixel_batches() -> None:
         ],
     )
     op.drop_table("pixel_batches")
+
+
+def _move_checks() -> None:
+    query = sa.select(_domains).where(_domains.c.check_at.is_not(None))
+    op.bulk_insert(
+        _jobs,
+        [
+            {
+                "id": row.id,
+                "queue": "domain_checks",
+                "rank": int(row.status != "verifying"),
+                "name": "domains.check",
+                "payload": {},
+                "account_id": row.account_id,
+                "run_at": row.check_at,
+                "created_at": row.check_at,
+                "attempts": 0,
+                "max_attempts": 1 << 30,
+            }
+            for row in op.get_bind().execute(query)
+        ],
+    )
+    op.drop_index("ix_domains_due", "domains")
+    op.drop_index("ix_domains_leased", "domains")
+    op.drop_column("domains", "check_at")
+    op.drop_column("domains", "leased_until")

@@ -3,8 +3,6 @@
 No transaction is open while a check waits for the network.
 """
 
-from collections.abc import Sequence
-from datetime import datetime
 from typing import Protocol
 
 import structlog
@@ -15,11 +13,12 @@ from waypost.database import Tx
 from waypost.kit.clock import timestamp
 from waypost.outbound import DnsRecords, TlsProbe, TlsProbeResult
 from waypost.resources.domains import history, service, store
-from waypost.resources.domains.checks import messages, outcome, queue, verification
+from waypost.resources.domains.checks import messages, outcome, verification
 from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.names import is_local
-from waypost.worker.loop import QueueWorker
+from waypost.worker import jobs
+from waypost.worker.jobs import Again, Job
 
 
 class SetServed(Protocol):
@@ -30,14 +29,7 @@ class SetServed(Protocol):
 log = structlog.get_logger(__name__)
 
 
-ProbedDomain = tuple[queue.DomainCheckClaim, TlsProbeResult]
-"""A verified domain and the result of its TLS probe."""
-
-
-class Checker(QueueWorker[queue.DomainCheckClaim, ProbedDomain]):
-    name = "domain checks"
-    max_concurrent = 16
-
+class Checker:
     def __init__(
         self, deps: Deps, records: DnsRecords, probe: TlsProbe, *, set_served: SetServed | None = None
     ) -> None:
@@ -47,54 +39,44 @@ class Checker(QueueWorker[queue.DomainCheckClaim, ProbedDomain]):
         self._probe_tls = probe
         self._set_served = set_served
 
-    async def is_due(self, tx: Tx) -> bool:
-        return await queue.has_work(tx, self._deps.clock())
+    async def check(self, job: Job) -> Again | None:
+        """Handle the job of a domain: save the verdict, then probe.
 
-    async def find_oldest_due(self, tx: Tx) -> datetime | None:
-        return await queue.find_oldest_due(tx, self._deps.clock())
-
-    async def claim(self, tx: Tx, free_slots: int) -> list[queue.DomainCheckClaim]:
-        return await queue.claim(tx, clock=self._deps.clock, limit=free_slots)
-
-    async def run(self, claimed: queue.DomainCheckClaim) -> ProbedDomain | None:
-        """Save the verdict, then probe: a proxy obtains certificates on demand only for served domains.
-
-        The probe has the same lease, so that it counts for the account's share.
+        A proxy obtains certificates on demand only for served domains. The probe is part of the job, so that it counts
+        for the account's share.
         """
-        verdict = await self._verify(claimed)
-        if not await self._save_verdict(claimed, verdict):
+        async with self._deps.db.read() as tx:
+            domain = await store.find(tx, job.id)
+        if domain is None:
             return None
-        return claimed, await self._probe_tls.probe(claimed.hostname)
+        verdict = await self._verify(domain)
+        result = await self._save_verdict(job, verdict)
+        if result is None:
+            return None
+        if verdict.outcome == "verified":
+            await self._save_probe(job, await self._probe_tls.probe(domain.hostname))
+        return Again(result.check_at, rank=1) if result.check_at else None
 
-    async def settle(self, tx: Tx, outcomes: Sequence[ProbedDomain]) -> None:
-        for claimed, result in outcomes:
-            if leased := await queue.find_leased(tx, claimed):
-                values = outcome.apply_probe(leased[0], result, is_issuing=self._set_served is not None)
-                await store.save(tx, claimed.id, {**values, "leased_until": None})
-
-    async def _verify(self, claimed: queue.DomainCheckClaim) -> verification.DnsVerdict:
+    async def _verify(self, domain: Domain) -> verification.DnsVerdict:
         try:
             expected = verification.ExpectedRecords(
-                claimed.hostname, claimed.token, self._deps.cname_target, claimed.needs_txt
+                domain.hostname, domain.token, self._deps.cname_target, domain.needs_txt
             )
             return await verification.verify(self._records, expected)
         except Exception:  # an unexpected error of a lookup says nothing about the domain
-            log.exception("check crashed", hostname=claimed.hostname)
-            return verification.DnsVerdict("unclear", messages.CRASHED.format(hostname=claimed.hostname))
+            log.exception("check crashed", hostname=domain.hostname)
+            return verification.DnsVerdict("unclear", messages.CRASHED.format(hostname=domain.hostname))
 
-    async def _save_verdict(self, claimed: queue.DomainCheckClaim, verdict: verification.DnsVerdict) -> bool:
-        """Return whether the domain was verified."""
+    async def _save_verdict(self, job: Job, verdict: verification.DnsVerdict) -> outcome.CheckResult | None:
+        """Return what has changed, or None if the domain was deleted, the lease is lost, or the check is repeated."""
         async with self._deps.db.write() as tx:
-            leased = await queue.find_leased(tx, claimed)
-            if leased is None:
-                return False
-            domain, is_requested_again = leased
-            if is_requested_again and verdict.outcome != "verified":  # the record may exist by now
-                await store.save(tx, domain.id, {"leased_until": None})
-                return False
+            domain = await store.find_for_update(tx, job.id)
+            if domain is None or not await jobs.lock(tx, job):
+                return None
+            if verdict.outcome != "verified" and await jobs.is_enqueued_again(tx, job):
+                return None  # the record may exist by now
             result = outcome.apply_verdict(domain, verdict, self._deps.clock())
-            lease = {"leased_until": claimed.leased_until} if verdict.outcome == "verified" else {}  # for the probe
-            await store.save(tx, domain.id, {**result.values, **lease})
+            await store.save(tx, domain.id, result.values)
             if result.is_now_served is not None:
                 await self._deps.routes.host_changed(tx, domain.hostname)
                 if self._set_served:
@@ -106,7 +88,14 @@ class Checker(QueueWorker[queue.DomainCheckClaim, ProbedDomain]):
                 await self._notify_owner(tx, domain)
         if result.is_now_served is not None:
             log.info("domain went live" if result.is_now_served else "domain went down", hostname=domain.hostname)
-        return verdict.outcome == "verified"
+        return result
+
+    async def _save_probe(self, job: Job, probe: TlsProbeResult) -> None:
+        async with self._deps.db.write() as tx:
+            domain = await store.find_for_update(tx, job.id)
+            if domain and await jobs.lock(tx, job):
+                values = outcome.apply_probe(domain, probe, is_issuing=self._set_served is not None)
+                await store.save(tx, domain.id, values)
 
     async def _record(self, tx: Tx, domain: Domain, result: outcome.CheckResult) -> None:
         """Record in the audit log that the domain went live, went down, or failed its first verification."""
@@ -119,7 +108,7 @@ class Checker(QueueWorker[queue.DomainCheckClaim, ProbedDomain]):
     async def _notify_owner(self, tx: Tx, domain: Domain) -> None:
         """Send an email, at most once a day. It omits what was found, which a third party may have written."""
         to, now = await accounts.find_email(tx, domain.account_id), self._deps.clock()
-        if to is None or not await queue.mark_notified(tx, domain.id, now):
+        if to is None or not await store.mark_notified(tx, domain.id, now):
             return
         is_txt_only = domain.needs_txt or is_local(self._deps.cname_target)
         records = messages.MAIL_TXT if is_txt_only else messages.MAIL_EITHER
@@ -138,7 +127,7 @@ class Checker(QueueWorker[queue.DomainCheckClaim, ProbedDomain]):
 
 async def delete_expired(deps: Deps) -> bool:
     """Delete a domain that was unverified for too long, so that it does not block its hostname. False if none is."""
-    query = queue.select_expired(deps.clock())
+    query = store.select_expired(deps.clock())
     async with deps.db.read() as tx:  # usually there is nothing to do, and reading takes no write lock
         if (await tx.execute(query)).first() is None:
             return False

@@ -24,32 +24,34 @@ _MAX_COUNTED_FAILURES = 1_000
 class CheckResult:
     values: Mapping[str, Any]
     """Columns to change."""
+    check_at: datetime | None
+    """When the next check is due; None until one is requested."""
     is_now_served: bool | None = None
     """New value of `is_served`; None if unchanged."""
 
 
 def apply_verdict(domain: Domain, verdict: DnsVerdict, now: datetime) -> CheckResult:
-    next_check = now + CHECK_INTERVAL - timedelta(seconds=domain.id.int % _SPREAD)
+    check_at: datetime | None = now + CHECK_INTERVAL - timedelta(seconds=domain.id.int % _SPREAD)
     failures = min(domain.failures + 1, _MAX_COUNTED_FAILURES)
     status: DomainStatus = "verified"
     is_now_served = None
     if verdict.outcome == "verified":
         is_now_served = None if domain.is_served else True
         values: dict[str, Any] = {"is_served": True, "verified_at": now, "failures": 0, "unverified_since": None}
-        values["check_at"] = now + RECHECK_AFTER_SERVED if is_now_served else next_check
+        check_at = now + RECHECK_AFTER_SERVED if is_now_served else check_at
     elif not domain.is_served:
-        status, values = "failed", {"failures": failures, "check_at": None}
+        status, check_at, values = "failed", None, {"failures": failures}
     elif verdict.outcome == "unclear":
-        values = {"check_at": now + RETRY_INTERVAL}
+        check_at, values = now + RETRY_INTERVAL, {}
     elif failures < MAX_FAILURES:
-        values = {"failures": failures, "check_at": next_check}
+        values = {"failures": failures}
     else:
-        status, is_now_served = "failed", False
-        values = {"failures": failures, "check_at": None, "is_served": False, "unverified_since": now}
-    values |= {"status": status, "error": verdict.error, "last_checked_at": now, "leased_until": None}
+        status, is_now_served, check_at = "failed", False, None
+        values = {"failures": failures, "is_served": False, "unverified_since": now}
+    values |= {"status": status, "error": verdict.error, "last_checked_at": now}
     if (status, verdict.error) != (domain.status, domain.error):
         values["updated_at"] = now
-    return CheckResult(values, is_now_served)
+    return CheckResult(values, check_at, is_now_served)
 
 
 def apply_probe(domain: Domain, probe: TlsProbeResult, *, is_issuing: bool) -> Mapping[str, Any]:

@@ -130,7 +130,7 @@ async def find_events(tx: Tx, job: Job) -> list[PixelEvent]:
 
 async def settle(tx: Tx, job: Job, results: EventResults, finished: Sequence[UUID], *, now: datetime) -> Again | None:
     """Store the results, delete the events that are not sent again, and return the next batch if there is one."""
-    if await jobs.lock(tx, job) is None:
+    if not await jobs.lock(tx, job):
         return None
     await tx.execute(delete(pixel_events).where(_events.id.in_(finished)))
     await add_results(tx, job.id, results)
