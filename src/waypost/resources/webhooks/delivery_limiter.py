@@ -137,42 +137,33 @@ def choose_deliveries(
 
 
 class _Slots:
+    """Counts attempts by webhook, account and host, and host. Keys with False count those of failing endpoints only."""
+
     def __init__(self, in_flight: Mapping[WebhookEndpoint, int], limiter: DeliveryLimiter) -> None:
         self._limiter = limiter
-        self._taken = Counter[Hashable]()
-        """Attempts per webhook, per account and host, and per host. Keys with False count failing endpoints only."""
-        self._started = Counter[Hashable]()
+        self._taken, self._started = Counter[Hashable](), Counter[Hashable]()
         for endpoint, attempts in in_flight.items():
-            self._add(endpoint, attempts)
+            self._taken.update(dict.fromkeys(self._limits(endpoint), attempts))
 
     def take(self, endpoint: WebhookEndpoint) -> bool:
         """Return False if no slot is free for it."""
-        key = endpoint.account_host
-        is_free = self._has_slot(endpoint) and self._limiter.available_starts(key) >= self._started[key] + 1
-        if is_free:
-            self._started[key] += 1
-            self._add(endpoint, 1)
-        return is_free
-
-    def _has_slot(self, endpoint: WebhookEndpoint) -> bool:
-        taken, account_host, host = self._taken, endpoint.account_host, endpoint.host
-        if taken[endpoint.webhook_id] >= self._limiter.max_in_flight(endpoint.webhook_id):
+        key, limits = endpoint.account_host, self._limits(endpoint)
+        if self._limiter.available_starts(key) < self._started[key] + 1:
             return False
-        max_at_host = self._limiter.max_in_flight_at_host(account_host)
-        if taken[account_host] >= max_at_host or taken[host] >= MAX_AT_HOST:
+        if any(self._taken[key] >= limit for key, limit in limits.items()):
             return False
-        return self._limiter.is_working(endpoint.webhook_id) or (
-            taken[account_host, False] < max_at_host // 2
-            and taken[host, False] < MAX_AT_HOST // 2
-            and taken[False] < MAX_FAILING
-        )
+        self._started[key] += 1
+        self._taken.update(limits.keys())
+        return True
 
-    def _add(self, endpoint: WebhookEndpoint, attempts: int) -> None:
-        keys: tuple[Hashable, ...] = (endpoint.webhook_id, endpoint.account_host, endpoint.host)
-        if not self._limiter.is_working(endpoint.webhook_id):
-            keys += ((endpoint.account_host, False), (endpoint.host, False), False)
-        for key in keys:
-            self._taken[key] += attempts
+    def _limits(self, endpoint: WebhookEndpoint) -> Mapping[Hashable, int]:
+        account_host, host, limiter = endpoint.account_host, endpoint.host, self._limiter
+        max_at_host = limiter.max_in_flight_at_host(account_host)
+        limits: dict[Hashable, int] = {endpoint.webhook_id: limiter.max_in_flight(endpoint.webhook_id)}
+        limits |= {account_host: max_at_host, host: MAX_AT_HOST}
+        if not limiter.is_working(endpoint.webhook_id):
+            limits |= {(account_host, False): max_at_host // 2, (host, False): MAX_AT_HOST // 2, False: MAX_FAILING}
+        return limits
 
 
 def _alternate(
