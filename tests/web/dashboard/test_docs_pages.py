@@ -12,10 +12,12 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 
 from docs_site import check
+from waypost.accounts.limits.file_limiter import FileLimiters
+from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.kit.errors import NotFound
 from waypost.settings import Settings
-from waypost.web.dashboard import Assets, Views
+from waypost.web.dashboard import Assets, SessionAuth, Views
 from waypost.web.dashboard.docs_pages import PATH, DocsPages
 from waypost.web.dashboard.documentation import PAGES
 from waypost.web.dashboard.views import HEADERS
@@ -25,12 +27,16 @@ DOCS = ROOT / "docs"
 
 
 @pytest.fixture
-async def client() -> AsyncIterator[httpx.AsyncClient]:
+async def client(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    db, limiters = Database(f"sqlite:///{tmp_path}/unused.db"), FileLimiters(tmp_path)
+    auth = SessionAuth(db, limiters, base_url=BASE_URL, trusted=(), clock=now)
     views = Views({}, Assets(), base_url=BASE_URL, docs_url=PATH, clock=now)
     handlers = {NotFound: lambda *_: Response(status_code=404)}
-    app = Starlette(routes=DocsPages(views).endpoints(), exception_handlers=handlers)
+    app = Starlette(routes=DocsPages(auth, views).endpoints(), exception_handlers=handlers)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=BASE_URL) as client:
         yield client
+    await limiters.close()
+    await db.close()
 
 
 def url_of(file: Path) -> str:

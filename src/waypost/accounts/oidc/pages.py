@@ -20,7 +20,7 @@ from waypost.accounts.person_pages import CONNECT_PATH, PENDING, PersonPages
 from waypost.accounts.sessions import store as sessions
 from waypost.accounts.sign_in.next_path import safe_next_path
 from waypost.kit.errors import Forbidden, Unavailable
-from waypost.web.dashboard import NotSignedIn, PageCall, PageError, post, read_form, redirect
+from waypost.web.dashboard import NotSignedIn, PageCall, PageError, redirect
 from waypost.web.dashboard.session_auth import CROSS_SITE
 
 log = structlog.get_logger(__name__)
@@ -31,7 +31,6 @@ _PURPOSES: dict[str, flow.FlowPurpose] = {"connect": "connect", "verify": "verif
 _OWN_SITES = {"same-origin", "none"}
 _DISCONNECT = f"{CONNECT_PATH}/disconnect"
 _BACK = "/login", "Back to sign-in"
-_MAX_LOGOUT_SIZE = 16 << 10  # anyone can send it; tokens have about 1 KB
 
 
 class SsoUnavailable(PageError, Unavailable):
@@ -47,7 +46,7 @@ class OidcPages(PersonPages):
         return [
             self.get("/login/oidc", self.start, "public"),
             self.get(CALLBACK, self.finish, "public"),
-            post("/login/oidc/logout", self.end_sessions, "public"),  # from the provider, not from a page
+            self.form("/login/oidc/logout", self.end_sessions, "servers"),
             self.get(CONNECT_PATH, self.show_connection, "person"),
             self.form(CONNECT_PATH, self.connect, "person", self.show_connection),
             self.get(_DISCONNECT, self.show_disconnection, "person"),
@@ -92,12 +91,11 @@ class OidcPages(PersonPages):
         await self._deps.sign_in_limiter.remember(response, authenticated)
         return response
 
-    async def end_sessions(self, request: Request) -> Response:
+    async def end_sessions(self, call: PageCall) -> Response:
         """Handle a back-channel logout, which the provider sends."""
-        form = await read_form(request, _MAX_LOGOUT_SIZE)
         headers = {"Cache-Control": "no-store"}
         try:
-            await service.end_sessions(self._oidc, form.text("logout_token"))
+            await service.end_sessions(self._oidc, call.form.text("logout_token"))
         except SignInRefused as error:
             log.warning("sign-in refused", reason=f"logout token: {error.reason}")
             return JSONResponse({"error": "invalid_request", "error_description": error.reason}, 400, headers)

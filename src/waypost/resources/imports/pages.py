@@ -3,16 +3,16 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from waypost.accounts import roles
 from waypost.accounts.sessions.store import Session
 from waypost.kit.csv_cells import csv_text
-from waypost.kit.errors import Invalid, PaymentRequired, UnregistrableName, WaypostError, or_not_found
+from waypost.kit.errors import Invalid, PaymentRequired, UnregistrableName, or_not_found
 from waypost.kit.fields import Upload, parse
 from waypost.kit.pagination import MAX_PER_PAGE, PageRequest
 from waypost.resources.domains import service as domain_service
@@ -28,7 +28,7 @@ from waypost.resources.imports.requests.model import ImportRequest
 from waypost.resources.imports.requests.service import Deps
 from waypost.resources.imports.requests.uploads import MAX_FILE, MAX_PIECE
 from waypost.web.body import read_body
-from waypost.web.dashboard import BLANK, Form, Pages, get, is_fragment_request, post, read_form, redirect
+from waypost.web.dashboard import BLANK, Form, PageCall, PageFunction, Pages, is_fragment_request, redirect, shows
 
 _CHOOSE = "/links/import"
 _NEW = "/links/import/{source}"
@@ -44,48 +44,44 @@ Proceed = Callable[[Deps, Session, ImportRequest, Mapping[str, str]], Awaitable[
 
 class ImportPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
+        give_up = shows("imports/give_up.html", self._find_names)
         return [
-            get(_CHOOSE, self.choose, "links.write"),
-            get(_NEW, self.new, "links.write"),
-            post(_NEW, self.create, "links.write"),
-            get(_ONE, self.show, "links.write"),
-            post(f"{_ONE}/pieces", self.add_piece, "links.write"),
-            post(f"{_ONE}/domains", self.register_domain, "domains.write"),
-            post(f"{_ONE}/plan", self.plan_again, "links.write"),
-            post(f"{_ONE}/start", self.start, "links.write"),
-            post(f"{_ONE}/resume", self.resume, "links.write"),
-            get(f"{_ONE}/give-up", self.confirm_give_up, "links.write"),
-            post(f"{_ONE}/give-up", self.give_up, "links.write"),
-            get(f"{_ONE}/refused.csv", self.download_refused, "links.write"),
+            self.get(_CHOOSE, shows("imports/choose.html", self._find_newest), "links.write"),
+            self.get(_NEW, self.new, "links.write"),
+            self.form(_NEW, self.create, "links.write", self.new, read=partial(PageCall.read, max_size=_MAX_FORM)),
+            self.get(_ONE, self.show, "links.write"),
+            self.post(f"{_ONE}/pieces", self.add_piece, "links.write"),
+            self.form(f"{_ONE}/domains", self.register_domain, "domains.write", self.show),
+            self.form(f"{_ONE}/plan", self._proceed(service.plan_again), "links.write", self.show),
+            self.form(f"{_ONE}/start", self._proceed(service.start), "links.write", self.show),
+            self.form(f"{_ONE}/resume", self._proceed(service.resume), "links.write", self.show),
+            self.get(f"{_ONE}/give-up", give_up, "links.write"),
+            self.post(f"{_ONE}/give-up", self.give_up, "links.write"),
+            self.get(f"{_ONE}/refused.csv", self.download_refused, "links.write"),
         ]
 
-    async def choose(self, request: Request) -> Response:
-        session = await self._auth.require_session(request)
+    async def _find_newest(self, call: PageCall) -> dict[str, Any]:
         async with self._deps.db.read() as tx:
-            newest = await store.list_newest(tx, session.account.id, _LISTED)
-        allowed = {choice.name: choice for choice in choices.CHOICES if roles.may(session.role, choice.action)}
+            newest = await store.list_newest(tx, call.session.account.id, _LISTED)
+        allowed = {choice.name: choice for choice in choices.CHOICES if roles.may(call.session.role, choice.action)}
         shown = [each for each in newest if each.source in allowed]
-        context: dict[str, Any] = {"choices": allowed.values(), "by_name": choices.BY_NAME, "newest": shown}
-        return self._views.render_page(request, "imports/choose.html", **context)
+        return {"choices": allowed.values(), "by_name": choices.BY_NAME, "newest": shown}
 
-    async def new(self, request: Request) -> Response:
-        await self._require_choice(request)
-        return self._render_new(request, Form({"timezone": request.cookies.get("timezone"), "clicks": "1"}))
+    async def new(self, call: PageCall) -> Response:
+        form = Form({"timezone": call.request.cookies.get("timezone"), "clicks": "1"})
+        choice = self._require_choice(call)
+        return call.render("imports/new.html", form, choice=choice, max_form=_MAX_FORM, max_file=MAX_FILE)
 
-    async def create(self, request: Request) -> Response:
+    async def create(self, call: PageCall) -> Response:
         """Create the import. A script that sends the file in pieces gets their URL as JSON."""
-        session, choice = await self._require_choice(request)
-        form = await read_form(request, _MAX_FORM)
+        choice, form = self._require_choice(call), call.form
         upload = form.fields.get("file")
         file = upload if isinstance(upload, Upload) else None
         name = file.filename if file else form.text("file_name")
         size = len(file.content) if file else _digits(form.text("file_size"))
-        try:
-            self._auth.require_active_plan(session)
-            new = service.parse_new(choice, form.fields, name, size)
-            created = await service.create(self._deps, session, choice, new)
-        except (Invalid, PaymentRequired) as error:
-            return self._render_new(request, form, error)
+        self._auth.require_active_plan(call.session)
+        new = service.parse_new(choice, form.fields, name, size)
+        created = await service.create(self._deps, call.session, choice, new)
         if created.state == "uploading" and file is None:
             return JSONResponse({"url": _url(created), "piece_size": MAX_PIECE}, 201)
         for start in range(0, created.file_size or 0, MAX_PIECE):
@@ -94,82 +90,64 @@ class ImportPages(Pages[Deps]):
             )
         return redirect(_url(created))
 
-    async def add_piece(self, request: Request) -> Response:
+    async def add_piece(self, call: PageCall) -> Response:
         """Store a piece of the file, and respond with the size of the file so far: where the next one begins."""
-        _, current = await self._get(request)
-        start = or_not_found(_digits(request.query_params.get("start", "")))
-        content = await read_body(request, MAX_PIECE)
+        current = await self._get(call)
+        start = or_not_found(_digits(call.query("start")))
+        content = await read_body(call.request, MAX_PIECE)
         try:
             return JSONResponse({"size": await service.add_piece(self._deps, current, start, content)})
         except Invalid as error:
             return JSONResponse({"errors": error.errors}, 422)
 
-    async def show(self, request: Request) -> Response:
-        session, current = await self._get(request)
-        return await self._render(request, session, current)
-
-    async def register_domain(self, request: Request) -> Response:
+    async def register_domain(self, call: PageCall) -> Response:
         """Register a hostname of the source. Its links keep their addresses once its DNS points here."""
-        session, current = await self._get(request)
-        form = await read_form(request)
-        hostname, mapped = form.text("register"), _mapping(current, form)
+        current, hostname = await self._get(call), call.form.text("register")
         try:
-            self._auth.require_active_plan(session)
-            await domain_service.create(self._deps, session, *parse(NewDomain, {"hostname": hostname}))
+            self._auth.require_active_plan(call.session)
+            await domain_service.create(self._deps, call.session, *parse(NewDomain, {"hostname": hostname}))
         except (Invalid, UnregistrableName, PaymentRequired) as error:
             message = f"{hostname}: {error.details.removeprefix('hostname: ')}"
-            return await self._render(request, session, replace(current, domains=mapped), Invalid({"body": [message]}))
-        await service.set_domains(self._deps, current, mapped | {hostname: hostname})
+            raise Invalid({"body": [message]}) from None
+        await service.set_domains(self._deps, current, _mapping(current, call.form) | {hostname: hostname})
         return redirect(f"{_url(current)}#domains")
 
-    async def plan_again(self, request: Request) -> Response:
-        return await self._proceed(request, service.plan_again)
+    def _proceed(self, verb: Proceed) -> PageFunction:
+        async def send(call: PageCall) -> Response:
+            current = await self._get(call)
+            self._auth.require_active_plan(call.session)
+            await verb(self._deps, call.session, current, _mapping(current, call.form))
+            return redirect(_url(current))
 
-    async def start(self, request: Request) -> Response:
-        return await self._proceed(request, service.start)
+        return send
 
-    async def resume(self, request: Request) -> Response:
-        return await self._proceed(request, service.resume)
+    async def _find_names(self, call: PageCall) -> dict[str, Any]:
+        return _names(await self._get(call))
 
-    async def confirm_give_up(self, request: Request) -> Response:
-        _, current = await self._get(request)
-        return self._views.render_page(request, "imports/give_up.html", **_names(current))
-
-    async def give_up(self, request: Request) -> Response:
-        session, current = await self._get(request)
-        await service.give_up(self._deps, session, current)
+    async def give_up(self, call: PageCall) -> Response:
+        current = await self._get(call)
+        await service.give_up(self._deps, call.session, current)
         return redirect(_url(current))
 
-    async def download_refused(self, request: Request) -> Response:
-        _, current = await self._get(request)
+    async def download_refused(self, call: PageCall) -> Response:
+        current = await self._get(call)
         name = f"refused-{current.source}-{current.created_at:%Y-%m-%d}.csv"
         headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
         refused = (await self._report(current)).refused
         content = csv_text([("source_id", "reason"), *((row.source_id, row.reason) for row in refused)])
         return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
 
-    async def _proceed(self, request: Request, proceed: Proceed) -> Response:
-        session, current = await self._get(request)
-        mapped = _mapping(current, await read_form(request))
-        try:
-            self._auth.require_active_plan(session)
-            await proceed(self._deps, session, current, mapped)
-        except (Invalid, PaymentRequired) as error:
-            return await self._render(request, session, replace(current, domains=mapped), error)
-        return redirect(_url(current))
+    def _require_choice(self, call: PageCall) -> choices.SourceChoice:
+        choice = or_not_found(choices.BY_NAME.get(call.request.path_params["source"]))
+        self._auth.require_role(call.session, choice.action)
+        return choice
 
-    async def _require_choice(self, request: Request) -> tuple[Session, choices.SourceChoice]:
-        session, choice = await self._auth.require_session(request), _choice(request)
-        self._auth.require_role(session, choice.action)
-        return session, choice
-
-    async def _get(self, request: Request) -> tuple[Session, ImportRequest]:
+    async def _get(self, call: PageCall) -> ImportRequest:
         """Raises Forbidden for an import that the role could not have requested."""
-        session = await self._auth.require_session(request)
         async with self._deps.db.read() as tx:
-            current = await store.get(tx, session.account.id, self._path_id(request))
-        self._auth.require_role(session, choices.BY_NAME[current.source].action)
-        return session, current
+            current = await store.get(tx, call.session.account.id, call.id)
+        self._auth.require_role(call.session, choices.BY_NAME[current.source].action)
+        return current
 
     async def _report(self, current: ImportRequest) -> Report:
         """Return the report of the import, or of its plan before it is confirmed."""
@@ -180,15 +158,12 @@ class ImportPages(Pages[Deps]):
         started = await import_service.get(self._deps.db, current.account_id, current.import_id)
         return await import_service.get_report(self._deps.db, started)
 
-    def _render_new(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
-        context = {"choice": _choice(request), "max_form": _MAX_FORM, "max_file": MAX_FILE}
-        return self._views.form(request, "imports/new.html", form, error, **context)
-
-    async def _render(
-        self, request: Request, session: Session, current: ImportRequest, error: WaypostError | None = None
-    ) -> Response:
+    async def show(self, call: PageCall) -> Response:
+        current = await self._get(call)
+        if call.error:
+            current = replace(current, domains=_mapping(current, call.form))
         report = await self._report(current)
-        registered = await domain_service.list_domains(self._deps, session, PageRequest(1, MAX_PER_PAGE))
+        registered = await domain_service.list_domains(self._deps, call.session, PageRequest(1, MAX_PER_PAGE))
         domains = {domain.hostname: domain for domain in registered.items}
         hosts = hosts_of(current)
         targets = {current.domains.get(host, "") for host in hosts}
@@ -207,9 +182,9 @@ class ImportPages(Pages[Deps]):
             "total": report.total,
             "shown_losses": _SHOWN_LOSSES,
         }
-        if is_fragment_request(request, "import"):
-            return self._views.render_fragment(request, "imports/one.html", "state", form=BLANK, **context)
-        return self._views.form(request, "imports/one.html", BLANK, error, **context)
+        if is_fragment_request(call.request, "import"):
+            return self._views.render_fragment(call.request, "imports/one.html", "state", form=BLANK, **context)
+        return call.render("imports/one.html", **context)
 
     def _with_record(self, domain: Domain) -> tuple[Domain, DnsRecordJson, bool]:
         """Return the domain, its TXT record, and whether a CNAME record can point it here."""
@@ -233,10 +208,6 @@ def _mapping(current: ImportRequest, form: Form) -> dict[str, str]:
     hosts = current.plan.get("hosts", {})
     chosen = {form.text(f"host-{index}"): form.text(f"domain-{index}") for index in range(_SHOWN_HOSTS)}
     return {**current.domains, **{host: name for host, name in chosen.items() if host in hosts and name.isprintable()}}
-
-
-def _choice(request: Request) -> choices.SourceChoice:
-    return or_not_found(choices.BY_NAME.get(request.path_params["source"]))
 
 
 def _names(current: ImportRequest) -> dict[str, Any]:

@@ -3,12 +3,12 @@
 from waypost.web.dashboard.app import new_dashboard
 from waypost.web.dashboard.app_router import AppRouter
 from waypost.web.dashboard.assets import Assets
-from waypost.web.dashboard.forms import BLANK, Form, read_form
+from waypost.web.dashboard.forms import BLANK, Form
 from waypost.web.dashboard.htmx import is_fragment_request
 from waypost.web.dashboard.notices import redirect
 from waypost.web.dashboard.page_call import PageCall
 from waypost.web.dashboard.page_error import PageError
-from waypost.web.dashboard.pages import ContextFunction, PageFunction, Pages, get, post, shows
+from waypost.web.dashboard.pages import ContextFunction, PageFunction, Pages, shows
 from waypost.web.dashboard.session_auth import NoAccount, NotSignedIn, SessionAuth
 from waypost.web.dashboard.views import Views
 
@@ -26,11 +26,8 @@ __all__ = [
     "Pages",
     "SessionAuth",
     "Views",
-    "get",
     "is_fragment_request",
     "new_dashboard",
-    "post",
-    "read_form",
     "redirect",
     "shows",
 ]

@@ -21,7 +21,7 @@ def new_dashboard(auth: SessionAuth, views: Views, assets: Assets, routes: Itera
     pages = ErrorPages(auth, views)
     handlers = {WaypostError: pages.error, HTTPException: pages.http_error}
     return Starlette(
-        routes=[assets.endpoint(), manifest.endpoint(assets), *DocsPages(views).endpoints(), *routes],
+        routes=[assets.endpoint(), manifest.endpoint(assets), *DocsPages(auth, views).endpoints(), *routes],
         exception_handlers=handlers,
         middleware=[Middleware(ServerErrors, respond=pages.server_error)],
     )

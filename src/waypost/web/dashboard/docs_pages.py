@@ -11,12 +11,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.kit.errors import NotFound
-from waypost.web.dashboard.pages import get
+from waypost.web.dashboard.page_call import PageCall
+from waypost.web.dashboard.pages import Pages
+from waypost.web.dashboard.session_auth import SessionAuth
 from waypost.web.dashboard.views import Views
 
 if TYPE_CHECKING:
@@ -35,17 +36,17 @@ class _Page(NamedTuple):
     html: str
 
 
-class DocsPages:
-    def __init__(self, views: Views) -> None:
-        self._views = views
+class DocsPages(Pages[None]):
+    def __init__(self, auth: SessionAuth, views: Views) -> None:
+        super().__init__(None, auth, views)
         self._rendered: dict[str, _Page] = {}
         self._lock = asyncio.Lock()
 
     def endpoints(self) -> list[Route]:
-        return [get(f"{PATH}{{name:path}}", self.show, "public")]
+        return [self.get(f"{PATH}{{name:path}}", self.show, "public")]
 
-    async def show(self, request: Request) -> Response:
-        name = request.path_params["name"].strip("/")
+    async def show(self, call: PageCall) -> Response:
+        name = call.request.path_params["name"].strip("/")
         file = self._files.get(name)
         if file is None:
             raise NotFound
@@ -56,7 +57,7 @@ class DocsPages:
             if name not in self._rendered:
                 self._rendered[name] = await asyncio.to_thread(self._render, file)
         context = {"page": self._rendered[name], "name": name, "path": PATH, "sections": self._sections}
-        return self._views.render_page(request, "frame/docs.html", **context)
+        return call.render("frame/docs.html", **context)
 
     @cached_property
     def _root(self) -> Path:

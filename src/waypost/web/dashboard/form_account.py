@@ -8,17 +8,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from starlette.requests import Request
-
 from waypost.accounts.sessions.store import PersonSession, Session
 from waypost.kit.errors import Forbidden
 from waypost.web.dashboard.page_error import PageError
 
-SESSION, ACCESS, ACCOUNTS = "waypost.session", "waypost.access", "waypost.accounts"
-"""Keys in the ASGI scope: the session or None; the `Access` of the page; the accounts to switch to."""
+SESSION, ACCOUNTS = "waypost.session", "waypost.accounts"
+"""Keys in the ASGI scope: the session or None; the accounts to switch to."""
 _FIELD = "_account"
 _FORM = re.compile(r'<form\b[^>]*\bmethod="post"[^>]*>')
-_OF_A_PERSON = {"person", "public", "operator"}
 
 
 class OtherAccount(PageError, Forbidden):
@@ -33,14 +30,12 @@ def add_account(html: str, session: PersonSession | None) -> str:
     return _FORM.sub(lambda form: form[0] + field, html)
 
 
-def take_account(request: Request, fields: Mapping[str, Any]) -> dict[str, Any]:
+def take_account(session: Session | None, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields without the account's id. Raises OtherAccount.
 
-    A page of the person is the same in each of their accounts.
+    `session`: None for a page that is the same in each account of the person.
     """
-    session, account_id = request.scope.get(SESSION), fields.get(_FIELD)
-    is_of_account = request.scope.get(ACCESS) not in _OF_A_PERSON
-    if isinstance(session, Session) and is_of_account and account_id not in (None, str(session.account.id)):
+    if session and fields.get(_FIELD) not in (None, str(session.account.id)):
         raise OtherAccount(
             f"You switched to the account {session.account.name} in the meantime. Nothing was saved."
             " Switch back, and send the form again.",

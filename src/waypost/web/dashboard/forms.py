@@ -12,11 +12,9 @@ from python_multipart.multipart import parse_options_header
 from starlette.requests import Request
 
 from waypost.kit.errors import Errors, Invalid, RateLimited, WaypostError
-from waypost.web.body import MAX_MULTIPART, malformed, nest, read_body, read_multipart
-from waypost.web.dashboard.form_account import take_account
+from waypost.web.body import malformed, nest, read_body, read_multipart
 
 _MAX_SIZE = 1 << 20
-_MAX_FIELDS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +60,15 @@ class Form:
 BLANK = Form()
 
 
-async def read_form(request: Request, limit: int = MAX_MULTIPART, *, max_fields: int = _MAX_FIELDS) -> Form:
+async def read_fields(request: Request, limit: int, *, max_fields: int) -> dict[str, Any]:
     """Read a form. Raises Invalid on `body`, and TooLarge beyond `limit` bytes. Without files, the limit is 1 MiB.
-
-    Raises OtherAccount if it was made for another account than the session shows.
 
     `max_fields`: of a form without files.
     """
     kind, options = parse_options_header(request.headers.get("content-type", "")[:256])
     if kind == b"multipart/form-data":
         body = await read_body(request, limit)
-        return Form(take_account(request, read_multipart(body, options.get(b"boundary", b""))))
+        return read_multipart(body, options.get(b"boundary", b""))
     if kind != b"application/x-www-form-urlencoded":
         raise malformed("Send a form: application/x-www-form-urlencoded or multipart/form-data.")
     body = await read_body(request, min(limit, _MAX_SIZE))
@@ -80,4 +76,4 @@ async def read_form(request: Request, limit: int = MAX_MULTIPART, *, max_fields:
         pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=max_fields + 1, errors="strict")
     except ValueError:
         raise malformed("The form cannot be read.") from None
-    return Form(take_account(request, nest((name, text or None) for name, text in pairs)))
+    return nest((name, text or None) for name, text in pairs)

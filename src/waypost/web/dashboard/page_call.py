@@ -8,16 +8,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from waypost.accounts import Person
+from waypost.accounts.roles import LEAST_ROLE
 from waypost.accounts.sessions.store import PersonSession, Session
+from waypost.http.status import headers_of, status_of
 from waypost.kit.errors import WaypostError
 from waypost.kit.ids import require_id
 from waypost.kit.pagination import PageRequest
 from waypost.web.body import MAX_MULTIPART
-from waypost.web.dashboard.forms import BLANK, Form, read_form
+from waypost.web.dashboard.form_account import take_account
+from waypost.web.dashboard.forms import BLANK, Form, read_fields
+from waypost.web.dashboard.session_auth import Access
 from waypost.web.dashboard.views import Views
 from waypost.web.pagination import require_pagination
 
 _MAX_PUBLIC_FORM = 64 << 10
+_MAX_FIELDS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,8 @@ class PageCall:
     request: Request
     views: Views
     known: PersonSession | None
-    """The session that the page's `Access` requires; None for public pages."""
+    """The session that `access` requires; None for public pages."""
+    access: Access
     form: Form = BLANK
     error: WaypostError | None = None
     """Why the form was refused."""
@@ -59,10 +65,14 @@ class PageCall:
         """Return an id in the path. Raises NotFound if it is not a UUID."""
         return require_id(str(self.request.path_params[name]))
 
-    async def read(self) -> "PageCall":
-        """Return the call with the form that was sent. Anyone can send one to a public page: it is small."""
-        limit = MAX_MULTIPART if self.known else _MAX_PUBLIC_FORM
-        return replace(self, form=await read_form(self.request, limit))
+    async def read(self, max_size: int = MAX_MULTIPART, max_fields: int = _MAX_FIELDS) -> "PageCall":
+        """Return the call with the form that was sent. Anyone can send one to a public page: it is small.
+
+        Raises OtherAccount if it was made for another account than the session shows, and as `read_fields` does.
+        """
+        limit = max_size if self.known else _MAX_PUBLIC_FORM
+        fields = await read_fields(self.request, limit, max_fields=max_fields)
+        return replace(self, form=Form(take_account(self.session if self.access in LEAST_ROLE else None, fields)))
 
     def refused(self, error: WaypostError) -> "PageCall":
         return replace(self, error=error)
@@ -75,6 +85,9 @@ class PageCall:
 
     def render(self, template: str, form: Form = BLANK, *, status: int = 200, **context: Any) -> Response:
         """Render the page. `form`: what its form has before it was sent; a refused one is shown with its error."""
-        if self.error:
-            return self.views.form(self.request, template, self.form, self.error, **context)
-        return self.views.render_page(self.request, template, status=status, form=form, **context)
+        if self.error is None:
+            return self.views.render_page(self.request, template, status=status, form=form, **context)
+        status, form = status_of(self.error), self.form.with_error(self.error)
+        response = self.views.render_page(self.request, template, status=status, form=form, **context)
+        response.headers.update(headers_of(self.error))
+        return response

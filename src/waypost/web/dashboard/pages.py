@@ -21,17 +21,13 @@ refused, its page shows the error beside the fields, with its status. A page tha
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Generic, TypeVar
-from uuid import UUID
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
 from waypost.accounts.sessions.store import PersonSession
 from waypost.kit.errors import Invalid, PaymentRequired, RateLimited
-from waypost.kit.ids import require_id
-from waypost.web.dashboard.form_account import ACCESS
 from waypost.web.dashboard.notices import redirect
 from waypost.web.dashboard.page_call import PageCall
 from waypost.web.dashboard.session_auth import Access, SessionAuth
@@ -39,9 +35,7 @@ from waypost.web.dashboard.views import Views
 
 D = TypeVar("D")
 
-
 PageFunction = Callable[[PageCall], Awaitable[Response]]
-PageEndpoint = Callable[[Request], Awaitable[Response]]
 ContextFunction = Callable[[PageCall], Awaitable[Mapping[str, Any]]]
 
 
@@ -55,25 +49,13 @@ def shows(template: str, find: ContextFunction | None = None, **context: Any) ->
 
 
 class PageRoute(Route):
-    """A route with who may use it, which `SessionAuth.require_session` checks."""
+    """A route with who may use it."""
 
-    def __init__(self, path: str, endpoint: PageEndpoint, method: str, access: Access) -> None:
+    def __init__(
+        self, path: str, endpoint: Callable[[Request], Awaitable[Response]], method: str, access: Access
+    ) -> None:
         super().__init__(path, endpoint, methods=[method])
         self.access = access
-
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope[ACCESS] = self.access
-        await super().handle(scope, receive, send)
-
-
-def get(path: str, endpoint: PageEndpoint, access: Access) -> PageRoute:
-    """Return the route of a page that requires its session itself."""
-    return PageRoute(path, endpoint, "GET", access)
-
-
-def post(path: str, endpoint: PageEndpoint, access: Access) -> PageRoute:
-    """Return the route of a form that requires its session itself."""
-    return PageRoute(path, endpoint, "POST", access)
 
 
 class Pages(ABC, Generic[D]):
@@ -93,13 +75,21 @@ class Pages(ABC, Generic[D]):
 
         return PageRoute(path, respond, "GET", access)
 
-    def form(self, path: str, send: PageFunction, access: Access, page: PageFunction | None = None) -> PageRoute:
+    def form(
+        self,
+        path: str,
+        send: PageFunction,
+        access: Access,
+        page: PageFunction | None = None,
+        *,
+        read: Callable[[PageCall], Awaitable[PageCall]] = PageCall.read,
+    ) -> PageRoute:
         """Return the route of a form. `page` shows it again if `send` refuses it."""
 
         async def respond(request: Request) -> Response:
             call = await self._call(request, access)
             try:
-                call = await call.read()
+                call = await read(call)
                 return await send(call)
             except (Invalid, PaymentRequired, RateLimited) as error:
                 if page is None:
@@ -129,18 +119,18 @@ class Pages(ABC, Generic[D]):
         return self.form(path, send, access)
 
     async def _call(self, request: Request, access: Access) -> PageCall:
-        return PageCall(request, self._views, await self._session(request, access))
+        return PageCall(request, self._views, await self._session(request, access), access)
 
     async def _session(self, request: Request, access: Access) -> PersonSession | None:
-        if access == "public":
-            self._auth.require_same_origin(request)
-            return None
-        if access == "operator":
-            return await self._auth.require_operator(request)
-        return await (self._auth.require_person if access == "person" else self._auth.require_session)(request)
-
-    # ── of pages that require the session themselves ────────────────────────────────────────────────────────────────
-
-    def _path_id(self, request: Request, name: str = "id") -> UUID:
-        """Return the id in the path. Raises NotFound if it is not a UUID."""
-        return require_id(request.path_params[name])
+        match access:
+            case "servers":
+                return None
+            case "public":
+                self._auth.require_same_origin(request)
+                return None
+            case "person":
+                return await self._auth.require_person(request)
+            case "operator":
+                return await self._auth.require_operator(request)
+            case _:
+                return await self._auth.require_session(request, access)

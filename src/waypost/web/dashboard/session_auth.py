@@ -21,7 +21,7 @@ from waypost.http.client_address import peer_address
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Forbidden, NotFound, PaymentRequired, WaypostError
 from waypost.kit.proxies import Network, storable_address
-from waypost.web.dashboard.form_account import ACCESS, ACCOUNTS, SESSION
+from waypost.web.dashboard.form_account import ACCOUNTS, SESSION
 from waypost.web.dashboard.page_error import PageError
 
 _SAFE = {"GET", "HEAD"}
@@ -30,11 +30,9 @@ _PAGES = 600
 """Per person and minute."""
 _EXPENSIVE = 20
 """Per account and minute, of each kind of action that costs more than a page."""
-_WHILE_SUSPENDED: frozenset[str] = frozenset({"person", "account.export"})
-"""What members may still do in a suspended account."""
-Access = Action | Literal["public", "person", "operator"]
-"""Who may use a page: the members of the account whose role allows an action, everybody, every signed-in person, or
-operators."""
+Access = Action | Literal["public", "person", "operator", "servers"]
+"""Who may use a page: the members of the account whose role allows an action, everybody, every signed-in person,
+operators, or other services' servers."""
 CROSS_SITE = "This request did not come from a page of this service. Reload the page and try again."
 
 
@@ -90,19 +88,17 @@ class SessionAuth:
         self._is_secure = is_secure
         self._cookie = "__Host-waypost" if is_secure else "waypost"
 
-    async def require_session(self, request: Request) -> Session:
-        """Return the session, of a member whose role allows the action of the page.
+    async def require_session(self, request: Request, action: Action) -> Session:
+        """Return the session, of a member whose role allows the action.
 
         Raises NotSignedIn, NoAccount, FactorRequired, LacksRole, Forbidden for a cross-site request, and RateLimited.
         """
         session = await self.require_person(request)
         if not isinstance(session, Session):
             raise FactorRequired if session.missing else NoAccount
-        action = request.scope[ACCESS]
-        if session.account.suspended_at is not None and action not in _WHILE_SUSPENDED:
+        if session.account.suspended_at is not None and action != "account.export":
             raise self._suspended(session)
-        if action != "person":
-            self.require_role(session, action)
+        self.require_role(session, action)
         return session
 
     def require_role(self, session: Session, action: Action) -> None:

@@ -14,14 +14,11 @@ from starlette.responses import HTMLResponse, Response
 
 from waypost.accounts import roles
 from waypost.accounts.sessions.store import PersonSession, Session
-from waypost.http.status import headers_of, status_of
 from waypost.kit.clock import Clock
-from waypost.kit.errors import WaypostError
 from waypost.web.dashboard import filters
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.documentation import page_about
 from waypost.web.dashboard.form_account import ACCOUNTS, SESSION, add_account
-from waypost.web.dashboard.forms import Form
 from waypost.web.dashboard.notices import notice_of
 
 if TYPE_CHECKING:
@@ -74,16 +71,6 @@ class Views:
 
     def render_page(self, request: Request, template: str, *, status: int = 200, **context: Any) -> Response:
         return self._respond(request, self.render(request, template, **context), status)
-
-    def form(
-        self, request: Request, template: str, form: Form, error: WaypostError | None = None, **context: Any
-    ) -> Response:
-        """Render a page with a form. `error`: why the form was refused."""
-        if error is None:
-            return self.render_page(request, template, form=form, **context)
-        response = self.render_page(request, template, status=status_of(error), form=form.with_error(error), **context)
-        response.headers.update(headers_of(error))
-        return response
 
     def render(self, request: Request, template: str, **context: Any) -> str:
         return self._environment.get_template(template).render(self._context(request, context))

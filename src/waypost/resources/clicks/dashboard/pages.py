@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeGuard
+from typing import Any
 from uuid import UUID
 
 from starlette.requests import Request
@@ -12,7 +12,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts.sessions import store as sessions
-from waypost.accounts.sessions.store import PersonSession, Session
 from waypost.context import Context
 from waypost.resources import domains, links
 from waypost.resources.clicks import listing
@@ -24,7 +23,7 @@ from waypost.resources.clicks.stats import read
 from waypost.resources.clicks.store import ClickReader, ClicksUnavailable
 from waypost.resources.links import routing
 from waypost.resources.links.routing import LinkRouting
-from waypost.web.dashboard import PageCall, Pages, SessionAuth, Views, get, is_fragment_request
+from waypost.web.dashboard import PageCall, Pages, SessionAuth, Views, is_fragment_request
 
 _ZONE = "timezone"
 """The cookie with the browser's time zone."""
@@ -43,9 +42,9 @@ class StatsPages(Pages[Context]):
     def endpoints(self) -> list[Route]:
         return [
             self.get("/", self._overview, "view"),
-            get("/stats/live", self._live, "view"),
+            self.get("/stats/live", self._live, "view"),
             self.get("/links/{id:uuid}", self._link, "view"),
-            get("/links/{id:uuid}/live", self._live, "view"),
+            self.get("/links/{id:uuid}/live", self._live, "view"),
         ]
 
     async def _overview(self, call: PageCall) -> Response:
@@ -159,17 +158,13 @@ class StatsPages(Pages[Context]):
             return self._views.render_fragment(request, template, "statistics", status=status, **context)
         return self._views.render_page(request, template, status=status, **context)
 
-    async def _live(self, request: Request) -> Response:
-        """Stream the latest clicks, or respond with 204, which keeps the browser from retrying.
-
-        Accounts with an unverified email get no stream, because anyone can create them.
-        """
-        session = await self._auth.find_session(request)
-        if not _may_watch(session) or session.person.confirmed_at is None:
-            return Response(status_code=204)
-
+    async def _live(self, call: PageCall) -> Response:
+        """Stream the latest clicks. Accounts with an unverified email get none, because anyone can create them."""
+        session = call.session
+        if session.person.confirmed_at is None:
+            return Response(status_code=204)  # the browser does not retry
         subject = Subject(session.account.id)
-        if link_id := request.path_params.get("id"):
+        if link_id := call.request.path_params.get("id"):
             async with self._deps.db.point_read() as tx:
                 link = await links.get(tx, session.account.id, link_id)
             subject = Subject(session.account.id, link.id)
@@ -184,10 +179,6 @@ class StatsPages(Pages[Context]):
         async with self._deps.click_store.reader(self._deps.db) as reader:
             latest = await _latest_clicks(reader, subject, shared_domain=self._deps.shared_domain)
         return self._views.render(_NO_REQUEST, "clicks/_latest_rows.html", latest=latest)
-
-
-def _may_watch(session: PersonSession | None) -> TypeGuard[Session]:
-    return isinstance(session, Session) and session.account.suspended_at is None
 
 
 def _is_for_lists(request: Request) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from typing import Any, get_args
 
@@ -30,7 +31,7 @@ from waypost.resources.links.routing.schemas import (
 )
 from waypost.visitors.agents import OTHER, OTHER_DEVICE, Agent, Device
 from waypost.visitors.queries import parse_query
-from waypost.web.dashboard import Form, PageCall, Pages, read_form, redirect
+from waypost.web.dashboard import Form, PageCall, Pages, redirect
 
 _PATH = "/links/{id}/routing"
 TYPES = {
@@ -62,7 +63,7 @@ class RoutingPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
             self.get(_PATH, self.show, "view"),
-            self.post(_PATH, self.save, "links.write"),
+            self.form(_PATH, self.save, "links.write", read=partial(PageCall.read, max_fields=forms.MAX_FIELDS)),
         ]
 
     async def show(self, call: PageCall) -> Response:
@@ -71,7 +72,7 @@ class RoutingPages(Pages[Deps]):
 
     async def save(self, call: PageCall) -> Response:
         routed = await service.get(self._deps, call.session, call.id)
-        form = forms.read(await read_form(call.request, max_fields=forms.MAX_FIELDS))
+        form = forms.read(call.form)
         if change := form.text("edit"):
             edited = forms.edit(form, change)
             return await self._render(call, routed, edited.form, focus=edited.focus)
