@@ -60,6 +60,8 @@ class Endpoint:
     _: KW_ONLY
     name: str = ""
     """Group and method in clients, if they are not the first word of the path and the name of the function."""
+    tag: str = ""
+    """Group in the document, if it is not the first word of the name."""
     needs_key: bool = True
     body: type[Body] | None = None
     read: Reader = read_fields

@@ -115,6 +115,7 @@ ENDPOINTS = [
         "List a link's clicks",
         "links:read",
         Paginated[ClickJson],
+        tag="clicks",
         parameters=(*PAGING, *_PARAMETERS),
     ),
 ]

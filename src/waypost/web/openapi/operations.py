@@ -15,8 +15,6 @@ from waypost.web.openapi.examples import referred
 from waypost.web.openapi.parameters import Schema
 from waypost.web.openapi.schemas import Schemas, has_file, reference
 
-_TAG_OF_GROUP = {"stats": "clicks"}
-_TAG_OF_OPERATION = {"links_clicks": "clicks", "links_stats": "clicks"}
 _NO_INTEGER = "This must be an integer of at least 1."
 _NO_TIME = "This must be a date and time in ISO 8601 format, such as 2030-01-31T12:00:00Z."
 _WRONG = True
@@ -25,11 +23,10 @@ _WRONG = True
 
 def describe(endpoint: Endpoint, schemas: Schemas, base_url: str) -> Schema:
     operation_id = endpoint.operation
-    group = operation_id.partition("_")[0]
     parameters = list(_parameters(endpoint, schemas))
     operation: Schema = {
         "operationId": operation_id,
-        "tags": [_TAG_OF_OPERATION.get(operation_id) or _TAG_OF_GROUP.get(group, group)],
+        "tags": [endpoint.tag or operation_id.partition("_")[0]],
         "summary": endpoint.summary,
         "description": inspect.getdoc(endpoint.respond),
         "security": [{"bearer": [endpoint.scope] if endpoint.scope else []}] if endpoint.needs_key else [],

@@ -68,6 +68,7 @@ ENDPOINTS = [
         "Get statistics of all links",
         "links:read",
         Data[AccountStatsJson],
+        tag="clicks",
         parameters=_PARAMETERS,
     ),
     Endpoint(
@@ -77,6 +78,7 @@ ENDPOINTS = [
         "Get a link's statistics",
         "links:read",
         Data[LinkStatsJson],
+        tag="clicks",
         parameters=_PARAMETERS,
     ),
 ]
