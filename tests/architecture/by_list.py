@@ -25,6 +25,7 @@ def edited_copy(root: Path, edits: Edits, files: Mapping[str, str]) -> None:
     """Copy the package to `root`, make the edits, and add the files."""
     shutil.copytree(PACKAGE, root / "src" / "waypost", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", root)
+    (root / "docs").symlink_to(ROOT / "docs")
     for path, additions in edits.items():
         text = (root / path).read_text()
         for before, added in additions:
