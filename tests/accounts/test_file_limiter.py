@@ -1,5 +1,6 @@
 """The log in a file, over processes that may die at any point. `test_limiter` shows what it counts."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -8,9 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+from stopped import resume, stop, stopped
 
-from waypost.accounts.limits import file_limiter as module
-from waypost.accounts.limits.file_limiter import WINDOW, FileRateLimiter
+from waypost.accounts.limits.file_limiter import WINDOW, FileLimiters, FileRateLimiter
 from waypost.kit.errors import Unavailable
 
 SECOND = 1_000_000_000
@@ -40,13 +41,17 @@ async def test_the_first_minute_after_boot(tmp_path: Path) -> None:
     assert [(await limiter.take(b"alice")).allowed for _ in range(3)] == [True, True, False]
 
 
-async def test_a_boot_clears_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "limits"
-    await FileRateLimiter(path, limit=1, clock=lambda: DAY).take(b"alice")
-    assert not (await FileRateLimiter(path, limit=1, clock=lambda: DAY + 1).take(b"alice")).allowed
-    (tmp_path / "boot").write_text("another boot\n")
-    monkeypatch.setattr(module, "_BOOT_ID", tmp_path / "boot")
-    assert (await FileRateLimiter(path, limit=1, clock=lambda: DAY + 2).take(b"alice")).allowed
+async def test_a_boot_clears_the_log(tmp_path: Path) -> None:
+    boot = tmp_path / "boot"
+    for name, allowed in (("first", [True, False]), ("second", [True, False])):
+        boot.write_text(f"{name}\n")
+        answers = []
+        for _ in range(2):
+            limiters = FileLimiters(tmp_path / "run", boot)
+            answers.append((await limiters.new("limits", limit=1).take(b"alice")).allowed)
+            await limiters.close()
+        assert answers == allowed
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["limits-second"]
 
 
 async def test_a_time_beyond_the_window_is_from_before_a_boot(tmp_path: Path) -> None:
@@ -142,3 +147,21 @@ async def test_a_killed_process_leaves_a_valid_log(tmp_path: Path) -> None:
         busy.communicate()
         name = b"survivor %d" % round_
         assert [(await limiter.take(name)).allowed for _ in range(61)] == [True] * 60 + [False]
+
+
+async def test_a_stopped_process_refuses_the_keys_of_its_slots_and_no_others(tmp_path: Path) -> None:
+    """Nobody can guess passwords meanwhile, and the event loop goes on."""
+    path = tmp_path / "limits"
+    limiter = FileRateLimiter(path, limit=3)
+
+    def now() -> int:  # read while the slots are locked
+        stop()
+        return time.monotonic_ns()
+
+    with stopped(lambda: asyncio.run(FileRateLimiter(path, limit=3, clock=now).take(b"alice"))) as process:
+        guesses = asyncio.gather(*(limiter.take(b"alice") for _ in range(50)), return_exceptions=True)
+        assert [(await limiter.take(b"bob")).allowed for _ in range(4)] == [True, True, True, False]
+        assert not guesses.done()
+        assert {type(answer) for answer in await guesses} == {Unavailable}
+        resume(process)
+        assert [(await limiter.take(b"alice")).allowed for _ in range(3)] == [True, True, False], "one is its own"

@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from stopped import resume, stop, stopped
 
 from waypost.kit.errors import Unavailable
 from waypost.redirect.click_limits import ClickLimits
@@ -137,3 +138,21 @@ async def test_without_the_database_nothing_is_recorded(clicks: Clicks) -> None:
     with pytest.raises(Unavailable):
         await visit(limits_of(clicks), clicks, 3)
     assert clicks.recorded == 0
+
+
+async def test_a_stopped_process_refuses_the_links_of_its_slots_and_no_others(clicks: Clicks) -> None:
+    """None gets a click too many, and the event loop goes on."""
+    limits, other = limits_of(clicks), b"3" * 32
+
+    def record() -> bytes:
+        stop()
+        return clicks.record()
+
+    with stopped(lambda: asyncio.run(limits_of(clicks).take(LINK, ClickLimit(1, 1), record))) as process:
+        waiting = asyncio.create_task(visit(limits, clicks, 1))
+        assert await limits.take(other, ClickLimit(1, 1), clicks.record)
+        assert not waiting.done()
+        with pytest.raises(Unavailable):
+            await waiting
+        resume(process)
+        assert await visit(limits, clicks, 1) == 0

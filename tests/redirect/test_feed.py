@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
+from stopped import resume, stop, stopped
 
 from waypost.redirect import ChangeFeed
 
@@ -57,3 +58,27 @@ def test_every_reader_gets_all_changes_or_sees_that_it_missed_some(tmp_path_fact
         seen, changed = feed.since(seen)
         assert changed == [slug.encode() for slug in batch]
     feed.close()
+
+
+class StoppingFeed(ChangeFeed):
+    def _write(self, at: int, changes: bytes) -> None:
+        stop()
+        super()._write(at, changes)
+
+
+def test_changes_are_seen_while_a_process_is_stopped_in_the_middle_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "changes"
+    feed, reader = ChangeFeed(path), ChangeFeed(path)
+    feed.publish(["before"])
+    with stopped(lambda: StoppingFeed(path).publish(["theirs"])) as process:
+        seen, _ = reader.since(0)
+        for _ in range(3):
+            feed.publish(["ours"])
+            assert seen != reader.published_bytes[0]
+            seen, changed = reader.since(seen)
+            assert changed is None, "all routes are read again"
+        resume(process)
+    assert reader.since(seen)[1] is None, "its position is lower than that of the others"
+    seen = reader.published_bytes[0]
+    feed.publish(["after"])
+    assert reader.since(seen)[1] == [b"after"]

@@ -4,14 +4,18 @@ A writer publishes after its commit and before it responds, so the next redirect
 for changes costs one comparison of integers. Other machines are notified through the database.
 """
 
+import contextlib
 import fcntl
 import mmap
 import os
+import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 _COUNTER_SIZE = 8
 _RING_SIZE = 1 << 18
+_ATTEMPTS, _INTERVAL = 50, 0.001  # seconds
+"""To lock the file, which a running process holds for microseconds."""
 
 InvalidateRoutes = Callable[[Sequence[str]], None]
 """`ChangeFeed.publish`: invalidate routes on this machine by slugs, host names, `host_change`s and `pixel_change`s."""
@@ -27,11 +31,15 @@ class ChangeFeed:
         self._map = mmap.mmap(self._fd, _COUNTER_SIZE + _RING_SIZE)
         self.published_bytes = memoryview(self._map)[:_COUNTER_SIZE].cast("Q")
         """`published_bytes[0]`: all bytes ever published. A reader whose position differs has changes to read."""
+        self._attempts = _ATTEMPTS
 
     def publish(self, slugs: Iterable[str]) -> None:
         """Publish changes. When it returns, every process of this machine can see them."""
         changes = b"".join(slug.encode() + b"\n" for slug in slugs)
-        fcntl.flock(self._fd, fcntl.LOCK_EX)  # held for microseconds; the kernel releases it if we die
+        if not self._lock():
+            # more than the ring holds, so that every reader sees that it missed some; others may do the same now
+            self.published_bytes[0] += (_RING_SIZE + 1) * int.from_bytes(b"\1" + os.urandom(2))
+            return
         try:
             start = self.published_bytes[0]
             if len(changes) <= _RING_SIZE:  # with more than that, every reader sees that it missed some
@@ -47,6 +55,22 @@ class ChangeFeed:
         if changes is None or self.published_bytes[0] - seen > _RING_SIZE:  # the second: overwritten while it was read
             return end, None
         return end, changes.split(b"\n")[:-1]
+
+    def _lock(self) -> bool:
+        """Return whether the file is locked now. Only a stopped process holds it for long; the next change waits not.
+
+        What that process writes when it continues may replace what others publish meanwhile without the lock. Then
+        readers learn of their changes from the database, as after a crash.
+        """
+        for attempt in range(self._attempts):
+            if attempt:
+                time.sleep(_INTERVAL)
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the kernel releases it if we die
+                self._attempts = _ATTEMPTS
+                return True
+        self._attempts = 1
+        return False
 
     def _write(self, at: int, changes: bytes) -> None:
         to_end = changes[: _RING_SIZE - at]
