@@ -32,12 +32,19 @@ _PATIENCE = 240  # seconds
 _LARGE = 1 << 17
 
 
-def run(arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: str = "") -> Any:
-    """As `subprocess.run` returns it; streams are read when the command is over."""
+def run(
+    arguments: Sequence[str],
+    *,
+    cwd: Path = Path(),
+    env: Mapping[str, str] = os.environ,
+    stdin: str = "",
+    program: Path = WAYPOST,
+) -> Any:
+    """As `subprocess.run` returns it; streams are read when the command is over. `program` is one in Python."""
     files = [os.memfd_create(name) for name in ("stdin", "stdout", "stderr")]
     try:
         os.pwrite(files[0], stdin.encode(), 0)
-        with _begin(arguments, cwd, env, files) as notes:
+        with _begin([str(program), *arguments], cwd, env, files) as notes:
             notes.settimeout(_PATIENCE)
             notes.recv(16)
             code = int(notes.recv(16))
@@ -57,13 +64,13 @@ def alone(arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin:
 
 
 class Serving:
-    """`waypost serve …`, with what tests use of `subprocess.Popen`. Its processes write to `stdout`."""
+    """A command, with what tests use of `subprocess.Popen`. Its processes write to `stdout`."""
 
-    def __init__(self, arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> None:
+    def __init__(self, arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str], program: Path = WAYPOST) -> None:
         nothing = os.open(os.devnull, os.O_RDONLY)
         read, write = os.pipe()
         try:
-            self._notes = _begin(arguments, cwd, env, [nothing, write, write])
+            self._notes = _begin([str(program), *arguments], cwd, env, [nothing, write, write])
         finally:
             os.close(nothing)
             os.close(write)
@@ -88,10 +95,10 @@ class Serving:
             os.kill(self.pid, signal.SIGTERM)
 
 
-def _begin(arguments: Sequence[str], cwd: Path, env: Mapping[str, str], files: Sequence[int]) -> socket.socket:
+def _begin(command: Sequence[str], cwd: Path, env: Mapping[str, str], files: Sequence[int]) -> socket.socket:
     """Start a command. What is returned receives its process id, and when it has ended, its exit code."""
     ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
-    request = {"arguments": list(arguments), "cwd": str(cwd), "env": dict(env)}
+    request = {"command": list(command), "cwd": str(cwd.absolute()), "env": dict(env)}
     with theirs:
         socket.send_fds(_loaded(), [json.dumps(request).encode()], [*files, theirs.fileno()])
     return ours
@@ -153,8 +160,9 @@ def _attend(request: dict[str, Any], files: list[int]) -> None:
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ |= request["env"]
-    sys.argv = [str(WAYPOST), *request["arguments"]]
-    if request["arguments"][:1] == ["serve"]:
+    sys.path += filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    sys.argv = request["command"]
+    if sys.argv[:2] == [str(WAYPOST), "serve"]:
         os.execv = _become_parent
         subprocess.Popen = _Child  # type: ignore[misc]
 
@@ -221,4 +229,4 @@ def _end_with(last: Callable[[], object]) -> NoReturn:
 
 if __name__ == "__main__":
     _serve(socket.socket(fileno=int(sys.argv[1])))
-    _end_with(importlib.import_module("waypost.cli").main)
+    _end_with(functools.partial(runpy.run_path, sys.argv[0], run_name="__main__"))

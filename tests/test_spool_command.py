@@ -1,13 +1,13 @@
 """`waypost spool drain`: the visits of a node that will not come back, each counted once."""
 
+import functools
 import os
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from uuid import UUID
 
+import forked
 import pytest
 from people import new_person
 from resources.clicks.intake.test_drain import SETTINGS, counted, drain, new_link, visit
@@ -96,12 +96,12 @@ async def test_a_killed_command_is_run_again(
     db: Database, database_url: str, tmp_path: Path, link: UUID, point: str, number: int
 ) -> None:
     lost = leave(tmp_path, link, 60)
-    run = [sys.executable, str(MORTAL), database_url, str(lost)]
-    killed = subprocess.run([*run, point, str(number)], check=False, capture_output=True, text=True)
+    run = functools.partial(forked.run, program=MORTAL)
+    killed = run([database_url, str(lost), point, str(number)])
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     before = (await counted(db, link))[0]
     assert before < 60
-    done = subprocess.run([*run, "", "0"], check=True, capture_output=True, text=True)
+    done = run([database_url, str(lost), "", "0"])
     assert int(done.stdout) == 60 - before
     assert await counted(db, link) == (60, 60)
     assert segments(lost) == []

@@ -1,10 +1,9 @@
 """A suspended account on the running service: every process, restarts, and commands that are killed."""
 
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
+import forked
 import httpx
 from journeys.service import OWNER, Service, Website, eventually
 
@@ -81,11 +80,13 @@ asyncio.run(main())
 
 
 def test_a_process_killed_before_or_after_the_commit_leaves_all_or_nothing(database_url: str, tmp_path: Path) -> None:
+    suspend = tmp_path / "suspend.py"
+    suspend.write_text(SUSPEND)
     with Website() as page, Service(tmp_path, WAYPOST_DATABASE_URL=database_url) as service:
         service.client.post("/api/v1/links", json={"slug": "sale", "destination_url": page.url})
         assert visit(service, "/sale") == {302}
         for when, status in (("before", 302), ("after", 404)):
-            done = subprocess.run([sys.executable, "-c", SUSPEND, database_url, OWNER, when], check=False)
+            done = forked.run([database_url, OWNER, when], program=suspend)
             assert done.returncode == -signal.SIGKILL
             if status == 404:  # processes read what was committed and not published
                 eventually(lambda: visit(service, "/sale") == {404})

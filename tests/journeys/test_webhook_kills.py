@@ -7,8 +7,6 @@ import asyncio
 import itertools
 import os
 import signal
-import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import timedelta
@@ -16,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import forked
 import pytest
 from resources.webhooks.receiver import Receiver
 from resources.webhooks.scripted import Subscription, deliveries, queue_up, subscribe
@@ -38,8 +37,8 @@ MORTAL = Path(__file__).parents[1] / "worker" / "apps" / "mortal_deliverer.py"
 
 def work(database_url: str, receiver: Receiver, point: str = "never") -> int:
     """The process's exit code."""
-    arguments = [database_url, receiver.ca_file, KEY, point, str(BEGUN)]
-    return subprocess.run([sys.executable, MORTAL, *arguments], check=False, timeout=120).returncode
+    arguments = [database_url, str(receiver.ca_file), KEY, point, str(BEGUN)]
+    return forked.run(arguments, program=MORTAL).returncode
 
 
 async def let_leases_run_out(db: Database) -> set[UUID]:

@@ -2,12 +2,11 @@
 
 import asyncio
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import forked
 import pytest
 from sqlalchemy import select, text, update
 
@@ -39,7 +38,7 @@ NOTE = JobKind("test.note")
 
 
 def die(point, url):
-    done = subprocess.run([sys.executable, MORTAL, url, point], check=False, timeout=60)
+    done = forked.run([url, point], program=MORTAL)
     assert done.returncode == -signal.SIGKILL
 
 

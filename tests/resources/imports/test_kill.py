@@ -1,16 +1,15 @@
 """`kill -9` during an import: run again, it continues, and nothing is doubled or missing."""
 
-import asyncio
 import os
 import signal
 import sqlite3
-import subprocess
 import sys
 import time
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
+import forked
 from accounts.archived import exported, furnish, rows
 from browsing import Browser, WebApp
 from people import new_person
@@ -23,6 +22,7 @@ from waypost.resources.imports.model import imports
 
 __all__ = ["ada", "place", "waypost"]
 
+KILLED_TURNS = Path(__file__).with_name("killed_turns.py")
 ROWS = 4_000
 
 
@@ -32,14 +32,14 @@ def test_continues_after_kill(waypost: Waypost, tmp_path: Path) -> None:
     file = tmp_path / "links.csv"
     file.write_text(f"Destination URL,Short link\n{rows}")
     arguments = ["import", "csv", "--account", "alice@example.com", "--file", str(file), "--json"]
-    command = [sys.executable, "-c", "from waypost.cli import main; main()", *arguments]
     database = tmp_path / "data" / "waypost.db-wal"
     for size in (800_000, 1_600_000):
-        killed = subprocess.Popen(command, cwd=waypost.directory, env=waypost.environment, stdout=subprocess.DEVNULL)
+        killed = forked.Serving(arguments, cwd=waypost.directory, env=waypost.environment)
         while killed.poll() is None and not (database.exists() and database.stat().st_size > size):
             time.sleep(0.01)
         os.kill(killed.pid, signal.SIGKILL)
-        killed.wait()
+        with killed.stdout:
+            killed.wait()
         with closing(sqlite3.connect(tmp_path / "data" / "waypost.db")) as rows_:
             assert 0 < rows_.execute("SELECT count(*) FROM links").fetchone()[0] < ROWS
     report = waypost.json(*arguments[:-1])
@@ -48,20 +48,17 @@ def test_continues_after_kill(waypost: Waypost, tmp_path: Path) -> None:
     assert again["links"] == {"found": ROWS, "created": 0, "updated": 0, "unchanged": ROWS, "refused": 0}
 
 
-async def _kill_at(place: WebApp, function: str, number: int) -> None:
+def _kill_at(place: WebApp, function: str, number: int) -> None:
     """Run the worker in a process, and kill it in the call. The leases of the one before have expired."""
     place.clock.move(timedelta(minutes=2))
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "resources.imports.killed_turns", place.settings.database, str(place.settings.data_dir)),
-        *(place.clock().isoformat(), function, str(number)),
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        stdout=asyncio.subprocess.PIPE,
-    )
-    assert process.stdout
-    assert await process.stdout.readline() == b"stopped\n"
-    process.kill()
-    await process.wait()
+    data_dir, now = str(place.settings.data_dir), place.clock().isoformat()
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    arguments = [place.settings.database, data_dir, now, function, str(number)]
+    process = forked.Serving(arguments, cwd=Path(), env=environment, program=KILLED_TURNS)
+    with process.stdout:
+        assert process.stdout.readline() == "stopped\n"
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 async def test_an_archive_continues_after_kills_in_each_phase(place: WebApp, ada: Browser, tmp_path: Path) -> None:
@@ -70,13 +67,13 @@ async def test_an_archive_continues_after_kills_in_each_phase(place: WebApp, ada
     before = await count_links(place)
     answer = await ada.post("/links/import/waypost", {}, files={"file": ("a.zip", archive, "application/zip")})
     path = answer.headers["location"]
-    await _kill_at(place, "waypost.resources.imports.requests.store.save", 2)  # in the plan
+    _kill_at(place, "waypost.resources.imports.requests.store.save", 2)  # in the plan
     place.clock.move(timedelta(minutes=2))
     await work_off(place)
     assert "To create 6" in await text_of(ada, path)
     await ada.post(f"{path}/start", {"ok": "1"})
     for page, phase in ((3, "aliases.ndjson"), (8, "clicks.ndjson")):  # a third one would stop it
-        await _kill_at(place, "waypost.resources.imports.store.save", page)
+        _kill_at(place, "waypost.resources.imports.store.save", page)
         async with place.db.read() as tx:
             assert (await tx.execute(select(imports.c.cursor))).scalar_one()["phase"] == phase
     place.clock.move(timedelta(minutes=2))
