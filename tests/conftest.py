@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
+import certifi
 import psycopg
 import pytest
 import trustme
@@ -150,11 +151,14 @@ class PostgresServer:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _trusted(tmp_path_factory: pytest.TempPathFactory) -> None:
+def _trusted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Nobody but those whom a test names: to read all the world's authorities takes each client 30 ms."""
-    file = tmp_path_factory.mktemp("trusted") / "nobody.pem"
-    trustme.CA().cert_pem.write_to_path(str(file))
-    os.environ |= {"SSL_CERT_FILE": str(file), "SSL_CERT_DIR": os.devnull}
+    file = str(tmp_path_factory.mktemp("trusted") / "nobody.pem")
+    trustme.CA().cert_pem.write_to_path(file)
+    os.environ |= {"SSL_CERT_FILE": file, "SSL_CERT_DIR": os.devnull}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(certifi, "where", lambda: file)  # what httpx reads with trust_env=False
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
