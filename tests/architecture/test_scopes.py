@@ -80,23 +80,20 @@ async def test_keys_with_all_sets_of_scopes(running: RunningApp, endpoint: Endpo
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("endpoint", WITH_ID, ids=named)
 async def test_foreign_ids_with_all_sets_of_scopes(running: RunningApp, endpoint: Endpoint) -> None:
-    for scopes in SCOPE_SETS:
-        await refuse_foreign_ids(running, endpoint, scopes)
-
-
-async def refuse_foreign_ids(running: RunningApp, endpoint: Endpoint, scopes: Sequence[str]) -> None:
-    key = await running.key(await running.account(), scopes)
+    account = await running.account()
     others = await running.key(await running.account(), SCOPES)
     foreign, delivery = await owned(running, others, endpoint)
     path = f"{PREFIX}{endpoint.path.partition('{')[0]}{foreign}"
     before = await running.client.get(path, headers={"Authorization": f"Bearer {others}"})
-    expected = 404 if is_allowed(endpoint, scopes) else 403
-    answers = [
-        await running.ask(key, endpoint, each, delivery, **body(running, endpoint))
-        for each in (foreign, str(uuid4()), "spring", "1", foreign.replace("-", ""))
-    ]
-    assert {answer.status_code for answer in answers} == {expected}, named(scopes)
-    assert len({answer.content for answer in answers}) == 1, "another account's looks unlike a missing one"
+    for scopes in SCOPE_SETS:
+        key = await running.key(account, scopes)
+        expected = 404 if is_allowed(endpoint, scopes) else 403
+        answers = [
+            await running.ask(key, endpoint, each, delivery, **body(running, endpoint))
+            for each in (foreign, str(uuid4()), "spring", "1", foreign.replace("-", ""))
+        ]
+        assert {answer.status_code for answer in answers} == {expected}, named(scopes)
+        assert len({answer.content for answer in answers}) == 1, "another account's looks unlike a missing one"
     after = await running.client.get(path, headers={"Authorization": f"Bearer {others}"})
     assert (before.status_code, before.content) == (200, after.content), "and it is untouched"
 
