@@ -13,6 +13,7 @@ from pathlib import Path
 MODULES = (
     "aliases",
     "changes",
+    "decision",
     "host_table",
     "pixel_pages",
     "request",

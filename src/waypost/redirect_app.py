@@ -19,7 +19,7 @@ from waypost.metrics import ReadGauges
 from waypost.probes import new_probe_app, probe_routes
 from waypost.redirect import AliasTable, ChangeFeed, HostTable, RedirectState, RouteTable, Spool
 from waypost.redirect.asgi import RedirectApp
-from waypost.redirect.database_calls import Finders, FindPasswordVersion, StoreReport
+from waypost.redirect.database_calls import DatabaseCalls, FindPasswordVersion, StoreReport
 from waypost.redirect.password_pages import Cookies
 from waypost.redirect.report_pages import LinkReport
 from waypost.resources import domains
@@ -68,8 +68,8 @@ class RedirectParts:
     read_gauges: Sequence[ReadGauges]
 
     def app(self, settings: Settings, app: ASGIApp, clock: Clock) -> RedirectApp:
-        finders = Finders(
-            bot_page=partial(find_bot_page, self.db, settings.shared_domain, settings.base_url),
+        database = DatabaseCalls(
+            preview=partial(find_bot_page, self.db, settings.shared_domain, settings.base_url),
             info_page=partial(find_info_page, self.db, settings.shared_domain, clock),
             app_links=partial(domains.find_app_links, self.db),
             password_version=self._password_finder(settings),
@@ -77,7 +77,7 @@ class RedirectParts:
         )
         cookies = Cookies(derived_keys(settings, "link passwords") if settings.secret_key else [])
         is_secure = lambda scope: is_https(Request(scope), settings.trusted_proxies)  # noqa: E731
-        return RedirectApp(self.state, app, finders, is_secure, cookies)
+        return RedirectApp(self.state, app, database, is_secure, cookies)
 
     def _password_finder(self, settings: Settings) -> FindPasswordVersion:
         @cache

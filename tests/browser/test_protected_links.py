@@ -10,7 +10,7 @@ from bench.platforms import DESTINATION, Platforms
 from browser.test_firing import alias_source, aliases, connections, feed, hosts, previews, source, state, table, visits
 from browser.watching import watched
 from waypost.http.connections import Connections
-from waypost.redirect import RedirectState, Routed, new_route
+from waypost.redirect import RedirectState, RouteOptions, new_route
 from waypost.redirect.password_pages import OTHER_SITE
 
 __all__ = ["alias_source", "aliases", "connections", "feed", "hosts", "previews", "source", "state", "table", "visits"]
@@ -30,9 +30,9 @@ async def fast(state: RedirectState, connections: Connections, previews: Preview
 def url(request: pytest.FixtureRequest, fast: Wire, source: Routes) -> str:
     """Of a protected link. For a loopback address, Chromium sends `Sec-Fetch-Site`; without HTTPS, only `Origin`."""
     served = f"go.test:{fast.port}" if request.param == "go.test" else request.param  # only own hosts have ports
-    protected = Routed(None, 0, None, 3)
-    source.routes[b"closed"] = new_route(served.encode(), DESTINATION, UUID(LINK.decode()), routed=protected)
-    source.routes[b"other"] = new_route(served.encode(), DESTINATION, UUID(int=7), routed=protected)
+    protected = RouteOptions(None, 0, None, 3)
+    source.routes[b"closed"] = new_route(served.encode(), DESTINATION, UUID(LINK.decode()), options=protected)
+    source.routes[b"other"] = new_route(served.encode(), DESTINATION, UUID(int=7), options=protected)
     return f"http://{request.param}:{fast.port}/closed"
 
 

@@ -26,8 +26,7 @@ from waypost.redirect import (
     new_route,
     pixel_change,
 )
-from waypost.redirect.route import HOST as OF_HOST
-from waypost.redirect.route import MISSING
+from waypost.redirect.route import MISSING, host_of
 
 HOSTS = ["one.test", "two.test"]
 SLUGS = ["s", "t", "a", "b"]
@@ -107,7 +106,7 @@ class World:
     def host_of(self, host: bytes) -> Route | None:
         name = host.decode()
         has_aliases = any(of_host == name for of_host, _ in self.aliases)
-        return new_host(host, None, None, has_aliases=has_aliases) if name in self.served else None
+        return new_host(None, None, has_aliases=has_aliases) if name in self.served else None
 
     def alias_of(self, key: bytes) -> Route | None:
         found = [address for address in self.aliases if alias_change(*address).encode() == key]
@@ -117,23 +116,23 @@ class World:
 
     def expected(self, host: str, path: str) -> Route:
         route = self.route_of(unquote(path).encode())
-        if route and route[OF_HOST] == host.encode():
+        if route and host_of(route) == host.encode():
             return route
         alias = self.alias_of(alias_change(host, unquote(path)).encode())
-        return (alias and self.route_of(alias[1][32:])) or MISSING
+        return (alias and self.route_of(alias[2])) or MISSING
 
     # A visit, as the protocol and the ASGI entry point do it
 
     async def visit(self, host: str, path: str) -> Route:
         host_, sent = host.encode(), path.encode()
         route = MISSING if b"/" in sent else self.routes.find(sent)
-        if route is not None and route[OF_HOST] != host_:
+        if route is not None and host_of(route) != host_:
             route = self.of_aliases.find_link(host_, sent)
         if route is not None:
             return route
         decoded = unquote(path).encode()
         route = await self.routes.load(decoded)
-        return route if route[OF_HOST] == host_ else await self.of_aliases.load_link(host_, decoded)
+        return route if host_of(route) == host_ else await self.of_aliases.load_link(host_, decoded)
 
     # What may happen
 

@@ -45,7 +45,7 @@ def key(path: str, host: bytes = CUSTOM) -> bytes:
 
 @pytest.fixture
 def known() -> Routes:
-    rows = {CUSTOM: new_host(CUSTOM, None, None, has_aliases=True), BARE: new_host(BARE, None, None)}
+    rows = {CUSTOM: new_host(None, None, has_aliases=True), BARE: new_host(None, None)}
     return Routes(rows, is_embedded=False)
 
 
@@ -139,10 +139,10 @@ async def test_follows_each_change_of_the_link(
 async def test_a_new_alias_and_a_deleted_one_count_at_once(
     fast: Wire, known: Routes, alias_source: Routes, feed: ChangeFeed
 ) -> None:
-    known.routes[CUSTOM] = new_host(CUSTOM, None, None)
+    known.routes[CUSTOM] = new_host(None, None)
     asked = get("/new")
     assert location(await fast.say(asked)) == b"404"
-    known.routes[CUSTOM] = new_host(CUSTOM, None, None, has_aliases=True)
+    known.routes[CUSTOM] = new_host(None, None, has_aliases=True)
     feed.publish([CUSTOM.decode()])
     assert location(await fast.say(asked)) == b"404"
     alias_source.routes[key("new")] = new_alias(CUSTOM, "hello", ID)

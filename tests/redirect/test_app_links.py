@@ -1,22 +1,19 @@
 """App links of custom domains: documents below /.well-known/, from memory, and what happens without them."""
 
-from uuid import UUID
-
 import pytest
 from wire import HOST, Previews, Routes, Wire
 
 from waypost.redirect import ChangeFeed, HostTable, new_host
-from waypost.redirect.app_links import APPLE_PATH, GOOGLE_PATH, AppLinks, AppLinksCache
+from waypost.redirect.app_links import APPLE_PATH, GOOGLE_PATH
 
 BRAND, PLAIN = b"go.brand.test", b"plain.test"
 LOST = "https://brand.test/lost"
-FIRST, SECOND = UUID(int=1), UUID(int=2)
 APPLE, GOOGLE = b'{"applinks":{}}', b"[]"
 
 
 @pytest.fixture
 def known() -> Routes:
-    return Routes({BRAND: new_host(BRAND, None, LOST, app_links=FIRST), PLAIN: new_host(PLAIN, None, LOST)})
+    return Routes({BRAND: new_host(None, LOST, has_app_links=True), PLAIN: new_host(None, LOST)})
 
 
 @pytest.fixture
@@ -26,11 +23,7 @@ def hosts(known: Routes, feed: ChangeFeed) -> HostTable:
 
 @pytest.fixture
 def previews() -> Previews:
-    return Previews(app_links={BRAND: app_links(FIRST, {APPLE_PATH: APPLE, GOOGLE_PATH: GOOGLE})})
-
-
-def app_links(version: UUID, documents: dict[bytes, bytes]) -> AppLinks:
-    return AppLinks(version.hex.encode(), documents)
+    return Previews(app_links={BRAND: {APPLE_PATH: APPLE, GOOGLE_PATH: GOOGLE}})
 
 
 def get(path: bytes, host: bytes = BRAND, *, method: str = "GET", more: str = "") -> bytes:
@@ -55,7 +48,7 @@ async def test_serves_the_documents_as_json(fast: Wire, plain: Wire, previews: P
             assert b"location" not in headers
             head = split(await wire.say(get(path, method="HEAD"), bodies=False))
             assert (head[0], head[1] | {b"date": b""}, head[2]) == (b"200", headers | {b"date": b""}, b"")
-    assert previews.app_links_asked == [BRAND] * 2, "once for each application"
+    assert previews.app_links_asked == [BRAND] * 2, "once for each document"
     assert visits() == []
 
 
@@ -90,7 +83,7 @@ async def test_nothing_else_gets_a_document_or_a_redirect(request_: bytes, fast:
 
 
 async def test_a_host_with_one_document_has_no_other(fast: Wire, previews: Previews) -> None:
-    previews.app_links[BRAND] = app_links(FIRST, {GOOGLE_PATH: GOOGLE})
+    previews.app_links[BRAND] = {GOOGLE_PATH: GOOGLE}
     assert split(await fast.say(get(APPLE_PATH)))[0] == b"404"
     assert split(await fast.say(get(GOOGLE_PATH)))[0] == b"200"
 
@@ -99,11 +92,11 @@ async def test_a_change_is_seen_by_the_next_request(
     fast: Wire, known: Routes, previews: Previews, feed: ChangeFeed
 ) -> None:
     assert split(await fast.say(get(GOOGLE_PATH)))[2] == GOOGLE
-    previews.app_links[BRAND] = app_links(SECOND, {GOOGLE_PATH: b"[{}]"})
-    known.routes[BRAND] = new_host(BRAND, None, LOST, app_links=SECOND)
+    previews.app_links[BRAND] = {GOOGLE_PATH: b"[{}]"}
+    known.routes[BRAND] = new_host(None, LOST, has_app_links=True)
     feed.publish([BRAND.decode()])
     assert split(await fast.say(get(GOOGLE_PATH)))[2] == b"[{}]"
-    known.routes[BRAND] = new_host(BRAND, None, LOST)
+    known.routes[BRAND] = new_host(None, LOST)
     feed.publish([BRAND.decode()])
     assert split(await fast.say(get(GOOGLE_PATH)))[0] == b"404"
 
@@ -116,13 +109,3 @@ async def test_documents_in_memory_are_served_without_the_database(fast: Wire, p
     await fast.say(get(APPLE_PATH))
     previews.is_gone = True
     assert split(await fast.say(get(APPLE_PATH)))[2] == APPLE
-
-
-def test_memory_keeps_the_documents_that_were_used_last() -> None:
-    cache, document = AppLinksCache(), b"x" * (1 << 20)
-    for number in range(6):
-        cache.keep(app_links(UUID(int=number), {APPLE_PATH: document}))
-        cache.keep(app_links(UUID(int=number), {APPLE_PATH: document}))
-        assert cache.find(UUID(int=0).hex.encode())
-    kept = [number for number in range(6) if cache.find(UUID(int=number).hex.encode())]
-    assert kept == [0, 3, 4, 5]

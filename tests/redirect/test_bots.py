@@ -58,6 +58,19 @@ async def test_head_returns_the_length_and_records_nothing(fast, visits) -> None
     assert visits() == []
 
 
+async def test_a_preview_is_rendered_once_for_each_version_of_its_link(fast, plain, previews, source, feed) -> None:
+    for wire in (fast, fast, plain):
+        assert (await wire.say(asks())).endswith(PAGE)
+    assert previews.pages_asked == 1
+    previews.is_gone = True
+    assert (await fast.say(asks())).endswith(PAGE)
+    previews.is_gone, source.routes[b"hello"] = False, route("https://example.com/new")
+    feed.publish(["hello"])
+    for wire in (fast, plain):
+        assert (await wire.say(asks())).endswith(PAGE)
+    assert previews.pages_asked == 2
+
+
 async def test_redirects_a_bot_without_a_preview(fast, previews, visits) -> None:
     previews.is_gone = True
     answer = await fast.say(asks())

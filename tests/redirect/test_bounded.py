@@ -140,7 +140,7 @@ async def small(state, previews):
     """A service whose unanswered requests may take 1 MB together."""
     connections = Connections(max_memory=1_000_000)
     async with serve(
-        RedirectApp(state, stuck, previews.finders), http=protocol_for(state, connections), ws="none"
+        RedirectApp(state, stuck, previews.database), http=protocol_for(state, connections), ws="none"
     ) as wire:
         clients = Clients(wire)
         yield clients, connections
@@ -218,7 +218,7 @@ async def slow(state, previews):
             await send({"type": "http.response.body", "body": b"x" * 5_000_000, "more_body": True})
 
     async with serve(
-        RedirectApp(state, answer, previews.finders), http=protocol_for(state, connections), ws="none"
+        RedirectApp(state, answer, previews.database), http=protocol_for(state, connections), ws="none"
     ) as wire:
         clients = Clients(wire)
         yield clients, connections, go
@@ -386,7 +386,7 @@ async def crowded(state, previews):
     """A service that may have 16 connections."""
     connections = Connections(max_connections=16)
     async with serve(
-        RedirectApp(state, stuck, previews.finders), http=protocol_for(state, connections), ws="none"
+        RedirectApp(state, stuck, previews.database), http=protocol_for(state, connections), ws="none"
     ) as wire:
         clients = Clients(wire)
         yield clients, connections
@@ -484,7 +484,7 @@ async def test_malformed_requests_are_counted_and_logged_once_a_minute(state, pr
     counted = []
     connections = Connections(count_malformed=counted.append)
     async with serve(
-        RedirectApp(state, stuck, previews.finders), http=protocol_for(state, connections), ws="none"
+        RedirectApp(state, stuck, previews.database), http=protocol_for(state, connections), ws="none"
     ) as wire:
         for _ in range(3):
             await wire.say(b"hello?\r\n\r\n")

@@ -22,7 +22,7 @@ def get(path: str, host: bytes = HOST, *, method: str = "GET", more: str = "") -
 
 @pytest.fixture
 def hosts(feed: ChangeFeed) -> HostTable:
-    host = new_host(CUSTOM, None, NOT_FOUND.decode(), has_aliases=True)
+    host = new_host(None, NOT_FOUND.decode(), has_aliases=True)
     return HostTable(Routes({CUSTOM: host}), feed, capacity=16)
 
 
@@ -100,6 +100,19 @@ async def test_head_returns_the_length(fast: Wire) -> None:
 
 
 async def test_a_link_that_was_deleted_meanwhile_is_not_found(fast: Wire, previews: Previews) -> None:
+    previews.has_link = False
+    assert (await fast.say(get("/hello+"))).startswith(b"HTTP/1.1 404 ")
+
+
+async def test_a_page_is_rendered_once_for_each_version_of_its_link(
+    fast: Wire, plain: Wire, previews: Previews, source: Routes, feed: ChangeFeed
+) -> None:
+    for path in ("/hello+", "/hello+", "/hello%2B"):
+        for wire in (fast, plain):
+            assert (await wire.say(get(path))).endswith(PAGE)
+    assert previews.pages_asked == 1
+    source.routes[b"hello"] = route("https://example.com/new")
+    feed.publish(["hello"])
     previews.has_link = False
     assert (await fast.say(get("/hello+"))).startswith(b"HTTP/1.1 404 ")
 

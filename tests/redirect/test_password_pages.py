@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from wire import HOST, LINK, Previews, Routes, Wire
 
-from waypost.redirect import DISABLED, NEVER, ChangeFeed, Route, Routed, new_route, password_pages
+from waypost.redirect import DISABLED, NEVER, ChangeFeed, Route, RouteOptions, new_route, password_pages
 from waypost.redirect.password_pages import LIFETIME, Cookies
 from waypost.redirect.routing.compiled import compile_routing
 
@@ -18,8 +18,8 @@ PIXELS = [(UUID(int=7), "facebook", "123")]
 
 
 def protected(expires_at: float = NEVER, *, starts_at: float = 0.0, version: int = 3) -> Route:
-    routed = Routed(compile_routing(RULES, []), starts_at, FALLBACK.encode(), version)
-    return new_route(HOST, OWN, UUID(LINK.decode()), expires_at, PIXELS, routed)
+    options = RouteOptions(compile_routing(RULES, []), starts_at, FALLBACK.encode(), version)
+    return new_route(HOST, OWN, UUID(LINK.decode()), expires_at, PIXELS, options)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 from wire import HOST, LINK, Routes, Wire
 
-from waypost.redirect import DISABLED, NEVER, ClickLimit, Route, Routed, new_route
+from waypost.redirect import DISABLED, NEVER, ClickLimit, Route, RouteOptions, new_route
 from waypost.redirect.routing.compiled import compile_routing
 from waypost.redirect.spool import Visit, decode, encode
 
@@ -21,18 +21,18 @@ PIXELS = [(UUID(int=7), "facebook", "123")]
 
 
 def routed(expires_at: float = NEVER, *, starts_at: float = 0.0, pixels: bool = False) -> Route:
-    of_link = Routed(compile_routing(RULES, []), starts_at, FALLBACK.encode())
+    of_link = RouteOptions(compile_routing(RULES, []), starts_at, FALLBACK.encode())
     return new_route(HOST, OWN, UUID(LINK.decode()), expires_at, PIXELS if pixels else [], of_link)
 
 
 def split() -> Route:
     halves = [{"name": name, "weight": 50, "destination_url": f"https://example.com/{name}"} for name in "AB"]
-    return new_route(HOST, OWN, UUID(LINK.decode()), routed=Routed(compile_routing([], halves)))
+    return new_route(HOST, OWN, UUID(LINK.decode()), options=RouteOptions(compile_routing([], halves)))
 
 
 @pytest.fixture
 def source() -> Routes:
-    only_fallback = Routed(fallback=FALLBACK.encode())
+    only_fallback = RouteOptions(fallback=FALLBACK.encode())
     return Routes(
         {
             b"rules": routed(),
@@ -41,17 +41,17 @@ def source() -> Routes:
             b"early": routed(starts_at=NEVER),
             b"expired": routed(1.0),
             b"disabled": routed(DISABLED),
-            b"later": new_route(HOST, OWN, UUID(LINK.decode()), 1.0, routed=only_fallback),
+            b"later": new_route(HOST, OWN, UUID(LINK.decode()), 1.0, options=only_fallback),
             b"limited": limited(8),
             b"limited-rules": limited(9, routing=compile_routing(RULES, [])),
-            b"plain": new_route(HOST, OWN, UUID(LINK.decode()), routed=only_fallback),
+            b"plain": new_route(HOST, OWN, UUID(LINK.decode()), options=only_fallback),
         }
     )
 
 
 def limited(slug_id: int, **fields) -> Route:
-    of_link = Routed(click_limit=ClickLimit(2, 1), fallback=FALLBACK.encode(), **fields)
-    return new_route(HOST, OWN, UUID(int=slug_id), routed=of_link)
+    of_link = RouteOptions(click_limit=ClickLimit(2, 1), fallback=FALLBACK.encode(), **fields)
+    return new_route(HOST, OWN, UUID(int=slug_id), options=of_link)
 
 
 def get(path: str, *, agent: str = FIREFOX, address: str = "192.0.2.9", method: str = "GET") -> bytes:

@@ -22,7 +22,7 @@ async def secure(
 ) -> AsyncIterator[Wire]:
     """Where the base URL is https: the fast protocol, and uvicorn's own in front of the same site."""
     state.hsts = [HSTS]
-    site = RedirectApp(state, echo, previews.finders, lambda _: True)
+    site = RedirectApp(state, echo, previews.database, lambda _: True)
     http = protocol_for(state, connections) if request.param == "fast" else "httptools"
     async with serve(site, http=http, ws="none") as wire:
         yield wire

@@ -10,9 +10,18 @@ import pytest
 from wire import HOST, Routes, route
 
 from waypost.kit.errors import Unavailable
-from waypost.redirect import ChangeFeed, Route, Routed, RouteTable, disabled_host, host_change, new_route, pixel_change
+from waypost.redirect import (
+    ChangeFeed,
+    Route,
+    RouteOptions,
+    RouteTable,
+    disabled_host,
+    host_change,
+    new_route,
+    pixel_change,
+)
 from waypost.redirect import table as table_module
-from waypost.redirect.route import MISSING, TARGET
+from waypost.redirect.route import MISSING, location_of
 
 
 def test_loads_a_route_once(table: RouteTable, source: Routes) -> None:
@@ -195,7 +204,7 @@ def test_holds_at_most_its_capacity(source: Routes, feed: ChangeFeed, capacity: 
 
 def test_routes_with_large_rules_count_several_times(source: Routes, feed: ChangeFeed) -> None:
     table, size = RouteTable(source, feed, capacity=20_000, shared_host=HOST), 100_000
-    large = new_route(HOST, "https://example.com/", UUID(int=9), routed=Routed(json_size=size))
+    large = new_route(HOST, "https://example.com/", UUID(int=9), options=RouteOptions(json_size=size))
     for n in range(10_000):
         source.routes[b"s%d" % n] = large
         table.find(b"s%d" % n)
@@ -342,4 +351,4 @@ def test_rejects_an_invalid_location(bad: str) -> None:
 
 
 def test_a_destination_may_have_its_scheme_in_upper_case() -> None:
-    assert new_route(HOST, "HTTPS://example.com/", UUID(int=9))[TARGET].endswith(b"HTTPS://example.com/")
+    assert location_of(new_route(HOST, "HTTPS://example.com/", UUID(int=9))) == b"HTTPS://example.com/"

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_network
 from pathlib import Path
@@ -26,10 +26,9 @@ from waypost.redirect import (
     new_host,
     new_route,
 )
-from waypost.redirect.app_links import AppLinks
 from waypost.redirect.asgi import RedirectApp
 from waypost.redirect.click_limits import ClickLimits
-from waypost.redirect.database_calls import Finders
+from waypost.redirect.database_calls import DatabaseCalls
 from waypost.redirect.password_pages import Cookies
 from waypost.redirect.protocol import protocol_for
 from waypost.redirect.report_pages import LinkReport
@@ -95,7 +94,7 @@ def table(source: Routes, feed: ChangeFeed) -> RouteTable:
 
 @pytest.fixture
 def hosts(feed: ChangeFeed) -> HostTable:
-    return HostTable(Routes({b"custom.example": new_host(b"custom.example", None, None)}), feed, capacity=1_000)
+    return HostTable(Routes({b"custom.example": new_host(None, None)}), feed, capacity=1_000)
 
 
 @pytest.fixture
@@ -146,29 +145,30 @@ def is_bot(user_agent: bytes) -> bool:
 class Previews:
     """Of every link a page for bots and an info page that say its id; the app links of hosts."""
 
-    app_links: dict[bytes, AppLinks] = field(default_factory=dict)
+    app_links: dict[bytes, dict[bytes, bytes]] = field(default_factory=dict)
     app_links_asked: list[bytes] = field(default_factory=list)
     reports: list[tuple[bytes, LinkReport]] = field(default_factory=list)
     is_gone: bool = False
     has_link: bool = True
+    pages_asked: int = 0
     gate: asyncio.Event | None = None
     waiting: int = 0
 
     @property
-    def finders(self) -> Finders:
-        return Finders(
-            bot_page=self._page_of,
+    def database(self) -> DatabaseCalls:
+        return DatabaseCalls(
+            preview=self._page_of,
             info_page=self._info_of,
             app_links=self._app_links_of,
             password_version=self._password_version,
             store_report=self._store_report,
         )
 
-    async def _app_links_of(self, host: bytes) -> AppLinks | None:
+    async def _app_links_of(self, host: bytes) -> Mapping[bytes, bytes]:
         self.app_links_asked.append(host)
         if self.is_gone:
             raise Unavailable
-        return self.app_links.get(host)
+        return self.app_links.get(host, {})
 
     async def _info_of(self, link: bytes) -> bytes | None:
         page = await self._page_of(link)
@@ -187,6 +187,7 @@ class Previews:
         self.reports.append((link, report))
 
     async def _page_of(self, link: bytes) -> bytes | None:
+        self.pages_asked += 1
         await asyncio.sleep(0)  # other visits come between
         if self.gate:
             self.waiting += 1
@@ -303,7 +304,7 @@ def connections() -> Connections:
 def serve_fast(
     state: RedirectState, connections: Connections, previews: Previews
 ) -> contextlib.AbstractAsyncContextManager[Wire]:
-    site = RedirectApp(state, echo, previews.finders, cookies=Cookies([b"key"]))
+    site = RedirectApp(state, echo, previews.database, cookies=Cookies([b"key"]))
     return serve(site, http=protocol_for(state, connections), ws="none")
 
 
@@ -315,5 +316,5 @@ async def fast(state: RedirectState, connections: Connections, previews: Preview
 
 @pytest.fixture
 async def plain(state: RedirectState, previews: Previews) -> AsyncIterator[Wire]:
-    async with serve(RedirectApp(state, echo, previews.finders, cookies=Cookies([b"key"])), http="httptools") as wire:
+    async with serve(RedirectApp(state, echo, previews.database, cookies=Cookies([b"key"])), http="httptools") as wire:
         yield wire

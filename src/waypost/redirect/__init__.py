@@ -7,27 +7,41 @@ from waypost.redirect.aliases import AliasTable, alias_change, path_digest
 from waypost.redirect.changes import ALL_ROUTES, host_change, pixel_change
 from waypost.redirect.feed import ChangeFeed, InvalidateRoutes
 from waypost.redirect.host_table import HostTable
-from waypost.redirect.route import DISABLED, NEVER, Route, disabled_host, new_alias, new_host, new_location, new_route
-from waypost.redirect.route_options import DEFAULT_TARGET, ClickLimit, Routed
+from waypost.redirect.route import (
+    DISABLED,
+    NEVER,
+    AliasRoute,
+    HostRoute,
+    Route,
+    disabled_host,
+    new_alias,
+    new_host,
+    new_location,
+    new_route,
+)
+from waypost.redirect.route_options import DEFAULT_TARGET, ClickLimit, RouteOptions
 from waypost.redirect.spool import Spool
 from waypost.redirect.state import RedirectState
-from waypost.redirect.table import RouteSource, RouteTable
+from waypost.redirect.table import MemoryTable, RouteSource, RouteTable
 
 __all__ = [
     "ALL_ROUTES",
     "DEFAULT_TARGET",
     "DISABLED",
     "NEVER",
+    "AliasRoute",
     "AliasTable",
     "ChangeFeed",
     "ClickLimit",
+    "HostRoute",
     "HostTable",
     "InvalidateRoutes",
+    "MemoryTable",
     "RedirectState",
     "Route",
+    "RouteOptions",
     "RouteSource",
     "RouteTable",
-    "Routed",
     "Spool",
     "alias_change",
     "disabled_host",

@@ -11,8 +11,8 @@ from urllib.parse import unquote_to_bytes
 from waypost.redirect.changes import affects_all
 from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.host_table import HostTable
-from waypost.redirect.route import HAS_ALIASES, HOST, ID_SIZE, MISSING, TARGET, Route
-from waypost.redirect.table import RouteSource, RouteTable
+from waypost.redirect.route import MISSING, NO_ALIAS, AliasRoute, Route, host_of, link_of
+from waypost.redirect.table import MemoryTable, RouteSource, RouteTable
 
 _MAX_PATH = 4 * 1024  # bytes of the longest path
 _KEY = re.compile(rb"[^/]+/[0-9a-f]{32}")
@@ -32,41 +32,42 @@ def _key(host: bytes, path: bytes) -> bytes:
     return b"%b/%b" % (host, path_digest(path).hex().encode())
 
 
-class AliasTable(RouteTable):
+class AliasTable(MemoryTable[AliasRoute]):
     """Slugs of links, by alias; `new_alias` makes their routes."""
 
-    def __init__(self, source: RouteSource, feed: ChangeFeed, hosts: HostTable, routes: RouteTable) -> None:
+    def __init__(self, source: RouteSource[AliasRoute], feed: ChangeFeed, hosts: HostTable, routes: RouteTable) -> None:
         """Counts towards the capacity of `routes`."""
         self._hosts = hosts
         self._routes = routes
-        super().__init__(source, feed, capacity=routes.capacity, shared_host=b"", key_pattern=_KEY)
+        super().__init__(source, feed, capacity=routes.capacity, missing=NO_ALIAS, key_pattern=_KEY)
         self._sharing = routes.share_capacity(self)
 
     def find_link(self, host: bytes, path: bytes) -> Route | None:
         """Return the route of a link if memory has it, or None. Hot path: never waits or raises.
 
-        `path`: as sent, without the leading slash and known not to be a slug on this host. HOST of the route is that of
-        the link's own address.
+        `path`: as sent, without the leading slash and known not to be a slug on this host. The host of the route is
+        that of the link's own address.
         """
         host_route = self._hosts.find(host)
-        if host_route is None or not host_route[HAS_ALIASES] or len(path) > _MAX_PATH:
+        if host_route is None or not host_route.has_aliases or len(path) > _MAX_PATH:
             return None
         if b"%" in path:
             path = unquote_to_bytes(path)
             route = self._routes.find(path)
-            if route is None or route[HOST] == host:
+            if route is None or host_of(route) == host:
                 return None  # it may be a slug
         alias = self.find(_key(host, path))
-        if alias is None or alias is MISSING:
+        if alias is None or alias is NO_ALIAS:
             return None
         self._routes.keep_missing(path)
-        route = self._routes.find(alias[TARGET][ID_SIZE:])
-        return route if route is not None and route[TARGET][:ID_SIZE] == alias[TARGET][:ID_SIZE] else None
+        _, link, slug = alias
+        route = self._routes.find(slug)
+        return route if route is not None and link_of(route) == link else None
 
     async def load_link(self, host: bytes, path: bytes) -> Route:
         """Return the route or MISSING. Raises Unavailable. `path`: decoded; `load` of the routes has no such slug."""
         host_route = await self._hosts.load(host)
-        if not host_route[HAS_ALIASES] or not 0 < len(path) <= _MAX_PATH:
+        if not host_route.has_aliases or not 0 < len(path) <= _MAX_PATH:
             return MISSING
         key = _key(host, path)
         route = await self._load_target(key)
@@ -87,10 +88,15 @@ class AliasTable(RouteTable):
             self._missing.clear()
             self._loading.clear()
 
+    def _dependencies(self, route: AliasRoute) -> tuple[bytes, ...]:
+        host, _, _ = route
+        return (host,)
+
     async def _load_target(self, key: bytes) -> Route | None:
         """Return the route of the link, MISSING if there is no such alias, or None if the link has another slug now."""
         alias = await self.load(key)
-        if alias is MISSING:
+        if alias is NO_ALIAS:
             return MISSING
-        route = await self._routes.load(alias[TARGET][ID_SIZE:])
-        return route if route[TARGET][:ID_SIZE] == alias[TARGET][:ID_SIZE] else None
+        _, link, slug = alias
+        route = await self._routes.load(slug)
+        return route if link_of(route) == link else None

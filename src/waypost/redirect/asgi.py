@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from waypost.kit.errors import Unavailable
 from waypost.metrics import Series
-from waypost.redirect import metrics, pages, password_pages, pixel_pages, report_pages
+from waypost.redirect import decision, metrics, pages, password_pages, pixel_pages, report_pages
 from waypost.redirect.asgi_messages import (
     canonical_host,
     join_headers,
@@ -22,25 +22,16 @@ from waypost.redirect.asgi_messages import (
     with_headers,
     without_port,
 )
-from waypost.redirect.database_calls import Finders
+from waypost.redirect.database_calls import DatabaseCalls, FindPage
+from waypost.redirect.decision import Checks, VisitAnswer, decide_visit, has_ended, not_found
 from waypost.redirect.forms import is_from_other_site
-from waypost.redirect.not_found import MissingResponder, fallback_of
+from waypost.redirect.not_found import NotFoundResponder
 from waypost.redirect.password_pages import Cookies
-from waypost.redirect.pixel_pages import FIRED, PixelPage
+from waypost.redirect.pixel_pages import FIRED
 from waypost.redirect.reports import respond_to_report
-from waypost.redirect.request import PURPOSE, USER_AGENT, VisitHeaders, is_prefetch, read_visit_headers
-from waypost.redirect.route import (
-    EXPIRES_AT,
-    HOST,
-    LINK_ID,
-    LOCATION,
-    MISSING,
-    PIXEL_PAGE,
-    ROUTED,
-    TARGET,
-    Route,
-)
-from waypost.redirect.route_options import DEFAULT_TARGET
+from waypost.redirect.request import VisitRequest, read_request
+from waypost.redirect.route import MISSING, Route, host_of, link_of, location_of, options_of
+from waypost.redirect.route_options import RouteOptions
 from waypost.redirect.state import NOSNIFF, REDIRECT_HEADERS, RedirectState
 
 IsHttps = Callable[[Scope], bool]
@@ -53,8 +44,7 @@ _ACME_CHALLENGES = b"/.well-known/acme-challenge/"
 _INFO_SUFFIX = b"+"
 _NO_VISIT = b"0" * 32
 """The visit id in a response to HEAD, which is not a visit."""
-_NOINDEX = (b"x-robots-tag", b"noindex")
-_BOT_PAGE_HEADERS = [*pages.HEADERS, (b"referrer-policy", b"no-referrer-when-downgrade"), _NOINDEX]
+_ALL_PASSED = Checks(has_password=True, is_used_up=False)
 
 
 class RedirectApp:
@@ -64,17 +54,17 @@ class RedirectApp:
         self,
         state: RedirectState,
         app: ASGIApp,
-        finders: Finders,
+        database: DatabaseCalls,
         is_https: IsHttps = lambda _: False,
         cookies: Cookies | None = None,
     ) -> None:
         """`cookies`: of protected links."""
         self.state = state
         self.app = app
-        self._finders = finders
+        self._database = database
         self._is_https = is_https
         self._cookies = cookies or Cookies([])
-        self._missing = MissingResponder(state, finders)
+        self._not_found = NotFoundResponder(state, database)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -88,98 +78,98 @@ class RedirectApp:
         if scope["raw_path"].startswith(_ACME_CHALLENGES):
             await (self.app(scope, receive, send) if scope["method"] == "GET" else send_response(send, 404, []))
             return
-        slug = unquote_to_bytes(scope["raw_path"])[1:]
-        if self.state.is_app(slug.partition(b"/")[0], host):
+        path = unquote_to_bytes(scope["raw_path"])[1:]
+        if self.state.is_app(path.partition(b"/")[0], host):
             await self.app(scope, receive, send)
         elif scope["method"] not in (*_METHODS, "POST"):
             await send_response(send, 405, [(b"allow", b"GET, HEAD")])
         else:
             try:
-                await self._respond(scope, receive, send, host, slug, headers)
+                await self._respond(scope, receive, send, host, path, headers)
             except Unavailable:
                 await respond_unavailable(send)
 
     async def _respond(
-        self, scope: Scope, receive: Receive, send: Send, host: bytes, slug: bytes, headers: dict[bytes, bytes]
+        self, scope: Scope, receive: Receive, send: Send, host: bytes, path: bytes, headers: dict[bytes, bytes]
     ) -> None:
         """Raises Unavailable before it sends anything."""
         if scope["method"] == "POST":
-            await self._post(scope, receive, send, host, slug, headers)
+            await self._post(scope, receive, send, host, path, headers)
             return
         began = time.perf_counter()
         try:
-            await self._visit(scope, send, host, slug, headers)
+            await self._visit(scope, send, host, path, headers)
         finally:
             metrics.LATENCY.observe(time.perf_counter() - began)
 
-    async def _visit(self, scope: Scope, send: Send, host: bytes, slug: bytes, headers: dict[bytes, bytes]) -> None:
+    async def _visit(self, scope: Scope, send: Send, host: bytes, path: bytes, headers: dict[bytes, bytes]) -> None:
         is_get = scope["method"] == "GET"
-        route = await self._load_route(host, slug)
-        info_page = await self._find_info_page(host, slug) if route is MISSING else None
+        route = await self._load_route(host, path)
+        info_page = await self._find_info_page(host, path) if route is MISSING else None
         if info_page:
             metrics.INFO_PAGE[0] += 1
             await send_response(send, 200, report_pages.HEADERS, info_page, with_body=is_get)
             return
-        self._begin_batch()
-        if self._is_over(route) or await self._is_used_up(route):
-            await self._missing.respond(send, host, slug, headers, fallback_of(route), with_body=is_get)
-            return
-        if not self._may_enter(route, headers):
+        request = self._read_request(scope, headers)
+        answer = await self._decide(route, request, headers)
+        preview = await self._find_preview(route) if answer.kind == decision.PREVIEW else b""
+        if preview is None:
+            answer = decision.NO_LINK
+        if is_get and answer.is_visit:
+            page = metrics.PREVIEW if preview else metrics.PIXEL_PAGE if answer.pixel_page else None
+            fired = answer.pixel_page[FIRED] if answer.pixel_page else b""
+            visit = await self._record(route, request, answer.target, fired, page)
+            if visit is None:
+                answer = not_found(route)
+        else:
+            visit = _NO_VISIT
+        if answer.kind == decision.NOT_FOUND:
+            await self._not_found.respond(send, host, path, headers, answer.location, with_body=is_get)
+        elif answer.kind == decision.PASSWORD_FORM:
             metrics.PASSWORD_PAGE[0] += 1
             await send_response(send, 200, password_pages.HEADERS, password_pages.page(), with_body=is_get)
-            return
-        visit_headers = read_visit_headers(headers)
-        bot_page = await self._find_bot_page_for(route, visit_headers)
-        if bot_page is None:
-            await self._missing.respond(send, host, slug, headers, with_body=is_get)
-            return
-        target, location, pixel_page = await self._choose(scope, route, visit_headers)
-        page = metrics.PREVIEW if bot_page else metrics.PIXEL_PAGE if pixel_page else None
-        fired = pixel_page[FIRED] if pixel_page else b""
-        visit = await self._record(scope, route, visit_headers, fired, page, target) if is_get else _NO_VISIT
-        if visit is None:
-            await self._missing.respond(send, host, slug, headers, fallback_of(route), with_body=is_get)
-            return
-        if bot_page:
-            await send_response(send, 200, _BOT_PAGE_HEADERS, bot_page, with_body=is_get)
-        elif pixel_page:
-            await self._respond_with_pixels(send, pixel_page, visit, with_body=is_get)
+        elif preview:
+            await send_response(send, 200, pages.PREVIEW_HEADERS, preview, with_body=is_get)
+        elif answer.pixel_page and visit:
+            nonce = next(self.state.nonces)
+            body = pixel_pages.page(answer.pixel_page, nonce, visit)
+            await send_response(send, 200, pixel_pages.headers(answer.pixel_page, nonce), body, with_body=is_get)
         else:
+            location = answer.location or location_of(route)
             await send_response(send, 302, [*REDIRECT_HEADERS, (b"location", location)])
 
     async def _post(
-        self, scope: Scope, receive: Receive, send: Send, host: bytes, slug: bytes, headers: dict[bytes, bytes]
+        self, scope: Scope, receive: Receive, send: Send, host: bytes, path: bytes, headers: dict[bytes, bytes]
     ) -> None:
         """Check the password of a protected link, and redirect if it is right. That is the visit."""
-        route = await self._load_route(host, slug)
-        if route is MISSING and (reported := await self._find_info_link(host, slug)):
-            await respond_to_report(self._finders, scope, receive, send, headers, reported)
+        route = await self._load_route(host, path)
+        if route is MISSING and (reported := await self._find_info_route(host, path)):
+            await respond_to_report(self._database, scope, receive, send, headers, link_of(reported))
             return
-        self._begin_batch()
-        routed = route[ROUTED]
-        if routed is None or routed.password_version is None:
+        options = options_of(route)
+        if options is None or options.password_version is None:
             await send_response(send, 405, [(b"allow", b"GET, HEAD")])
             return
-        if self._is_over(route):  # since the form was opened
-            await self._missing.respond(send, host, slug, headers, fallback_of(route), with_body=True)
+        request = self._read_request(scope, {**headers, b"referer": b""})  # it names the form
+        answer = await self._decide(route, request, headers, _ALL_PASSED)
+        if answer.kind == decision.NOT_FOUND:  # since the form was opened
+            await self._not_found.respond(send, host, path, headers, answer.location, with_body=True)
             return
-        link = route[TARGET][LINK_ID]
+        link = link_of(route)
         is_foreign = is_from_other_site(headers)  # visitors of a hostile page would guess, and collect cookies
-        version = password_pages.OTHER_SITE if is_foreign else await self._finders.check_password(scope, receive, link)
+        version = password_pages.OTHER_SITE if is_foreign else await self._database.check_password(scope, receive, link)
         if isinstance(version, str):
             metrics.PASSWORD_PAGE[0] += 1
             status = 403 if is_foreign else 200
             await send_response(send, status, password_pages.HEADERS, password_pages.page(version))
             return
-        route = await self._load_route(host, slug)
-        self._begin_batch()
-        if route[TARGET][LINK_ID] != link or self._is_over(route):  # it changed while the form was sent
-            await self._missing.respond(send, host, slug, headers, fallback_of(route), with_body=True)
+        route = await self._load_route(host, path)  # it may have changed while the form was sent
+        answer = await self._decide(route, request, headers, _ALL_PASSED)
+        if link_of(route) != link or not answer.is_visit:
+            await self._not_found.respond(send, host, path, headers, not_found(route).location, with_body=True)
             return
-        visit_headers = read_visit_headers({**headers, b"referer": b""})  # it names the form
-        target, location, _ = await self._choose(scope, route, visit_headers)
-        if await self._record(scope, route, visit_headers, b"", None, target) is None:
-            await self._missing.respond(send, host, slug, headers, fallback_of(route), with_body=True)
+        if await self._record(route, request, answer.target, b"", None) is None:
+            await self._not_found.respond(send, host, path, headers, not_found(route).location, with_body=True)
             return
         cookies = self._cookies.new(
             link,
@@ -190,127 +180,115 @@ class RedirectApp:
             is_https=self._is_https(scope),
         )
         set_cookies = [(b"set-cookie", cookie) for cookie in cookies]
+        location = answer.location or location_of(route)
         await send_response(send, 303, [*REDIRECT_HEADERS, (b"location", location), *set_cookies])
 
-    def _may_enter(self, route: Route, headers: dict[bytes, bytes]) -> bool:
-        """Return whether the link has no password, or the browser has sent it within the last hour."""
-        routed = route[ROUTED]
-        version = routed.password_version if routed else None
-        if version is None:
-            return True
-        return self._cookies.is_valid(headers.get(b"cookie", b""), route[TARGET][LINK_ID], version, self.state.now)
+    def _read_request(self, scope: Scope, headers: dict[bytes, bytes]) -> VisitRequest:
+        request = read_request(headers, scope["query_string"], peer_of(scope), self.state.visitors)
+        request.is_bot = self.state.bots[request.user_agent]
+        return request
 
-    def _is_over(self, route: Route) -> bool:
-        """Return whether the route does not resolve now."""
-        routed = route[ROUTED]
-        has_started = routed is None or self.state.now >= routed.starts_at
-        return route is MISSING or self.state.now >= route[EXPIRES_AT] or not has_started
+    async def _decide(
+        self, route: Route, request: VisitRequest, headers: dict[bytes, bytes], checks: Checks | None = None
+    ) -> VisitAnswer:
+        """Load what the decision needs. Raises Unavailable."""
+        request.at = self._begin_batch()
+        answer = decide_visit(route, request, checks)
+        options = options_of(route)
+        if answer.kind == decision.UNDECIDED and options:
+            if options.routing:
+                await request.visitors().load(options.routing)
+            checks = checks or await self._check(route, options, headers)
+            request.at = self._begin_batch()
+            answer = decide_visit(route, request, checks)
+        return answer
+
+    async def _check(self, route: Route, options: RouteOptions, headers: dict[bytes, bytes]) -> Checks:
+        """Raises Unavailable."""
+        version = options.password_version
+        is_used_up = await self._is_used_up(route)
+        has_password = version is None or self._cookies.is_valid(
+            headers.get(b"cookie", b""), link_of(route), version, self.state.now
+        )
+        return Checks(has_password, is_used_up)
 
     async def _is_used_up(self, route: Route) -> bool:
         """Return whether the link has reached its click limit. Raises Unavailable."""
-        routed = route[ROUTED]
-        if routed is None or routed.click_limit is None:
+        options = options_of(route)
+        if options is None or options.click_limit is None:
             return False
-        return await self.state.click_limits.is_used_up(route[TARGET][LINK_ID], routed.click_limit)
-
-    async def _choose(
-        self, scope: Scope, route: Route, visit_headers: VisitHeaders
-    ) -> tuple[str, bytes, PixelPage | None]:
-        """Return the target's name, its location, and the page that fires pixels for this visitor.
-
-        The name is empty without rules and variants. Bots get the link's own destination.
-        """
-        routed, target, location, pixel_page = route[ROUTED], "", route[TARGET][LOCATION], route[PIXEL_PAGE]
-        if routed and routed.routing:
-            target, other = DEFAULT_TARGET, None
-            if not self.state.bots[visit_headers[USER_AGENT]]:
-                visitors = self.state.visitors
-                await visitors.load(routed.routing)
-                self._begin_batch()
-                visit = route[TARGET][LINK_ID], peer_of(scope), scope["query_string"], visit_headers
-                target, other = visitors.decide(routed.routing, *visit, self.state.now)
-            if other:
-                location, pixel_page = other, routed.pixel_pages.get(other)
-        return target, location, pixel_page if self._may_fire(visit_headers) else None
+        return await self.state.click_limits.is_used_up(link_of(route), options.click_limit)
 
     async def _load_route(self, host: bytes, path: bytes) -> Route:
         """Return the route of the link with this slug or alias on the host, or MISSING. Raises Unavailable."""
         route = await self.state.table.load(path)
-        if route[HOST] == host:
+        if host_of(route) == host:
             return route
         return MISSING if host in self.state.own_hosts else await self.state.aliases.load_link(host, path)
 
-    def _may_fire(self, visit_headers: VisitHeaders) -> bool:
-        """Return False for a bot, too, which is redirected if no page for it is available."""
-        return pixel_pages.may_fire(visit_headers) and not self.state.bots[visit_headers[USER_AGENT]]
-
-    def _begin_batch(self) -> None:
+    def _begin_batch(self) -> float:
+        """Return the time."""
         if not self.state.waiting_connections:
             self.state.begin_batch()
+        return self.state.now
 
     async def _find_info_page(self, host: bytes, path: bytes) -> bytes | None:
         """Return the page about the link at the path before the plus, which is not a visit. None if it is not found.
 
         Raises Unavailable.
         """
-        link = await self._find_info_link(host, path)
-        return await self._finders.info_page(link) if link else None
+        route = await self._find_info_route(host, path)
+        if route is None:
+            return None
+        options = options_of(route)
+        is_early = options is not None and self.state.now < options.starts_at
+        key = (b"-" if is_early else b"+") + link_of(route)
+        return await self._find_page(key, route, self._database.info_page)
 
-    async def _find_info_link(self, host: bytes, path: bytes) -> bytes | None:
-        """Return the id of the link at the path before the plus, if it has a page. Raises Unavailable."""
+    async def _find_info_route(self, host: bytes, path: bytes) -> Route | None:
+        """Return the route of the link at the path before the plus, if it has a page. Raises Unavailable."""
         if not path.endswith(_INFO_SUFFIX):
             return None
         route = await self._load_route(host, path.removesuffix(_INFO_SUFFIX))
-        self._begin_batch()
-        routed = route[ROUTED]
-        if self._is_over(route) and not (routed and self.state.now < min(routed.starts_at, route[EXPIRES_AT])):
-            return None
-        if await self._is_used_up(route):
-            return None
-        return route[TARGET][LINK_ID]
+        is_missing = has_ended(route, self._begin_batch()) or await self._is_used_up(route)
+        return None if is_missing else route
 
-    async def _find_bot_page_for(self, route: Route, visit_headers: VisitHeaders) -> bytes | None:
-        """Return the page for a bot. Empty for people, and for bots that are redirected because no page is available.
+    async def _find_preview(self, route: Route) -> bytes | None:
+        """Return the page for a bot. Empty if it is not available, and the bot is redirected.
 
         None if the link is gone although its route is still cached.
         """
-        if not self.state.bots[visit_headers[USER_AGENT]]:
-            return b""
         try:
-            return await self._finders.bot_page(route[TARGET][LINK_ID])
+            return await self._find_page(link_of(route), route, self._database.preview)
         except Unavailable:
             return b""
 
-    async def _respond_with_pixels(self, send: Send, pixel_page: PixelPage, visit: bytes, *, with_body: bool) -> None:
-        nonce = next(self.state.nonces)
-        body = pixel_pages.page(pixel_page, nonce, visit)
-        await send_response(send, 200, pixel_pages.headers(pixel_page, nonce), body, with_body=with_body)
+    async def _find_page(self, key: bytes, route: Route, load: FindPage) -> bytes | None:
+        page = self.state.pages.find(key, route)
+        if page is None:
+            page = await load(link_of(route))
+            if page:
+                self.state.pages.keep(key, route, page)
+        return page
 
     async def _record(
-        self, scope: Scope, route: Route, visit_headers: VisitHeaders, fired: bytes, page: Series | None, target: str
+        self, route: Route, request: VisitRequest, target: str, fired: bytes, page: Series | None
     ) -> bytes | None:
         """Record the visit and return its id. None if it is a click beyond the limit of the link. Raises Unavailable.
 
-        Bots and prefetches are no clicks.
+        `page`: what counts the page that the visit gets. None for a redirect, which `flush` counts.
         """
-        routed, visit = route[ROUTED], (scope, route, visit_headers, fired, page, target)
-        is_click = not (is_prefetch(visit_headers[PURPOSE]) or self.state.bots[visit_headers[USER_AGENT]])
-        if routed is None or routed.click_limit is None or not is_click:
-            return self._write(*visit)
-        limits = self.state.click_limits
-        return await limits.take(route[TARGET][LINK_ID], routed.click_limit, lambda: self._write(*visit))
+        options, link = options_of(route), link_of(route)
 
-    def _write(
-        self, scope: Scope, route: Route, visit_headers: VisitHeaders, fired: bytes, page: Series | None, target: str
-    ) -> bytes:
-        """`page`: what counts the page that the visit gets. None for a redirect, which `flush` counts.
+        def write() -> bytes:
+            self._begin_batch()  # the last one may have ended while a page was loaded
+            if page:
+                page[0] += 1
+                self.state.pages_in_batch += 1
+            visit = self.state.record(link, request, fired, target)
+            self.state.flush()
+            return visit
 
-        `target`: empty for a link without rules and variants.
-        """
-        self._begin_batch()  # the last one may have ended while a bot page was loaded
-        if page:
-            page[0] += 1
-            self.state.pages_in_batch += 1
-        visit = self.state.record(route, scope["query_string"], peer_of(scope), visit_headers, fired, target)
-        self.state.flush()
-        return visit
+        if options is None or options.click_limit is None or not request.is_click:
+            return write()
+        return await self.state.click_limits.take(link, options.click_limit, write)

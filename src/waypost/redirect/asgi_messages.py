@@ -54,7 +54,7 @@ async def respond_unavailable(send: Send) -> None:
 
 
 async def send_response(
-    send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes = b"", *, with_body: bool = True
+    send: Send, status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes = b"", *, with_body: bool = True
 ) -> None:
     length = (b"content-length", b"%d" % len(body))
     await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})

@@ -1,20 +1,19 @@
-"""What responses that are not redirects need of the database."""
+"""Calls of the database for responses that are not redirects. Few run at once."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from starlette.types import Receive, Scope
 
 from waypost.kit.errors import RateLimited, Unavailable
 from waypost.kit.fair_queue import FairQueue
 from waypost.redirect import password_pages
-from waypost.redirect.app_links import AppLinks
 from waypost.redirect.report_pages import LinkReport
 
 FindPage = Callable[[bytes], Awaitable[bytes | None]]
 """Return a page by the link's id in 32 hex digits. None if the link is gone. Raises Unavailable."""
 
-FindAppLinks = Callable[[bytes], Awaitable[AppLinks | None]]
-"""Return the app links of a served host, or None. Raises Unavailable."""
+FindAppLinks = Callable[[bytes], Awaitable[Mapping[bytes, bytes]]]
+"""Return the app links of a served host by path. Raises Unavailable."""
 
 FindPasswordVersion = Callable[[bytes, str, Scope], Awaitable[int | None]]
 """Return the version of a link's password, None if the password sent is wrong. Raises RateLimited and Unavailable."""
@@ -29,11 +28,11 @@ _MAX_WAITING = 64
 _KINDS = 4
 
 
-class Finders:
+class DatabaseCalls:
     def __init__(
         self,
         *,
-        bot_page: FindPage,
+        preview: FindPage,
         info_page: FindPage,
         app_links: FindAppLinks,
         password_version: FindPasswordVersion,
@@ -41,17 +40,17 @@ class Finders:
     ) -> None:
         self._store_report = store_report
         self._password_version = password_version
-        self._bot_page = bot_page
+        self._preview = preview
         self._info_page = info_page
         self._app_links = app_links
         self._queue = FairQueue(
             _CONCURRENT, per_key=_CONCURRENT, max_waiting=_KINDS * _MAX_WAITING, max_waiting_per_key=_MAX_WAITING
         )
 
-    async def bot_page(self, link_id: bytes) -> bytes | None:
+    async def preview(self, link_id: bytes) -> bytes | None:
         """Raises Unavailable, also if too many wait."""
         async with self._queue.slot("bot"):
-            return await self._bot_page(link_id)
+            return await self._preview(link_id)
 
     async def info_page(self, link_id: bytes) -> bytes | None:
         """Raises Unavailable, also if too many wait."""
@@ -63,7 +62,7 @@ class Finders:
         async with self._queue.slot("report"):
             await self._store_report(link_id, report, scope)
 
-    async def app_links(self, host: bytes) -> AppLinks | None:
+    async def app_links(self, host: bytes) -> Mapping[bytes, bytes]:
         """Raises Unavailable, also if too many wait."""
         async with self._queue.slot("app_links"):
             return await self._app_links(host)

@@ -2,15 +2,15 @@
 
 from waypost.redirect.changes import HOST_PREFIX, affects_all
 from waypost.redirect.feed import ChangeFeed
-from waypost.redirect.route import HOSTNAME
-from waypost.redirect.table import RouteSource, RouteTable
+from waypost.redirect.route import HOSTNAME, NO_HOST, HostRoute
+from waypost.redirect.table import MemoryTable, RouteSource
 
 
-class HostTable(RouteTable):
+class HostTable(MemoryTable[HostRoute]):
     """Custom domains, by name. `new_host` makes their routes."""
 
-    def __init__(self, source: RouteSource, feed: ChangeFeed, *, capacity: int) -> None:
-        super().__init__(source, feed, capacity=capacity, shared_host=b"", key_pattern=HOSTNAME)
+    def __init__(self, source: RouteSource[HostRoute], feed: ChangeFeed, *, capacity: int) -> None:
+        super().__init__(source, feed, capacity=capacity, missing=NO_HOST, key_pattern=HOSTNAME)
         self._misses = [0.0]  # those of links are shown only
 
     def invalidate(self, change: bytes) -> None:

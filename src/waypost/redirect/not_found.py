@@ -5,27 +5,20 @@ from hashlib import blake2b
 from starlette.types import Send
 
 from waypost.redirect import metrics, pages
-from waypost.redirect.app_links import APPLE_PATH, GOOGLE_PATH, AppLinksCache
+from waypost.redirect.app_links import APPLE_PATH, GOOGLE_PATH
 from waypost.redirect.asgi_messages import send_not_modified, send_response
-from waypost.redirect.database_calls import Finders
-from waypost.redirect.route import DISABLED, EXPIRES_AT, LINK_ID, LOCATION, MISSING, NO_ID, ROUTED, TARGET, Route
+from waypost.redirect.database_calls import DatabaseCalls
+from waypost.redirect.route import NO_HOST, HostRoute
 from waypost.redirect.state import REDIRECT_HEADERS, RedirectState
 
 _WELL_KNOWN = b".well-known"
 _JSON_HEADERS = [(b"content-type", b"application/json"), (b"cache-control", b"public, max-age=300")]
 
 
-def fallback_of(route: Route) -> bytes | None:
-    """Return where visitors of a link are sent that does not resolve now."""
-    routed = route[ROUTED]
-    return routed.fallback if routed and route[EXPIRES_AT] != DISABLED else None
-
-
-class MissingResponder:
-    def __init__(self, state: RedirectState, finders: Finders) -> None:
+class NotFoundResponder:
+    def __init__(self, state: RedirectState, database: DatabaseCalls) -> None:
         self._state = state
-        self._finders = finders
-        self._app_links = AppLinksCache()
+        self._database = database
 
     async def respond(
         self,
@@ -47,9 +40,7 @@ class MissingResponder:
             is_for_links, target = host == self._state.shared_host, b""
         else:
             route = await self._state.hosts.load(host)
-            is_for_links = route is not MISSING
-            root, _, not_found = route[TARGET][LOCATION].partition(b" ")
-            target = not_found if path else root
+            is_for_links, target = route is not NO_HOST, route.not_found if path else route.root
             if path.partition(b"/")[0].lower() == _WELL_KNOWN:
                 is_for_links, target = False, b""
                 document = await self._find_app_links(host, route, path)
@@ -64,18 +55,16 @@ class MissingResponder:
         else:
             await send_response(send, 404, [])
 
-    async def _find_app_links(self, host: bytes, route: Route, path: bytes) -> bytes | None:
+    async def _find_app_links(self, host: bytes, route: HostRoute, path: bytes) -> bytes | None:
         """Raises Unavailable."""
-        version = route[TARGET][LINK_ID]
-        if route is MISSING or version == NO_ID or path not in {APPLE_PATH, GOOGLE_PATH}:
+        if not route.has_app_links or path not in {APPLE_PATH, GOOGLE_PATH}:
             return None
-        found = self._app_links.find(version)
-        if found is None:
-            found = await self._finders.app_links(host)  # newer than the route if they have just changed
-            if found is None:
-                return None
-            self._app_links.keep(found)
-        return found.documents.get(path)
+        key = host + b"/" + path
+        document = self._state.pages.find(key, route)
+        if document is None:  # what is read may be newer than the route
+            document = (await self._database.app_links(host)).get(path, b"")
+            self._state.pages.keep(key, route, document)
+        return document
 
 
 async def _send_app_links(send: Send, document: bytes, headers: dict[bytes, bytes], *, with_body: bool) -> None:

@@ -38,6 +38,7 @@ def headers(style: str, form_action: bytes = b"'none'") -> tuple[tuple[bytes, by
 
 
 HEADERS = headers(STYLE)
+PREVIEW_HEADERS = (*HEADERS, (b"referrer-policy", b"no-referrer-when-downgrade"), (b"x-robots-tag", b"noindex"))
 
 NOT_FOUND = f"""<!doctype html>
 <html lang="en">

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Final, NewType
 from uuid import UUID
 
-from waypost.redirect.request import PRIVACY, PURPOSE, VisitHeaders
-
 PixelPage = NewType("PixelPage", tuple[bytes, bytes, bytes, bytes, tuple[bytes, ...]])
 """(pixels for the spool, policy after its nonce, rest of the head, page up to its pixels, the pixels as JSON)."""
 
@@ -81,11 +79,6 @@ def prepare(destination: str, pixels: Sequence[tuple[UUID, str, str]]) -> PixelP
     end_of_head = b"\r\ncontent-length: %d\r\n\r\n" % (len(start) + len(b",".join(as_json)) + _VISIT_PART_SIZE)
     policy = _policy(frozenset(platform for _, platform, _ in pixels))
     return PixelPage((fired.encode(), policy, end_of_head, start, as_json))
-
-
-def may_fire(visit_headers: VisitHeaders) -> bool:
-    """Return False for visitors who ask for privacy, and for browsers that prefetch."""
-    return not (visit_headers[PRIVACY] or visit_headers[PURPOSE])
 
 
 def response(prefix: bytes, pixel_page: PixelPage, nonce: bytes, visit: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """Responds to visits inside the HTTP protocol, and passes everything else unchanged to uvicorn and the application.
 
 An ordinary GET of a route in memory gets its response where its bytes arrive: no task, no scope, no ASGI message. Every
-other request is passed on: bots, bodies, upgrades, HTTP/1.0, `Expect`, repeated headers, encoded paths, several
+other request is passed on: bodies, upgrades, HTTP/1.0, `Expect`, repeated headers, encoded paths, several
 requests or part of one in a read, and requests while a response on the connection is in progress.
 """
 

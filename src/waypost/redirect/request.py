@@ -1,14 +1,17 @@
-"""Reads the head of an ordinary GET. For anything unusual the result is None, and the bytes go to uvicorn's parser.
+"""A request for a short link, and a reader of the head of an ordinary GET. Anything unusual goes to uvicorn's parser.
 
 llhttp checks every byte, and calls back for each header. This takes most of the time of a redirect, so a callback does
 one look-up and stores at most one value.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
-from typing import Final, NewType
+from typing import TYPE_CHECKING, Final
 
 import httptools
+
+if TYPE_CHECKING:
+    from waypost.redirect.routing.requests import VisitorReader
 
 _HOST: Final = 1
 _USER_AGENT: Final = 2
@@ -35,22 +38,6 @@ _MAX_NAMES = 1_000  # known spellings
 _MAX_NAME: Final = 40  # bytes of one
 _TAB: Final = 9
 
-VisitHeaders = NewType("VisitHeaders", tuple[bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes])
-"""(host, forwarded for, forwarded, user agent, referrer, language, purpose, privacy): raw, b"" if not sent.
-
-All but the first are fields of `spool.Visit`. A plain tuple: a named tuple takes many times as long to create. A type
-of its own, because mypyc copies the elements of other tuples wherever they are passed.
-"""
-HOST: Final = 0
-FORWARDED_FOR: Final = 1
-FORWARDED: Final = 2
-USER_AGENT: Final = 3
-REFERRER: Final = 4
-LANGUAGE: Final = 5
-PURPOSE: Final = 6
-PRIVACY: Final = 7
-"""Positions in VisitHeaders."""
-
 _PREFETCH_PURPOSES = (b"prefetch", b"prerender", b"preview")
 
 
@@ -59,31 +46,55 @@ def is_prefetch(purpose: bytes) -> bool:
     return bool(purpose) and any(word in purpose.lower() for word in _PREFETCH_PURPOSES)
 
 
-class HeaderReader:
-    """Reads heads for all connections. Between two heads it keeps only how names of headers are spelled."""
+class VisitRequest:
+    """Headers are raw, b"" if not sent."""
 
-    def __init__(self) -> None:
+    def __init__(self, visitors: "Callable[[], VisitorReader]") -> None:
+        self.visitors = visitors
+        """Reads what rules ask about the visitor."""
+        self.at = 0.0
+        """Seconds since 1970."""
+        self.is_bot = False
+        self.peer = self.query = self.host = self.user_agent = self.referrer = self.language = b""
+        self.forwarded_for = self.forwarded = self.purpose = self.privacy = b""
+
+    @property
+    def may_fire(self) -> bool:
+        """False for visitors who ask for privacy, and for browsers that prefetch."""
+        return not (self.privacy or self.purpose)
+
+    @property
+    def is_click(self) -> bool:
+        return not (self.is_bot or is_prefetch(self.purpose))
+
+
+class RequestReader(VisitRequest):
+    """The request that `read` returned last, of any connection: one object for all, as a new one costs too much."""
+
+    def __init__(self, visitors: "Callable[[], VisitorReader]") -> None:
+        super().__init__(visitors)
         self.url = b""
-        """Path and query of the head that `read` returned last."""
-        self._host = self._user_agent = self._referrer = self._language = self._connection = b""
+        """Path and query."""
+        self._connection = b""
         self._rare: dict[bytes, bytes] = {}
         self._is_unusual = False
         self._count = 0
         self._kinds: dict[bytes, int] = {}
         self._parser = self._new_parser()
 
-    def read(self, data: bytes) -> VisitHeaders | None:
-        """Return the headers of one complete head. None if anything is unusual. `data` ends with an empty line."""
-        self.url = self._host = self._user_agent = self._referrer = self._language = self._connection = b""
+    def read(self, data: bytes) -> bool:
+        """Read one complete head. Return False if anything is unusual. `data` ends with an empty line."""
+        self.url = self.host = self.user_agent = self.referrer = self.language = self._connection = b""
         if self._rare:
             self._rare = {}
+            self.forwarded_for = self.forwarded = self.purpose = self.privacy = b""
         self._is_unusual = False
         self._count = 0
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._parser = self._new_parser()
-            return None
+            return False
         end = 4 + len(self.url)
         if (
             self._is_unusual
@@ -93,20 +104,10 @@ class HeaderReader:
             or (self._connection != b"keep-alive" and self._connection.lower() not in {b"", b"keep-alive"})
         ):
             self._parser = self._new_parser()  # it may be waiting for a body
-            return None
-        rare = self._rare
-        return VisitHeaders(
-            (
-                self._host,
-                rare.get(b"x-forwarded-for", b"") if rare else b"",
-                rare.get(b"forwarded", b"") if rare else b"",
-                self._user_agent,
-                self._referrer,
-                self._language,
-                _purpose(rare) if rare else b"",
-                _privacy(rare) if rare else b"",
-            )
-        )
+            return False
+        if self._rare:
+            _read_rare(self, self._rare)
+        return True
 
     def _keep_url(self, url: bytes) -> None:
         if self.url:
@@ -122,17 +123,17 @@ class HeaderReader:
         if kind == _IGNORED:
             return
         if kind == _HOST:
-            is_repeated = bool(self._host)
-            self._host = value
+            is_repeated = bool(self.host)
+            self.host = value
         elif kind == _USER_AGENT:
-            is_repeated = bool(self._user_agent)
-            self._user_agent = value
+            is_repeated = bool(self.user_agent)
+            self.user_agent = value
         elif kind == _REFERRER:
-            is_repeated = bool(self._referrer)
-            self._referrer = value
+            is_repeated = bool(self.referrer)
+            self.referrer = value
         elif kind == _LANGUAGE:
-            is_repeated = bool(self._language)
-            self._language = value
+            is_repeated = bool(self.language)
+            self.language = value
         elif kind == _CONNECTION:
             is_repeated = bool(self._connection)
             self._connection = value
@@ -157,25 +158,22 @@ class HeaderReader:
         return httptools.HttpRequestParser(SimpleNamespace(on_url=self._keep_url, on_header=self._keep_header))
 
 
-def read_visit_headers(headers: Mapping[bytes, bytes]) -> VisitHeaders:
-    """Return the visit headers of ASGI headers, whose names are in lower case."""
-    return VisitHeaders(
-        (
-            headers.get(b"host", b""),
-            headers.get(b"x-forwarded-for", b""),
-            headers.get(b"forwarded", b""),
-            headers.get(b"user-agent", b""),
-            headers.get(b"referer", b""),
-            headers.get(b"accept-language", b""),
-            _purpose(headers),
-            _privacy(headers),
-        )
-    )
+def read_request(
+    headers: Mapping[bytes, bytes], query: bytes, peer: bytes, visitors: "Callable[[], VisitorReader]"
+) -> VisitRequest:
+    """Return the request of ASGI headers, whose names are in lower case."""
+    request = VisitRequest(visitors)
+    request.query, request.peer = query, peer
+    request.host = headers.get(b"host", b"")
+    request.user_agent = headers.get(b"user-agent", b"")
+    request.referrer = headers.get(b"referer", b"")
+    request.language = headers.get(b"accept-language", b"")
+    _read_rare(request, headers)
+    return request
 
 
-def _purpose(headers: Mapping[bytes, bytes]) -> bytes:
-    return headers.get(b"sec-purpose") or headers.get(b"purpose") or headers.get(b"x-moz", b"")
-
-
-def _privacy(headers: Mapping[bytes, bytes]) -> bytes:
-    return b"1" if headers.get(b"sec-gpc") == b"1" or headers.get(b"dnt") == b"1" else b""
+def _read_rare(request: VisitRequest, headers: Mapping[bytes, bytes]) -> None:
+    request.forwarded_for = headers.get(b"x-forwarded-for", b"")
+    request.forwarded = headers.get(b"forwarded", b"")
+    request.purpose = headers.get(b"sec-purpose") or headers.get(b"purpose") or headers.get(b"x-moz", b"")
+    request.privacy = b"1" if headers.get(b"sec-gpc") == b"1" or headers.get(b"dnt") == b"1" else b""

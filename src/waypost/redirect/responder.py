@@ -7,15 +7,23 @@ from collections.abc import Callable
 from typing import Final
 
 from waypost.redirect import metrics, pixel_pages
-from waypost.redirect.pixel_pages import FIRED, PixelPage
-from waypost.redirect.request import HOST as HOST_HEADER
-from waypost.redirect.request import USER_AGENT, VisitHeaders
-from waypost.redirect.route import EXPIRES_AT, HOST, ID_SIZE, MISSING, PIXEL_PAGE, ROUTED, SLUG, TARGET, Route
-from waypost.redirect.route_options import Routed
-from waypost.redirect.state import RedirectState, WaitingResponses
+from waypost.redirect.decision import (
+    OWN_DESTINATION,
+    PIXEL_PAGE,
+    PREVIEW,
+    REDIRECT,
+    VisitAnswer,
+    decide_visit,
+    has_ended,
+)
+from waypost.redirect.pixel_pages import FIRED
+from waypost.redirect.request import RequestReader
+from waypost.redirect.route import ID_SIZE, MISSING, SLUG, Route
+from waypost.redirect.state import RedirectState, WaitingResponses, with_page
 
 _SLASH: Final = 0x2F
 _QUESTION_MARK: Final = 0x3F
+_PLUS: Final = 0x2B
 """Numbers: looking for bytes in bytes first makes and drops an exception, which takes longer than the search."""
 
 
@@ -35,82 +43,100 @@ class VisitResponder(WaitingResponses):
         if not (self.has_only_visits and self.respond(data)):
             self.receive_other(data)
 
-    def respond(self, data: bytes) -> bool:  # noqa: C901, PLR0911  # each call would take a tenth of it without mypyc
-        """Queue the response and the spool line of an ordinary visit. Return False for any other request."""
+    def respond(self, data: bytes) -> bool:  # each call would take a tenth of it without mypyc
+        """Queue the response, and the spool line of a visit. Return False for what memory cannot answer."""
         if not (data.startswith(b"GET /") and data.endswith(b"\r\n\r\n")):
             return False
         state = self._state
-        headers = state.header_reader.read(data)
-        if headers is None:
+        request = state.request
+        if not request.read(data):
             return False
-        slug, query = state.header_reader.url[1:], b""
+        slug, request.query = request.url[1:], b""
         if _QUESTION_MARK in slug:
-            slug, _, query = slug.partition(b"?")
+            slug, _, request.query = slug.partition(b"?")
         route = MISSING if _SLASH in slug else state.table.find(slug)
         if route is None:
             return False
         if not state.waiting_connections:
             state.begin_batch()
-        host = headers[HOST_HEADER]
-        if route is MISSING or route[HOST] != host or state.now >= route[EXPIRES_AT]:
-            is_slug = host == state.shared_host or route[HOST] == host
-            alias = None if is_slug else state.aliases.find_link(host, slug)
-            if alias is None or state.now >= alias[EXPIRES_AT]:
-                return not (alias or route)[ROUTED] and self._respond_missing(slug, host)
-            route = alias
-        if state.bots[headers[USER_AGENT]]:
+        host, target, expires_at, _, _, _ = route
+        if host != request.host or state.now >= expires_at:
+            alias = None if request.host in {state.shared_host, host} else self._find_alias(slug)
+            if alias is None:
+                return self._respond_without_link(route, slug, request)
+            _, target, _, _, _, _ = route = alias
+        request.at = state.now
+        request.peer = self.peer
+        request.is_bot = state.bots[request.user_agent]
+        answer = decide_visit(route, request)
+        if answer is OWN_DESTINATION:
+            state.record_redirect(target[:ID_SIZE], request)
+            heads = state.shared_heads if request.host == state.shared_host else state.heads
+            self._respond_later(heads.redirect + target[ID_SIZE:] + b"\r\n\r\n")
+        elif not self._respond_otherwise(route, request, answer):
             return False
-        routed, pixel_page = route[ROUTED], route[PIXEL_PAGE]
-        if routed is not None:
-            return self._respond_routed(route, routed, query, headers)
-        if pixel_page is not None and pixel_pages.may_fire(headers):
-            self._send_pixel_page(route, pixel_page, query, headers, "")
-        else:
-            state.record_redirect(route, query, self.peer, headers)
-            prefix = state.shared_redirect_prefix if host == state.shared_host else state.redirect_prefix
-            self._respond_later(prefix + route[TARGET][ID_SIZE:] + b"\r\n\r\n")
         self.active_at = state.monotonic_now
         return True
 
-    def _respond_routed(self, route: Route, routed: Routed, query: bytes, headers: VisitHeaders) -> bool:
+    def _find_alias(self, path: bytes) -> Route | None:
+        """Return the route of a link that resolves now."""
+        route = self._state.aliases.find_link(self._state.request.host, path)
+        return None if route is None or has_ended(route, self._state.now) else route
+
+    def _respond_otherwise(self, route: Route, request: RequestReader, answer: VisitAnswer) -> bool:
         """Return False for a visit that needs more than what is in memory."""
-        state, routing, target, location = self._state, routed.routing, "", None
-        if state.now < routed.starts_at or routed.needs_check:
-            return False
-        if routing:
-            visitors = state.visitors
-            if not visitors.has_loaded(routing):
+        state = self._state
+        heads = state.shared_heads if request.host == state.shared_host else state.heads
+        _, target, _, _, _, _ = route
+        link, kind, pixel_page = target[:ID_SIZE], answer.kind, answer.pixel_page
+        if kind == REDIRECT:
+            state.record(link, request, b"", answer.target)
+            self._respond_later(heads.redirect + (answer.location or target[ID_SIZE:]) + b"\r\n\r\n")
+        elif kind == PIXEL_PAGE and pixel_page is not None:
+            visit = state.record(link, request, pixel_page[FIRED], answer.target)
+            state.pages_in_batch += 1
+            metrics.PIXEL_PAGE[0] += 1
+            self._respond_later(pixel_pages.response(heads.pixel_page, pixel_page, next(state.nonces), visit))
+        elif kind == PREVIEW:
+            page = state.pages.find(link, route)
+            if page is None:
                 return False
-            target, location = visitors.decide(routing, route[TARGET][:ID_SIZE], self.peer, query, headers, state.now)
-        pixel_page = routed.pixel_pages[location] if routed.pixel_pages and location else route[PIXEL_PAGE]
-        if pixel_page is not None and pixel_pages.may_fire(headers):
-            self._send_pixel_page(route, pixel_page, query, headers, target)
+            state.record(link, request, b"", answer.target)
+            state.pages_in_batch += 1
+            metrics.PREVIEW[0] += 1
+            self._respond_later(with_page(heads.preview, page))
         else:
-            state.record(route, query, self.peer, headers, b"", target)
-            is_shared = headers[HOST_HEADER] == state.shared_host
-            prefix = state.shared_redirect_prefix if is_shared else state.redirect_prefix
-            self._respond_later(prefix + (location or route[TARGET][ID_SIZE:]) + b"\r\n\r\n")
-        self.active_at = state.monotonic_now
+            return False
         return True
 
-    def _send_pixel_page(
-        self, route: Route, pixel_page: PixelPage, query: bytes, headers: VisitHeaders, target: str
-    ) -> None:
+    def _respond_without_link(self, route: Route, path: bytes, request: RequestReader) -> bool:
+        """Return False for a link with a fallback, and on other hosts: a custom domain may redirect."""
         state = self._state
-        visit = state.record(route, query, self.peer, headers, pixel_page[FIRED], target)
-        state.pages_in_batch += 1
-        metrics.PIXEL_PAGE[0] += 1
-        is_shared = headers[HOST_HEADER] == state.shared_host
-        prefix = state.shared_pixel_page_prefix if is_shared else state.pixel_page_prefix
-        self._respond_later(pixel_pages.response(prefix, pixel_page, next(state.nonces), visit))
-
-    def _respond_missing(self, slug: bytes, host: bytes) -> bool:
-        """Return False on other hosts than the shared one: a custom domain may redirect."""
-        state = self._state
-        if host != state.shared_host or not SLUG.fullmatch(slug) or state.is_app(slug, host):
+        _, _, _, _, _, options = route
+        if options is not None or request.host != state.shared_host:
+            return False
+        if path and path[-1] == _PLUS:
+            return self._respond_with_info_page(path[:-1], request)
+        if not SLUG.fullmatch(path) or state.is_app(path, request.host):
             return False
         metrics.NOT_FOUND[0] += 1
-        self._respond_later(state.not_found)
+        self._respond_later(state.shared_heads.not_found)
+        self.active_at = state.monotonic_now
+        return True
+
+    def _respond_with_info_page(self, slug: bytes, request: RequestReader) -> bool:
+        state = self._state
+        route = state.table.find(slug)
+        if route is None:
+            return False
+        host, target, expires_at, _, _, options = route
+        if host != request.host or state.now >= expires_at or options is not None:
+            return False
+        page = state.pages.find(b"+" + target[:ID_SIZE], route)
+        if page is None:
+            return False
+        metrics.INFO_PAGE[0] += 1
+        self._respond_later(with_page(state.shared_heads.info_page, page))
         self.active_at = state.monotonic_now
         return True
 

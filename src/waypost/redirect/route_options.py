@@ -1,4 +1,4 @@
-"""What a route has besides its own destination if its link has routing."""
+"""What a route has besides its destination and its pixels, if its link has routing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ class ClickLimit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Routed:
+class RouteOptions:
     routing: "Routing | None" = None
     """None: every visitor gets the link's own destination."""
     starts_at: float = 0.0
@@ -46,7 +46,7 @@ class Routed:
         return 1 + (self.json_size * _BYTES_PER_CHARACTER + pages) // _BYTES_PER_ROUTE
 
     @property
-    def needs_check(self) -> bool:
+    def needs_checks(self) -> bool:
         """Whether more than the route decides about a visit."""
         return self.password_version is not None or self.click_limit is not None
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 from uuid_utils import uuid7
 
 from waypost.http.connections import Connections
-from waypost.redirect import pages, pixel_pages
+from waypost.redirect import pages, pixel_pages, report_pages
 from waypost.redirect.aliases import AliasTable
 from waypost.redirect.host_table import HostTable
 from waypost.redirect.metrics import BUCKETS_NS, FAST_LATENCY, REDIRECTED
-from waypost.redirect.request import HeaderReader, VisitHeaders
-from waypost.redirect.route import ID_SIZE, TARGET, Route
+from waypost.redirect.page_cache import PageCache
+from waypost.redirect.request import RequestReader, VisitRequest
 from waypost.redirect.spool import MAX_LINE_SIZE, Spool, encode
 from waypost.redirect.table import RouteTable
 
@@ -83,6 +83,35 @@ def _write_nothing(_responses: bytes) -> None:
     """Before the connection is made."""
 
 
+def _lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    return b"".join(b"%s: %s\r\n" % header for header in headers)
+
+
+_REDIRECT_LINES = _lines([*REDIRECT_HEADERS, (b"content-length", b"0"), (b"location", b"")])[:-2]
+
+
+class ResponseHeads:
+    """The bytes of responses up to what differs between visits."""
+
+    def __init__(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        lines = _lines(headers)
+        page = b"HTTP/1.1 200 OK\r\n" + lines
+        not_found = b"HTTP/1.1 404 Not Found\r\n" + lines + _lines(pages.HEADERS)
+        self.redirect = b"HTTP/1.1 302 Found\r\n" + lines + _REDIRECT_LINES
+        """Up to its location."""
+        self.pixel_page = pixel_pages.RESPONSE_PREFIX % (lines + _lines(pixel_pages.HEADERS))
+        """Up to its nonce."""
+        self.preview = page + _lines(pages.PREVIEW_HEADERS)
+        self.info_page = page + _lines(report_pages.HEADERS)
+        """Up to the length of the page, as `preview`."""
+        self.not_found = with_page(not_found, pages.NOT_FOUND)
+        """A whole response."""
+
+
+def with_page(head: bytes, page: bytes) -> bytes:
+    return b"%bcontent-length: %d\r\n\r\n%b" % (head, len(page), page)
+
+
 class RedirectState:
     def __init__(
         self,
@@ -110,11 +139,6 @@ class RedirectState:
         """Seconds since 1970 at the first visit of this iteration of the event loop."""
         self.monotonic_now = 0.0
         """The same on the monotonic clock."""
-        self.redirect_prefix = self.shared_redirect_prefix = b""
-        """The bytes of a redirect up to its location: on custom domains, and on the shared domain."""
-        self.pixel_page_prefix = self.shared_pixel_page_prefix = b""
-        """The bytes of a pixel page up to its nonce."""
-        self.not_found = b""
         self.pages_in_batch = 0
         """Visits recorded since the last `flush` that got a page instead of a redirect."""
         self._now_ns = 0
@@ -135,7 +159,8 @@ class RedirectState:
         self.own_hosts = frozenset([self.shared_host, self._app_host])
         self._app_segments = frozenset(segment.encode() for segment in app_segments)
         self._all_hosts_segments = frozenset(segment.encode() for segment in all_hosts_segments)
-        self.header_reader = HeaderReader()
+        self.request = RequestReader(self.visitors)
+        self.pages = PageCache()
         self._visits: list[bytes] = []
         self.waiting_connections: list[WaitingResponses] = []
         """Connections that wait for `flush`. If there are none, the next visit begins a batch."""
@@ -150,14 +175,10 @@ class RedirectState:
         if default_headers is self._default_headers:
             return
         self._default_headers = default_headers
+        self.heads = ResponseHeads(default_headers)
         # whatever the scheme of a visit: browsers ignore HSTS over plain HTTP (RFC 6797, 8.1)
-        shared_headers = [*default_headers, *self.hsts]
-        missing = [*shared_headers, *pages.HEADERS, (b"content-length", b"%d" % len(pages.NOT_FOUND))]
-        self.redirect_prefix, self.shared_redirect_prefix = map(_redirect_prefix, (default_headers, shared_headers))
-        self.pixel_page_prefix, self.shared_pixel_page_prefix = map(
-            _pixel_page_prefix, (default_headers, shared_headers)
-        )
-        self.not_found = b"HTTP/1.1 404 Not Found\r\n" + _lines(missing) + b"\r\n" + pages.NOT_FOUND
+        self.shared_heads = ResponseHeads([*default_headers, *self.hsts])
+        """Those on the shared domain."""
 
     def is_app(self, segment: bytes, host: bytes) -> bool:
         """Return whether the application serves the path: on its own host, and on loopback names for health checks."""
@@ -177,31 +198,30 @@ class RedirectState:
         self._at = b"%d" % (now_ns // 1000)
         self._new_ids()
 
-    def record(
-        self, route: Route, query: bytes, peer: bytes, headers: VisitHeaders, fired: bytes = b"", target: str = ""
-    ) -> bytes:
+    def record(self, link: bytes, request: VisitRequest, fired: bytes = b"", target: str = "") -> bytes:
         """Buffer the visit's line until `flush`. Return its id. `target`: empty without rules and variants."""
         visit = self._new_id()
-        fields = (visit, self._at, route[TARGET][:ID_SIZE], query, peer, *headers[1:], fired)
+        headers = request.forwarded_for, request.forwarded, request.user_agent, request.referrer, request.language
+        fields = (visit, self._at, link, request.query, request.peer, *headers, request.purpose, request.privacy, fired)
         self._visits.append(encode((*fields, target.encode()) if target else fields))
         return visit
 
-    def record_redirect(self, route: Route, query: bytes, peer: bytes, headers: VisitHeaders) -> None:
+    def record_redirect(self, link: bytes, request: RequestReader) -> None:
         """`record` for an ordinary redirect. No header has a tab."""
         line = b"\t".join(
             [
                 self._new_id(),
                 self._at,
-                route[TARGET][:ID_SIZE],
-                query,
-                peer,
-                headers[1],
-                headers[2],
-                headers[3],
-                headers[4],
-                headers[5],
-                headers[6],
-                headers[7],
+                link,
+                request.query,
+                request.peer,
+                request.forwarded_for,
+                request.forwarded,
+                request.user_agent,
+                request.referrer,
+                request.language,
+                request.purpose,
+                request.privacy,
                 b"\n",
             ]
         )
@@ -218,7 +238,6 @@ class RedirectState:
         self._id_prefix = uuid7().hex[:-2].encode()
         self._next_id = 0
 
-    @property
     def visitors(self) -> "VisitorReader":
         """Reads visitors of links with rules or variants."""
         if self._visitors is None:
@@ -258,24 +277,11 @@ class RedirectState:
             FAST_LATENCY[bisect_left(BUCKETS_NS, duration)] += len(waiting_connections)
 
 
-def _redirect_prefix(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    lines = _lines([*headers, *REDIRECT_HEADERS, (b"content-length", b"0"), (b"location", b"")])
-    return b"HTTP/1.1 302 Found\r\n" + lines[:-2]
-
-
-def _pixel_page_prefix(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    return pixel_pages.RESPONSE_PREFIX % _lines([*headers, *pixel_pages.HEADERS])
-
-
 def _nonces() -> Iterator[bytes]:
     """Generate nonces of 128 bits in hex. Reads many with one system call: a call for each costs as much as a page."""
     while True:
         pool = os.urandom(16 * 256).hex().encode()
         yield from (pool[start : start + 32] for start in range(0, len(pool), 32))
-
-
-def _lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    return b"".join(b"%s: %s\r\n" % header for header in headers)
 
 
 async def maintain(state: RedirectState, connections: Connections, server: "ServerState") -> None:

@@ -15,14 +15,14 @@ import re
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Final, Protocol
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from waypost.kit.errors import Unavailable
 from waypost.metrics import Gauge
 from waypost.redirect.changes import HOST_PREFIX, PIXEL_PREFIX, affects_all
 from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.metrics import CACHE_MISSES
-from waypost.redirect.route import DISABLED_PREFIX, HOST, MISSING, PIXELS, ROUTED, SLUG, Route
+from waypost.redirect.route import DISABLED_PREFIX, MISSING, SLUG, Route
 
 _SHARDS: Final = 256
 _MISSING_LIFETIME = 10.0  # seconds; creating the slug invalidates it immediately
@@ -32,38 +32,38 @@ _SOURCE_TIMEOUT = 2.0  # seconds; a network that drops packets reports no failur
 _NO_POSITION: Final = -1  # never a position of the feed
 _MAX_CHANGES = 20_000  # hosts and pixels whose last change is kept
 
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
-_Dependent = tuple[Route, int]
-"""A route on a custom domain or with pixels, and the number of their changes when it was loaded."""
 
-
-class RouteSource(Protocol):
-    """Finds routes by slug, or routes of hosts by host name."""
+class RouteSource(Protocol[R_co]):
+    """Finds routes: of links by slug, of aliases and hosts by their keys."""
 
     @property
-    def find_sync(self) -> Callable[[bytes], Route | None] | None:
+    def find_sync(self) -> Callable[[bytes], R_co | None] | None:
         """A synchronous `find` where that takes microseconds: on SQLite. Raises Unavailable."""
 
-    async def find(self, slug: bytes) -> Route | None:
+    async def find(self, slug: bytes) -> R_co | None:
         """Return the route, or None if the slug is missing. Raises Unavailable."""
 
 
-class RouteTable:
-    """The routes of links, by slug."""
+class MemoryTable(Generic[R]):
+    """Routes of one kind, by slug or by another key."""
 
     def __init__(
         self,
-        source: RouteSource,
+        source: RouteSource[R],
         feed: ChangeFeed,
         *,
         capacity: int,
-        shared_host: bytes,
-        key_pattern: re.Pattern[bytes] = SLUG,
+        missing: R,
+        key_pattern: re.Pattern[bytes],
     ) -> None:
-        """`capacity`: maximum number of routes in memory. `shared_host`: routes on it do not depend on their host.
+        """`capacity`: maximum number of routes in memory. `missing`: the result where there is no route.
 
         `key_pattern`: any other key is missing without a query of the source.
         """
+        self._missing_route = missing
         self._key_pattern = key_pattern
         self.capacity = capacity
         self._source = source
@@ -71,23 +71,22 @@ class RouteTable:
         self._published_bytes = feed.published_bytes
         self._position = self._seen = feed.published_bytes[0]
         self._half_shard = max(1, capacity // _SHARDS // 2)
-        self._young: list[dict[bytes, Route]] = [{} for _ in range(_SHARDS)]
-        self._old: list[dict[bytes, Route]] = [{} for _ in range(_SHARDS)]
-        self._young_dependent: list[dict[bytes, _Dependent]] = [{} for _ in range(_SHARDS)]
-        self._old_dependent: list[dict[bytes, _Dependent]] = [{} for _ in range(_SHARDS)]
+        self._young: list[dict[bytes, R]] = [{} for _ in range(_SHARDS)]
+        self._old: list[dict[bytes, R]] = [{} for _ in range(_SHARDS)]
+        self._young_dependent: list[dict[bytes, tuple[R, int]]] = [{} for _ in range(_SHARDS)]
+        self._old_dependent: list[dict[bytes, tuple[R, int]]] = [{} for _ in range(_SHARDS)]
         self._extra_weight = [0] * _SHARDS
         """Of young routes that count more than once. What is evicted still counts until the next generation."""
-        self._shared_host = shared_host
         self._changes = 0
         self._changed: dict[bytes, int] = {}
         self._all_changed = 0
         self._missing: dict[bytes, float] = {}
-        self._loading: dict[bytes, asyncio.Task[Route]] = {}
+        self._loading: dict[bytes, asyncio.Task[R]] = {}
         self._is_feed_complete = True
         self._source_failed_at = float("-inf")
         self._has_source_failed = False
         self._misses = CACHE_MISSES
-        self._sharing = [self]
+        self._sharing: list[MemoryTable[Any]] = [self]
 
     def __len__(self) -> int:
         independent = sum(map(len, self._young)) + sum(map(len, self._old))
@@ -102,7 +101,7 @@ class RouteTable:
             )
         ]
 
-    def find(self, slug: bytes) -> Route | None:
+    def find(self, slug: bytes) -> R | None:
         """Return the route from memory, MISSING, or None if `load` has to find it. Hot path: never waits or raises."""
         if self._published_bytes[0] != self._seen:
             self._catch_up()
@@ -111,7 +110,7 @@ class RouteTable:
         shard = hash(slug) & 255
         return self._young[shard].get(slug) or self._find_dependent(shard, slug)
 
-    async def load(self, slug: bytes) -> Route:
+    async def load(self, slug: bytes) -> R:
         """Return the route or MISSING, from memory or the source. Raises Unavailable if neither has it."""
         route = self.find(slug)
         if route is not None:
@@ -161,9 +160,9 @@ class RouteTable:
         """Keep in memory like a route that the slug is missing: its path is an alias, which has visits."""
         if slug in self._missing:  # not created since it was looked up
             del self._missing[slug]
-            self._cache(slug, MISSING)
+            self._cache(slug, self._missing_route)
 
-    def share_capacity(self, other: "RouteTable") -> "list[RouteTable]":
+    def share_capacity(self, other: "MemoryTable[Any]") -> "list[MemoryTable[Any]]":
         """Let `other` count towards the capacity of this table. Return the tables that share it."""
         self._sharing.append(other)
         return self._sharing
@@ -198,7 +197,7 @@ class RouteTable:
         self.clear()
         self._is_feed_complete = True
 
-    def _find_dependent(self, shard: int, slug: bytes) -> Route | None:
+    def _find_dependent(self, shard: int, slug: bytes) -> R | None:
         dependent = self._young_dependent[shard].get(slug)
         if dependent is None:
             return self._find_old_or_source(shard, slug)
@@ -210,16 +209,16 @@ class RouteTable:
         self._young_dependent[shard][slug] = route, self._changes
         return route
 
-    def _find_old_or_source(self, shard: int, slug: bytes) -> Route | None:
+    def _find_old_or_source(self, shard: int, slug: bytes) -> R | None:
         if not self._key_pattern.fullmatch(slug):
-            return MISSING  # invalid: neither looked up nor cached, however long it is
+            return self._missing_route  # invalid: neither looked up nor cached, however long it is
         route = self._old[shard].pop(slug, None) or self._current(self._old_dependent[shard].pop(slug, None))
         if route is not None:
             self._cache(slug, route)
             return route
         missing_until = self._missing.get(slug)
         if missing_until is not None and time.monotonic() < missing_until:
-            return MISSING
+            return self._missing_route
         find_sync = self._source.find_sync
         if find_sync is None:
             return None
@@ -238,19 +237,19 @@ class RouteTable:
         for slug in changed or ():
             self.invalidate(slug)
 
-    def _find_without_refresh(self, slug: bytes) -> Route | None:
+    def _find_without_refresh(self, slug: bytes) -> R | None:
         shard = hash(slug) & 255
         young = self._young[shard].get(slug) or self._current(self._young_dependent[shard].get(slug))
         return young or self._old[shard].get(slug) or self._current(self._old_dependent[shard].get(slug))
 
-    async def _load_in_time(self, slug: bytes) -> Route:
+    async def _load_in_time(self, slug: bytes) -> R:
         try:
             async with asyncio.timeout(_SOURCE_TIMEOUT):
                 return await self._load_once(slug)
         except TimeoutError:
             raise Unavailable from None
 
-    async def _load_once(self, slug: bytes) -> Route:
+    async def _load_once(self, slug: bytes) -> R:
         """Query the source once for all concurrent visitors of a slug."""
         task = self._loading.get(slug)
         if task is None:
@@ -258,35 +257,35 @@ class RouteTable:
             task.add_done_callback(partial(self._loaded, slug))
         return await asyncio.shield(task)
 
-    def _loaded(self, slug: bytes, task: "asyncio.Task[Route]") -> None:
+    def _loaded(self, slug: bytes, task: "asyncio.Task[R]") -> None:
         if self._loading.get(slug) is task:
             del self._loading[slug]
         if not task.cancelled():
             task.exception()  # marks it as retrieved; callers that still wait have got it
 
-    async def _load_from_source(self, slug: bytes) -> Route:
+    async def _load_from_source(self, slug: bytes) -> R:
         self._misses[0] += 1
         route = await self._source.find(slug)
         if self._loading.get(slug) is asyncio.current_task():
             return self._cache_result(slug, route)
-        return route or MISSING  # it changed while it was loaded: valid for this response, not for the cache
+        return (
+            route or self._missing_route
+        )  # it changed while it was loaded: valid for this response, not for the cache
 
-    def _cache_result(self, slug: bytes, route: Route | None) -> Route:
+    def _cache_result(self, slug: bytes, route: R | None) -> R:
         if route is not None:
             self._cache(slug, route)
             return route
         if len(self._missing) >= _MAX_MISSING:
             self._missing.clear()
         self._missing[slug] = time.monotonic() + _MISSING_LIFETIME
-        return MISSING
+        return self._missing_route
 
-    def _cache(self, slug: bytes, route: Route) -> None:
+    def _cache(self, slug: bytes, route: R) -> None:
         """Cache a current route."""
         shard = self._young_shard(slug)
-        routed = route[ROUTED]
-        if routed:
-            self._extra_weight[shard] += routed.weight - 1
-        if route[PIXELS] or route[HOST] not in {self._shared_host, MISSING[HOST]}:
+        self._extra_weight[shard] += self._weight(route) - 1
+        if self._dependencies(route):
             self._young_dependent[shard][slug] = route, self._changes
             self._young[shard].pop(slug, None)  # it would be found first
         else:
@@ -300,11 +299,34 @@ class RouteTable:
                 table.start_generation(shard)
         return shard
 
-    def _current(self, dependent: _Dependent | None) -> Route | None:
+    def _current(self, dependent: tuple[R, int] | None) -> R | None:
         return dependent[0] if dependent and self._is_current(*dependent) else None
 
-    def _is_current(self, route: Route, seen: int) -> bool:
+    def _is_current(self, route: R, seen: int) -> bool:
         """Return whether its host and pixels are unchanged since `seen` changes."""
-        if self._all_changed > seen or self._changed.get(route[HOST].removeprefix(DISABLED_PREFIX), 0) > seen:
-            return False
-        return all(self._changed.get(pixel, 0) <= seen for pixel in route[PIXELS])
+        return self._all_changed <= seen and all(self._changed.get(key, 0) <= seen for key in self._dependencies(route))
+
+    def _dependencies(self, _route: R) -> tuple[bytes, ...]:
+        """Return the host and the pixels whose changes may change the route."""
+        return ()
+
+    def _weight(self, _route: R) -> int:
+        """Return as how many routes it counts."""
+        return 1
+
+
+class RouteTable(MemoryTable[Route]):
+    """The routes of links, by slug."""
+
+    def __init__(self, source: RouteSource[Route], feed: ChangeFeed, *, capacity: int, shared_host: bytes) -> None:
+        """`shared_host`: routes on it do not depend on their host."""
+        self._independent = {shared_host, b""}
+        super().__init__(source, feed, capacity=capacity, missing=MISSING, key_pattern=SLUG)
+
+    def _dependencies(self, route: Route) -> tuple[bytes, ...]:
+        host, _, _, _, pixel_ids, _ = route
+        return pixel_ids if host in self._independent else (host.removeprefix(DISABLED_PREFIX), *pixel_ids)
+
+    def _weight(self, route: Route) -> int:
+        _, _, _, _, _, options = route
+        return options.weight if options else 1

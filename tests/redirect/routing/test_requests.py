@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from waypost.kit.errors import SettingsError
+from waypost.redirect.request import read_request
 from waypost.redirect.routing import requests
 from waypost.redirect.routing.compiled import compile_routing
 from waypost.redirect.routing.requests import RequestVisitor, VisitorReader
@@ -35,8 +36,8 @@ def visitor(
     link: bytes = LINK,
     of: VisitorReader | None = None,
 ) -> RequestVisitor:
-    headers = (b"example.com", forwarded_for, b"", agent, b"", language, b"", b"")
-    return (of or reader()).read(link, address.encode(), query, headers)
+    headers = {b"x-forwarded-for": forwarded_for, b"user-agent": agent, b"accept-language": language}
+    return (of or reader()).read(link, read_request(headers, query, address.encode(), reader))
 
 
 def routing(*types: str) -> Routing:

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
+from waypost.redirect.request import read_request
 from waypost.redirect.routing.compiled import compile_routing
 from waypost.redirect.routing.explain import explain
 from waypost.redirect.routing.requests import VisitorReader
@@ -147,8 +148,9 @@ def test_decides_as_the_contract_says(rules: list[dict[str, Any]], request: dict
     language = ", ".join(f"{name};q={quality}" if quality else name for name, quality in request["languages"])
     query = "&".join(f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in request["query"])
     agent = request["agent"].encode()
-    headers = (b"example.com", b"", b"", agent, b"", language.encode(), b"", b"")
-    visitor = READER.read(b"0" * 32, request["address"].encode(), query.encode(), headers)
+    headers = {b"user-agent": agent, b"accept-language": language.encode()}
+    sent = read_request(headers, query.encode(), request["address"].encode(), lambda: READER)
+    visitor = READER.read(b"0" * 32, sent)
     now = request["at"].replace(tzinfo=UTC).timestamp()
     routing = compile_routing(rules, [])
     assert decide(routing, visitor, now) == expected

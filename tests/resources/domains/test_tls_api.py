@@ -85,7 +85,7 @@ async def test_allows_verified_hostnames_only(caddy: Caddy, db: Database, feed: 
     ],
 )
 async def test_who_may_ask(feed: ChangeFeed, peer: str, headers: Mapping[str, str], is_answered: bool) -> None:
-    caddy = Caddy(Routes({LIVE.encode(): new_host(LIVE.encode(), None, None)}), feed)
+    caddy = Caddy(Routes({LIVE.encode(): new_host(None, None)}), feed)
     if is_answered:
         assert (await caddy.sends(f"/internal/tls?domain={LIVE}", peer=peer, **headers)).status_code == 200
         return
@@ -110,7 +110,7 @@ async def test_made_up_names_are_looked_up_once_and_forgotten_in_the_end(feed: C
 
 
 async def test_without_the_database_only_what_is_known_is_served(feed: ChangeFeed) -> None:
-    source = Routes({LIVE.encode(): new_host(LIVE.encode(), None, None)}, is_embedded=False)
+    source = Routes({LIVE.encode(): new_host(None, None)}, is_embedded=False)
     caddy = Caddy(source, feed)
     assert await caddy.asks(f"domain={LIVE}") == 200
     source.is_gone = True

@@ -22,7 +22,7 @@ from resources.links.test_route_source import new_route_source
 from waypost import accounts
 from waypost.accounts.model import SignInClient
 from waypost.database import Database
-from waypost.redirect.route import ROUTED
+from waypost.redirect.route import options_of
 from waypost.redirect.routing.rules import KnownVisitor, decide
 from waypost.resources import links
 from waypost.resources.imports.routing_data import rule, variant
@@ -216,9 +216,10 @@ async def test_redirects_follow_the_rules_of_each_source(db: Database, alice: Pe
         for name, paths in expected.items():
             route = await routes.find(name.encode())
             assert route is not None
-            assert route[ROUTED] is not None
-            assert route[ROUTED].routing is not None
-            locations = [decide(route[ROUTED].routing, visitor, 0.0).location for visitor in (german, french, b, app)]
+            options = options_of(route)
+            assert options is not None
+            assert options.routing is not None
+            locations = [decide(options.routing, visitor, 0.0).location for visitor in (german, french, b, app)]
             assert locations == [path and f"{URL}/{path}".encode() for path in paths], name
 
 

@@ -14,8 +14,7 @@ from resources.links.test_route_source import find_route
 
 from waypost.kit.errors import Invalid, NotFound
 from waypost.kit.ids import new_id
-from waypost.redirect import DISABLED
-from waypost.redirect.route import EXPIRES_AT
+from waypost.redirect.decision import has_ended
 from waypost.resources.links import operator_disabling
 from waypost.resources.links.bulk.change_store import Selection
 from waypost.resources.links.lists.query import LinkFilter
@@ -44,7 +43,7 @@ async def test_visitors_see_no_link_until_it_is_lifted(env: Env) -> None:
     assert env.changed_slugs == ["a"]
     route = await find_route(env, b"a")
     assert route is not None
-    assert route[EXPIRES_AT] == DISABLED
+    assert has_ended(route, 0.0)
     shown = (await env.find(link)).json()["data"]
     assert shown == fields | {"status": "inactive", "updated_at": shown["updated_at"]}, "no field more"
     await lift(env, link)

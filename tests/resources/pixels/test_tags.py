@@ -12,7 +12,6 @@ from structlog.testing import capture_logs
 from waypost.database import KeyRing
 from waypost.redirect import new_route, pixel_pages
 from waypost.redirect.pixel_pages import FIRED
-from waypost.redirect.route import PIXEL_PAGE
 from waypost.resources.links.schemas import MAX_PIXELS
 from waypost.resources.pixels import PixelTags, platforms
 from waypost.resources.pixels.model import Platform, pixels
@@ -31,7 +30,8 @@ def tags_of(*given: tuple[str, str]) -> pixel_pages.PixelPage:
         (UUID(int=n), platform, KEYS.encrypt(pixels.c.pixel_id, UUID(int=n), text))
         for n, (platform, text) in enumerate(given)
     ]
-    tags = new_route(b"go.test", "https://example.com/", LINK, pixels=PixelTags(KEYS).decrypt(rows))[PIXEL_PAGE]
+    route = new_route(b"go.test", "https://example.com/", LINK, pixels=PixelTags(KEYS).decrypt(rows))
+    _, _, _, tags, _, _ = route
     assert tags
     return tags
 
@@ -66,6 +66,6 @@ def test_without_a_key_links_redirect_without_their_pixels(monkeypatch: pytest.M
     rows = [(UUID(int=1), "facebook", KEYS.encrypt(pixels.c.pixel_id, UUID(int=1), "123"))]
     with capture_logs() as logged:
         routes = [new_route(b"go.test", "https://example.com/", LINK, pixels=tags.decrypt(rows)) for _ in range(2)]
-    assert [route[PIXEL_PAGE] for route in routes] == [None, None]
+    assert [pixel_page for _, _, _, pixel_page, _, _ in routes] == [None, None]
     assert [entry["event"] for entry in logged] == ["pixels do not fire: this node has no secret key"]
     assert counted == [1, 1]

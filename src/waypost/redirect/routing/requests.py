@@ -9,7 +9,7 @@ import structlog
 
 from waypost.kit.errors import SettingsError
 from waypost.kit.proxies import Network
-from waypost.redirect.request import FORWARDED, FORWARDED_FOR, LANGUAGE, USER_AGENT, VisitHeaders
+from waypost.redirect.request import VisitRequest
 from waypost.redirect.routing.rules import NEEDS, Condition, Routing, RoutingDecision, decide
 from waypost.visitors.addresses import read_address
 from waypost.visitors.agents import Agent, parse_user_agent
@@ -76,41 +76,37 @@ class VisitorReader:
                 log.error("countries of visitors are unknown", error=str(error))
             self.country_of_address("192.0.2.1")  # the first call loads the data
 
-    def decide(
-        self, routing: Routing, link: bytes, peer: bytes, query: bytes, headers: VisitHeaders, now: float
-    ) -> RoutingDecision:
+    def decide(self, routing: Routing, link: bytes, request: VisitRequest) -> RoutingDecision:
         """Return where the visitor is sent. `load` has loaded what the routing needs. `link`: the id in hex."""
-        return decide(routing, self.read(link, peer, query, headers), now)
+        return decide(routing, self.read(link, request), request.at)
 
-    def address(self, peer: bytes, headers: VisitHeaders) -> str:
+    def address(self, request: VisitRequest) -> str:
         """Return the visitor's address. Parsing forwarding headers takes as long as all rules."""
-        forwarded_for, forwarded = headers[FORWARDED_FOR], headers[FORWARDED]
+        forwarded_for, forwarded = request.forwarded_for, request.forwarded
         is_short = len(forwarded_for) + len(forwarded) <= _MAX_CACHED_LENGTH
-        return (self._cached_address if is_short else self._read_address)(peer, forwarded_for, forwarded)
+        return (self._cached_address if is_short else self._read_address)(request.peer, forwarded_for, forwarded)
 
     def _read_address(self, peer: bytes, forwarded_for: bytes, forwarded: bytes) -> str:
         return read_address(peer, forwarded_for, forwarded, self.trusted_proxies)
 
-    def read(self, link: bytes, peer: bytes, query: bytes, headers: VisitHeaders) -> "RequestVisitor":
+    def read(self, link: bytes, request: VisitRequest) -> "RequestVisitor":
         """`link`: the id in hex."""
-        return RequestVisitor(self, link, peer, query, headers)
+        return RequestVisitor(self, link, request)
 
 
 class RequestVisitor:
-    __slots__ = ("_country", "_headers", "_link", "_parameters", "_peer", "_query", "_reader")
+    __slots__ = ("_country", "_link", "_parameters", "_reader", "_request")
 
-    def __init__(self, reader: VisitorReader, link: bytes, peer: bytes, query: bytes, headers: VisitHeaders) -> None:
+    def __init__(self, reader: VisitorReader, link: bytes, request: VisitRequest) -> None:
         self._reader = reader
         self._link = link
-        self._peer = peer
-        self._query = query
-        self._headers = headers
+        self._request = request
         self._country: str | None = None
         self._parameters: Mapping[bytes, set[bytes]] | None = None
 
     @property
     def agent(self) -> Agent:
-        return parse_user_agent(self._headers[USER_AGENT])
+        return parse_user_agent(self._request.user_agent)
 
     @property
     def country(self) -> str:
@@ -120,19 +116,19 @@ class RequestVisitor:
 
     @property
     def language(self) -> str:
-        return preferred_language(self._headers[LANGUAGE])
+        return preferred_language(self._request.language)
 
     @property
     def query(self) -> Mapping[bytes, set[bytes]]:
         if self._parameters is None:
-            self._parameters = parse_query(self._query)
+            self._parameters = parse_query(self._request.query)
         return self._parameters
 
     def draw(self, day: int) -> int:
-        visitor = self._address().encode(), self._headers[USER_AGENT][:_MAX_USER_AGENT]
+        visitor = self._address().encode(), self._request.user_agent[:_MAX_USER_AGENT]
         identity = self._reader.new_hash()
         identity.update(b"%b%d\0%b\0%b" % (self._link, day, *visitor))
         return int.from_bytes(identity.digest()) * 100 >> 64
 
     def _address(self) -> str:
-        return self._reader.address(self._peer, self._headers)
+        return self._reader.address(self._request)

@@ -12,7 +12,7 @@ from sqlalchemy import Column, ColumnElement, Select, bindparam, or_, select, up
 
 from waypost.accounts import suspension
 from waypost.database import Database, Tx
-from waypost.redirect import Route, new_host
+from waypost.redirect import HostRoute, new_host
 from waypost.resources.domains.app_links.model import domain_app_links
 from waypost.resources.domains.model import domains
 
@@ -131,13 +131,13 @@ class HostSource:
             .where(domains.c.hostname == bindparam("hostname"), domains.c.is_served)
         )
 
-    async def find(self, host: bytes) -> Route | None:
+    async def find(self, host: bytes) -> HostRoute | None:
         """Return the route of a served host, or None. Raises Unavailable."""
         async with self._db.point_read() as tx:
             row = (await tx.execute(self._query, {"hostname": host.decode("ascii")})).one_or_none()
         if row is None:
             return None
-        has_aliases = bool(row.has_aliases)
         if row.is_suspended:
-            return new_host(host, None, None, has_aliases=has_aliases)
-        return new_host(host, row.root_url, row.not_found_url, has_aliases=has_aliases, app_links=row.version)
+            return new_host(None, None, has_aliases=bool(row.has_aliases))
+        flags = {"has_aliases": bool(row.has_aliases), "has_app_links": row.version is not None}
+        return new_host(row.root_url, row.not_found_url, **flags)

@@ -13,7 +13,7 @@ from waypost.http.internal import internal_route
 from waypost.kit.errors import NotFound
 from waypost.kit.proxies import Network
 from waypost.redirect import HostTable
-from waypost.redirect.route import MISSING
+from waypost.redirect.route import NO_HOST
 from waypost.resources.domains.model import acme_challenges
 
 _FIND = select(acme_challenges.c.key_authorization).where(acme_challenges.c.token == bindparam("token"))
@@ -31,7 +31,7 @@ def ask_route(hosts: HostTable, *, trusted: Sequence[Network], own_hosts: Collec
     async def respond(request: Request) -> Response:
         """Raises Unavailable if the hostname is not in memory and the database cannot be reached."""
         match request.query_params.getlist("domain"):
-            case [name] if await hosts.load(name.lower().removesuffix(".").encode()) is not MISSING:
+            case [name] if await hosts.load(name.lower().removesuffix(".").encode()) is not NO_HOST:
                 return Response(headers={"Cache-Control": "no-store"})
         raise NotFound
 

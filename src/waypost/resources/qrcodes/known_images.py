@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from waypost.kit.errors import Unavailable
 from waypost.kit.shared_cache import SharedCache
 from waypost.redirect import RouteTable
-from waypost.redirect.route import HOST, LINK_ID, TARGET
+from waypost.redirect.route import host_of, link_of
 from waypost.resources.qrcodes.image_cache import CodeImage, ImageCache
 from waypost.resources.qrcodes.image_response import image_headers, is_cached
 from waypost.resources.qrcodes.model import CodeTarget
@@ -94,7 +94,7 @@ class KnownImageResponder:
             route = self._routes.find(known.slug) or await self._routes.load(known.slug)
         except Unavailable:
             return False
-        return route[HOST] == known.host and route[TARGET][LINK_ID] == known.link
+        return host_of(route) == known.host and link_of(route) == known.link
 
 
 def _url(scope: Scope) -> _Url:

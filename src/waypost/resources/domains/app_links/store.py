@@ -1,18 +1,19 @@
 """SQL of app links. The caller has locked the domain, and publishes its host after a change."""
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from sqlalchemy import bindparam, delete, select
 
 from waypost.database import Database, Tx, upsert
 from waypost.kit.ids import new_id
-from waypost.redirect.app_links import APPLE_PATH, GOOGLE_PATH, AppLinks
+from waypost.redirect.app_links import APPLE_PATH, GOOGLE_PATH
 from waypost.resources.domains.app_links.model import AppLinksTexts, domain_app_links
 from waypost.resources.domains.model import domains
 
 _TEXTS = tuple(domain_app_links.c[name] for name in AppLinksTexts._fields)
 _FIND_OF_HOST = (
-    select(domain_app_links.c.version, *_TEXTS)
+    select(*_TEXTS)
     .join(domains, domains.c.id == domain_app_links.c.domain_id)
     .where(domains.c.hostname == bindparam("hostname"), domains.c.is_served)
 )
@@ -37,12 +38,9 @@ async def delete_of_domain(tx: Tx, domain_id: UUID) -> None:
     await tx.execute(delete(domain_app_links).where(domain_app_links.c.domain_id == domain_id))
 
 
-async def find_app_links(db: Database, host: bytes) -> AppLinks | None:
-    """Return the documents of a served host, for redirects. Raises Unavailable."""
+async def find_app_links(db: Database, host: bytes) -> Mapping[bytes, bytes]:
+    """Return the documents of a served host by path, for redirects. Raises Unavailable."""
     async with db.point_read() as tx:
         row = (await tx.execute(_FIND_OF_HOST, {"hostname": host.decode("ascii")})).one_or_none()
-    if row is None:
-        return None
-    version, *texts = row
-    documents = zip((APPLE_PATH, GOOGLE_PATH), texts, strict=True)
-    return AppLinks(version.hex.encode(), {path: text.encode() for path, text in documents if text is not None})
+    texts = zip((APPLE_PATH, GOOGLE_PATH), row or (), strict=False)
+    return {path: text.encode() for path, text in texts if text is not None}

@@ -8,7 +8,7 @@ from sqlalchemy.dialects import sqlite
 
 from waypost.database import Database, Id
 from waypost.kit.errors import Unavailable
-from waypost.redirect import Route, new_alias
+from waypost.redirect import AliasRoute, new_alias
 from waypost.resources.links import aliases
 from waypost.resources.links.model import NOT_DELETED, links
 
@@ -21,7 +21,7 @@ class SqliteAliasSource:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def find_sync(self, key: bytes) -> Route | None:
+    def find_sync(self, key: bytes) -> AliasRoute | None:
         host, digest = _parse(key)
         parameters = {"hostname": host.decode(), "digest": digest.bytes}
         try:
@@ -30,7 +30,7 @@ class SqliteAliasSource:
             raise Unavailable from error
         return None if row is None else new_alias(host, row[1], UUID(bytes=row[0]))
 
-    async def find(self, key: bytes) -> Route | None:
+    async def find(self, key: bytes) -> AliasRoute | None:
         return self.find_sync(key)
 
 
@@ -40,7 +40,7 @@ class PostgresAliasSource:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def find(self, key: bytes) -> Route | None:
+    async def find(self, key: bytes) -> AliasRoute | None:
         host, digest = _parse(key)
         async with self._db.read() as tx:
             row = (await tx.execute(_FIND, {"hostname": host.decode(), "digest": digest})).one_or_none()

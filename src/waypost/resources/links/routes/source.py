@@ -24,9 +24,9 @@ from waypost.redirect import (
     DISABLED,
     NEVER,
     ClickLimit,
+    MemoryTable,
     Route,
-    Routed,
-    RouteTable,
+    RouteOptions,
     disabled_host,
     new_location,
     new_route,
@@ -106,7 +106,7 @@ class SqliteRouteSource(_FeedLag):
             self._newest = rows[-1][0]
         return [slug for _, slug in rows]
 
-    async def follow(self, tables: Sequence[RouteTable]) -> None:
+    async def follow(self, tables: Sequence[MemoryTable[Any]]) -> None:
         """Read the changes that are missing in this machine's feed because their process died."""
 
         async def poll() -> None:
@@ -140,26 +140,26 @@ class PostgresRouteSource(_FeedLag):
         version = None if updated_at is None else microseconds(updated_at)
         return _route(rows[0][_LINK_COLUMNS], (*of_routing, version), encrypted, self._shared_host, self._pixel_tags)
 
-    async def follow(self, tables: Sequence[RouteTable]) -> None:
+    async def follow(self, tables: Sequence[MemoryTable[Any]]) -> None:
         """Read the changes of other machines, and those missing in this machine's feed because their process died."""
         from waypost.database.listen import follow_channel  # noqa: PLC0415  # loads psycopg (7 MB)
 
-        def for_all(act: Callable[[RouteTable], None]) -> None:
+        def for_all(act: Callable[[MemoryTable[Any]], None]) -> None:
             for table in tables:
                 act(table)
 
         def mark_complete() -> None:
-            for_all(RouteTable.mark_feed_complete)
+            for_all(MemoryTable.mark_feed_complete)
             self._mark_complete()
 
-        for_all(RouteTable.mark_feed_lost)  # until the connection is established
+        for_all(MemoryTable.mark_feed_lost)  # until the connection is established
         await follow_channel(
             self._db.url,
             ROUTE_CHANNEL,
             on_payload=partial(_invalidate, tables),
             on_complete=mark_complete,
-            on_connected=lambda: for_all(RouteTable.mark_feed_restored),
-            on_lost=lambda: for_all(RouteTable.mark_feed_lost),
+            on_connected=lambda: for_all(MemoryTable.mark_feed_restored),
+            on_lost=lambda: for_all(MemoryTable.mark_feed_lost),
         )
 
     def close(self) -> None:
@@ -174,7 +174,7 @@ def open_route_source(
     return PostgresRouteSource(db, shared_host, key_ring)
 
 
-def _invalidate(tables: Sequence[RouteTable], change: str) -> None:
+def _invalidate(tables: Sequence[MemoryTable[Any]], change: str) -> None:
     for table in tables:
         table.invalidate(change.encode())
 
@@ -195,14 +195,14 @@ def _route(
     host = shared_host if hostname is None else hostname.encode() if is_served else disabled_host(hostname.encode())
     expiry = DISABLED if not is_enabled else NEVER if expires_at is None else expires_at.timestamp()
     limit = ClickLimit(click_limit, version or 0) if click_limit else None
-    routed = _routed(starts_at, limit, columns) if starts_at or limit or any(columns) else None
+    options = _options(starts_at, limit, columns) if starts_at or limit or any(columns) else None
     if not encrypted:
-        return new_route(host, destination, link_id, expiry, routed=routed)
+        return new_route(host, destination, link_id, expiry, options=options)
     ordered = sorted(encrypted, key=lambda pixel: pixel[0])
-    return new_route(host, destination, link_id, expiry, tags.decrypt(pixel[1:] for pixel in ordered), routed)
+    return new_route(host, destination, link_id, expiry, tags.decrypt(pixel[1:] for pixel in ordered), options)
 
 
-def _routed(starts_at: datetime | None, limit: ClickLimit | None, columns: Sequence[Any]) -> Routed:
+def _options(starts_at: datetime | None, limit: ClickLimit | None, columns: Sequence[Any]) -> RouteOptions:
     rules, variants, fallback_url, password_version = routing.read_route_columns(columns)
     json_size = len(columns[0] or "") + len(columns[1] or "")
     routing_ = None
@@ -210,7 +210,7 @@ def _routed(starts_at: datetime | None, limit: ClickLimit | None, columns: Seque
         from waypost.redirect.routing.compiled import compile_routing  # noqa: PLC0415  # most have no such link
 
         routing_ = compile_routing(rules, variants)
-    return Routed(
+    return RouteOptions(
         routing_,
         starts_at.timestamp() if starts_at else 0.0,
         new_location(fallback_url) if fallback_url else None,
