@@ -1,6 +1,6 @@
 """A day of visits through the real port: what the API tells of it is what the visitors know, to the click.
 
-DAY_VISITS: 4,000, or a million in `make test-slow`. The test sets the clock, from quarter to quarter of an hour.
+DAY_VISITS: 2,000, or a million in `make test-slow`. The test sets the clock, from quarter to quarter of an hour.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from people import new_key, new_person
 from waypost.database import Database
 from waypost.visitors.countries import data_date
 
-VISITS = int(os.environ.get("DAY_VISITS", "4000"))
+VISITS = int(os.environ.get("DAY_VISITS", "2000"))
 BEGIN = datetime(2026, 10, 24, 12, tzinfo=UTC)  # with a midnight in it, and the night in which Berlin's clocks go back
 END = BEGIN + timedelta(days=1)
 ZONES = ("UTC", "Asia/Kolkata", "Europe/Berlin")
