@@ -8,7 +8,7 @@ An account has a share of each queue, counted in the database, for all workers.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -58,7 +58,12 @@ jobs = Table(
 )
 _c = jobs.c
 _WAITING, _LEASED = _c.failed_at.is_(None), _c.lease_until.is_not(None)
-Index("ix_jobs_waiting", _c.queue, _c.rank, _c.run_at, _c.id, sqlite_where=_WAITING, postgresql_where=_WAITING)
+Index(
+    "ix_jobs_waiting",  # with the columns by which due jobs are chosen: an account may have very many beyond its share
+    *(_c[name] for name in ("queue", "rank", "run_at", "id", "name", "account_id", "attempts", "lease_until")),
+    sqlite_where=_WAITING,
+    postgresql_where=_WAITING,
+)
 Index("ix_jobs_leased", _c.queue, _c.lease_until, sqlite_where=_LEASED, postgresql_where=_LEASED)
 
 _LOCK = 0x6A6F6273  # "jobs"
@@ -264,8 +269,8 @@ class JobRunner(QueueWorker[Job, JobOutcome]):
         """Lease due jobs, and end jobs whose last attempt was never settled."""
         await take_advisory_lock(tx, _LOCK)  # otherwise two processes could exceed an account's share
         now = self._clock()
-        await self._end_unsettled(tx, now)
         chosen = await self._choose(tx, now, free_slots)
+        await self._end_unsettled(tx, now, chosen)
         due = select(_c.id).where(_c.id.in_(chosen), *self._where_due(now)).with_for_update(skip_locked=True).cte("due")
         counted = {"attempts": _c.attempts + 1, "deaths": _c.deaths + 1, "lease_until": now + self._queue.lease}
         statement = update(jobs).where(_c.id.in_(select(due.c.id))).values(counted).returning(*_JOB)
@@ -320,24 +325,26 @@ class JobRunner(QueueWorker[Job, JobOutcome]):
         """Return due jobs for which a slot is free: by rank, the longest waiting first."""
         taken, full = Counter[Hashable](), list[ColumnElement[bool]]()
 
-        def count(row: Any, *, is_retry: bool) -> None:
-            for key, maximum, condition in self._limits(row, is_retry=is_retry):
-                taken[key] += 1
-                if taken[key] == maximum:
-                    full.append(not_(condition))
+        def take(row: Any, *, is_retry: bool) -> bool:
+            limits = list(self._limits(row, is_retry=is_retry))
+            if any(taken[key] >= maximum for key, maximum, _ in limits):
+                return False
+            taken.update(key for key, _, _ in limits)
+            full.extend(not_(condition) for key, maximum, condition in limits if taken[key] == maximum)
+            return True
 
         running = select(_c.name, _c.account_id, _c.attempts).where(_c.queue == self.name, _c.lease_until > now)
         for attempt in await tx.execute(running):
-            count(attempt, is_retry=attempt.attempts > 1)
+            take(attempt, is_retry=attempt.attempts > 1)
         chosen: list[UUID] = []
         for rank in range(self._queue.ranks):
             query = select(_c.id, _c.name, _c.account_id, _c.attempts).where(*self._where_due(now), _c.rank == rank)
-            query = query.order_by(_c.run_at, _c.id).limit(1)
-            while len(chosen) < limit and (
-                row := (await tx.execute(query.where(_c.id.not_in(chosen), *full))).one_or_none()
-            ):
-                chosen.append(row.id)
-                count(row, is_retry=row.attempts > 0)
+            query = query.order_by(_c.run_at, _c.id)
+            rows: Sequence[Any] = [None]
+            while rows and len(chosen) < limit:  # the next query finds no jobs of those that are full by then
+                remaining = query.where(_c.id.not_in(chosen), *full).limit(limit - len(chosen))
+                rows = (await tx.execute(remaining)).all()
+                chosen += [row.id for row in rows if take(row, is_retry=row.attempts > 0)]
         return chosen
 
     def _limits(self, row: Any, *, is_retry: bool) -> Iterator[tuple[Hashable, int, ColumnElement[bool]]]:
@@ -356,7 +363,7 @@ class JobRunner(QueueWorker[Job, JobOutcome]):
         in_queue = _c.queue == self.name, _c.rank.in_(range(self._queue.ranks))
         return *in_queue, _WAITING, _c.run_at <= now, is_unleased
 
-    async def _end_unsettled(self, tx: Tx, now: datetime) -> None:
+    async def _end_unsettled(self, tx: Tx, now: datetime, chosen: Collection[UUID]) -> None:
         is_deadly = (_c.deaths >= MAX_DEATHS) & (_c.max_attempts < _FOREVER)
         died = f"stopped: the process died {MAX_DEATHS} times while it ran, as it does if it needs too much memory"
         ended_early = func.coalesce(_c.error, "the process ended while it ran the last attempt")
@@ -364,7 +371,7 @@ class JobRunner(QueueWorker[Job, JobOutcome]):
         ended = {"failed_at": now, "lease_until": None, "payload": payload}
         ended["error"] = case((is_deadly, died), else_=ended_early)
         is_over = is_deadly | (_c.attempts >= _c.max_attempts)
-        statement = update(jobs).where(*self._where_due(now), is_over).values(ended).returning(*_JOB)
+        statement = update(jobs).where(_c.id.in_(chosen), *self._where_due(now), is_over).values(ended).returning(*_JOB)
         for row in await tx.execute(statement):
             job = Job(*row)
             _log.warning("job stopped, because its process died", job=job.name, id=str(job.id), attempt=job.attempt)

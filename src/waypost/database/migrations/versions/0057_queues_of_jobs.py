@@ -41,7 +41,7 @@ def upgrade() -> None:
     op.add_column("jobs", Column("queue", Text, nullable=False, server_default="jobs"))
     op.add_column("jobs", Column("rank", SmallInteger, nullable=False, server_default="0"))
     op.execute(f"UPDATE jobs SET queue = 'long_jobs' WHERE name IN ({_LONG})")  # noqa: S608  # constants
-    waiting = ["queue", "rank", "run_at", "id"]
+    waiting = ["queue", "rank", "run_at", "id", "name", "account_id", "attempts", "lease_until"]
     op.create_index("ix_jobs_waiting", "jobs", waiting, sqlite_where=_WAITING, postgresql_where=_WAITING)
     leased = ["queue", "lease_until"]
     op.create_index("ix_jobs_leased", "jobs", leased, sqlite_where=_LEASED, postgresql_where=_LEASED)
