@@ -300,8 +300,11 @@ class JobRunner(QueueWorker[Job, JobOutcome]):
         return JobOutcome(claimed, None, again)
 
     async def settle(self, tx: Tx, outcomes: Sequence[JobOutcome]) -> None:
-        """Save the outcomes. That of a job that was enqueued again meanwhile only ends the lease."""
-        for outcome in outcomes:
+        """Save the outcomes. That of a job that was enqueued again meanwhile only ends the lease.
+
+        In the order of ids, so that two transactions do not wait for each other.
+        """
+        for outcome in sorted(outcomes, key=lambda outcome: outcome.job.id):
             change = delete(jobs) if outcome.error is None and outcome.again is None else self._update(outcome)
             is_leased = _where_leased(outcome.job)
             if (await tx.execute(change.where(is_leased, _is_unchanged(outcome.job)))).rowcount == 0:
