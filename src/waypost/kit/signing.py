@@ -1,4 +1,4 @@
-"""Signatures of webhook deliveries: the header `X-Signature` and its verification."""
+"""Signatures of the bodies of webhooks, as Stripe's: a header has a time and, for each valid secret, a digest."""
 
 import hmac
 import re
@@ -6,7 +6,8 @@ import re
 TOLERANCE = 300
 """Seconds by which a signature's time may differ from the receiver's."""
 
-_HEADER = re.compile(r"t=(?P<t>[0-9]{1,12}),v1=(?P<v1>[0-9a-f]{64})")
+_TIME = re.compile(r"[0-9]{1,12}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def signature(secret: str, t: int, body: bytes) -> str:
@@ -16,14 +17,30 @@ def signature(secret: str, t: int, body: bytes) -> str:
 
 def find_problem(secret: str, header: str, body: bytes, *, now: float) -> str | None:
     """Return why a signature is invalid, or None. `body`: the bytes as received."""
-    match = _HEADER.fullmatch(header)
-    if not match:
+    parsed = _read(header)
+    if parsed is None:
         return "the signature is missing or malformed"
-    if not hmac.compare_digest(_digest(secret, int(match["t"]), body), match["v1"]):
+    t, digests = parsed
+    expected = _digest(secret, t, body)
+    if not any(hmac.compare_digest(expected, digest) for digest in digests):
         return "the signature does not match the body and the secret"
-    if abs(now - int(match["t"])) > TOLERANCE:
+    if abs(now - t) > TOLERANCE:
         return f"the signature's time is more than {TOLERANCE} seconds away"
     return None
+
+
+def is_plausible(header: str, *, now: float) -> bool:
+    """Return whether the header is recent and well-formed, before the body is read."""
+    parsed = _read(header)
+    return parsed is not None and abs(now - parsed[0]) <= TOLERANCE
+
+
+def _read(header: str) -> tuple[int, list[str]] | None:
+    """Return (time, digests), or None unless there is one time and at least one digest."""
+    pairs = [part.strip().partition("=")[::2] for part in header.split(",")]
+    times = [value for name, value in pairs if name == "t" and _TIME.fullmatch(value)]
+    digests = [value for name, value in pairs if name == "v1" and _DIGEST.fullmatch(value)]
+    return (int(times[0]), digests) if len(times) == 1 and digests else None
 
 
 def _digest(secret: str, t: int, body: bytes) -> str:

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from servers import OPEN, Receiver, response
 
-from waypost.resources.plan.stripe import signature
+from waypost.kit.signing import signature
 
 KEY, SECRET = "sk_test_1", "whsec_1"
 PRICES = {"price_month": {"interval": "month"}, "price_life": None}

@@ -16,11 +16,12 @@ from waypost import accounts, audit
 from waypost.accounts import Account, invalidating_callers, lock_account
 from waypost.accounts import store as accounts_store
 from waypost.database import Tx
+from waypost.kit import signing
 from waypost.kit.errors import BadRequest, NotFound, Unavailable
 from waypost.resources.plan import rules, store
 from waypost.resources.plan.deps import Deps
 from waypost.resources.plan.model import StripeCustomer
-from waypost.resources.plan.stripe import Stripe, is_plausible, is_signed
+from waypost.resources.plan.stripe import Stripe
 from waypost.worker import jobs
 from waypost.worker.jobs import Job
 
@@ -86,13 +87,13 @@ async def sync_checkout(deps: Deps, account: Account, checkout_id: str) -> None:
 def check_header(deps: Deps, header: str) -> None:
     """Check the header before the body is read. Raises NotFound if Stripe is not configured, and BadRequest."""
     _require_stripe(deps)
-    if not is_plausible(header, now=deps.clock().timestamp()):
+    if not signing.is_plausible(header, now=deps.clock().timestamp()):
         raise BadRequest("The Stripe-Signature header must hold a recent time (t) and a signature (v1).")
 
 
 async def receive_event(deps: Deps, header: str, body: bytes) -> None:
     """Raises BadRequest for an invalid signature, and StripeUnavailable: then Stripe sends the event again."""
-    if not is_signed(deps.webhook_secret, header, body, now=deps.clock().timestamp()):
+    if signing.find_problem(deps.webhook_secret, header, body, now=deps.clock().timestamp()):
         raise BadRequest("The signature does not match.")
     event_id, event_type, subject = _read_event(body)
     async with deps.db.read() as tx:
