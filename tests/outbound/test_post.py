@@ -13,7 +13,7 @@ import servers
 from servers import ALLOW, ALLOW_SIX, OPEN, PRIVATE, NameServer, Receiver, always, canary, response
 
 from waypost.kit.urls import Url, canonical
-from waypost.outbound import NotPublic, Outbound, OutboundResponse, Poster, Unreachable, connection, http_client
+from waypost.outbound import NotPublic, Outbound, OutboundResponse, Poster, Unreachable, client, connection
 from waypost.outbound.addresses import AllowedAddresses, HostResolver, IpAddress
 
 LATE = 30.0  # a deadline that is not meant to pass
@@ -123,12 +123,12 @@ class TestKeeping:
     async def test_none_that_was_idle_too_long(self, posting: Poster, monkeypatch: pytest.MonkeyPatch) -> None:
         async with Keeping() as receiver:
             await post(posting, receiver.url())
-            monkeypatch.setattr(aiohttp.connector, "monotonic", lambda: monotonic() + http_client.MAX_IDLE)
+            monkeypatch.setattr(aiohttp.connector, "monotonic", lambda: monotonic() + client.MAX_IDLE)
             await post(posting, receiver.url())
             assert receiver.connections == 2
 
     async def test_idle_ones_are_closed(self, outbound: Outbound, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(http_client, "MAX_IDLE", 0.05)
+        monkeypatch.setattr(client, "MAX_IDLE", 0.05)
         posting = Poster(outbound)
         async with Keeping() as receiver:
             await post(posting, receiver.url())
@@ -198,7 +198,7 @@ class TestLeftOver:
 
     @pytest.mark.parametrize("left_over", [EVIL, b"H", b"\r\n", b"\0"])
     async def test_later(self, outbound: Outbound, monkeypatch: pytest.MonkeyPatch, left_over: bytes) -> None:
-        monkeypatch.setattr(http_client, "MAX_IDLE", LATE * 2)  # else it would be closed for that
+        monkeypatch.setattr(client, "MAX_IDLE", LATE * 2)  # else it would be closed for that
         posting = Poster(outbound)
         answered = asyncio.Event()
 

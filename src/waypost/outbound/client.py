@@ -6,7 +6,8 @@ wait for it.
 
 import asyncio
 import ssl
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,7 +20,13 @@ from waypost.outbound.proxy import Proxy
 from waypost.outbound.response import OutboundResponse, Pace
 
 if TYPE_CHECKING:
-    from waypost.outbound.http_client import HttpClient, KeepAliveClient
+    from aiohttp import ClientSession
+
+    OpenSession = Callable[[float | None], ClientSession]
+    """Gets the seconds that idle connections are kept. None: each is closed after one request."""
+
+
+MAX_IDLE = 4.0  # seconds; many servers close after five, and a POST that races with the close is lost
 
 
 class Outbound:
@@ -36,7 +43,7 @@ class Outbound:
         self.names = names
         self._route_through(AllowedAddresses(tuple(allow), names=names), dns_servers, proxy)
         self._tls = tls_context(ca_file) if ca_file else None
-        self._client: HttpClient | None = None
+        self._open_session: OpenSession | None = None
 
     def _route_through(self, allowed: AllowedAddresses, dns_servers: Sequence[str], proxy: ProxyServer | None) -> None:
         new_resolver = UnresolvedHosts if proxy and proxy.resolves_names else HostResolver
@@ -68,30 +75,28 @@ class Outbound:
 
         With `body_types` (`text/html`), a body of any other type is not read. Raises NotPublic, Unreachable.
         """
-        client = await self.client()
-        return await client.request(
-            method,
-            url,
-            headers=headers or {},
-            body=body,
-            deadline=deadline,
-            connect_timeout=connect_timeout,
-            max_body=max_body,
-            body_types=body_types,
-            pace=pace,
-        )
+        open_session = await self.load()
+        from waypost.outbound.connection import SentRequest  # noqa: PLC0415  # see above
+        from waypost.outbound.http_client import Limit, read_decompressed, send  # noqa: PLC0415
 
-    async def client(self) -> "HttpClient":
-        """Load the HTTP library with the first request."""
-        if self._client is None:
-            client = await asyncio.to_thread(self._new_client)
-            self._client = self._client or client  # another request may have been faster
-        return self._client
+        limit, sent = Limit(deadline, pace), SentRequest(url, max_body, connect_timeout)
+        read = partial(read_decompressed, max_body=max_body, types=body_types, limit=limit)
+        # a session for one request: no connection checked for another one is reused
+        async with open_session(None) as session:
+            return await send(session, method, sent, headers or {}, body, limit, read)
 
-    def _new_client(self) -> "HttpClient":
-        from waypost.outbound.http_client import HttpClient  # noqa: PLC0415  # see above
+    async def load(self) -> "OpenSession":
+        """Return what opens a session, which connects only where requests may go. The first call loads the library."""
+        if self._open_session is None:
+            self._open_session = await asyncio.to_thread(self._load)
+        return self._open_session
 
-        return HttpClient(self._pin, self._tls or tls_context(None))
+    def _load(self) -> "OpenSession":
+        from waypost.outbound.http_client import open_session  # noqa: PLC0415  # see above
+
+        tls = self._tls or tls_context(None)
+        tls.set_alpn_protocols(["http/1.1"])
+        return partial(open_session, self._pin, tls)
 
 
 class OperatorOutbound(Outbound):
@@ -120,7 +125,7 @@ class Poster:
 
     def __init__(self, outbound: Outbound) -> None:
         self._outbound = outbound
-        self._client: KeepAliveClient | None = None
+        self._session: ClientSession | None = None
 
     async def post(
         self, url: Url, *, headers: Mapping[str, str], body: bytes, deadline: float, max_body: int
@@ -130,15 +135,20 @@ class Poster:
         A body whose Content-Length exceeds `max_body` bytes is not read; one without a length that exceeds them is
         Unreachable. Bodies are never decompressed.
         """
-        if self._client is None:
-            client = await self._outbound.client()
-            self._client = self._client or client.keep_alive()
-        return await self._client.post(url, headers=headers, body=body, deadline=deadline, max_body=max_body)
+        open_session = await self._outbound.load()
+        from waypost.outbound.connection import SentRequest  # noqa: PLC0415  # see above
+        from waypost.outbound.http_client import Limit, read_complete, send  # noqa: PLC0415
+
+        if self._session is None:
+            self._session = open_session(MAX_IDLE)
+        headers = {"Accept-Encoding": "identity", **headers}
+        read = partial(read_complete, max_body=max_body)
+        return await send(self._session, "POST", SentRequest(url, max_body), headers, body, Limit(deadline), read)
 
     async def close(self) -> None:
         """Close the idle connections."""
-        if self._client is not None:
-            await self._client.close()
+        if self._session is not None:
+            await self._session.close()
 
 
 def tls_context(ca_file: Path | None) -> ssl.SSLContext:

@@ -1,14 +1,13 @@
-"""The HTTP clients. They connect to checked addresses only, and every response is limited in size and time.
+"""Requests of the HTTP library. They connect to checked addresses only, and every response is limited in size and time.
 
-They follow no redirects, keep no cookies, ignore the environment's proxies and always verify TLS. Only
-`KeepAliveClient` keeps connections open.
+They follow no redirects, keep no cookies, ignore the environment's proxies and always verify TLS.
 """
 
 import asyncio
 import ssl
 import zlib
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -22,7 +21,6 @@ from waypost.outbound.response import OutboundResponse, Pace
 HEADERS = {"User-Agent": "Waypost", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
 MAX_HEADERS = 128
 MAX_HEADER = 16_384  # bytes of one line; content security policies are long
-MAX_IDLE = 4.0  # seconds; many servers close after five, and a POST that races with the close is lost
 _ZLIB = frozenset({"gzip", "x-gzip", "deflate"})
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # detected by the first bytes
 
@@ -53,76 +51,21 @@ class Limit:
             self._timeout.reschedule(self._began + min(self._deadline, seconds))
 
 
-class HttpClient:
-    def __init__(self, pin: Pin, tls: ssl.SSLContext) -> None:
-        self._pin = pin
-        self._tls = tls
-        self._tls.set_alpn_protocols(["http/1.1"])
-
-    async def request(
-        self,
-        method: str,
-        url: Url,
-        *,
-        headers: Mapping[str, str],
-        body: bytes | None,
-        deadline: float,
-        connect_timeout: float | None,
-        max_body: int,
-        body_types: Collection[str],
-        pace: Pace | None,
-    ) -> OutboundResponse:
-        """See `Outbound.request`."""
-
-        async def read(response: aiohttp.ClientResponse) -> bytes:
-            return (
-                await _read_decompressed(response, max_body, limit)
-                if not body_types or _type(response) in body_types
-                else b""
-            )
-
-        limit = Limit(deadline, pace)
-        # a session for one request: no connection checked for another one is reused
-        async with self._open_session(keepalive=None) as session:
-            sent = SentRequest(url, max_body, connect_timeout)
-            return await _send(session, method, sent, {**HEADERS, **headers}, body, limit, read)
-
-    def keep_alive(self) -> "KeepAliveClient":
-        """Open it inside a running event loop."""
-        return KeepAliveClient(self._open_session(keepalive=MAX_IDLE))
-
-    def _open_session(self, *, keepalive: float | None) -> aiohttp.ClientSession:
-        return aiohttp.ClientSession(
-            connector=Connector(self._pin, self._tls, keepalive=keepalive),
-            cookie_jar=_NoCookies(),
-            timeout=aiohttp.ClientTimeout(total=None),
-            trust_env=False,
-            auto_decompress=False,  # `_read_decompressed` does it, within the limit
-            max_line_size=MAX_HEADER,
-            max_field_size=MAX_HEADER,
-            max_headers=MAX_HEADERS,
-        )
+def open_session(pin: Pin, tls: ssl.SSLContext, keepalive: float | None) -> aiohttp.ClientSession:
+    """`keepalive`: seconds that idle connections are kept. None: each is closed after one request."""
+    return aiohttp.ClientSession(
+        connector=Connector(pin, tls, keepalive=keepalive),
+        cookie_jar=_NoCookies(),
+        timeout=aiohttp.ClientTimeout(total=None),
+        trust_env=False,
+        auto_decompress=False,  # `read_decompressed` does it, within the limit
+        max_line_size=MAX_HEADER,
+        max_field_size=MAX_HEADER,
+        max_headers=MAX_HEADERS,
+    )
 
 
-class KeepAliveClient:
-    """Sends the requests of a `Poster`."""
-
-    def __init__(self, session: aiohttp.ClientSession) -> None:
-        self._session = session
-
-    async def post(
-        self, url: Url, *, headers: Mapping[str, str], body: bytes, deadline: float, max_body: int
-    ) -> OutboundResponse:
-        """See `Poster.post`."""
-        headers = {**HEADERS, "Accept-Encoding": "identity", **headers}
-        read = partial(_read_complete, limit=max_body)
-        return await _send(self._session, "POST", SentRequest(url, max_body), headers, body, Limit(deadline), read)
-
-    async def close(self) -> None:
-        await self._session.close()
-
-
-async def _send(
+async def send(
     session: aiohttp.ClientSession,
     method: str,
     sent: SentRequest,
@@ -135,7 +78,7 @@ async def _send(
     try:
         async with limit.running():
             response = await session.request(
-                method, _target(sent.url), headers=headers, data=body, allow_redirects=False
+                method, _target(sent.url), headers={**HEADERS, **headers}, data=body, allow_redirects=False
             )
             try:
                 return OutboundResponse(response.status, response.headers, await read(response), sent.url)
@@ -155,38 +98,40 @@ class _NoCookies(aiohttp.DummyCookieJar):
         pass
 
 
-async def _read_complete(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """Read a body without decompressing it. Raises Unreachable if it exceeds the limit."""
-    if (response.content_length or 0) > limit:
+async def read_complete(response: aiohttp.ClientResponse, *, max_body: int) -> bytes:
+    """Read a body without decompressing it. Raises Unreachable if it exceeds `max_body`."""
+    if (response.content_length or 0) > max_body:
         return b""
     body = bytearray()
     while chunk := await response.content.readany():
         body += chunk
-        if len(body) > limit:
-            raise too_long(limit)
+        if len(body) > max_body:
+            raise too_long(max_body)
     return bytes(body)
 
 
-async def _read_decompressed(response: aiohttp.ClientResponse, limit: int, time_limit: Limit) -> bytes:
-    """Read and decompress a body up to the limit: nothing beyond it is read or decompressed.
+async def read_decompressed(
+    response: aiohttp.ClientResponse, *, max_body: int, types: Collection[str], limit: Limit
+) -> bytes:
+    """Read and decompress a body up to `max_body`: nothing beyond it is read or decompressed.
 
-    Empty for an encoding we did not ask for; corrupt data ends where it breaks.
+    Empty for another type, and an encoding we did not ask for; corrupt data ends where it breaks.
     """
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
-    if encoding not in _ZLIB | {"", "identity"}:
+    if encoding not in _ZLIB | {"", "identity"} or (types and _type(response) not in types):
         return b""
     decompressor = zlib.decompressobj(_GZIP_OR_ZLIB) if encoding in _ZLIB else None
     body = bytearray()
-    while len(body) < limit and not (decompressor and decompressor.eof):
+    while len(body) < max_body and not (decompressor and decompressor.eof):
         try:
             chunk = await response.content.readany()
-            time_limit.received(len(chunk))
-            body += decompressor.decompress(chunk, limit - len(body)) if decompressor else chunk
+            limit.received(len(chunk))
+            body += decompressor.decompress(chunk, max_body - len(body)) if decompressor else chunk
         except (Unreachable, zlib.error):  # the connection's limit ends the body: the part before it still counts
             break
         if not chunk:
             break
-    return bytes(body[:limit])
+    return bytes(body[:max_body])
 
 
 def _type(response: aiohttp.ClientResponse) -> str:
