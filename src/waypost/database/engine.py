@@ -36,6 +36,7 @@ _TAKE_LOCK = text(
     "SELECT set_config('lock_timeout', '10s', TRUE), set_config('idle_in_transaction_session_timeout', '60s', TRUE),"
     " pg_advisory_xact_lock(:key)"
 )
+_SHARE_LOCK = text("SELECT pg_try_advisory_xact_lock_shared(:key)")
 
 
 def after_commit(tx: Tx, call: Callable[[], None]) -> None:
@@ -178,13 +179,19 @@ class Database:
             self._write_lock.close()
 
 
-async def take_advisory_lock(tx: Tx, key: int) -> None:
+async def take_advisory_lock(tx: Tx, name: str) -> None:
     """Take a lock until the transaction ends. Not needed on SQLite, which has one writer.
 
-    Raises Unavailable after 10 s. The limit applies to every lock until the transaction ends.
+    `name`: at most 7 ASCII characters, the key. Raises Unavailable after 10 s. The limit applies to every lock
+    until the transaction ends.
     """
     if tx.dialect.name == "postgresql":
-        await tx.execute(_TAKE_LOCK, {"key": key})
+        await tx.execute(_TAKE_LOCK, {"key": int.from_bytes(name.encode())})
+
+
+async def share_advisory_lock(tx: Tx, name: str) -> bool:
+    """Share a lock until the transaction ends, unless somebody holds it. On PostgreSQL only."""
+    return bool(await tx.scalar(_SHARE_LOCK, {"key": int.from_bytes(name.encode())}))
 
 
 def upsert(tx: Tx, table: Table) -> sqlite.Insert | postgresql.Insert:

@@ -66,7 +66,6 @@ Index(
 )
 Index("ix_jobs_leased", _c.queue, _c.lease_until, sqlite_where=_LEASED, postgresql_where=_LEASED)
 
-_LOCK = 0x6A6F6273  # "jobs"
 _FOREVER = 1 << 30  # attempts
 HAS_JOB = "EXISTS (SELECT 1 FROM jobs WHERE jobs.id = {} AND jobs.failed_at IS NULL)"
 """SQL condition for statements that are written as text, with the id of a thing for `{}`."""
@@ -267,7 +266,7 @@ class JobRunner(QueueWorker[Job, JobOutcome]):
 
     async def claim(self, tx: Tx, free_slots: int) -> list[Job]:
         """Lease due jobs, and end jobs whose last attempt was never settled."""
-        await take_advisory_lock(tx, _LOCK)  # otherwise two processes could exceed an account's share
+        await take_advisory_lock(tx, "jobs")  # otherwise two processes could exceed an account's share
         now = self._clock()
         chosen = await self._choose(tx, now, free_slots)
         await self._end_unsettled(tx, now, chosen)

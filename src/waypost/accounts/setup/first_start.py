@@ -22,7 +22,6 @@ from waypost.kit.ids import new_id
 
 PLACEHOLDER = "owner@waypost.localhost"
 _COMMAND = "waypost serve"
-_LOCK = 0x7365742D7570  # "set-up"
 
 
 class FirstAccess(NamedTuple):
@@ -34,7 +33,7 @@ class FirstAccess(NamedTuple):
 
 async def lock(tx: Tx) -> None:
     """Let the first starts and set-ups of all nodes come one after the other."""
-    await take_advisory_lock(tx, _LOCK)
+    await take_advisory_lock(tx, "set-up")
 
 
 async def find_pending(db: Database) -> Person | None:

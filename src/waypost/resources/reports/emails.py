@@ -14,7 +14,6 @@ from waypost.resources.reports import store
 _MAX_NAMED = 20
 """Links in an email. The others follow in the next one."""
 _MAX_URL = 200
-_LOCK = 0x7265706F727473  # "reports"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class Emails:
             if not await store.find_unmailed(tx, self.clock(), 1):
                 return False
         async with self.db.write() as tx:
-            await take_advisory_lock(tx, _LOCK)
+            await take_advisory_lock(tx, "reports")
             await self._send(tx)
         return False
 

@@ -31,7 +31,6 @@ _deliveries = webhook_deliveries.c
 # Not `status = 'pending'`: for rows known by their ids PostgreSQL might then read the index of all pending rows, as
 # long as it has no statistics on how many there are.
 _IS_UNFINISHED = text("status NOT IN ('delivered', 'failed', 'cancelled')")
-_LOCK = 0x776562686F6F6B  # "webhook"
 
 # ruff: noqa: S608  # built only from the constants below
 
@@ -154,7 +153,7 @@ async def lock_deliveries(tx: Tx) -> None:
 
     Prevents deadlocks of transactions that change several, and two claims of the same slot.
     """
-    await take_advisory_lock(tx, _LOCK)
+    await take_advisory_lock(tx, "webhook")
 
 
 async def claim(

@@ -47,7 +47,6 @@ _DELETED_ROWS = 2_000  # of one transaction
 _TOO_MANY = "more events were pending than are stored"
 
 _events = pixel_events.c
-_LOCK = 0x706978656C73  # "pixels"
 
 # ruff: noqa: S608  # built only from the constants below
 _QUEUES = (
@@ -154,7 +153,7 @@ async def delete_unsendable(db: Database, *, clock: Clock) -> bool:
     if pixel_id is None:
         return False
     async with db.write() as tx:
-        await take_advisory_lock(tx, _LOCK)  # otherwise two processes could wait for each other's rows
+        await take_advisory_lock(tx, "pixels")  # otherwise two processes could wait for each other's rows
         await (_delete_all(tx, pixel_id) if orphaned else _delete_newest(tx, pixel_id, clock()))
     return True
 

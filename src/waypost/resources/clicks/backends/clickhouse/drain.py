@@ -16,7 +16,7 @@ from pathlib import Path
 import structlog
 
 from waypost import metrics
-from waypost.database import Database, Tx
+from waypost.database import Database, Tx, share_advisory_lock
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import Unavailable
 from waypost.redirect.segment import HEADER
@@ -87,7 +87,7 @@ class ClickHouseDrainer(Drainer):
         batch = await super()._next_batch(positions)
         if batch.ranges:
             async with self._db.write() as tx:
-                if not await sums.can_share_lock(tx):
+                if not await share_advisory_lock(tx, sums.LOCK):
                     return Batch()  # a command compares statistics with clicks: see `pause`
                 token = await _begin(tx, batch)
             batch.token = token
@@ -123,7 +123,7 @@ class ClickHouseDrainer(Drainer):
             for drained in batch.ranges:
                 if not await write.settle(tx, drained):
                     raise PositionMoved(drained.segment)
-            if following.ranges and not await sums.can_share_lock(tx):
+            if following.ranges and not await share_advisory_lock(tx, sums.LOCK):
                 following = Batch()
                 await self.close()  # what was prepared follows a batch that does not begin
             token = await _begin(tx, following)

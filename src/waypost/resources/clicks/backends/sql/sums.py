@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, Table, text
+from sqlalchemy import Column, Table
 
 from waypost.database import Tx, bulk, take_advisory_lock
 from waypost.resources.clicks.model import MAX_LINK_ROWS, click_dimensions, click_totals, visitor_days
@@ -16,8 +16,7 @@ from waypost.resources.clicks.stats.aggregate import Aggregate, VisitorBits, Vis
 
 _MORNING_QUARTERS = 48
 _MORNING_BITS = (1 << _MORNING_QUARTERS) - 1
-_LOCK = 0x776179706F7374  # "waypost"
-_SHARE_LOCK = text("SELECT pg_try_advisory_xact_lock_shared(:key)")
+LOCK = "waypost"
 _BIT_COLUMNS = {"morning", "afternoon"}
 _TIME_COLUMNS = {
     "first_at": {"sqlite": "min", "postgresql": "least"},
@@ -30,12 +29,7 @@ async def lock(tx: Tx) -> None:
 
     Which visitors are new depends on what the writer before has committed. On SQLite every write is exclusive.
     """
-    await take_advisory_lock(tx, _LOCK)
-
-
-async def can_share_lock(tx: Tx) -> bool:
-    """Share the lock until the transaction ends, unless somebody holds it. On PostgreSQL only."""
-    return bool(await tx.scalar(_SHARE_LOCK, {"key": _LOCK}))
+    await take_advisory_lock(tx, LOCK)
 
 
 Found = dict[VisitorKey, VisitorBits]
