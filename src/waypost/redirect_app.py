@@ -14,7 +14,6 @@ from starlette.types import ASGIApp, Scope
 from waypost.database import Database, KeyRing
 from waypost.http.client_address import is_https, peer_address
 from waypost.kit.clock import Clock, now
-from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
 from waypost.metrics import ReadGauges
 from waypost.probes import new_probe_app, probe_routes
 from waypost.redirect import AliasTable, ChangeFeed, HostTable, RedirectState, RouteTable, Spool
@@ -31,6 +30,7 @@ from waypost.resources.links.visitor_pages.bot_pages import find_bot_page
 from waypost.resources.links.visitor_pages.info_pages import find_info_page
 from waypost.secret_key import derived_key, derived_keys, secret_text
 from waypost.settings import Settings
+from waypost.settings.reserved import INFRASTRUCTURE, RESERVED
 from waypost.worker.loop import cancel
 
 _HOSTS_IN_MEMORY = 50_000

@@ -13,7 +13,7 @@ from waypost.settings import Settings
 
 if TYPE_CHECKING:
     from waypost.accounts import Account, RateLimiters
-    from waypost.kit.archive_parts import Files
+    from waypost.accounts.data.archive.parts import Files
     from waypost.outbound import DestinationChecker, Poster
     from waypost.redirect import HostTable, RouteTable
     from waypost.web import Endpoints, Guard

@@ -13,7 +13,6 @@ from starlette.types import ASGIApp
 from waypost.accounts import ApiCaller, open_limiters
 from waypost.composition import new_context, new_destination_checker
 from waypost.kit.clock import Clock, now
-from waypost.kit.reserved import API_SEGMENTS
 from waypost.mcp import endpoint as mcp
 from waypost.mcp.api_calls import ApiCalls
 from waypost.packages import RESOURCES
@@ -22,6 +21,7 @@ from waypost.redirect_app import WebProcess, open_redirect_parts
 from waypost.resource import Web
 from waypost.resources import links
 from waypost.settings import Settings
+from waypost.settings.reserved import API_SEGMENTS
 from waypost.web import Guard, new_api
 from waypost.web.dashboard import AppRouter, Assets, SessionAuth, Views, new_dashboard
 from waypost.worker.loop import cancel, every

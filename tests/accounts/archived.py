@@ -21,9 +21,9 @@ from sqlalchemy import delete, insert
 
 from waypost.accounts import get_account
 from waypost.accounts.data.archive import contents
+from waypost.accounts.data.archive.parts import MANIFEST
 from waypost.context import Context
 from waypost.database import Database
-from waypost.kit.archive_parts import MANIFEST
 from waypost.kit.ids import new_id
 from waypost.packages import RESOURCES
 from waypost.resources.clicks.backends.sql.rebuild import rebuild

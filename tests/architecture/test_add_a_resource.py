@@ -35,7 +35,7 @@ EDITS: Edits = {
     f"{SOURCE}/web/dashboard/templates/layout.html": [
         ('("/pixels", "Pixels", "pixel"),', ' ("/notes", "Notes", "pixel"),')
     ],
-    f"{SOURCE}/kit/reserved.py": [('    "dashboard", "links",', ' "notes",')],
+    f"{SOURCE}/settings/reserved.py": [('    "dashboard", "links",', ' "notes",')],
     f"{SOURCE}/web/dashboard/notices.py": [('    "saved": "Changes saved.",\n', '    "note-added": "Note added.",\n')],
 }
 FILES = {
@@ -190,7 +190,7 @@ from sqlalchemy import delete, select
 
 from waypost.accounts import Account
 from waypost.context import Context
-from waypost.kit.archive_parts import Files, ndjson_file
+from waypost.accounts.data.archive.parts import Files, ndjson_file
 from waypost.resources.notes.model import Note, notes
 from waypost.resources.notes.schemas import NoteJson, to_json
 

@@ -6,7 +6,7 @@ import pytest
 from architecture.facts import ENDPOINTS, REDIRECT_HEADERS, REDIRECT_STATUS, SCOPES, SLUG_CHARACTERS
 from architecture.running import RunningApp, routes_of
 
-from waypost.kit.reserved import RESERVED
+from waypost.settings.reserved import RESERVED
 
 CREATE = ENDPOINTS["links_create"]
 

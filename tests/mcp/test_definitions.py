@@ -7,7 +7,6 @@ from typing import get_args
 import pytest
 from architecture.facts import ENDPOINTS
 
-from waypost.kit.reserved import API_SEGMENTS, RESERVED
 from waypost.kit.urls import UTM_KEYS
 from waypost.mcp.definitions import BY_NAME, DEFINITIONS, INSTRUCTIONS, ToolName
 from waypost.mcp.server import _TOOLS
@@ -17,6 +16,7 @@ from waypost.resources.clicks.stats import query
 from waypost.resources.links.lists import query as list_query
 from waypost.resources.links.model import LinkStatus
 from waypost.resources.links.schemas import LinkChange, LinkFields
+from waypost.settings.reserved import API_SEGMENTS, RESERVED
 
 MAX_TOKENS = 2_500
 

@@ -10,7 +10,6 @@ from pydantic import AnyUrl, BaseModel, ConfigDict, Field, PrivateAttr, model_va
 
 from waypost.kit.outbound_proxy import ProxyServer, parse_proxy_url
 from waypost.kit.proxies import Network
-from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
 from waypost.kit.urls import BadUrl, PrivateNames, canonical
 from waypost.settings.formats import (
     Allowed,
@@ -39,6 +38,7 @@ from waypost.settings.formats import (
     Waits,
 )
 from waypost.settings.mail_server import SmtpServer, parse_sender, parse_smtp_url
+from waypost.settings.reserved import INFRASTRUCTURE, RESERVED
 
 PREFIX = "WAYPOST_"
 _THIS_MACHINE: list[Network] = [ip_network("127.0.0.1/32"), ip_network("::1/128")]

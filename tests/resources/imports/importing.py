@@ -11,7 +11,6 @@ from people import FakeClock, Person
 
 from waypost.audit import Actor
 from waypost.database import Database, KeyRing
-from waypost.kit.reserved import RESERVED
 from waypost.outbound import DestinationChecker, Outbound, UrlSafety
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.imports import lease, service
@@ -22,6 +21,7 @@ from waypost.resources.imports.report import Report
 from waypost.resources.imports.run import ImportRun
 from waypost.resources.imports.source import Address, LinkPage, Source, SourceLink, SourceOptions
 from waypost.resources.imports.sources.csv import open_source
+from waypost.settings.reserved import RESERVED
 
 SHARED = "go.test"
 INTAKE = IntakeSettings((), "full", lambda address: "DE" if address else "", b"key")

@@ -16,7 +16,6 @@ from sqlalchemy import select
 
 from waypost.accounts import Caller, ProcessCaller, find_account
 from waypost.database import Database, KeyRing
-from waypost.kit.reserved import RESERVED
 from waypost.outbound import Blocklist, DestinationChecker, Outbound, UrlSafety
 from waypost.resources.links import api
 from waypost.resources.links.deps import Deps
@@ -25,6 +24,7 @@ from waypost.resources.links.images.encoder import ImageReencoder
 from waypost.resources.links.images.files import ImageFiles
 from waypost.resources.links.model import link_images
 from waypost.resources.pixels import api as pixels_api
+from waypost.settings.reserved import RESERVED
 
 HOST = "127.0.0.2"  # the only local host that outbound requests may reach
 SHARED = "go.test"

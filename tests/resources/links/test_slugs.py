@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from resources.links.env import Env, faults
 
 from waypost.kit.ids import new_id
-from waypost.kit.reserved import RESERVED
 from waypost.resources.links import rules, store
+from waypost.settings.reserved import RESERVED
 
 
 async def test_generates_a_slug(env: Env) -> None:

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 
 from waypost.accounts import list_keys
+from waypost.accounts.data.archive.parts import Files, Part
 from waypost.accounts.keys import schemas
 from waypost.accounts.members import store as memberships
 from waypost.accounts.model import Account
 from waypost.context import Context
-from waypost.kit.archive_parts import Files, Part
 from waypost.kit.clock import timestamp
 
 

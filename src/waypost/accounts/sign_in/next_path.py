@@ -2,7 +2,7 @@
 
 import re
 
-from waypost.kit.reserved import API_SEGMENTS, RESERVED
+from waypost.settings.reserved import API_SEGMENTS, RESERVED
 
 _LOCAL_PATH = re.compile(r"/([^/\\?#\x00-\x20\x7f]*)([/?#][^\\\x00-\x20\x7f]*)?")
 _DOT_SEGMENT = re.compile(r"/(\.|%2e){1,2}(?=[/?#]|$)", re.IGNORECASE)

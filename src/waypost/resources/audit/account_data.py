@@ -5,12 +5,12 @@ from datetime import datetime
 from uuid import UUID
 
 from waypost.accounts import Account
+from waypost.accounts.data.archive.parts import Files, ndjson_file
 from waypost.audit import store
 from waypost.audit.model import AuditEntry
 from waypost.audit.store import AuditFilter
 from waypost.context import Context
 from waypost.database import Database
-from waypost.kit.archive_parts import Files, ndjson_file
 from waypost.resource import DELETED_AT_ONCE
 from waypost.resources.audit.schemas import EntryJson, to_json
 

@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from waypost.accounts import Account
+from waypost.accounts.data.archive.parts import Files, csv_file, encoded, ndjson_file
 from waypost.context import Context
-from waypost.kit.archive_parts import Files, csv_file, encoded, ndjson_file
 from waypost.resources.clicks.export import json_lines, read_batches
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.statistics_export import CSV_COLUMNS, csv_lines, read_old_statistics, read_totals

@@ -8,8 +8,8 @@ from uuid import UUID
 from sqlalchemy import select
 
 from waypost.accounts import Account
+from waypost.accounts.data.archive.parts import Files, ndjson_file
 from waypost.context import Context
-from waypost.kit.archive_parts import Files, ndjson_file
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
 from waypost.resources.domains import service, store

@@ -8,9 +8,9 @@ from uuid import UUID
 from sqlalchemy import delete
 
 from waypost.accounts import Account
+from waypost.accounts.data.archive.parts import Files, ndjson_file
 from waypost.context import Context
 from waypost.database import Database
-from waypost.kit.archive_parts import Files, ndjson_file
 from waypost.kit.clock import timestamp
 from waypost.resources.imports.requests import store
 from waypost.resources.imports.requests.model import import_requests

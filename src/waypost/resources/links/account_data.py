@@ -12,9 +12,9 @@ from sqlalchemy import Row, Select, delete, literal, select, tuple_
 from typing_extensions import TypedDict
 
 from waypost.accounts import Account
+from waypost.accounts.data.archive.parts import Files, Part, csv_file, ndjson_file
 from waypost.context import Context
 from waypost.database import Database, Id, Instant, Tx, bulk
-from waypost.kit.archive_parts import Files, Part, csv_file, ndjson_file
 from waypost.kit.clock import timestamp
 from waypost.kit.csv_cells import csv_text
 from waypost.kit.fields import IdText, TimestampText

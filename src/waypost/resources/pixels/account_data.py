@@ -5,9 +5,9 @@ from datetime import datetime
 from uuid import UUID
 
 from waypost.accounts import Account
+from waypost.accounts.data.archive.parts import Files, ndjson_file
 from waypost.context import Context
 from waypost.database import Database
-from waypost.kit.archive_parts import Files, ndjson_file
 from waypost.kit.pagination import PageRequest
 from waypost.resources.pixels import store
 from waypost.resources.pixels.model import Pixel

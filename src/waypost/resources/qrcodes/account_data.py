@@ -10,9 +10,9 @@ from sqlalchemy import Row, select
 from typing_extensions import TypedDict
 
 from waypost.accounts import Account
+from waypost.accounts.data.archive.parts import Files, ndjson_file
 from waypost.context import Context
 from waypost.database import Database, Tx, bulk
-from waypost.kit.archive_parts import Files, ndjson_file
 from waypost.kit.clock import microseconds, timestamp
 from waypost.kit.fields import IdText, TimestampText
 from waypost.resources.links import SHORT_LINKS

@@ -7,9 +7,9 @@ from uuid import UUID
 from sqlalchemy import delete, select
 
 from waypost.accounts import Account
+from waypost.accounts.data.archive.parts import Files, ndjson_file
 from waypost.context import Context
 from waypost.database import Database
-from waypost.kit.archive_parts import Files, ndjson_file
 from waypost.kit.pagination import MAX_PER_PAGE, PageRequest
 from waypost.resource import DELETED_AT_ONCE
 from waypost.resources.webhooks import queue, schemas, store

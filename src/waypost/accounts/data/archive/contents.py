@@ -8,9 +8,9 @@ from collections.abc import AsyncGenerator, Sequence
 from datetime import datetime, timedelta
 
 from waypost.accounts import Account
+from waypost.accounts.data.archive.parts import FORMAT, FORMAT_VERSION, Files, text_file
 from waypost.accounts.data.archive.zip_stream import write_zip
 from waypost.context import Context
-from waypost.kit.archive_parts import FORMAT, FORMAT_VERSION, Files, text_file
 from waypost.kit.clock import EPOCH, timestamp
 from waypost.resource import Resource
 from waypost.resources.clicks.days import find_kept_since

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any, BinaryIO
 
-from waypost.kit.archive_parts import MANIFEST, Files
+from waypost.accounts.data.archive.parts import MANIFEST, Files
 
 _COMPRESSION_LEVEL = 3
 """The next one takes twice the time for a tenth less."""

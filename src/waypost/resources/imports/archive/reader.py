@@ -19,8 +19,8 @@ from typing import IO, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field, ValidationError
 
+from waypost.accounts.data.archive.parts import FORMAT, FORMAT_VERSION, MANIFEST
 from waypost.kit import bounded_json
-from waypost.kit.archive_parts import FORMAT, FORMAT_VERSION, MANIFEST
 from waypost.resources.imports import batches
 from waypost.resources.imports.archive.rows import Rows, reason_of
 from waypost.resources.imports.source import SourceError

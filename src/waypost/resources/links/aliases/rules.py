@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from uuid import UUID
 
-from waypost.kit.reserved import INFRASTRUCTURE
 from waypost.redirect import path_digest
+from waypost.settings.reserved import INFRASTRUCTURE
 
 MAX_PATH = 1024
 MAX_ALIASES = 1_000
