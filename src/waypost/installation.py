@@ -7,13 +7,14 @@ Nothing is sent to find it out.
 import contextlib
 import socket
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
 from waypost.kit.clock import Clock
-from waypost.kit.findings import Finding
 from waypost.kit.proxies import is_loopback
 from waypost.kit.urls import is_public_name
 from waypost.settings import Settings
@@ -21,6 +22,14 @@ from waypost.settings import Settings
 _MAX_BACKUP_AGE = timedelta(days=8)
 _ELSEWHERE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
 """Addresses of documentation. A route to them is one to the internet."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    check: str
+    state: Literal["ok", "warning", "failed"]
+    message: str
+    advice: str = ""
 
 
 def last_backup(data_dir: Path) -> Path:

@@ -13,10 +13,10 @@ from waypost import installation
 from waypost.commands.clock_check import ClockWrong, check_clock
 from waypost.commands.doctor_databases import check_clickhouse, check_database
 from waypost.commands.doctor_files import check_files, check_secret_files
+from waypost.installation import Finding
 from waypost.kit import clock
 from waypost.kit.clock import Clock
 from waypost.kit.errors import SettingsError
-from waypost.kit.findings import Finding
 from waypost.kit.urls import canonical
 from waypost.outbound import Outbound, OutboundError, Unreachable
 from waypost.outbound.own_url import status_of

@@ -13,10 +13,10 @@ from waypost.commands.database import open_clickhouse_store
 from waypost.commands.key_check import check_key
 from waypost.database import Database, Tx
 from waypost.database.schema import SchemaUnknown, is_usable, pending
+from waypost.installation import Finding
 from waypost.kit import clock
 from waypost.kit.clock import EPOCH, Clock
 from waypost.kit.errors import SettingsError, Unavailable, WaypostError
-from waypost.kit.findings import Finding
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.imports.requests import store as imports
 from waypost.secret_key import with_existing_key

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from waypost import private_files, secret_key
-from waypost.kit.findings import Finding
+from waypost.installation import Finding
 from waypost.settings import PREFIX, Settings
 
 _MB = 1 << 20

@@ -5,9 +5,9 @@ from waypost.accounts.oidc.deps import new_provider
 from waypost.accounts.oidc.errors import ProviderUnavailable
 from waypost.accounts.rules import normalize_email
 from waypost.database import Database
+from waypost.installation import Finding
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Unavailable
-from waypost.kit.findings import Finding
 from waypost.settings import Settings
 
 _CHECK = "single sign-on"

@@ -27,7 +27,7 @@ from waypost.kit.clock import timestamp
 from waypost.resources.domains.model import Domain
 
 if TYPE_CHECKING:  # importing it takes a second
-    from waypost.kit.findings import Finding
+    from waypost.installation import Finding
 
 _COLUMNS = {
     "time",
