@@ -24,8 +24,8 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event, **options: Any)
     await worker_process.run(settings, stop=stop, **options)
 
 
-async def run_import(settings: Settings, *, request_id: UUID, stop: asyncio.Event) -> None:
+async def run_import(settings: Settings, *, import_id: UUID, stop: asyncio.Event) -> None:
     """Run a turn of an import. See `waypost.import_process`."""
     from waypost import import_process
 
-    await import_process.run(settings, request_id, stop=stop)
+    await import_process.run(settings, import_id, stop=stop)

@@ -60,7 +60,7 @@ def _read_arguments() -> argparse.Namespace:
     parser.add_argument("--welcome", type=int)
     parser.add_argument("--app", required=True)
     parser.add_argument("--role", required=True)
-    parser.add_argument("--import-request")
+    parser.add_argument("--import-id")
     return parser.parse_args()
 
 
@@ -74,7 +74,7 @@ async def _run(arguments: argparse.Namespace, config: settings.Settings) -> None
         welcome = {} if arguments.welcome is None else {"welcome": arguments.welcome}
         await app.run_web(config, role=arguments.role, **sockets, **welcome, stop=stop)
     elif arguments.kind == "import":
-        await app.run_import(config, request_id=UUID(arguments.import_request), stop=stop)
+        await app.run_import(config, import_id=UUID(arguments.import_id), stop=stop)
     else:
         await app.run_worker(config, **sockets, stop=stop)
 

@@ -13,8 +13,8 @@ from waypost.composition import new_context, new_destination_checker
 from waypost.database import Database
 from waypost.kit.memory import limited_memory, prefer_to_be_killed
 from waypost.redirect import ChangeFeed
+from waypost.resources.imports import store
 from waypost.resources.imports.deps import new_deps
-from waypost.resources.imports.requests import store
 from waypost.resources.imports.requests.outcome import Outcome
 from waypost.resources.imports.requests.turn import Turn
 from waypost.resources.imports.requests.uploads import new_uploads
@@ -27,7 +27,7 @@ _LONGEST = 46
 """Seconds until the process ends itself, because it hangs: without memory even the end of a thread may get lost."""
 
 
-async def run(settings: Settings, request_id: UUID, *, stop: asyncio.Event, memory: int = _MEMORY) -> None:
+async def run(settings: Settings, import_id: UUID, *, stop: asyncio.Event, memory: int = _MEMORY) -> None:
     signal.alarm(_LONGEST)
     prefer_to_be_killed()
     await _start_threads()
@@ -41,9 +41,9 @@ async def run(settings: Settings, request_id: UUID, *, stop: asyncio.Event, memo
         stack.push_async_callback(deps.click_writer.close)
         turn = Turn(deps, new_uploads(db, settings.data_dir), deps.outbound, time.monotonic, stop)
         async with db.read() as tx:
-            request = await store.find(tx, request_id)
+            import_ = await store.find(tx, import_id)
         with limited_memory(memory):
-            outcome = await turn.run(request) if request else Outcome("given_up")
+            outcome = await turn.run(import_) if import_ else Outcome("given_up")
         sys.stdout.write(outcome.to_json())
 
 

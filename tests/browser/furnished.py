@@ -21,6 +21,7 @@ from waypost.accounts.members import store as memberships
 from waypost.accounts.people import tokens
 from waypost.accounts.sessions import store as sessions
 from waypost.accounts.sign_in.passkeys import passkeys
+from waypost.audit import Actor
 from waypost.composition import new_context
 from waypost.database import Database
 from waypost.kit.clock import now
@@ -31,8 +32,9 @@ from waypost.resources import webhooks
 from waypost.resources.domains import service as domain_service
 from waypost.resources.domains.model import domains
 from waypost.resources.domains.schemas import NewDomain
-from waypost.resources.imports.requests import store as import_store
-from waypost.resources.imports.requests.model import ImportRequest
+from waypost.resources.imports import store as import_store
+from waypost.resources.imports.model import Import
+from waypost.resources.imports.states import State
 from waypost.resources.links import Link
 from waypost.resources.pixels import service as pixel_service
 from waypost.resources.pixels.events import model
@@ -266,14 +268,19 @@ async def _imports(db: Database, account: Account) -> list[str]:
     counts = {"found": 6_170, "created": 6_000, "updated": 9, "unchanged": 9, "refused": 2, "aliases": 3, "clicks": 4}
     refused = [[TEXTS["script"], "The destination URL is not on the public internet."], ["x" * 300, TEXTS["is long"]]]
     plan = {"hosts": hosts, "counts": counts, "refused": refused, "warnings": [[TEXTS["is long"], 12, "abc"]]}
-    shared = {"account_id": account.id, "has_token": True, "has_clicks": True, "failures": 0, "timezone": None}
-    shared |= {"actor": None, "file_name": None, "file_size": None, "url": None, "import_id": None, "created_at": now()}
-    made = []
-    for state, values in (("planned", {"plan": plan}), ("stopped", {"plan": {}, "message": TEXTS["script"]})):
-        own = {"id": new_id(), "source": "bitly", "state": state, "domains": {}, "message": None, "updated_at": now()}
+    options = {"url": None, "file": None, "domains": {}, "clicks": True, "timezone": None}
+    actor, made = Actor.system(account.id).to_json(), []
+    states: list[tuple[State, dict[str, Any]]] = [
+        ("planned", {"plan": plan}),
+        ("stopped", {"message": TEXTS["script"]}),
+    ]
+    for state, values in states:
+        import_ = Import(
+            new_id(), account.id, "bitly", options, now(), now(), actor, has_page=True, state=state, **values
+        )
         async with db.write() as tx:
-            await import_store.add(tx, ImportRequest(**{**shared, **own, **values}), None)
-        made.append(str(own["id"]))
+            await import_store.add(tx, import_)
+        made.append(str(import_.id))
     return made
 
 

@@ -18,7 +18,7 @@ from waypost.kit import clock
 from waypost.kit.clock import EPOCH, Clock
 from waypost.kit.errors import SettingsError, Unavailable, WaypostError
 from waypost.resources.clicks.days import find_kept_since
-from waypost.resources.imports.requests import store as imports
+from waypost.resources.imports import store as imports
 from waypost.secret_key import with_existing_key
 from waypost.settings import Settings
 from waypost.worker import jobs

@@ -37,6 +37,11 @@ class Encrypted(TypeDecorator[Ciphertext]):
     impl = LargeBinary
     cache_ok = True
 
+    def __init__(self, bound_to: str | None = None) -> None:
+        """`bound_to`: table and column that the values were encrypted for, if these are called otherwise now."""
+        super().__init__()
+        self.bound_to = bound_to
+
     def process_bind_param(self, value: Ciphertext | None, _dialect: Dialect) -> bytes | None:
         if value is not None and not isinstance(value, Ciphertext):
             raise TypeError("an Encrypted column takes only what KeyRing.encrypt returned")
@@ -109,4 +114,5 @@ def _key_id(secret: str) -> bytes:
 
 
 def _associated_data(column: Column[Any], row: UUID) -> bytes:
-    return f"{column.table.name}.{column.name}.{row}".encode()
+    assert isinstance(column.type, Encrypted)  # noqa: S101
+    return f"{column.type.bound_to or f'{column.table.name}.{column.name}'}.{row}".encode()

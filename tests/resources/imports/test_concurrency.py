@@ -102,7 +102,7 @@ async def test_a_second_import_at_once_is_refused(db: Database, alice: Person) -
     assert await running.step()
     await running.stop(SourceError("The quota is used up."))
     stopped = await service.get(deps.db, alice.account_id, first.id)
-    assert (stopped.state, stopped.error, stopped.cursor) == (
+    assert (stopped.state, stopped.message, stopped.cursor) == (
         "stopped",
         "The quota is used up.",
         {"phase": "links", "at": "1"},

@@ -12,8 +12,9 @@ from sqlalchemy import delete
 
 from bench.attacks.inflation import ANSWERS, UPLOADS, Upload
 from waypost.kit.memory import release_free_memory
-from waypost.resources.imports.requests import store, turn
-from waypost.resources.imports.requests.model import import_requests
+from waypost.resources.imports import store
+from waypost.resources.imports.model import imports
+from waypost.resources.imports.requests import turn
 from waypost.resources.imports.requests.outcome import Outcome
 
 __all__ = ["ada", "place"]
@@ -57,7 +58,7 @@ async def upload(place: WebApp, ada: Browser, file: Upload) -> None:
 
 async def forget(place: WebApp) -> None:
     async with place.db.write() as tx:
-        await tx.execute(delete(import_requests))
+        await tx.execute(delete(imports))
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

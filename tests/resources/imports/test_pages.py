@@ -20,7 +20,6 @@ import pytest
 from accounts.archived import exported, furnish, rows
 from browsing import Browser, WebApp, open_place
 from people import new_person
-from resources.imports.importing import Pages
 from resources.imports.servers.bitly import USED_UP, Bitly, bitlink
 from resources.imports.servers.every import SERVICES, TOKENS
 from resources.imports.servers.scripted import TOKEN, TOO_MANY
@@ -36,18 +35,18 @@ from waypost.kit.urls import Url
 from waypost.outbound import DestinationChecker, Outbound, UrlSafety
 from waypost.redirect import ChangeFeed
 from waypost.resources.clicks.backends.sql.rebuild import check
-from waypost.resources.imports import account_data, deps, lease
+from waypost.resources.imports import account_data, deps
 from waypost.resources.imports import service as import_service
+from waypost.resources.imports import store as import_store
 from waypost.resources.imports.archive import parts
-from waypost.resources.imports.model import imports
+from waypost.resources.imports.model import TURN_JOB, import_file_pieces, imports
 from waypost.resources.imports.requests import service as request_service
-from waypost.resources.imports.requests import store as request_store
 from waypost.resources.imports.requests import turn, turns
 from waypost.resources.imports.requests.expiry import give_up_unused
-from waypost.resources.imports.requests.model import TURN_JOB, import_file_pieces, import_requests
 from waypost.resources.imports.requests.uploads import new_uploads
 from waypost.resources.imports.run import ImportRun
-from waypost.resources.imports.source import SourceError
+from waypost.resources.imports.source import SourceError, SourceOptions
+from waypost.resources.imports.sources import open_source
 from waypost.resources.imports.sources import waypost as waypost_source
 from waypost.resources.links.model import links
 from waypost.worker.jobs import LONG, JobRunner, jobs
@@ -105,13 +104,13 @@ async def text_of(browser: Browser, path: str) -> str:
 
 async def row(place: WebApp) -> Any:
     async with place.db.read() as tx:
-        return (await tx.execute(select(import_requests))).one()
+        return (await tx.execute(select(imports))).one()
 
 
 async def stopped_imports(place: WebApp) -> list[str]:
     """Those that `waypost doctor` reports."""
     async with place.db.read() as tx:
-        return await request_store.find_stopped(tx)
+        return await import_store.find_stopped(tx)
 
 
 async def count_links(place: WebApp) -> int:
@@ -370,21 +369,46 @@ async def test_doctor_reports_the_state_that_the_page_shows(place: WebApp, ada: 
         server.faults.append(USED_UP)
         await work_off(place)
         assert await stopped_imports(place) == [stopped.message]
-        async with place.db.write() as tx:  # as the process of a turn stored it before 0.1.0
-            await tx.execute(update(imports).values(state="stopped", error=stopped.message))
         await ada.post(f"{path}/give-up")
-        assert await stopped_imports(place) == []
-        place.clock.move(timedelta(minutes=1))
-        with new_turn(place) as of_process:  # a command with the same options continues where it was given up
-            async with place.db.read() as tx:
-                options = (await tx.execute(select(imports.c.options))).scalar_one()
-            actor = Actor.command(stopped.account_id, "waypost import")
-            import_ = await import_service.create(of_process.deps, actor, "bitly", options)
-            assert import_.id == stopped.import_id
-            run = ImportRun(of_process.deps, Pages([]), import_, lease.holder())
+    assert await stopped_imports(place) == []
+
+
+async def test_a_command_continues_and_finishes_what_the_page_shows(place: WebApp, ada: Browser) -> None:
+    server = Bitly(*map(bitlink, range(150)))
+    with server.running() as url, new_turn(place) as of_process:
+        path = (await ada.post("/links/import/bitly", {"token": TOKEN, "url": url})).headers["location"]
+        await ada.post(f"{path}/start", {"ok": "1"})
+        server.before = lambda _: server.faults.append(USED_UP) if len(server.requests) == 3 else None
+        await work_off(place)
+        stopped = await row(place)
+        actor = Actor.command(stopped.account_id, "waypost import")
+        bitly = open_source("bitly", SourceOptions(url=url, token=TOKEN), of_process.outbound, _never_wait)
+
+        async def continued() -> ImportRun:
+            import_ = await import_service.create(of_process.deps, actor, "bitly", stopped.options)
+            assert import_.id == stopped.id
+            run = ImportRun(of_process.deps, bitly, import_, "elsewhere:1:1")
             await run.start()
-            await run.stop(SourceError("The source cannot be reached."))
+            return run
+
+        await (await continued()).stop(SourceError("The source cannot be reached."))
         assert await stopped_imports(place) == ["The source cannot be reached."]
+        assert "The source cannot be reached." in await text_of(ada, path)
+        run = await continued()
+        await work_off(place)  # a turn finds that the command runs it
+        assert "Importing" in await text_of(ada, path)
+        while await run.step():
+            pass
+        await run.stop()
+        place.clock.move(timedelta(minutes=1))
+        await work_off(place)
+    assert "The import is done. The command waypost import finished it." in await text_of(ada, path)
+    assert (await row(place)).token is None
+    assert await count_links(place) == 150
+
+
+async def _never_wait(_seconds: float, _reason: str) -> None:
+    raise AssertionError
 
 
 async def test_doctor_reports_an_import_whose_file_is_gone(place: WebApp, ada: Browser) -> None:
@@ -414,7 +438,7 @@ async def test_doctor_reports_no_import_whose_turn_is_repeated(place: WebApp, ad
 
     with new_turn(place) as of_process, pytest.raises(Unavailable):
         async with place.db.read() as tx:
-            request = await request_store.get(tx, ada.account.id, UUID(path.rpartition("/")[2]))
+            request = await import_store.get(tx, ada.account.id, UUID(path.rpartition("/")[2]))
         await replace(of_process, deps=replace(of_process.deps, destination_checker=Failing())).run(request)
     assert await stopped_imports(place) == []
     await work_off(place)
@@ -467,7 +491,7 @@ async def test_an_import_that_is_done_by_now_is_not_given_up(place: WebApp, ada:
     context = new_context(place.settings, place.db, lambda _: None, place.clock)
     web_deps = request_service.Deps(**vars(context), uploads=new_uploads(place.db, place.settings.data_dir))
     async with place.db.read() as tx:
-        running = await request_store.get(tx, ada.account.id, UUID(path.rpartition("/")[2]))
+        running = await import_store.get(tx, ada.account.id, UUID(path.rpartition("/")[2]))
     session = await sessions.find(place.db, ada.client.cookies["waypost"], now=place.clock())
     await work_off(place)
     assert isinstance(session, sessions.Session)
@@ -480,7 +504,7 @@ async def test_an_import_that_has_begun_keeps_its_domains(place: WebApp, ada: Br
     await work_off(place)
     await ada.post(f"{path}/start", {"host-0": "go.acme.test", "domain-0": ""})
     await ada.post(f"{path}/domains", {"register": "go.acme.test"})  # of a page that was opened before
-    assert (await row(place)).domains == {"go.acme.test": ""}
+    assert (await row(place)).options["domains"] == {"go.acme.test": ""}
 
 
 async def test_lists_refused_rows_and_escapes_formulas(place: WebApp, ada: Browser) -> None:
@@ -538,7 +562,7 @@ async def test_a_form_of_an_earlier_plan_maps_the_domains_it_showed(place: WebAp
     await work_off(place)
     late = {"host-0": "gone.acme.test", "domain-0": "x.test", "host-1": "go.acme.test", "domain-1": "go.test"}
     await ada.post(f"{path}/start", late)
-    assert (await row(place)).domains == {"go.acme.test": "go.test"}
+    assert (await row(place)).options["domains"] == {"go.acme.test": "go.test"}
 
 
 async def test_a_file_with_hostile_texts_is_planned_and_imported(place: WebApp, ada: Browser) -> None:
@@ -605,7 +629,7 @@ async def test_deletes_and_exports_the_imports_of_an_account(place: WebApp, ada:
     await give_up_unused(place.db, uploads, clock=place.clock)
     assert not await uploads.list_ids()
     async with place.db.read() as tx:
-        for table in (import_requests, import_file_pieces):
+        for table in (imports, import_file_pieces):
             assert not (await tx.execute(select(func.count()).select_from(table))).scalar_one()
 
 
@@ -635,6 +659,6 @@ async def test_shows_some_differences_and_folds_the_others(place: WebApp, ada: B
     await work_off(place)
     async with place.db.write() as tx:
         plan = {**(await row(place)).plan, "warnings": [[f"Loss {number}", 1, ""] for number in range(25)]}
-        await tx.execute(update(import_requests).values(plan=plan))
+        await tx.execute(update(imports).values(plan=plan))
     main = (await ada.get(path)).text
     assert main.index("Loss 19") < main.index("<details><summary>5 more</summary>") < main.index("Loss 20")

@@ -15,8 +15,9 @@ from resources.imports.test_pages import ada, place, row, start_csv, text_of
 
 from bench.attacks.inflation import UPLOADS
 from waypost.kit.ids import new_id
-from waypost.resources.imports.requests import processes, store, turn, turns
-from waypost.resources.imports.requests.model import TURN_JOB, ImportRequest
+from waypost.resources.imports import store
+from waypost.resources.imports.model import TURN_JOB, Import
+from waypost.resources.imports.requests import processes, turn, turns
 from waypost.resources.imports.requests.processes import TurnProcesses
 from waypost.resources.imports.requests.uploads import new_uploads
 from waypost.worker.jobs import LONG, MAX_DEATHS, JobRunner, ProcessDied
@@ -36,7 +37,7 @@ def environment(place: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
 
 
-async def request_of(place: WebApp) -> ImportRequest:
+async def import_of(place: WebApp) -> Import:
     async with place.db.read() as tx:
         request = await store.find(tx, (await row(place)).id)
     assert request
@@ -63,7 +64,7 @@ async def test_a_turn_runs_in_a_process_of_its_own(place: WebApp, ada: Browser) 
 async def test_what_needs_too_much_memory_stops_with_a_message(place: WebApp, ada: Browser) -> None:
     content = UPLOADS["links with as many values as allowed"].content()
     await ada.post("/links/import/waypost", {}, files={"file": ("a.zip", content, "application/zip")})
-    outcome = await TurnProcesses(f"{APPS}.greedy").run(await request_of(place))
+    outcome = await TurnProcesses(f"{APPS}.greedy").run(await import_of(place))
     assert (outcome.state, outcome.message) == ("plan_stopped", turn.NO_MEMORY)
 
 
@@ -72,10 +73,10 @@ async def test_an_import_whose_process_dies_three_times_stays_stopped(place: Web
     path = await start_csv(ada)
     uploads, deadly = new_uploads(place.db, place.settings.data_dir), TurnProcesses(f"{APPS}.killed")
     with pytest.raises(ProcessDied, match="-9"):
-        await deadly.run(await request_of(place))
+        await deadly.run(await import_of(place))
     runs = 0
 
-    async def run(request: ImportRequest) -> turns.Outcome:
+    async def run(request: Import) -> turns.Outcome:
         nonlocal runs
         runs += 1
         return await deadly.run(request)
@@ -97,9 +98,9 @@ async def test_an_import_whose_process_dies_three_times_stays_stopped(place: Web
     assert (await row(place)).state == "plan_stopped"
 
 
-async def started(place: WebApp, request_id: UUID) -> int:
+async def started(place: WebApp, import_id: UUID) -> int:
     """Return the process of the turn, once it runs."""
-    file = Path(place.settings.data_dir / f"{request_id}.started")
+    file = Path(place.settings.data_dir / f"{import_id}.started")
     while not file.exists() or not file.read_text():
         await asyncio.sleep(0.01)
     return int(file.read_text())
@@ -108,7 +109,7 @@ async def started(place: WebApp, request_id: UUID) -> int:
 @pytest.mark.usefixtures("environment")
 async def test_a_turn_ends_for_one_that_waits_and_the_others_go_on(place: WebApp, ada: Browser) -> None:
     await start_csv(ada)
-    request, waiting = await request_of(place), TurnProcesses(f"{APPS}.waiting")
+    request, waiting = await import_of(place), TurnProcesses(f"{APPS}.waiting")
     requests = [replace(request, id=new_id()) for _ in range(processes.PLACES + 1)]
     running = []
     for each in requests[:-1]:
@@ -129,15 +130,15 @@ async def test_a_turn_ends_for_one_that_waits_and_the_others_go_on(place: WebApp
 @pytest.mark.usefixtures("environment")
 async def test_the_process_of_a_turn_ends_with_the_worker(place: WebApp, ada: Browser) -> None:
     await start_csv(ada)
-    request_id = new_id()
+    import_id = new_id()
     code = (
         "import asyncio, sys; from types import SimpleNamespace; from uuid import UUID;"
         "from waypost.resources.imports.requests.processes import TurnProcesses;"
         f"asyncio.run(TurnProcesses('{APPS}.waiting').run("
-        f"SimpleNamespace(id=UUID('{request_id}'), state='planning', message=None, failures=0)))"
+        f"SimpleNamespace(id=UUID('{import_id}'), state='planning', message=None, failures=0)))"
     )
     worker = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
-    pid = await started(place, request_id)
+    pid = await started(place, import_id)
     ended = os.pidfd_open(pid)
     worker.send_signal(signal.SIGKILL)
     await worker.wait()

@@ -23,12 +23,12 @@ class Hosts:
         self.shared = Host(None, deps.shared_domain)
         self._db = deps.db
         self._account_id = import_.account_id
-        self._names: Mapping[str, str] = import_.options.get("domains", {})
-        """Hostnames here by hostnames of the source, as they were entered."""
+        self._names: Mapping[str, str] = import_.domains
+        """As they were entered."""
         self._hosts: dict[str, Host] = {}
 
     async def find(self, done: PageReport) -> None:
-        mapping = {canonical(theirs): canonical(ours) for theirs, ours in self._names.items()}
+        mapping = {canonical(theirs): canonical(ours or self.shared.hostname) for theirs, ours in self._names.items()}
         async with self._db.read() as tx:
             own = await domains.find_by_hostname(tx, self._account_id, set(mapping.values()))
         for theirs, ours in mapping.items():

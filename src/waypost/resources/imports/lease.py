@@ -12,6 +12,7 @@ from waypost.kit.clock import timestamp
 from waypost.kit.errors import WaypostError
 from waypost.resources.imports import store
 from waypost.resources.imports.model import Import
+from waypost.resources.imports.states import CONTINUE
 
 
 class ImportRunning(WaypostError):
@@ -19,7 +20,7 @@ class ImportRunning(WaypostError):
 
 
 class LeaseLost(WaypostError):
-    """Another process has continued this import."""
+    """Another process has continued or ended this import."""
 
 
 def holder() -> str:
@@ -27,23 +28,27 @@ def holder() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{_start_time(os.getpid())}"
 
 
-async def lock_unfinished(tx: Tx, account_id: UUID, now: datetime) -> list[Import]:
+async def lock_begun(tx: Tx, account_id: UUID, now: datetime) -> list[Import]:
     """Return the imports that can be continued. No other starts until the transaction ends. Raises ImportRunning."""
     await accounts.lock_account(tx, account_id)
-    unfinished = await store.find_unfinished(tx, account_id)
-    for other in unfinished:
+    begun = await store.find_begun(tx, account_id)
+    for other in begun:
         if is_running(other, now):
             raise ImportRunning(
                 f"An import from {other.source} is running for this account since {timestamp(other.created_at)}."
                 " Wait until it has finished."
             )
-    return unfinished
+    return begun
 
 
-async def take(tx: Tx, account_id: UUID, import_id: UUID, name: str, now: datetime) -> None:
-    """`name`: see `holder`. Raises ImportRunning."""
-    await lock_unfinished(tx, account_id, now)
-    await store.take_lease(tx, import_id, name, now)
+async def take(tx: Tx, import_: Import, name: str, now: datetime) -> Import:
+    """Return the import as it is now. `name`: see `holder`. Raises ImportRunning, LeaseLost."""
+    await lock_begun(tx, import_.account_id, now)
+    values = {"leased_by": name, "lease_until": now + store.LEASE}
+    current = await store.switch(tx, import_.id, CONTINUE, now, **values)
+    if current is None:
+        raise LeaseLost
+    return current
 
 
 def is_running(import_: Import, now: datetime) -> bool:

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from waypost.accounts import roles
 from waypost.accounts.sessions.store import Session
 from waypost.kit.csv_cells import csv_text
-from waypost.kit.errors import Invalid, PaymentRequired, UnregistrableName, or_not_found
+from waypost.kit.errors import Invalid, NotFound, PaymentRequired, UnregistrableName, or_not_found
 from waypost.kit.fields import Upload, parse
 from waypost.kit.pagination import MAX_PER_PAGE, PageRequest
 from waypost.resources.domains import service as domain_service
@@ -20,11 +20,11 @@ from waypost.resources.domains.model import Domain
 from waypost.resources.domains.names import takes_cname
 from waypost.resources.domains.schemas import DnsRecordJson, NewDomain
 from waypost.resources.domains.schemas import to_json as domain_to_json
-from waypost.resources.imports import choices
+from waypost.resources.imports import choices, store
 from waypost.resources.imports import service as import_service
+from waypost.resources.imports.model import Import
 from waypost.resources.imports.report import Report, read_plan
-from waypost.resources.imports.requests import service, store
-from waypost.resources.imports.requests.model import ImportRequest
+from waypost.resources.imports.requests import service
 from waypost.resources.imports.requests.service import Deps
 from waypost.resources.imports.requests.uploads import MAX_FILE, MAX_PIECE
 from waypost.web.body import read_body
@@ -39,7 +39,7 @@ _LISTED = 20
 _SHOWN_LOSSES = 20
 _SHOWN_HOSTS = 100
 
-Proceed = Callable[[Deps, Session, ImportRequest, Mapping[str, str]], Awaitable[None]]
+Proceed = Callable[[Deps, Session, Import, Mapping[str, str]], Awaitable[None]]
 
 
 class ImportPages(Pages[Deps]):
@@ -142,26 +142,26 @@ class ImportPages(Pages[Deps]):
         self._auth.require_role(call.session, choice.action)
         return choice
 
-    async def _get(self, call: PageCall) -> ImportRequest:
+    async def _get(self, call: PageCall) -> Import:
         """Raises Forbidden for an import that the role could not have requested."""
         async with self._deps.db.read() as tx:
             current = await store.get(tx, call.session.account.id, call.id)
+        if not current.has_page:
+            raise NotFound
         self._auth.require_role(call.session, choices.BY_NAME[current.source].action)
         return current
 
-    async def _report(self, current: ImportRequest) -> Report:
+    async def _report(self, current: Import) -> Report:
         """Return the report of the import, or of its plan before it is confirmed."""
         if current.is_planned_only:
             return read_plan(current.source, current.plan)
-        if current.import_id is None:
-            return Report(current.source)
-        started = await import_service.get(self._deps.db, current.account_id, current.import_id)
-        return await import_service.get_report(self._deps.db, started)
+        return await import_service.get_report(self._deps.db, current)
 
     async def show(self, call: PageCall) -> Response:
         current = await self._get(call)
         if call.error:
-            current = replace(current, domains=_mapping(current, call.form))
+            options = {**current.options, "domains": _mapping(current, call.form)}
+            current = replace(current, options=options)
         report = await self._report(current)
         registered = await domain_service.list_domains(self._deps, call.session, PageRequest(1, MAX_PER_PAGE))
         domains = {domain.hostname: domain for domain in registered.items}
@@ -192,29 +192,29 @@ class ImportPages(Pages[Deps]):
         return domain, domain_to_json(domain, target)["dns_records"][0], takes_cname(domain.hostname, target)
 
 
-def hosts_of(current: ImportRequest) -> Mapping[str, int]:
+def hosts_of(current: Import) -> Mapping[str, int]:
     """Return how many links each hostname of the source has, most frequent ones first."""
     hosts: Mapping[str, int] = current.plan.get("hosts", {})
     return dict(sorted(hosts.items(), key=lambda item: (-item[1], item[0]))[:_SHOWN_HOSTS])
 
 
-def _target(current: ImportRequest, host: str, registered: Mapping[str, Any]) -> str:
+def _target(current: Import, host: str, registered: Mapping[str, Any]) -> str:
     """Return the domain that links of the host get: as chosen, or of the same name. Empty: the shared domain."""
     return current.domains.get(host, host if host in registered else "")
 
 
-def _mapping(current: ImportRequest, form: Form) -> dict[str, str]:
+def _mapping(current: Import, form: Form) -> dict[str, str]:
     """Return the domains chosen in the form. It names each host: another plan may have others by now."""
     hosts = current.plan.get("hosts", {})
     chosen = {form.text(f"host-{index}"): form.text(f"domain-{index}") for index in range(_SHOWN_HOSTS)}
     return {**current.domains, **{host: name for host, name in chosen.items() if host in hosts and name.isprintable()}}
 
 
-def _names(current: ImportRequest) -> dict[str, Any]:
+def _names(current: Import) -> dict[str, Any]:
     return {"current": current, "choice": choices.BY_NAME[current.source], "url": _url(current)}
 
 
-def _url(current: ImportRequest) -> str:
+def _url(current: Import) -> str:
     return f"/links/imports/{current.id}"
 
 

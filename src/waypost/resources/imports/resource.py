@@ -23,10 +23,9 @@ def _endpoints(web: Web) -> "Endpoints":
 
 
 def _worker_parts(worker: Worker) -> WorkerParts:
-    from waypost.resources.imports.model import CHECK_JOB
+    from waypost.resources.imports.model import CHECK_JOB, TURN_JOB
     from waypost.resources.imports.requests import turns
     from waypost.resources.imports.requests.expiry import give_up_unused
-    from waypost.resources.imports.requests.model import TURN_JOB
     from waypost.resources.imports.requests.processes import TurnProcesses
     from waypost.resources.imports.requests.uploads import new_uploads
 

@@ -12,9 +12,9 @@ from typing import TypeVar
 from waypost import audit
 from waypost.audit import Actor
 from waypost.kit.errors import Unavailable, WaypostError
-from waypost.resources.imports import lease, store
+from waypost.resources.imports import lease, states, store
 from waypost.resources.imports.deps import Deps
-from waypost.resources.imports.model import CHECK_JOB, Import, ImportState
+from waypost.resources.imports.model import CHECK_JOB, Import
 from waypost.resources.imports.page_plan import Outdated, PagePlan, Progress
 from waypost.resources.imports.pipeline import Pipeline
 from waypost.resources.imports.source import Source
@@ -47,10 +47,11 @@ class ImportRun:
         return self._pipeline.count_done(self._progress)
 
     async def start(self) -> None:
-        """Check the source and take the lease. Raises SourceError and ImportRunning, before anything is written."""
+        """Check the source, and take the lease. Raises SourceError, ImportRunning, LeaseLost, without a change."""
         await self._pipeline.check(self._progress)
         async with self._deps.db.write() as tx:
-            await lease.take(tx, self._account_id, self._import.id, self._holder, self._deps.clock())
+            current = await lease.take(tx, self._import, self._holder, self._deps.clock())
+        self._progress = Progress.of(current)
         await self._keeping_lease(self._pipeline.prepare())
         warnings = {**self._progress.warnings, **self._pipeline.found.warnings}
         self._progress = replace(self._progress, warnings=warnings)
@@ -73,9 +74,9 @@ class ImportRun:
         is_finished, counts = self._progress.has_ended, asdict(self._progress.counts)
         message = error.details if isinstance(error, WaypostError) else type(error).__name__ if error else None
         async with self._deps.db.write() as tx:
-            now = self._deps.clock()
-            state: ImportState = "finished" if is_finished else "stopped" if error else "waiting"
-            await store.release(tx, self._import.id, self._holder, now, state, message)
+            now, transition = self._deps.clock(), states.FINISH if is_finished else states.STOP if error else None
+            if await store.release(tx, self._import.id, self._holder) and transition:
+                await store.switch(tx, self._import.id, transition, now, message=message)
             if is_finished and any(counts[name] for name in _CHANGES):
                 actor = Actor.system(self._account_id, "import")
                 await audit.record(tx, actor, "import.finished", now, self._import.item, details=counts)
@@ -108,5 +109,5 @@ class ImportRun:
             await plan.apply(tx)
             await store.add_refusals(tx, import_id, self._progress.counts.refused, plan.done.refused)
             after = self._progress.after(plan.done, plan.following, plan.total)
-            await store.save(tx, import_id, now, after.to_row())
+            await store.save_progress(tx, import_id, now, after.to_row())
         self._progress = after

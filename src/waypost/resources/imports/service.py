@@ -1,6 +1,7 @@
-"""Creates and reads imports. `ImportRun` runs one."""
+"""Creates and reads imports. `ImportRun` runs one, and `requests` has what people do in the dashboard."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -16,21 +17,19 @@ from waypost.resources.imports.report import Counts, Report, to_warnings
 
 
 async def create(deps: Context, actor: Actor, source: str, options: Mapping[str, Any]) -> Import:
-    """Return the import to run: a new one, or an unfinished one of the same source and options, which continues.
+    """Return the import that a command runs: a new one, or one that has begun with the same source and options.
 
-    `options`: JSON of everything that decides what is imported: `url`, `file` (a digest of its content), `domains`
-    (hostname here by hostname of the source), `clicks` (whether they are imported), `timezone`. Raises
-    ImportRunning.
+    `options`: see `Import.options`. Raises ImportRunning.
     """
     async with deps.db.write() as tx:
-        unfinished = await lease.lock_unfinished(tx, actor.account_id, deps.clock())
-        same = (found for found in unfinished if found.source == source and found.options == dict(options))
-        import_ = next(same, None)
-        if import_ is None:
-            import_ = new_import(deps, actor, source, options)
-            await store.add(tx, import_)
-            await audit.record(tx, actor, "import.started", import_.created_at, import_.item)
-    return import_
+        new = new_import(deps, actor, source, options)
+        for begun in await lease.lock_begun(tx, actor.account_id, new.created_at):
+            if begun.source == source and begun.options == new.options:
+                await store.save(tx, begun.id, begun.updated_at, {"actor": new.actor})
+                return replace(begun, actor=new.actor)
+        await store.add(tx, new)
+        await audit.record(tx, actor, "import.started", new.created_at, new.item)
+    return new
 
 
 def new_import(deps: Context, actor: Actor, source: str, options: Mapping[str, Any]) -> Import:
@@ -42,7 +41,7 @@ def new_import(deps: Context, actor: Actor, source: str, options: Mapping[str, A
 async def get(db: Database, account_id: UUID, import_id: UUID) -> Import:
     """Raises NotFound."""
     async with db.read() as tx:
-        return await store.find(tx, account_id, import_id)
+        return await store.get(tx, account_id, import_id)
 
 
 async def get_report(db: Database, import_: Import) -> Report:

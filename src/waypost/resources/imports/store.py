@@ -1,52 +1,113 @@
 """SQL of imports. An import is written by the process that has its lease, which every write checks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 
-from waypost.database import Tx, bulk
+from waypost.database import Ciphertext, Tx, bulk
 from waypost.kit.errors import NotFound
 from waypost.resources.imports.model import (
     COLUMNS,
+    TURN_JOB,
     Import,
-    ImportState,
     import_checks,
     import_refusals,
     imported_links,
     imports,
 )
 from waypost.resources.imports.source import RefusedRow
+from waypost.resources.imports.states import ACTIVE, BEGUN, ENDED, State, Transition
+from waypost.worker import jobs
 
 LEASE = timedelta(seconds=60)
 _BATCH = 500  # parameters of one statement
+_import = imports.c
 
 
-async def add(tx: Tx, new: Import) -> None:
-    await tx.execute(insert(imports), asdict(new))
+async def add(tx: Tx, new: Import, token: Ciphertext | None = None) -> None:
+    await tx.execute(insert(imports), {**asdict(new), "token": token})
+    if new.has_page and new.is_active:
+        await enqueue_turn(tx, new, new.created_at)
 
 
-async def find(tx: Tx, account_id: UUID, import_id: UUID) -> Import:
-    """Raises NotFound."""
-    query = select(*COLUMNS).where(imports.c.id == import_id, imports.c.account_id == account_id)
-    row = (await tx.execute(query)).one_or_none()
-    if row is None:
+async def find(tx: Tx, import_id: UUID) -> Import | None:
+    row = (await tx.execute(select(*COLUMNS).where(_import.id == import_id))).one_or_none()
+    return None if row is None else Import(*row)
+
+
+async def get(tx: Tx, account_id: UUID, import_id: UUID) -> Import:
+    """Raises NotFound, also for an import of another account."""
+    found = await find(tx, import_id)
+    if found is None or found.account_id != account_id:
         raise NotFound
-    return Import(*row)
+    return found
 
 
-async def find_unfinished(tx: Tx, account_id: UUID) -> list[Import]:
+async def lock(tx: Tx, import_id: UUID) -> Import | None:
+    """Find the import. Its state does not change before the transaction ends."""
+    row = (await tx.execute(select(*COLUMNS).where(_import.id == import_id).with_for_update())).one_or_none()
+    return None if row is None else Import(*row)
+
+
+async def find_token(tx: Tx, import_id: UUID) -> Ciphertext | None:
+    return (await tx.execute(select(_import.token).where(_import.id == import_id))).scalar_one_or_none()
+
+
+async def list_newest(tx: Tx, account_id: UUID, limit: int) -> list[Import]:
+    """Return those that have a page."""
+    query = select(*COLUMNS).where(_import.account_id == account_id, _import.has_page).order_by(_import.id.desc())
+    return [Import(*row) for row in await tx.execute(query.limit(limit))]
+
+
+async def count_open(tx: Tx, account_id: UUID) -> tuple[int, int]:
+    """Return how many imports with a page the account has that have not ended, and the bytes of their files."""
+    query = select(func.count(), func.sum(_import.file_size)).where(_import.account_id == account_id, _import.has_page)
+    count, size = (await tx.execute(query.where(_import.state.not_in(ENDED)))).one()
+    return count, int(size or 0)
+
+
+async def find_begun(tx: Tx, account_id: UUID) -> list[Import]:
     """Return the imports that run or can be continued, the newest first."""
-    query = select(*COLUMNS).where(imports.c.account_id == account_id, imports.c.state != "finished")
-    return [Import(*row) for row in await tx.execute(query.order_by(imports.c.created_at.desc()))]
+    query = select(*COLUMNS).where(_import.account_id == account_id, _import.state.in_(BEGUN))
+    return [Import(*row) for row in await tx.execute(query.order_by(_import.created_at.desc()))]
 
 
-async def take_lease(tx: Tx, import_id: UUID, holder: str, now: datetime) -> None:
-    values = {"state": "running", "error": None, "leased_by": holder, "lease_until": now + LEASE, "updated_at": now}
-    await tx.execute(update(imports).where(imports.c.id == import_id).values(values))
+async def find_stopped(tx: Tx) -> list[str]:
+    """Return why the imports of all accounts that can be continued have stopped, the newest first."""
+    query = select(_import.message).where(_import.state == "stopped").order_by(_import.updated_at.desc())
+    return [reason or "" for reason in await tx.scalars(query)]
+
+
+async def find_unchanged(tx: Tx, state: State, before: datetime) -> Sequence[UUID]:
+    """Return the imports that have had the state since before then."""
+    return (await tx.scalars(select(_import.id).where(_import.state == state, _import.updated_at < before))).all()
+
+
+async def find_open_ids(tx: Tx, ids: Collection[UUID]) -> set[UUID]:
+    """Return those of the imports that have not ended."""
+    return set(await tx.scalars(select(_import.id).where(_import.id.in_(ids), _import.state.not_in(ENDED))))
+
+
+async def switch(tx: Tx, import_id: UUID, transition: Transition, now: datetime, **values: Any) -> Import | None:
+    """Make a transition. Return the import as it was, locked, or None if it is in another state and stays there."""
+    before = await lock(tx, import_id)
+    if before is None or before.state not in transition.before:
+        return None
+    if transition.after in ENDED:
+        values |= {"token": None, "lease_until": None, "leased_by": None}
+    await save(tx, import_id, now, {"state": transition.after, "message": None, **values})
+    if before.has_page and transition.after in ACTIVE and not before.is_active:  # otherwise its job exists
+        await enqueue_turn(tx, before, now)
+    return before
+
+
+async def enqueue_turn(tx: Tx, import_: Import, now: datetime, delay: timedelta = timedelta(0)) -> None:
+    payload = {"id": str(import_.id)}
+    await jobs.enqueue(tx, TURN_JOB, payload, now=now, run_at=now + delay, account_id=import_.account_id)
 
 
 async def renew_lease(tx: Tx, import_id: UUID, holder: str, now: datetime) -> bool:
@@ -55,13 +116,25 @@ async def renew_lease(tx: Tx, import_id: UUID, holder: str, now: datetime) -> bo
     return (await tx.execute(statement.values(lease_until=now + LEASE))).rowcount == 1
 
 
+async def release(tx: Tx, import_id: UUID, holder: str) -> bool:
+    """Lock the import. Return False if the process does not have the lease."""
+    statement = update(imports).where(_import.id == import_id, _import.leased_by == holder)
+    return (await tx.execute(statement.values(lease_until=None, leased_by=None))).rowcount == 1
+
+
 async def save(tx: Tx, import_id: UUID, now: datetime, values: Mapping[str, Any]) -> None:
-    await tx.execute(update(imports).where(imports.c.id == import_id).values(**values, updated_at=now))
+    """Change a locked import."""
+    await tx.execute(update(imports).where(_import.id == import_id).values(**values, updated_at=now))
 
 
-async def release(tx: Tx, import_id: UUID, holder: str, now: datetime, state: ImportState, error: str | None) -> None:
-    values = {"state": state, "error": error, "lease_until": None, "leased_by": None, "updated_at": now}
-    await tx.execute(update(imports).where(imports.c.id == import_id, imports.c.leased_by == holder).values(values))
+async def save_progress(tx: Tx, import_id: UUID, now: datetime, values: Mapping[str, Any]) -> None:
+    await save(tx, import_id, now, {**values, "message": None})
+
+
+async def save_plan(tx: Tx, import_id: UUID, now: datetime, plan: Mapping[str, Any]) -> bool:
+    """Return False if the import is not planned any more."""
+    statement = update(imports).where(_import.id == import_id, _import.state == "planning")
+    return (await tx.execute(statement.values(plan=plan, message=None, updated_at=now))).rowcount == 1
 
 
 async def add_refusals(tx: Tx, import_id: UUID, first: int, rows: Sequence[RefusedRow]) -> None:

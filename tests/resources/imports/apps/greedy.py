@@ -7,5 +7,5 @@ from waypost import import_process
 from waypost.settings import Settings
 
 
-async def run_import(settings: Settings, *, request_id: UUID, stop: asyncio.Event) -> None:
-    await import_process.run(settings, request_id, stop=stop, memory=12 << 20)
+async def run_import(settings: Settings, *, import_id: UUID, stop: asyncio.Event) -> None:
+    await import_process.run(settings, import_id, stop=stop, memory=12 << 20)

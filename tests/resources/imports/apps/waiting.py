@@ -11,7 +11,7 @@ from waypost.resources.imports.requests.outcome import Outcome
 from waypost.settings import Settings
 
 
-async def run_import(settings: Settings, *, request_id: UUID, stop: asyncio.Event, **_: Any) -> None:
-    Path(settings.data_dir / f"{request_id}.started").write_text(str(os.getpid()))
+async def run_import(settings: Settings, *, import_id: UUID, stop: asyncio.Event, **_: Any) -> None:
+    Path(settings.data_dir / f"{import_id}.started").write_text(str(os.getpid()))
     await stop.wait()
     sys.stdout.write(Outcome("running", "it was asked to end").to_json())

@@ -32,7 +32,8 @@ class TargetAccount:
         self.pixels: dict[UUID, UUID] = {}
         """Those here by those of the archive, of the same names. It has no ids of platforms to create them with."""
         self.options: Mapping[str, Any] = import_.options
-        """`domains`: those of the archive, and those that they become. Others keep their names."""
+        self._names: Mapping[str, str] = import_.domains
+        """Others keep their names."""
         self._source = import_.source
         self.archive = archive
         self._rows: dict[str, DomainRow] = {}
@@ -79,7 +80,7 @@ class TargetAccount:
             if len(self._rows) > _MAX_DOMAINS:
                 raise BadArchive(f"The export has more than {_MAX_DOMAINS:,} domains. It was not made by Waypost.")
         names = {name: name for name in self._rows}
-        names |= {canonical(theirs): canonical(ours) for theirs, ours in self.options.get("domains", {}).items()}
+        names |= {canonical(theirs): canonical(ours or self.shared.hostname) for theirs, ours in self._names.items()}
         async with self.deps.db.read() as tx:
             own = await domains.find_by_hostname(tx, self.account_id, set(names.values()))
         self._hosts[canonical(self.archive.shared_domain)] = self.shared

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from datetime import timedelta
 
-from waypost.resources.imports.requests.model import State
+from waypost.resources.imports.states import State
 
 BUSY = timedelta(seconds=1)
 """Until the next turn, if it had no place or gave it to another account."""
@@ -12,7 +12,7 @@ BUSY = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`state`: of the request from now on. Its next turn comes after `delay` if it is still active."""
+    """`state`: of the import from now on. Its next turn comes after `delay` if it is still active."""
 
     state: State
     message: str | None = None

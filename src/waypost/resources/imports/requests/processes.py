@@ -9,7 +9,7 @@ import signal
 from asyncio.subprocess import PIPE, Process
 from uuid import UUID
 
-from waypost.resources.imports.requests.model import ImportRequest
+from waypost.resources.imports.model import Import
 from waypost.resources.imports.requests.outcome import BUSY, Outcome
 from waypost.worker.jobs import ProcessDied
 from waypost.worker.parent import child_command
@@ -31,13 +31,13 @@ class TurnProcesses:
         """The first one was started first."""
         self._asked_to_end: set[Process] = set()
 
-    async def run(self, request: ImportRequest) -> Outcome:
+    async def run(self, import_: Import) -> Outcome:
         """Run a turn, or return that there is no place for it. Raises ProcessDied."""
-        waits = Outcome(request.state, request.message, BUSY, request.failures)
+        waits = Outcome(import_.state, import_.message, BUSY, import_.failures)
         if not await self._take_place():
             return waits
         try:
-            return await self._run(request.id) or waits
+            return await self._run(import_.id) or waits
         finally:
             self._places.release()
 
@@ -62,10 +62,10 @@ class TurnProcesses:
                 process.stdin.write(b"\n")  # like the end of the pipe; unlike a signal, it waits until it is read
                 return
 
-    async def _run(self, request_id: UUID) -> Outcome | None:
+    async def _run(self, import_id: UUID) -> Outcome | None:
         """Return None if the process was asked to end and had no time to report anything."""
         # its standard input is a pipe, whose end shows it that this process has exited
-        options = ("--parent-pipe", "0", "--app", self._app, "--role", "worker", "--import-request", str(request_id))
+        options = ("--parent-pipe", "0", "--app", self._app, "--role", "worker", "--import-id", str(import_id))
         process = await asyncio.create_subprocess_exec(*child_command("import", *options), stdin=PIPE, stdout=PIPE)
         self._running.append(process)
         try:

@@ -1,6 +1,6 @@
 """What people do with an import in the dashboard: request it, upload its file, confirm its plan, continue, give up."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from zoneinfo import available_timezones
@@ -13,16 +13,17 @@ from waypost.database import Tx
 from waypost.kit.errors import Conflict, Invalid, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.urls import ANY_NAME, BadUrl, canonical
+from waypost.resources.imports import states, store
 from waypost.resources.imports.choices import SourceChoice
-from waypost.resources.imports.requests import store
-from waypost.resources.imports.requests.model import ImportRequest, State, import_requests
+from waypost.resources.imports.model import Import, imports
 from waypost.resources.imports.requests.uploads import MAX_FILE, Uploads
 from waypost.resources.imports.rules import printable
+from waypost.resources.imports.states import Transition
 
 MAX_OPEN = 5
-"""Requests per account that have not ended."""
+"""Imports per account that have not ended."""
 MAX_FILES = 512 << 20
-"""Bytes of all files of these requests."""
+"""Bytes of all their files."""
 _MAX_TOKEN = 1_000
 _FILES_TOO_LARGE = (
     f"The files of your imports that have not ended would have more than {MAX_FILES >> 20} MiB together. "
@@ -96,95 +97,97 @@ def _origin(text: str, problems: Problems) -> str:
         return ""
 
 
-async def create(deps: Deps, session: Session, choice: SourceChoice, new: NewImport) -> ImportRequest:
-    """Add the request. Its planning starts now, or with a file once that is complete. Raises Conflict."""
-    now = deps.clock()
-    request = ImportRequest(
-        id=new_id(),
-        account_id=session.account.id,
-        source=choice.name,
-        state="planning" if new.file_size is None else "uploading",
-        url=new.url,
-        has_token=new.token is not None,
-        has_clicks=new.has_clicks and choice.has_clicks,
-        timezone=new.timezone,
+async def create(deps: Deps, session: Session, choice: SourceChoice, new: NewImport) -> Import:
+    """Add the import. Its planning starts now, or with a file once that is complete. Raises Conflict."""
+    now, id_, has_file = deps.clock(), new_id(), new.file_size is not None
+    options: dict[str, Any] = {
+        "url": new.url,
+        "file": str(id_) if has_file else None,
+        "domains": {},
+        "clicks": new.has_clicks and choice.has_clicks,
+        "timezone": new.timezone,
+    }
+    import_ = Import(
+        id_,
+        session.account.id,
+        choice.name,
+        options,
+        now,
+        now,
+        session.actor.to_json(),
+        has_page=True,
+        state="uploading" if has_file else "planning",
         file_name=new.file_name,
         file_size=new.file_size,
-        created_at=now,
-        updated_at=now,
-        actor=session.actor.to_json(),
     )
-    token = deps.key_ring.encrypt(import_requests.c.token, request.id, new.token) if new.token else None
+    token = deps.key_ring.encrypt(imports.c.token, id_, new.token) if new.token else None
     async with deps.db.write() as tx:
-        await lock_account(tx, request.account_id)
-        count, size = await store.count_open(tx, request.account_id)
+        await lock_account(tx, import_.account_id)
+        count, size = await store.count_open(tx, import_.account_id)
         if count >= MAX_OPEN:
             raise Conflict({"body": [f"You have {MAX_OPEN} imports that have not ended. Finish or give up one first."]})
-        if request.file_size and size + request.file_size > MAX_FILES:
+        if size + (import_.file_size or 0) > MAX_FILES:
             raise Conflict({"body": [_FILES_TOO_LARGE]})
-        await store.add(tx, request, token)
-        await audit.record(tx, session.actor, "import.requested", now, request.item)
-        if request.is_active:
-            await store.enqueue_turn(tx, request, deps.clock())
-    return request
+        await store.add(tx, import_, token)
+        await audit.record(tx, session.actor, "import.requested", now, import_.item)
+    return import_
 
 
-async def add_piece(deps: Deps, request: ImportRequest, start: int, content: bytes) -> int:
+async def add_piece(deps: Deps, import_: Import, start: int, content: bytes) -> int:
     """Store a piece of the file, and return its size so far. Planning starts with the last piece. Raises Invalid."""
-    size = request.file_size or 0
-    if request.state != "uploading":
+    size = import_.file_size or 0
+    if import_.state != "uploading":
         return size  # a repeated last piece
     if start + len(content) > size:
         raise Invalid({"file": ["The file is longer than announced. Choose it again."]})
-    stored = await deps.uploads.add(request.id, start, content)
+    stored = await deps.uploads.add(import_.id, start, content)
     if stored == size:
         async with deps.db.write() as tx:
-            await _switch(deps, tx, request, ["uploading"], "planning")
+            await _switch(deps, tx, import_, states.UPLOADED)
     return stored
 
 
-async def plan_again(deps: Deps, _: Session, request: ImportRequest, hostnames: Mapping[str, str]) -> None:
+async def plan_again(deps: Deps, _: Session, import_: Import, hostnames: Mapping[str, str]) -> None:
     async with deps.db.write() as tx:
-        await _switch(deps, tx, request, ("planned", "plan_stopped"), "planning", domains=hostnames, plan={})
+        await _switch(deps, tx, import_, states.PLAN_AGAIN, options=_with(import_, hostnames), plan={})
 
 
-async def start(deps: Deps, session: Session, request: ImportRequest, hostnames: Mapping[str, str]) -> None:
-    """Import the links. The plan may be skipped: sources with a small quota are then read only once."""
-    allowed: tuple[State, ...] = ("planning", "plan_stopped", "planned")
+async def start(deps: Deps, session: Session, import_: Import, hostnames: Mapping[str, str]) -> None:
+    """Import the links, of which there may be no plan."""
+    values = {"options": _with(import_, hostnames), "actor": session.actor.to_json()}
     async with deps.db.write() as tx:
-        await _switch(deps, tx, request, allowed, "running", domains=hostnames, actor=session.actor.to_json())
+        await _switch(deps, tx, import_, states.START, **values)
+        await audit.record(tx, session.actor, "import.started", deps.clock(), import_.item)
 
 
-async def resume(deps: Deps, session: Session, request: ImportRequest, _: Mapping[str, str]) -> None:
+async def resume(deps: Deps, session: Session, import_: Import, _: Mapping[str, str]) -> None:
     """Continue where the import or its planning has stopped. An import that has begun keeps its domains."""
-    state: State = "running" if request.state == "stopped" else "planning"
+    transition = states.RESUME if import_.state == "stopped" else states.RESUME_PLAN
     async with deps.db.write() as tx:
-        await _switch(deps, tx, request, ("stopped", "plan_stopped"), state, actor=session.actor.to_json())
-        await audit.record(tx, session.actor, "import.resumed", deps.clock(), request.item)
+        await _switch(deps, tx, import_, transition, actor=session.actor.to_json())
+        await audit.record(tx, session.actor, "import.resumed", deps.clock(), import_.item)
 
 
-async def set_domains(deps: Deps, request: ImportRequest, hostnames: Mapping[str, str]) -> None:
+async def set_domains(deps: Deps, import_: Import, hostnames: Mapping[str, str]) -> None:
+    """Change where links go, unless the import has begun by now."""
     async with deps.db.write() as tx:
-        await store.set_domains(tx, request.id, hostnames)
+        await store.switch(tx, import_.id, states.KEEP_PLAN, deps.clock(), options=_with(import_, hostnames))
 
 
-async def give_up(deps: Deps, session: Session, request: ImportRequest) -> None:
+async def give_up(deps: Deps, session: Session, import_: Import) -> None:
     """Delete token and file. What is imported already stays."""
     async with deps.db.write() as tx:
-        current = await store.lock(tx, request.id)
-        if current and not current.has_ended:
-            now = deps.clock()
-            await store.change(tx, request.id, now, state="given_up", message=None)
-            await audit.record(tx, session.actor, "import.given_up", now, request.item)
-    await deps.uploads.delete(request.id)
+        now = deps.clock()
+        if await store.switch(tx, import_.id, states.GIVE_UP, now):
+            await audit.record(tx, session.actor, "import.given_up", now, import_.item)
+    await deps.uploads.delete(import_.id)
 
 
-async def _switch(
-    deps: Deps, tx: Tx, request: ImportRequest, allowed: Collection[State], state: State, **values: Any
-) -> None:
-    before = await store.lock(tx, request.id)
-    if before is None or before.state not in allowed:
+def _with(import_: Import, hostnames: Mapping[str, str]) -> dict[str, Any]:
+    return {**import_.options, "domains": dict(hostnames)}
+
+
+async def _switch(deps: Deps, tx: Tx, import_: Import, transition: Transition, **values: Any) -> None:
+    """Raises Conflict."""
+    if not await store.switch(tx, import_.id, transition, deps.clock(), failures=0, **values):
         raise Conflict({"body": [_STATE_CHANGED]})
-    await store.change(tx, request.id, deps.clock(), state=state, message=None, failures=0, **values)
-    if not before.is_active:  # otherwise its job exists
-        await store.enqueue_turn(tx, request, deps.clock())

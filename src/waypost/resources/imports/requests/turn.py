@@ -5,31 +5,27 @@ A turn that is killed is repeated, and continues after the last page that was st
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 import structlog
 
-from waypost.audit import Actor
 from waypost.database import DecryptionFailed
 from waypost.kit.errors import NotFound, Unavailable
 from waypost.outbound import Outbound
-from waypost.resources.imports import lease
-from waypost.resources.imports import service as import_service
+from waypost.resources.imports import lease, store
 from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.deps import Deps
-from waypost.resources.imports.model import Import
+from waypost.resources.imports.model import Import, imports
 from waypost.resources.imports.preview import Preview
-from waypost.resources.imports.requests import store
-from waypost.resources.imports.requests.model import ImportRequest, State, import_requests
 from waypost.resources.imports.requests.outcome import BUSY, Outcome
 from waypost.resources.imports.requests.uploads import Uploads
 from waypost.resources.imports.run import ImportRun
 from waypost.resources.imports.source import Source, SourceError, SourceOptions
 from waypost.resources.imports.sources import open_source
+from waypost.resources.imports.states import State, stop_of
 
 TURN = 20.0
 """Seconds until no further page is begun."""
@@ -71,53 +67,53 @@ class Turn:
     stop: asyncio.Event
     """Set when the turn has to end soon."""
 
-    async def run(self, request: ImportRequest) -> Outcome:
+    async def run(self, import_: Import) -> Outcome:
         """Return what comes next. Raises Unavailable: the turn is then repeated."""
-        run, source = self._plan if request.state == "planning" else self._import, None
+        run, source = self._plan if import_.state == "planning" else self._import, None
         try:
-            source = await self._open_source(request)
-            return await run(request, source)
+            source = await self._open_source(import_)
+            return await run(import_, source)
         except Unavailable:
             raise
         except Exception as error:  # noqa: BLE001  # unexpected ones are logged there
-            return self._outcome_of(request, error)
+            return self._outcome_of(import_, error)
         finally:
             if isinstance(source, Archive):
                 source.close()
 
-    def _outcome_of(self, request: ImportRequest, error: Exception) -> Outcome:
-        stopped: State = "plan_stopped" if request.state == "planning" else "stopped"
+    def _outcome_of(self, import_: Import, error: Exception) -> Outcome:
+        stopped = stop_of(import_.state).after
         match error:
             case _Pause():
-                outcome = self._pause(request, stopped, str(error), error.seconds)
+                outcome = self._pause(import_, stopped, str(error), error.seconds)
             case TimeoutError() if self.stop.is_set():
-                outcome = Outcome(request.state, request.message, BUSY, request.failures)
+                outcome = Outcome(import_.state, import_.message, BUSY, import_.failures)
             case TimeoutError():
-                outcome = self._pause(request, stopped, _SLOW, 0.0)
+                outcome = self._pause(import_, stopped, _SLOW, 0.0)
             case lease.ImportRunning() | lease.LeaseLost():
-                outcome = Outcome(request.state, error.message, _RETRY)
+                outcome = Outcome(import_.state, error.message, _RETRY)
             case SourceError():
-                outcome = Outcome(stopped, error.message.replace(str(request.id), request.file_name or "The file"))
+                outcome = Outcome(stopped, error.message.replace(str(import_.id), import_.file_name or "The file"))
             case MemoryError():
-                log.warning("import needs too much memory", id=str(request.id), source=request.source)
+                log.warning("import needs too much memory", id=str(import_.id), source=import_.source)
                 outcome = Outcome(stopped, NO_MEMORY)
             case DecryptionFailed():
                 outcome = Outcome(stopped, _NO_TOKEN)
             case NotFound():  # the account is being deleted
                 outcome = Outcome("given_up")
             case _:
-                log.error("import failed unexpectedly", id=str(request.id), source=request.source, exc_info=error)
+                log.error("import failed unexpectedly", id=str(import_.id), source=import_.source, exc_info=error)
                 outcome = Outcome(stopped, BROKEN)
         return outcome
 
-    def _pause(self, request: ImportRequest, stopped: State, reason: str, seconds: float) -> Outcome:
+    def _pause(self, import_: Import, stopped: State, reason: str, seconds: float) -> Outcome:
         """Called when the turn has read nothing. Each such turn in a row doubles the pause."""
-        if request.failures + 1 >= MAX_FAILURES:
+        if import_.failures + 1 >= MAX_FAILURES:
             return Outcome(stopped, f"{reason} Tried {MAX_FAILURES} times. Continue to try again.")
-        delay = timedelta(seconds=max(seconds, min(5.0 * 2**request.failures, 900.0)))
-        return Outcome(request.state, f"Waiting: {reason}", delay, request.failures + 1)
+        delay = timedelta(seconds=max(seconds, min(5.0 * 2**import_.failures, 900.0)))
+        return Outcome(import_.state, f"Waiting: {reason}", delay, import_.failures + 1)
 
-    async def _open_source(self, request: ImportRequest) -> Source:
+    async def _open_source(self, import_: Import) -> Source:
         deadline = self.monotonic() + TURN
 
         async def wait(seconds: float, reason: str) -> None:
@@ -125,57 +121,41 @@ class Turn:
                 raise _Pause(seconds, reason)
             await asyncio.sleep(seconds)
 
+        url, timezone = import_.options["url"], import_.options["timezone"]
         async with self.deps.db.read() as tx:
-            token = await store.find_token(tx, request.id)
+            token = await store.find_token(tx, import_.id)
         options = SourceOptions(
-            url=None if request.file_name else request.url,
-            token=self.deps.key_ring.decrypt(import_requests.c.token, request.id, token) if token else None,
-            file=await self.uploads.find(request.id) if request.file_name else None,
-            timezone=ZoneInfo(request.timezone) if request.timezone else None,
-            site=urlsplit(request.url).hostname if request.file_name and request.url else None,
+            url=None if import_.file_name else url,
+            token=self.deps.key_ring.decrypt(imports.c.token, import_.id, token) if token else None,
+            file=await self.uploads.find(import_.id) if import_.file_name else None,
+            timezone=ZoneInfo(timezone) if timezone else None,
+            site=urlsplit(url).hostname if import_.file_name and url else None,
         )
-        source = open_source(request.source, options, self.outbound, wait)
+        source = open_source(import_.source, options, self.outbound, wait)
         if isinstance(source, Archive) and source.unpacked_size > MAX_UNPACKED:
             raise SourceError("This file is too large for the dashboard. Ask the administrator to run waypost import.")
         return source
 
-    async def _plan(self, request: ImportRequest, source: Source) -> Outcome:
-        actor = Actor.from_json(request.account_id, request.actor)
-        new = import_service.new_import(self.deps, actor, request.source, self._options(request))
-        has_more = await self._steps(request, Preview(self.deps, source, new, request.plan))
+    async def _plan(self, import_: Import, source: Source) -> Outcome:
+        has_more = await self._steps(import_, Preview(self.deps, source, import_, import_.plan))
         return Outcome("planning" if has_more else "planned")
 
-    async def _import(self, request: ImportRequest, source: Source) -> Outcome:
-        import_ = await self._find_import(request)
-        if import_.state == "finished":  # the process was killed before it could say so
-            return Outcome("done")
-        has_more = await self._steps(request, ImportRun(self.deps, source, import_, lease.holder()))
+    async def _import(self, import_: Import, source: Source) -> Outcome:
+        has_more = await self._steps(import_, ImportRun(self.deps, source, import_, lease.holder()))
         return Outcome("running" if has_more else "done")
 
-    async def _find_import(self, request: ImportRequest) -> Import:
-        if request.import_id:
-            import_ = await import_service.get(self.deps.db, request.account_id, request.import_id)
-            if import_.state == "finished":
-                return import_
-        actor, options = Actor.from_json(request.account_id, request.actor), self._options(request)
-        import_ = await import_service.create(self.deps, actor, request.source, options)
-        if import_.id != request.import_id:
-            async with self.deps.db.write() as tx:
-                await store.save(tx, request, self.deps.clock(), import_id=import_.id)
-        return replace(import_, actor=request.actor)  # who resumed it may be another
-
-    async def _steps(self, request: ImportRequest, run: ImportRun | Preview) -> bool:
+    async def _steps(self, import_: Import, run: ImportRun | Preview) -> bool:
         """Return whether there is more to do, in another turn. A fault after the first page ends the turn only."""
         began, pages, ending = self.monotonic(), 0, None
         try:
             async with asyncio.timeout(STEP_LIMIT) as limit:
-                ending = asyncio.create_task(self._end(limit, LAST_PAGE if request.file_name else 0.0))
+                ending = asyncio.create_task(self._end(limit, LAST_PAGE if import_.file_name else 0.0))
                 await run.start()
                 has_more = is_active = True
                 while has_more and is_active and (not pages or self._has_time(began)):
                     has_more = await run.step()
                     pages += 1
-                    is_active = await self._save(request, run)
+                    is_active = await self._save(import_, run)
         except (_Pause, TimeoutError):
             if not pages:
                 raise
@@ -186,11 +166,12 @@ class Turn:
             await run.stop()  # without the error: whether the import has stopped is decided by the outcome
         return has_more
 
-    async def _save(self, request: ImportRequest, run: ImportRun | Preview) -> bool:
-        """Return False if it was given up, or is imported without a plan."""
-        values = {"plan": run.to_row()} if isinstance(run, Preview) else {}
+    async def _save(self, import_: Import, run: ImportRun | Preview) -> bool:
+        """Save a plan, as an import saves itself. Return False if it was given up, or is imported without it."""
+        if isinstance(run, ImportRun):
+            return True
         async with self.deps.db.write() as tx:
-            return await store.save(tx, request, self.deps.clock(), message=None, **values)
+            return await store.save_plan(tx, import_.id, self.deps.clock(), run.to_row())
 
     def _has_time(self, began: float) -> bool:
         return not self.stop.is_set() and self.monotonic() - began < TURN
@@ -201,14 +182,3 @@ class Turn:
         earliest = loop.time() + MIN_TURN
         await self.stop.wait()
         limit.reschedule(max(loop.time(), earliest) + seconds)
-
-    def _options(self, request: ImportRequest) -> dict[str, Any]:
-        """What decides what is imported: an import with other options is another one."""
-        shared = self.deps.shared_domain
-        return {
-            "url": request.url,
-            "file": str(request.id) if request.file_name else None,
-            "domains": {theirs: ours or shared for theirs, ours in request.domains.items()},
-            "clicks": request.has_clicks,
-            "timezone": request.timezone,
-        }

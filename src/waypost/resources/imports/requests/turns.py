@@ -13,10 +13,11 @@ import structlog
 
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
-from waypost.resources.imports.requests import store
-from waypost.resources.imports.requests.model import ImportRequest, State
+from waypost.resources.imports import store
+from waypost.resources.imports.model import Import
 from waypost.resources.imports.requests.outcome import Outcome
 from waypost.resources.imports.requests.uploads import Uploads
+from waypost.resources.imports.states import ACTIVE, ENDED, State, Transition, stop_of
 from waypost.worker.jobs import MAX_DEATHS, Job
 
 _LOGGED: Mapping[State, str] = {
@@ -40,38 +41,34 @@ class Turns:
     db: Database
     uploads: Uploads
     clock: Clock
-    run_turn: Callable[[ImportRequest], Awaitable[Outcome]]
+    run_turn: Callable[[Import], Awaitable[Outcome]]
 
     async def __call__(self, job: Job) -> None:
         async with self.db.read() as tx:
-            request = await store.find(tx, UUID(job.payload["id"]))
-        if request and request.is_active:
-            await self._settle(request, await self.run_turn(request))
+            import_ = await store.find(tx, UUID(job.payload["id"]))
+        if import_ and import_.is_active:
+            await self._settle(import_, await self.run_turn(import_))
 
-    async def _settle(self, request: ImportRequest, outcome: Outcome) -> None:
-        """Save the outcome, unless the request was changed during the turn, and add the next turn if there is one."""
+    async def _settle(self, import_: Import, outcome: Outcome) -> None:
+        """Save the outcome, unless the state was changed during the turn, and add the next turn if there is one."""
         async with self.db.write() as tx:
-            current = await store.lock(tx, request.id)
+            current = await store.lock(tx, import_.id)
             if current is None:
                 return
-            state = current.state
-            if state == request.state:
-                state = outcome.state
-                values = {"message": outcome.message, "failures": outcome.failures}
-                await store.change(tx, request.id, self.clock(), state=state, **values)
-            if state in ("planning", "running"):
-                delay = outcome.delay if state == request.state else timedelta(0)
-                await store.enqueue_turn(tx, request, self.clock(), delay)
-        if state != request.state and state in _LOGGED:
-            log.info(_LOGGED[state], id=str(request.id), source=request.source)
-        if state in ("done", "given_up"):
-            await self.uploads.delete(request.id)
+            state, now = current.state, self.clock()
+            if state == import_.state:
+                state, values = outcome.state, {"message": outcome.message, "failures": outcome.failures}
+                await store.switch(tx, import_.id, Transition((import_.state,), state), now, **values)
+            if state in ACTIVE:
+                await store.enqueue_turn(tx, import_, now, outcome.delay if state == import_.state else timedelta(0))
+        if state != import_.state and state in _LOGGED:
+            log.info(_LOGGED[state], id=str(import_.id), source=import_.source)
+        if state in ENDED:
+            await self.uploads.delete(import_.id)
 
 
 async def stop(tx: Tx, job: Job, clock: Clock) -> None:
     """Stop the import whose turn has ended the process several times."""
-    request = await store.lock(tx, UUID(job.payload["id"]))
-    if request and request.is_active:
-        state: State = "plan_stopped" if request.state == "planning" else "stopped"
-        await store.change(tx, request.id, clock(), state=state, message=_DIED)
-        log.warning("import stopped, because its process died", id=str(request.id), source=request.source)
+    import_ = await store.lock(tx, UUID(job.payload["id"]))
+    if import_ and await store.switch(tx, import_.id, stop_of(import_.state), clock(), message=_DIED):
+        log.warning("import stopped, because its process died", id=str(import_.id), source=import_.source)

@@ -18,7 +18,7 @@ from waypost.database import Database, Tx, upsert
 from waypost.kit.errors import Unavailable
 from waypost.kit.ids import parse_id
 from waypost.private_files import make_directory, replacing
-from waypost.resources.imports.requests.model import import_file_pieces
+from waypost.resources.imports.model import import_file_pieces
 from waypost.resources.imports.source import SourceError
 
 MAX_PIECE = 1 << 20
@@ -33,43 +33,43 @@ _piece = import_file_pieces.c
 
 
 class Uploads(Protocol):
-    async def add(self, request_id: UUID, start: int, content: bytes) -> int:
+    async def add(self, import_id: UUID, start: int, content: bytes) -> int:
         """Store a piece, which may be repeated. Return the size of the file so far: where the next one begins.
 
         A piece that begins later is not stored. Raises Unavailable.
         """
 
-    async def find(self, request_id: UUID) -> Path:
+    async def find(self, import_id: UUID) -> Path:
         """Return the complete file, whose name is the id. Raises Unavailable, SourceError if it is gone."""
 
-    async def delete(self, request_id: UUID) -> None:
+    async def delete(self, import_id: UUID) -> None:
         """Delete the file, if there is one."""
 
     async def list_ids(self) -> set[UUID]:
-        """Return the requests that this machine has a file of."""
+        """Return the imports that this machine has a file of."""
 
 
 class UploadedFiles:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    async def add(self, request_id: UUID, start: int, content: bytes) -> int:
-        return await _on_disk(lambda: _write_at(self.path(request_id), start, content))
+    async def add(self, import_id: UUID, start: int, content: bytes) -> int:
+        return await _on_disk(lambda: _write_at(self.path(import_id), start, content))
 
-    async def find(self, request_id: UUID) -> Path:
-        if not await asyncio.to_thread(self.path(request_id).exists):
+    async def find(self, import_id: UUID) -> Path:
+        if not await asyncio.to_thread(self.path(import_id).exists):
             raise SourceError(_GONE)
-        return self.path(request_id)
+        return self.path(import_id)
 
-    async def delete(self, request_id: UUID) -> None:
-        await asyncio.to_thread(self.path(request_id).unlink, missing_ok=True)
+    async def delete(self, import_id: UUID) -> None:
+        await asyncio.to_thread(self.path(import_id).unlink, missing_ok=True)
 
     async def list_ids(self) -> set[UUID]:
         names = await asyncio.to_thread(lambda: [path.name for path in self._directory.glob("*")])
-        return {request_id for name in names if (request_id := parse_id(name))}
+        return {import_id for name in names if (import_id := parse_id(name))}
 
-    def path(self, request_id: UUID) -> Path:
-        return self._directory / str(request_id)
+    def path(self, import_id: UUID) -> Path:
+        return self._directory / str(import_id)
 
 
 class UploadedRows(UploadedFiles):
@@ -77,41 +77,41 @@ class UploadedRows(UploadedFiles):
         super().__init__(directory)
         self._db = db
 
-    async def add(self, request_id: UUID, start: int, content: bytes) -> int:
-        row = {"request_id": request_id, "start": start, "content": content}
+    async def add(self, import_id: UUID, start: int, content: bytes) -> int:
+        row = {"import_id": import_id, "start": start, "content": content}
         async with self._db.write() as tx:
-            size = await _read_size(tx, request_id)
+            size = await _read_size(tx, import_id)
             if start != size:  # a repeated piece, or one is missing before it
                 return size
             is_new = (await tx.execute(upsert(tx, import_file_pieces).on_conflict_do_nothing(), row)).rowcount
         return size + len(content) if is_new else size
 
-    async def find(self, request_id: UUID) -> Path:
-        path = self.path(request_id)
+    async def find(self, import_id: UUID) -> Path:
+        path = self.path(import_id)
         async with self._db.read() as tx:
-            size = await _read_size(tx, request_id)
+            size = await _read_size(tx, import_id)
         if not size:
             raise SourceError(_GONE)
         if not path.exists() or path.stat().st_size != size:
-            await self._copy(request_id, path)
+            await self._copy(import_id, path)
         return path
 
-    async def delete(self, request_id: UUID) -> None:
+    async def delete(self, import_id: UUID) -> None:
         async with self._db.write() as tx:
-            await tx.execute(delete(import_file_pieces).where(_piece.request_id == request_id))
-        await super().delete(request_id)
+            await tx.execute(delete(import_file_pieces).where(_piece.import_id == import_id))
+        await super().delete(import_id)
 
-    async def _copy(self, request_id: UUID, path: Path) -> None:
+    async def _copy(self, import_id: UUID, path: Path) -> None:
         await _on_disk(lambda: make_directory(path.parent))
         with contextlib.ExitStack() as stack:
             file = await _on_disk(lambda: stack.enter_context(replacing(path)))
             end = 0
-            while content := await self._read(request_id, end):
+            while content := await self._read(import_id, end):
                 await _on_disk(lambda data=content: file.write(data))  # type: ignore[misc]  # a default is no argument
                 end += len(content)
 
-    async def _read(self, request_id: UUID, start: int) -> bytes | None:
-        query = select(_piece.content).where(_piece.request_id == request_id, _piece.start == start)
+    async def _read(self, import_id: UUID, start: int) -> bytes | None:
+        query = select(_piece.content).where(_piece.import_id == import_id, _piece.start == start)
         async with self._db.read() as tx:
             return (await tx.execute(query)).scalar_one_or_none()
 
@@ -121,8 +121,8 @@ def new_uploads(db: Database, data_dir: Path) -> Uploads:
     return UploadedFiles(directory) if db.dialect == "sqlite" else UploadedRows(db, directory)
 
 
-async def _read_size(tx: Tx, request_id: UUID) -> int:
-    query = select(func.coalesce(func.sum(func.length(_piece.content)), 0)).where(_piece.request_id == request_id)
+async def _read_size(tx: Tx, import_id: UUID) -> int:
+    query = select(func.coalesce(func.sum(func.length(_piece.content)), 0)).where(_piece.import_id == import_id)
     return int((await tx.execute(query)).scalar_one())
 
 
