@@ -23,7 +23,7 @@ from waypost.http.status import headers_of, status_of
 from waypost.kit.clock import Clock
 from waypost.kit.errors import WaypostError
 from waypost.metrics import Gauge
-from waypost.redirect.asgi_messages import with_headers
+from waypost.redirect.exchange import with_headers
 from waypost.redirect.spool_gauges import SpoolGauges
 from waypost.redirect.state import NOSNIFF
 from waypost.resources.webhooks.metrics import PendingGauges

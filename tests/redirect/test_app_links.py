@@ -4,7 +4,7 @@ import pytest
 from wire import HOST, Previews, Routes, Wire
 
 from waypost.redirect import ChangeFeed, HostTable, new_host
-from waypost.redirect.app_links import APPLE_PATH, GOOGLE_PATH
+from waypost.redirect.route import APPLE_PATH, GOOGLE_PATH
 
 BRAND, PLAIN = b"go.brand.test", b"plain.test"
 LOST = "https://brand.test/lost"

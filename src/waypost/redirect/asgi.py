@@ -5,25 +5,17 @@ only serve links never reach the application. A slug on an unknown host gets an 
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from urllib.parse import unquote_to_bytes
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from waypost.kit.errors import Unavailable
+from waypost.kit.errors import RateLimited, Unavailable
 from waypost.metrics import Series
 from waypost.redirect import decision, metrics, pages, password_pages, pixel_pages, report_pages
-from waypost.redirect.asgi_messages import (
-    canonical_host,
-    join_headers,
-    peer_of,
-    respond_unavailable,
-    send_response,
-    with_headers,
-    without_port,
-)
 from waypost.redirect.database_calls import DatabaseCalls, FindPage
 from waypost.redirect.decision import Checks, VisitAnswer, decide_visit, has_ended, not_found
+from waypost.redirect.exchange import Exchange, with_headers
 from waypost.redirect.forms import is_from_other_site
 from waypost.redirect.not_found import NotFoundResponder
 from waypost.redirect.password_pages import Cookies
@@ -38,12 +30,13 @@ IsHttps = Callable[[Scope], bool]
 """Return whether the visitor uses HTTPS, as far as trusted proxies report it."""
 
 
-_METHODS = {"GET", "HEAD"}
 _ACME_CHALLENGES = b"/.well-known/acme-challenge/"
 """Served on every host: a certificate authority requests them before the domain is served."""
 _INFO_SUFFIX = b"+"
 _NO_VISIT = b"0" * 32
 """The visit id in a response to HEAD, which is not a visit."""
+_ALLOWED = [(b"allow", b"GET, HEAD")]
+_RETRY_HEADERS = [(b"retry-after", b"1"), (b"cache-control", b"no-store")]
 _ALL_PASSED = Checks(has_password=True, is_used_up=False)
 
 
@@ -61,7 +54,7 @@ class RedirectApp:
         """`cookies`: of protected links."""
         self.state = state
         self.app = app
-        self._database = database
+        self._database = database = database.limited()
         self._is_https = is_https
         self._cookies = cookies or Cookies([])
         self._not_found = NotFoundResponder(state, database)
@@ -70,126 +63,125 @@ class RedirectApp:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = join_headers(scope["headers"])
-        host = canonical_host(headers.get(b"host", b""), scope["scheme"])
-        host = without_port(host, self.state.own_hosts)
-        is_own = host in self.state.own_hosts
-        send = with_headers(send, [NOSNIFF, *(self.state.hsts if is_own and self._is_https(scope) else ())])
+        exchange = Exchange(scope, receive, send, self.state.own_hosts)
+        hsts = self.state.hsts if exchange.host in self.state.own_hosts and self._is_https(scope) else ()
+        exchange.send = with_headers(send, [NOSNIFF, *hsts])
+        path, method = unquote_to_bytes(scope["raw_path"])[1:], scope["method"]
         if scope["raw_path"].startswith(_ACME_CHALLENGES):
-            await (self.app(scope, receive, send) if scope["method"] == "GET" else send_response(send, 404, []))
-            return
-        path = unquote_to_bytes(scope["raw_path"])[1:]
-        if self.state.is_app(path.partition(b"/")[0], host):
-            await self.app(scope, receive, send)
-        elif scope["method"] not in (*_METHODS, "POST"):
-            await send_response(send, 405, [(b"allow", b"GET, HEAD")])
+            await (self.app(scope, receive, exchange.send) if method == "GET" else exchange.respond(404))
+        elif self.state.is_app(path.partition(b"/")[0], exchange.host):
+            await self.app(scope, receive, exchange.send)
+        elif method not in {"GET", "HEAD", "POST"}:
+            await exchange.respond(405, _ALLOWED)
         else:
             try:
-                await self._respond(scope, receive, send, host, path, headers)
+                await (self._post(exchange, path) if method == "POST" else self._visit(exchange, path))
             except Unavailable:
-                await respond_unavailable(send)
+                metrics.UNAVAILABLE[0] += 1
+                await exchange.respond(503, _RETRY_HEADERS)
 
-    async def _respond(
-        self, scope: Scope, receive: Receive, send: Send, host: bytes, path: bytes, headers: dict[bytes, bytes]
-    ) -> None:
+    async def _visit(self, exchange: Exchange, path: bytes) -> None:
         """Raises Unavailable before it sends anything."""
-        if scope["method"] == "POST":
-            await self._post(scope, receive, send, host, path, headers)
-            return
         began = time.perf_counter()
         try:
-            await self._visit(scope, send, host, path, headers)
+            await self._respond(exchange, path)
         finally:
             metrics.LATENCY.observe(time.perf_counter() - began)
 
-    async def _visit(self, scope: Scope, send: Send, host: bytes, path: bytes, headers: dict[bytes, bytes]) -> None:
-        is_get = scope["method"] == "GET"
-        route = await self._load_route(host, path)
-        info_page = await self._find_info_page(host, path) if route is MISSING else None
+    async def _respond(self, exchange: Exchange, path: bytes) -> None:
+        route = await self._load_route(exchange.host, path)
+        info_page = await self._find_info_page(exchange.host, path) if route is MISSING else None
         if info_page:
             metrics.INFO_PAGE[0] += 1
-            await send_response(send, 200, report_pages.HEADERS, info_page, with_body=is_get)
+            await exchange.respond(200, report_pages.HEADERS, info_page)
             return
-        request = self._read_request(scope, headers)
-        answer = await self._decide(route, request, headers)
+        request = self._read_request(exchange, exchange.headers)
+        answer = await self._decide(route, request, exchange)
         preview = await self._find_preview(route) if answer.kind == decision.PREVIEW else b""
+        visit: bytes | None = _NO_VISIT
         if preview is None:
             answer = decision.NO_LINK
-        if is_get and answer.is_visit:
+        elif exchange.is_get and answer.is_visit:
             page = metrics.PREVIEW if preview else metrics.PIXEL_PAGE if answer.pixel_page else None
             fired = answer.pixel_page[FIRED] if answer.pixel_page else b""
             visit = await self._record(route, request, answer.target, fired, page)
-            if visit is None:
-                answer = not_found(route)
-        else:
-            visit = _NO_VISIT
+        if visit is None:
+            answer = not_found(route)
         if answer.kind == decision.NOT_FOUND:
-            await self._not_found.respond(send, host, path, headers, answer.location, with_body=is_get)
+            await self._not_found.respond(exchange, path, answer.location)
         elif answer.kind == decision.PASSWORD_FORM:
             metrics.PASSWORD_PAGE[0] += 1
-            await send_response(send, 200, password_pages.HEADERS, password_pages.page(), with_body=is_get)
+            await exchange.respond(200, password_pages.HEADERS, password_pages.page())
         elif preview:
-            await send_response(send, 200, pages.PREVIEW_HEADERS, preview, with_body=is_get)
+            await exchange.respond(200, pages.PREVIEW_HEADERS, preview)
         elif answer.pixel_page and visit:
             nonce = next(self.state.nonces)
-            body = pixel_pages.page(answer.pixel_page, nonce, visit)
-            await send_response(send, 200, pixel_pages.headers(answer.pixel_page, nonce), body, with_body=is_get)
+            headers = pixel_pages.headers(answer.pixel_page, nonce)
+            await exchange.respond(200, headers, pixel_pages.page(answer.pixel_page, nonce, visit))
         else:
-            location = answer.location or location_of(route)
-            await send_response(send, 302, [*REDIRECT_HEADERS, (b"location", location)])
+            await exchange.respond(302, [*REDIRECT_HEADERS, (b"location", answer.location or location_of(route))])
 
-    async def _post(
-        self, scope: Scope, receive: Receive, send: Send, host: bytes, path: bytes, headers: dict[bytes, bytes]
-    ) -> None:
-        """Check the password of a protected link, and redirect if it is right. That is the visit."""
-        route = await self._load_route(host, path)
-        if route is MISSING and (reported := await self._find_info_route(host, path)):
-            await respond_to_report(self._database, scope, receive, send, headers, link_of(reported))
+    async def _post(self, exchange: Exchange, path: bytes) -> None:
+        """Check the password of a protected link, and redirect if it is right. That is the visit.
+
+        Raises Unavailable before it sends anything.
+        """
+        route = await self._load_route(exchange.host, path)
+        if route is MISSING and (reported := await self._find_info_route(exchange.host, path)):
+            await respond_to_report(self._database, exchange, link_of(reported))
             return
         options = options_of(route)
         if options is None or options.password_version is None:
-            await send_response(send, 405, [(b"allow", b"GET, HEAD")])
+            await exchange.respond(405, _ALLOWED)
             return
-        request = self._read_request(scope, {**headers, b"referer": b""})  # it names the form
-        answer = await self._decide(route, request, headers, _ALL_PASSED)
+        request = self._read_request(exchange, {**exchange.headers, b"referer": b""})  # it names the form
+        answer = await self._decide(route, request, exchange, _ALL_PASSED)
         if answer.kind == decision.NOT_FOUND:  # since the form was opened
-            await self._not_found.respond(send, host, path, headers, answer.location, with_body=True)
+            await self._not_found.respond(exchange, path, answer.location)
             return
         link = link_of(route)
-        is_foreign = is_from_other_site(headers)  # visitors of a hostile page would guess, and collect cookies
-        version = password_pages.OTHER_SITE if is_foreign else await self._database.check_password(scope, receive, link)
+        is_foreign = is_from_other_site(exchange.headers)  # visitors of a hostile page would guess, and collect cookies
+        version = password_pages.OTHER_SITE if is_foreign else await self._check_password(exchange, link)
         if isinstance(version, str):
             metrics.PASSWORD_PAGE[0] += 1
-            status = 403 if is_foreign else 200
-            await send_response(send, status, password_pages.HEADERS, password_pages.page(version))
+            await exchange.respond(403 if is_foreign else 200, password_pages.HEADERS, password_pages.page(version))
             return
-        route = await self._load_route(host, path)  # it may have changed while the form was sent
-        answer = await self._decide(route, request, headers, _ALL_PASSED)
-        if link_of(route) != link or not answer.is_visit:
-            await self._not_found.respond(send, host, path, headers, not_found(route).location, with_body=True)
-            return
-        if await self._record(route, request, answer.target, b"", None) is None:
-            await self._not_found.respond(send, host, path, headers, not_found(route).location, with_body=True)
+        route = await self._load_route(exchange.host, path)  # it may have changed while the form was sent
+        answer = await self._decide(route, request, exchange, _ALL_PASSED)
+        is_visit = link_of(route) == link and answer.is_visit
+        if not is_visit or await self._record(route, request, answer.target, b"", None) is None:
+            await self._not_found.respond(exchange, path, not_found(route).location)
             return
         cookies = self._cookies.new(
             link,
             version,
             self.state.now,
-            path=scope["raw_path"],
-            header=headers.get(b"cookie", b""),
-            is_https=self._is_https(scope),
+            path=exchange.scope["raw_path"],
+            header=exchange.headers.get(b"cookie", b""),
+            is_https=self._is_https(exchange.scope),
         )
         set_cookies = [(b"set-cookie", cookie) for cookie in cookies]
         location = answer.location or location_of(route)
-        await send_response(send, 303, [*REDIRECT_HEADERS, (b"location", location), *set_cookies])
+        await exchange.respond(303, [*REDIRECT_HEADERS, (b"location", location), *set_cookies])
 
-    def _read_request(self, scope: Scope, headers: dict[bytes, bytes]) -> VisitRequest:
-        request = read_request(headers, scope["query_string"], peer_of(scope), self.state.visitors)
+    async def _check_password(self, exchange: Exchange, link: bytes) -> int | str:
+        """Return the version of the password that was sent, or the message if it is not accepted."""
+        password = await password_pages.read_password(exchange.receive)
+        try:
+            version = await self._database.password_version(link, password, exchange.scope) if password else None
+        except RateLimited:
+            return password_pages.TOO_MANY
+        except Unavailable:
+            return password_pages.BUSY
+        return password_pages.WRONG if version is None else version
+
+    def _read_request(self, exchange: Exchange, headers: Mapping[bytes, bytes]) -> VisitRequest:
+        request = read_request(headers, exchange.scope["query_string"], exchange.peer, self.state.visitors)
         request.is_bot = self.state.bots[request.user_agent]
         return request
 
     async def _decide(
-        self, route: Route, request: VisitRequest, headers: dict[bytes, bytes], checks: Checks | None = None
+        self, route: Route, request: VisitRequest, exchange: Exchange, checks: Checks | None = None
     ) -> VisitAnswer:
         """Load what the decision needs. Raises Unavailable."""
         request.at = self._begin_batch()
@@ -198,17 +190,17 @@ class RedirectApp:
         if answer.kind == decision.UNDECIDED and options:
             if options.routing:
                 await request.visitors().load(options.routing)
-            checks = checks or await self._check(route, options, headers)
+            checks = checks or await self._check(route, options, exchange)
             request.at = self._begin_batch()
             answer = decide_visit(route, request, checks)
         return answer
 
-    async def _check(self, route: Route, options: RouteOptions, headers: dict[bytes, bytes]) -> Checks:
+    async def _check(self, route: Route, options: RouteOptions, exchange: Exchange) -> Checks:
         """Raises Unavailable."""
         version = options.password_version
         is_used_up = await self._is_used_up(route)
         has_password = version is None or self._cookies.is_valid(
-            headers.get(b"cookie", b""), link_of(route), version, self.state.now
+            exchange.headers.get(b"cookie", b""), link_of(route), version, self.state.now
         )
         return Checks(has_password, is_used_up)
 

@@ -2,13 +2,10 @@
 
 from hashlib import blake2b
 
-from starlette.types import Send
-
 from waypost.redirect import metrics, pages
-from waypost.redirect.app_links import APPLE_PATH, GOOGLE_PATH
-from waypost.redirect.asgi_messages import send_not_modified, send_response
 from waypost.redirect.database_calls import DatabaseCalls
-from waypost.redirect.route import NO_HOST, HostRoute
+from waypost.redirect.exchange import Exchange
+from waypost.redirect.route import APPLE_PATH, GOOGLE_PATH, NO_HOST, HostRoute
 from waypost.redirect.state import REDIRECT_HEADERS, RedirectState
 
 _WELL_KNOWN = b".well-known"
@@ -20,22 +17,14 @@ class NotFoundResponder:
         self._state = state
         self._database = database
 
-    async def respond(
-        self,
-        send: Send,
-        host: bytes,
-        path: bytes,
-        headers: dict[bytes, bytes],
-        fallback: bytes | None = None,
-        *,
-        with_body: bool,
-    ) -> None:
+    async def respond(self, exchange: Exchange, path: bytes, fallback: bytes | None = None) -> None:
         """Redirect to the link's fallback, and `/` and unknown slugs if the custom domain does so.
 
         An unknown host gets an empty 404. Raises Unavailable before it sends anything.
 
         Never redirect below `/.well-known/`: an authority that follows would verify the domain for the target.
         """
+        host = exchange.host
         if host in self._state.own_hosts:
             is_for_links, target = host == self._state.shared_host, b""
         else:
@@ -45,15 +34,15 @@ class NotFoundResponder:
                 is_for_links, target = False, b""
                 document = await self._find_app_links(host, route, path)
                 if document:
-                    await _send_app_links(send, document, headers, with_body=with_body)
+                    await _send_app_links(exchange, document)
                     return
         metrics.NOT_FOUND[0] += 1
         if fallback or target:
-            await send_response(send, 302, [*REDIRECT_HEADERS, (b"location", fallback or target)])
+            await exchange.respond(302, [*REDIRECT_HEADERS, (b"location", fallback or target)])
         elif is_for_links:
-            await send_response(send, 404, list(pages.HEADERS), pages.NOT_FOUND, with_body=with_body)
+            await exchange.respond(404, pages.HEADERS, pages.NOT_FOUND)
         else:
-            await send_response(send, 404, [])
+            await exchange.respond(404)
 
     async def _find_app_links(self, host: bytes, route: HostRoute, path: bytes) -> bytes | None:
         """Raises Unavailable."""
@@ -67,11 +56,8 @@ class NotFoundResponder:
         return document
 
 
-async def _send_app_links(send: Send, document: bytes, headers: dict[bytes, bytes], *, with_body: bool) -> None:
+async def _send_app_links(exchange: Exchange, document: bytes) -> None:
     metrics.APP_LINKS[0] += 1
     etag = b'"%s"' % blake2b(document, digest_size=16).hexdigest().encode()
-    sent_headers = [*_JSON_HEADERS, (b"etag", etag)]
-    if etag in headers.get(b"if-none-match", b""):
-        await send_not_modified(send, sent_headers)
-    else:
-        await send_response(send, 200, sent_headers, document, with_body=with_body)
+    is_known = etag in exchange.headers.get(b"if-none-match", b"")
+    await exchange.respond(304 if is_known else 200, [*_JSON_HEADERS, (b"etag", etag)], b"" if is_known else document)

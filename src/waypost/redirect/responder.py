@@ -70,7 +70,7 @@ class VisitResponder(WaitingResponses):
         request.is_bot = state.bots[request.user_agent]
         answer = decide_visit(route, request)
         if answer is OWN_DESTINATION:
-            state.record_redirect(target[:ID_SIZE], request)
+            state.record(target[:ID_SIZE], request)
             heads = state.shared_heads if request.host == state.shared_host else state.heads
             self._respond_later(heads.redirect + target[ID_SIZE:] + b"\r\n\r\n")
         elif not self._respond_otherwise(route, request, answer):

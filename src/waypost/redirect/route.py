@@ -37,6 +37,10 @@ class HostRoute(NamedTuple):
     has_app_links: bool
 
 
+APPLE_PATH = b".well-known/apple-app-site-association"
+GOOGLE_PATH = b".well-known/assetlinks.json"
+"""Where iOS and Android request the documents that say which apps open the links of a domain."""
+
 ID_SIZE: Final = 32
 """Hex digits of the id in a target."""
 

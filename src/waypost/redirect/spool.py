@@ -8,7 +8,7 @@ drainer reads the lines and stores its position.
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import BinaryIO, Final, NamedTuple
@@ -47,7 +47,7 @@ class Visit(NamedTuple):
 _FIELD_COUNTS = {len(Visit._fields) - 1, len(Visit._fields)}  # without and with the target
 
 
-def encode(visit: tuple[bytes, ...]) -> bytes:
+def encode(visit: Sequence[bytes]) -> bytes:
     """Encode a Visit, with or without target, as a line. The HTTP parser allows tabs in headers, but no line ends."""
     line = b"\t".join(visit)
     if len(line) > MAX_LINE_SIZE or line.count(b"\t") != len(visit) - 1:

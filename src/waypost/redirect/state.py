@@ -17,7 +17,7 @@ from waypost.redirect.host_table import HostTable
 from waypost.redirect.metrics import BUCKETS_NS, FAST_LATENCY, REDIRECTED
 from waypost.redirect.page_cache import PageCache
 from waypost.redirect.request import RequestReader, VisitRequest
-from waypost.redirect.spool import MAX_LINE_SIZE, Spool, encode
+from waypost.redirect.spool import Spool, encode
 from waypost.redirect.table import RouteTable
 
 if TYPE_CHECKING:
@@ -201,31 +201,25 @@ class RedirectState:
     def record(self, link: bytes, request: VisitRequest, fired: bytes = b"", target: str = "") -> bytes:
         """Buffer the visit's line until `flush`. Return its id. `target`: empty without rules and variants."""
         visit = self._new_id()
-        headers = request.forwarded_for, request.forwarded, request.user_agent, request.referrer, request.language
-        fields = (visit, self._at, link, request.query, request.peer, *headers, request.purpose, request.privacy, fired)
-        self._visits.append(encode((*fields, target.encode()) if target else fields))
+        fields = [
+            visit,
+            self._at,
+            link,
+            request.query,
+            request.peer,
+            request.forwarded_for,
+            request.forwarded,
+            request.user_agent,
+            request.referrer,
+            request.language,
+            request.purpose,
+            request.privacy,
+            fired,
+        ]
+        if target:
+            fields.append(target.encode())
+        self._visits.append(encode(fields))
         return visit
-
-    def record_redirect(self, link: bytes, request: RequestReader) -> None:
-        """`record` for an ordinary redirect. No header has a tab."""
-        line = b"\t".join(
-            [
-                self._new_id(),
-                self._at,
-                link,
-                request.query,
-                request.peer,
-                request.forwarded_for,
-                request.forwarded,
-                request.user_agent,
-                request.referrer,
-                request.language,
-                request.purpose,
-                request.privacy,
-                b"\n",
-            ]
-        )
-        self._visits.append(line if len(line) <= MAX_LINE_SIZE else encode(tuple(line[:-1].split(b"\t"))))
 
     def _new_id(self) -> bytes:
         if self._next_id == _IDS:

@@ -7,7 +7,7 @@ from sqlalchemy import bindparam, delete, select
 
 from waypost.database import Database, Tx, upsert
 from waypost.kit.ids import new_id
-from waypost.redirect.app_links import APPLE_PATH, GOOGLE_PATH
+from waypost.redirect.route import APPLE_PATH, GOOGLE_PATH
 from waypost.resources.domains.app_links.model import AppLinksTexts, domain_app_links
 from waypost.resources.domains.model import domains
 
