@@ -5,7 +5,7 @@ Rows contain what the drivers take: bytes for an `Id`, microseconds for an `Inst
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any
@@ -37,7 +37,7 @@ _ARRAYS: dict[type, str] = {
 _CONVERTERS: dict[type, Callable[[Any], Any]] = {
     Id: attrgetter("bytes"),
     Instant: microseconds,
-    Json: partial(json.dumps, ensure_ascii=False),
+    Json: json.JSONEncoder(ensure_ascii=False).encode,
 }
 
 Statement = tuple[str, Any]
@@ -47,8 +47,10 @@ Statement = tuple[str, Any]
 def to_row(table: Table, values: Mapping[str, Any]) -> BulkRow:
     """Return the row with the values by name of their columns. Columns without a value are null."""
     return tuple(
-        value if convert is None or value is None else convert(value)
-        for convert, value in ((convert, values.get(name)) for name, convert in _converters(table))
+        [
+            value if (value := values.get(name)) is None or convert is None else convert(value)
+            for name, convert in _converters(table)
+        ]
     )
 
 

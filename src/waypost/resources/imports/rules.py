@@ -5,7 +5,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from hashlib import blake2b
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -28,6 +30,7 @@ _UNREADABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\
 """Control characters, line ends, and marks that change the direction of text."""
 
 LINK_FIELDS = ("domain_id", "destination_url", "title", "tags", "is_enabled", "expires_at")
+_link_values = attrgetter(*LINK_FIELDS)
 FIELDS = (*LINK_FIELDS, "addresses", "clicks", "routing", "click_limit", "archived")
 """What is compared with the last import. Only what differs is changed, so that changes made here stay."""
 _DIGEST_SIZE = 8  # hexadecimal digits per field; `archived` has none for a link of another service
@@ -208,10 +211,7 @@ def other_addresses(source: SourceLink, *, ignores_case: bool) -> list[Address]:
 def _digest(link: Link, source: SourceLink) -> str:
     addresses = sorted(f"{address.hostname or ''}/{address.path}" for address in addresses_of(source))
     texts: tuple[str, ...] = (
-        *(
-            "\n".join(value) if isinstance(value, list) else str(value)
-            for value in (getattr(link, name) for name in LINK_FIELDS)
-        ),
+        *["\n".join(value) if isinstance(value, list) else str(value) for value in _link_values(link)],
         "\n".join(addresses),
         str(source.clicks),
         _routing_text(source),
@@ -222,6 +222,7 @@ def _digest(link: Link, source: SourceLink) -> str:
     return "".join(map(_digest_of, texts))
 
 
+@lru_cache(1_000)  # links of a page have most texts in common
 def _digest_of(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_SIZE // 2).hexdigest()
 
