@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from waypost import logs
@@ -23,13 +22,12 @@ from waypost.kit.errors import Invalid
 from waypost.kit.memory import limited_memory
 from waypost.redirect import ChangeFeed
 from waypost.resources.imports import lease, service
-from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.deps import Deps, new_deps
 from waypost.resources.imports.model import Import
 from waypost.resources.imports.preview import Preview
 from waypost.resources.imports.report import Report
 from waypost.resources.imports.run import ImportRun
-from waypost.resources.imports.source import LinkPage, Source, SourceError, SourceOptions
+from waypost.resources.imports.source import Source, SourceError, SourceOptions
 from waypost.resources.imports.sources import open_source
 from waypost.secret_key import with_existing_key
 from waypost.settings import Settings
@@ -81,8 +79,6 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
             source = open_source(options.source, source_options, outbound, _wait)
         except SourceError as error:  # an option is missing, or names what cannot be read
             raise Invalid({"body": [error.message]}) from None
-        if not isinstance(source, Archive):
-            source = cast(Source, _ReadOnce(source))
         await source.check()  # before anything is written
         if not options.dry_run:
             await _limit_cache(db)
@@ -117,44 +113,16 @@ async def _plan(deps: Deps, source: Source, new: Import) -> tuple[Report, int]:
 async def _import(deps: Deps, source: Source, new: Import) -> tuple[Report, int]:
     """Import, or continue an import with the same options."""
     import_ = await service.create(deps, Actor.from_json(new.account_id, new.actor), new.source, new.options)
-    if import_.cursor is None:
-        await _say_plan(Preview(deps, source, new))
     code = await _run(ImportRun(deps, source, import_, lease.holder()), f"Importing from {new.source}")
     return await service.get_report(deps.db, await service.get(deps.db, new.account_id, import_.id)), code
 
 
-class _ReadOnce:
-    """A source that sends the requests of its check and first page once: the plan needs no others."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._is_checked = False
-        self._first: LinkPage | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._source, name)
-
-    async def check(self) -> None:
-        if not self._is_checked:
-            await self._source.check()
-            self._is_checked = True
-
-    async def link_page(self, cursor: str | None) -> LinkPage:
-        if cursor is not None:
-            return await self._source.link_page(cursor)
-        if self._first is None:
-            self._first = await self._source.link_page(None)
-        return self._first
-
-
-async def _say_plan(preview: Preview) -> None:
-    """Say what would become of the first links, before anything is written. Raises SourceError."""
-    await preview.start()
-    await preview.step()
-    counts, total = preview.report.counts, preview.report.total
+def _say_plan(report: Report) -> None:
+    """`report`: of the first page, of which no link is written yet."""
+    counts, total = report.counts, report.total
     which = f"the first {counts.found:,} links" if total is None else f"the first {counts.found:,} of {total:,} links"
     say(f"Plan, by {which}: {counts.created:,} new, {counts.updated:,} changed, {counts.refused:,} refused.")
-    for warning in preview.report.warnings:
+    for warning in report.warnings:
         say(f"Warning: {warning}.")
 
 
@@ -162,6 +130,8 @@ async def _run(run: ImportRun | Preview, label: str) -> int:
     error: Exception | None = None
     try:
         await run.start()
+        if isinstance(run, ImportRun) and not run.has_begun:
+            _say_plan(await run.plan_page())
         with output.progress(label) as report:
             while await run.step():
                 if report:

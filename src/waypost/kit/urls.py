@@ -26,6 +26,7 @@ BAD_PORTS = frozenset(
 )
 # names that never lead to the public internet; .test and .example are harmless: they never resolve
 SPECIAL_NAMES = ("localhost", "localdomain", "local", "internal", "home.arpa", "onion", "invalid")
+_SPECIAL_ENDS = tuple(f".{name}" for name in SPECIAL_NAMES)
 
 # control characters, whitespace of every script, lone surrogates
 _INVISIBLE = re.compile("[\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ud800-\udfff]")
@@ -160,7 +161,7 @@ def _checked_name(name: str) -> str:
 
 def is_public_name(name: str) -> bool:
     """Return whether a host name in lower case could lead to the internet."""
-    return "." in name and not any(name == special or name.endswith(f".{special}") for special in SPECIAL_NAMES)
+    return "." in name and not f".{name}".endswith(_SPECIAL_ENDS)
 
 
 def _checked_port(parsed: ada_url.URL, scheme: str) -> int:

@@ -76,12 +76,14 @@ def new_deps(
 
 async def run(deps: Deps, who: Person, source: Source, **options: Any) -> Report:
     """`options`: `domains` and `clicks`, as `service.create` takes them."""
+    await source.check()
     import_ = await service.create(deps, Actor.system(who.account_id), source.name, options)
     await run_to_the_end(ImportRun(deps, source, import_, lease.holder()))
     return await service.get_report(deps.db, await service.get(deps.db, who.account_id, import_.id))
 
 
 async def preview(deps: Deps, who: Person, source: Source, **options: Any) -> Report:
+    await source.check()
     new = service.new_import(deps, Actor.system(who.account_id), source.name, options)
     planned = Preview(deps, source, new)
     await run_to_the_end(planned)

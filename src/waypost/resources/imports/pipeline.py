@@ -21,7 +21,7 @@ from waypost.resources.imports.source import LinkPage, Source
 
 
 class Pipeline:
-    """Call `check`, then `plan` for each page, and always `close`. An import also calls `prepare`."""
+    """Call `find_hosts`, then `plan` for each page, and always `close`. An import also calls `prepare`."""
 
     def __init__(self, deps: Deps, source: Source, import_: Import) -> None:
         self._deps = deps
@@ -39,17 +39,15 @@ class Pipeline:
         self._read: tuple[str | None, LinkPage, list[Draft], PageReport] | None = None
         """The last page of links, after its cursor. It may be planned again."""
         self.found = PageReport()
-        """What `check` and `prepare` warn of."""
+        """What `find_hosts` and `prepare` warn of."""
 
     @property
     def hostnames(self) -> Iterable[str]:
         """Those that the source has, as far as it says so before its links."""
         return self._hosts.hostnames
 
-    async def check(self, progress: Progress) -> None:
-        """Find out whether the source can be read, and what its links refer to. Raises SourceError."""
-        if not (progress.has_begun and isinstance(self._source, Archive)):  # later turns read the same file
-            await self._source.check()
+    async def find_hosts(self) -> None:
+        """Find out what the links refer to. Raises SourceError."""
         await self._hosts.find(self.found)
         if self._import.options.get("clicks") and not self._others.has_rows:
             self.found.warn("The source has no clicks with their times: totals are kept apart from the statistics")

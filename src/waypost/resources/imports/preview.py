@@ -41,6 +41,10 @@ class Preview:
         return self._progress.counts.found, self._progress.total or 0
 
     @property
+    def has_begun(self) -> bool:
+        return self._progress.has_begun
+
+    @property
     def report(self) -> Report:
         counts, total, warnings = self._progress.counts, self._progress.total, self._progress.to_row()["warnings"]
         return Report(self._import.source, counts, total, to_warnings(warnings), self._refused)
@@ -53,7 +57,7 @@ class Preview:
 
     async def start(self) -> None:
         """Raises SourceError."""
-        await self._pipeline.check(self._progress)
+        await self._pipeline.find_hosts()
         warnings = {**self._progress.warnings, **self._pipeline.found.warnings}
         self._progress = replace(self._progress, warnings=warnings)
         self._count_hosts(dict.fromkeys(self._pipeline.hostnames, 0))

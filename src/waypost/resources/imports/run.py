@@ -17,6 +17,7 @@ from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.model import CHECK_JOB, Import
 from waypost.resources.imports.page_plan import Outdated, PagePlan, Progress
 from waypost.resources.imports.pipeline import Pipeline
+from waypost.resources.imports.report import Report, to_warnings
 from waypost.resources.imports.source import Source
 from waypost.worker import jobs
 
@@ -30,7 +31,7 @@ _RENEWAL = store.LEASE.total_seconds() / 3
 
 
 class ImportRun:
-    """Call `start`, then `step` until it returns False, and always `stop`."""
+    """For a source that is checked. Call `start`, then `step` until it returns False, and always `stop`."""
 
     def __init__(self, deps: Deps, source: Source, import_: Import, holder: str) -> None:
         """`holder`: see `lease.holder`."""
@@ -46,15 +47,25 @@ class ImportRun:
         """Return how much is done and how much there is; 0 if the source does not say."""
         return self._pipeline.count_done(self._progress)
 
+    @property
+    def has_begun(self) -> bool:
+        return self._progress.has_begun
+
     async def start(self) -> None:
-        """Check the source, and take the lease. Raises SourceError, ImportRunning, LeaseLost, without a change."""
-        await self._pipeline.check(self._progress)
+        """Take the lease. Raises SourceError, ImportRunning, LeaseLost, without a change."""
+        await self._pipeline.find_hosts()
         async with self._deps.db.write() as tx:
             current = await lease.take(tx, self._import, self._holder, self._deps.clock())
         self._progress = Progress.of(current)
         await self._keeping_lease(self._pipeline.prepare())
         warnings = {**self._progress.warnings, **self._pipeline.found.warnings}
         self._progress = replace(self._progress, warnings=warnings)
+
+    async def plan_page(self) -> Report:
+        """Return what is about to become of the next page. Raises SourceError."""
+        plan = await self._keeping_lease(self._pipeline.plan(self._progress))
+        after = self._progress.after(plan.done, plan.following, plan.total)
+        return Report(self._import.source, after.counts, after.total, to_warnings(after.to_row()["warnings"]))
 
     async def step(self) -> bool:
         """Import one page. Return False if the import has finished. Raises SourceError, LeaseLost, Unavailable."""

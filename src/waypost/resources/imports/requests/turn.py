@@ -137,19 +137,21 @@ class Turn:
         return source
 
     async def _plan(self, import_: Import, source: Source) -> Outcome:
-        has_more = await self._steps(import_, Preview(self.deps, source, import_, import_.plan))
+        has_more = await self._steps(import_, source, Preview(self.deps, source, import_, import_.plan))
         return Outcome("planning" if has_more else "planned")
 
     async def _import(self, import_: Import, source: Source) -> Outcome:
-        has_more = await self._steps(import_, ImportRun(self.deps, source, import_, lease.holder()))
+        has_more = await self._steps(import_, source, ImportRun(self.deps, source, import_, lease.holder()))
         return Outcome("running" if has_more else "done")
 
-    async def _steps(self, import_: Import, run: ImportRun | Preview) -> bool:
+    async def _steps(self, import_: Import, source: Source, run: ImportRun | Preview) -> bool:
         """Return whether there is more to do, in another turn. A fault after the first page ends the turn only."""
         began, pages, ending = self.monotonic(), 0, None
         try:
             async with asyncio.timeout(STEP_LIMIT) as limit:
                 ending = asyncio.create_task(self._end(limit, LAST_PAGE if import_.file_name else 0.0))
+                if not (run.has_begun and isinstance(source, Archive)):  # later turns read the same file
+                    await source.check()
                 await run.start()
                 has_more = is_active = True
                 while has_more and is_active and (not pages or self._has_time(began)):
