@@ -19,7 +19,7 @@ LIMITS = {
     "decision records": 37,
     "files that run: POST /v1/links, own": 27,
     "files that run: click → statistics, own": 16,
-    "files that run: event → delivery, own": 6,
+    "files that run: event → delivery, own": 5,
     "files that run: GET /v1/links/{id}/stats, own": 26,
 }
 

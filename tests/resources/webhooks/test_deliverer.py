@@ -1,6 +1,7 @@
 """R8, R9, R11: queue, limiter and attempts together, with scripted receivers."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -24,7 +25,7 @@ from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
 from waypost.kit.signing import find_problem
 from waypost.outbound import NotPublic, Unreachable
-from waypost.resources.webhooks import metrics
+from waypost.resources.webhooks.deliverer import Deliverer
 from waypost.resources.webhooks.delivery_limiter import INITIAL_HOST_LIMIT, INITIAL_LIMIT
 from waypost.worker.loop import WorkerLoop
 
@@ -299,10 +300,11 @@ async def test_what_ends_in_an_outage_is_settled_after_it(
 async def test_what_cannot_be_counted_is_delivered(
     db: Database, receivers: Receivers, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: object) -> None:
-        raise ZeroDivisionError
+    def broken(_: Deliverer, __: object, claimed: Sequence[object]) -> None:
+        if claimed:
+            raise ZeroDivisionError
 
-    monkeypatch.setattr(metrics, "count_attempts", broken)
+    monkeypatch.setattr(Deliverer, "on_commit", broken)
     loop = new_loop(db, receivers, clock)
     await queue_up(db, await subscribe(db, HOST))
     with pytest.raises(ZeroDivisionError):

@@ -1,8 +1,7 @@
-"""Metrics of deliveries, for /metrics: counters of attempts and results, and gauges of what is pending."""
+"""Gauges of pending deliveries, for /metrics."""
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
@@ -10,56 +9,17 @@ from typing import Any
 import structlog
 from sqlalchemy import Select, Text, cast, func, select
 
-from waypost import metrics
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock, from_microseconds
 from waypost.kit.errors import Unavailable
 from waypost.metrics import Gauge
 from waypost.resources.webhooks.model import webhook_deliveries
-from waypost.resources.webhooks.queue import ClaimedDelivery, DeliveryOutcome
 
-RESULTS = ("delivered", "retried", "failed", "refused")
 CACHE_SECONDS = 5.0
 """How long a count is cached: counting a million pending deliveries takes 0.1 s."""
-_DELAY_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)  # seconds
 _deliveries = webhook_deliveries.c
 
 log = structlog.get_logger(__name__)
-
-
-_ATTEMPTS = metrics.Counter("waypost_webhook_attempts_total", "Delivery attempts started.")
-_RESULTS = metrics.Counter(
-    "waypost_webhook_results_total",
-    "Delivery attempts by result.",
-    ("result",),
-    starts=[(result,) for result in RESULTS],
-)
-_DELAY = metrics.Histogram(
-    "waypost_webhook_first_attempt_delay_seconds",
-    "Time from an event to its first delivery attempt.",
-    buckets=_DELAY_BUCKETS,
-)
-
-
-def count_attempts(deliveries: Sequence[ClaimedDelivery], now: datetime) -> None:
-    """Count attempts that start."""
-    _ATTEMPTS.add(len(deliveries))
-    for delivery in deliveries:
-        if delivery.attempt == 1:
-            _DELAY.observe(max(0.0, (now - delivery.created_at).total_seconds()))
-
-
-def count_results(outcomes: Sequence[DeliveryOutcome]) -> None:
-    """Count results of attempts."""
-    for result, count in Counter(map(result_of, outcomes)).items():
-        _RESULTS.add(count, result)
-
-
-def result_of(outcome: DeliveryOutcome) -> str:
-    """Return one of RESULTS."""
-    if not outcome.counts_as_attempt and outcome.status == "failed":
-        return "refused"
-    return "retried" if outcome.status == "pending" else outcome.status
 
 
 class PendingGauges:
