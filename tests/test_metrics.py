@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from measured import read
+from stopped import stop, stopped
 from structlog.testing import capture_logs
 
 from waypost import metrics
@@ -158,3 +159,17 @@ def test_a_reset_keeps_the_counters_of_running_processes(tmp_path: Path, visits:
 
 def test_without_processes_there_are_the_gauges_of_the_scrape(tmp_path: Path) -> None:
     assert scrape(tmp_path, Gauge("pending", "Pending.", 7)) == {"pending": 7}
+
+
+def test_a_stopped_process_is_scraped_and_stops_nothing(tmp_path: Path, visits: Counter, first: MetricsFile) -> None:
+    visits.add(2, "found")
+    first.write()
+    [path] = (tmp_path / "run" / "metrics").glob("web*.json")
+
+    def write() -> None:
+        with path.open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            stop()
+
+    with stopped(write):
+        assert scrape(tmp_path) == {"visits_total found": 2}

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import structlog
 
+from waypost.kit.file_locks import try_lock
+
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
@@ -241,8 +243,11 @@ def _replace(file: int, families: Iterable[_Family]) -> None:
 
 
 def _read(file: int) -> list[_Family]:
-    """Return nothing from a file that its process was killed in the middle of writing."""
-    fcntl.flock(file, fcntl.LOCK_SH)
+    """Return nothing from a file that its process was killed in the middle of writing.
+
+    That of a stopped process, which keeps its lock, is read without one.
+    """
+    try_lock(file, fcntl.LOCK_SH, seconds=0.1)
     try:
         line = os.pread(file, os.fstat(file).st_size, 0).partition(b"\n")[0]
     finally:

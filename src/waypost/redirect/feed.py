@@ -4,18 +4,17 @@ A writer publishes after its commit and before it responds, so the next redirect
 for changes costs one comparison of integers. Other machines are notified through the database.
 """
 
-import contextlib
 import fcntl
 import mmap
 import os
-import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from waypost.kit.file_locks import try_lock
+
 _COUNTER_SIZE = 8
 _RING_SIZE = 1 << 18
-_ATTEMPTS, _INTERVAL = 50, 0.001  # seconds
-"""To lock the file, which a running process holds for microseconds."""
+_LOCK_TIMEOUT = 0.05  # seconds to lock the file, which a running process holds for microseconds
 
 InvalidateRoutes = Callable[[Sequence[str]], None]
 """`ChangeFeed.publish`: invalidate routes on this machine by slugs, host names, `host_change`s and `pixel_change`s."""
@@ -31,7 +30,7 @@ class ChangeFeed:
         self._map = mmap.mmap(self._fd, _COUNTER_SIZE + _RING_SIZE)
         self.published_bytes = memoryview(self._map)[:_COUNTER_SIZE].cast("Q")
         """`published_bytes[0]`: all bytes ever published. A reader whose position differs has changes to read."""
-        self._attempts = _ATTEMPTS
+        self._lock_timeout = _LOCK_TIMEOUT
 
     def publish(self, slugs: Iterable[str]) -> None:
         """Publish changes. When it returns, every process of this machine can see them."""
@@ -62,15 +61,9 @@ class ChangeFeed:
         What that process writes when it continues may replace what others publish meanwhile without the lock. Then
         readers learn of their changes from the database, as after a crash.
         """
-        for attempt in range(self._attempts):
-            if attempt:
-                time.sleep(_INTERVAL)
-            with contextlib.suppress(BlockingIOError):
-                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the kernel releases it if we die
-                self._attempts = _ATTEMPTS
-                return True
-        self._attempts = 1
-        return False
+        is_locked = try_lock(self._fd, fcntl.LOCK_EX, seconds=self._lock_timeout)
+        self._lock_timeout = _LOCK_TIMEOUT if is_locked else 0.0
+        return is_locked
 
     def _write(self, at: int, changes: bytes) -> None:
         to_end = changes[: _RING_SIZE - at]

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from stopped import stop, stopped
 
 from waypost.resources.links.images.cache import PreviewCache
 from waypost.resources.links.images.media import new_name
@@ -99,3 +100,15 @@ def test_several_processes_stay_below_the_limit(tmp_path: Path) -> None:
         process.join(60)
     assert [process.exitcode for process in processes] == [0, 0, 0]
     assert used(tmp_path) <= 10_000
+
+
+def test_nothing_is_added_while_a_stopped_process_has_the_lock(tmp_path: Path) -> None:
+    cache = PreviewCache(tmp_path, limit=1_000)
+
+    def add_and_stop() -> None:
+        with cache._space_for(5):
+            stop()
+
+    with stopped(add_and_stop), pytest.raises(BlockingIOError):
+        add(cache, b"content")
+    assert cache.find(*add(cache, b"content"))

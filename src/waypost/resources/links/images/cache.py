@@ -4,6 +4,7 @@ Nothing is lost with them, so they are not synced to disk. Each hit compares the
 crash or a full disk left damaged is read from the database again.
 """
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from waypost.kit.file_locks import try_lock
 from waypost.resources.links.images.media import NAME
 
 _SIZE_FILE = ".size"
@@ -61,7 +63,8 @@ class PreviewCache:
         """
         descriptor = os.open(self._directory / _SIZE_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if not try_lock(descriptor, fcntl.LOCK_EX, seconds=1.0):
+                raise BlockingIOError(errno.EAGAIN, "another process has locked the cache for long")
             used = os.pread(descriptor, 8, 0)
             after = int.from_bytes(used) + size
             if not used or after > self._limit:
