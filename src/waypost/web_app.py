@@ -99,11 +99,8 @@ def _app(web: Web, assets: Assets) -> ASGIApp:
     )
     operations = {endpoint.operation: endpoint for _, of_package in groups for endpoint in of_package}
     api.routes.append(mcp.route(_mcp_endpoint(web, partial(ApiCalls, api, operations))))
-    app: ASGIApp = api
-    for each in endpoints:
-        app = each.before_framework(app) if each.before_framework else app
     return AppRouter(
-        app,
+        api,
         new_dashboard(web.auth, web.views, assets, [page for each in endpoints for page in each.pages]),
         API_SEGMENTS,
         base_url=settings.base_url,

@@ -22,7 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from waypost.accounts import ApiCaller
 from waypost.accounts import Scope as KeyScope
@@ -118,8 +118,6 @@ class Endpoints(NamedTuple):
     events: Sequence[EventDocs] = ()
     routes: Sequence[BaseRoute] = ()
     """Beside the API and the dashboard, such as those for other programs of the operator."""
-    before_framework: Callable[[ASGIApp], ASGIApp] | None = None
-    """Returns an application that answers some requests itself, and passes all others on."""
 
 
 class _Row(NamedTuple):

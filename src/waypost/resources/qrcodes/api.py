@@ -12,7 +12,7 @@ from waypost.resources.qrcodes import service
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.image_cache import CodeImage
 from waypost.resources.qrcodes.image_response import image_headers, is_cached
-from waypost.resources.qrcodes.model import QrCode, link_id_of
+from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.schemas import NewStyle, QrCodeJson, form_fields, to_json
 from waypost.resources.qrcodes.style import MEDIA_TYPES, ImageFormat, warnings
 from waypost.web import Data, Endpoint, data, has_no_content, parameter, read_fields
@@ -69,11 +69,8 @@ async def image(deps: Deps, request: Request) -> Response:
     if image_format not in MEDIA_TYPES:
         raise NotFound
     style = deps.urls.verify(request.scope["raw_path"], request.scope["query_string"])
-    code_id = UUID(request.path_params["id"])
-    account, target = await service.find_target(deps, code_id)
+    account, target = await service.find_target(deps, UUID(request.path_params["id"]))
     drawing = CodeImage(deps.encoded_url(target), style, image_format)
-    host = target.hostname or deps.shared_domain
-    deps.known_images.add(request.scope, drawing, link_id_of(code_id), target, host, account)
     slug = target.slug.encode()
     if is_cached(request, drawing.etag):
         return _response(b"", 304, image_headers(drawing, slug, None))

@@ -6,7 +6,6 @@ from uuid import UUID
 from waypost.context import Context
 from waypost.resources.qrcodes.image_cache import ImageCache
 from waypost.resources.qrcodes.image_urls import Urls
-from waypost.resources.qrcodes.known_images import KnownImages
 from waypost.resources.qrcodes.model import CodeTarget
 from waypost.resources.qrcodes.style import MEDIA_TYPES, CodeStyle
 
@@ -15,7 +14,6 @@ from waypost.resources.qrcodes.style import MEDIA_TYPES, CodeStyle
 class Deps(Context):
     urls: Urls
     image_cache: ImageCache = field(default_factory=ImageCache)
-    known_images: KnownImages = field(default_factory=KnownImages)
 
     def encoded_url(self, target: CodeTarget) -> str:
         """Return the URL in the code. The longest host with the longest slug fits into a code of every level."""

@@ -14,7 +14,7 @@ from waypost.kit.fair_queue import FairQueue
 from waypost.kit.shared_cache import SharedCache
 from waypost.resources.qrcodes.style import ImageFormat, parse_style
 
-DRAWING_VERSION = 1
+DRAWING_VERSION = 2
 """Increase it when the drawing changes, so that browsers drop their cached images."""
 
 _MAX_BYTES = 32 << 20

@@ -6,8 +6,6 @@ from waypost.resource import Resource, Web
 from waypost.resources.qrcodes import account_data, delete_for_links
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
-
     from waypost.web import Endpoints
 
 
@@ -15,19 +13,14 @@ def _endpoints(web: Web) -> "Endpoints":
     from waypost.resources.qrcodes import api, pages
     from waypost.resources.qrcodes.deps import Deps
     from waypost.resources.qrcodes.image_urls import Urls
-    from waypost.resources.qrcodes.known_images import KnownImageResponder
     from waypost.secret_key import derived_keys
     from waypost.web import Endpoints
 
     context = web.context
     deps = Deps(**vars(context), urls=Urls(context.base_url, derived_keys(web.settings, "qrcodes")))
     web.stack.callback(deps.image_cache.close)
-
-    def before_framework(app: "ASGIApp") -> "ASGIApp":
-        return KnownImageResponder(app, deps.known_images, deps.image_cache, web.routes, web.guard.is_plain_http)
-
     design_pages = pages.DesignPages(deps, web.auth, web.views).endpoints()
-    return Endpoints([(deps, api.ENDPOINTS)], design_pages, before_framework=before_framework)
+    return Endpoints([(deps, api.ENDPOINTS)], design_pages)
 
 
 RESOURCE = Resource(
