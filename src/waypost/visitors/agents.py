@@ -5,7 +5,6 @@ become "Other", because statistics keep a row for each name.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal
@@ -17,7 +16,6 @@ Device = Literal["desktop", "mobile", "tablet", "other"]
 OTHER = "Other"
 OTHER_DEVICE: Device = "other"
 
-_GUESS = "?"  # prefix of a family that may be any word in the user agent
 _MAX_LENGTH = 512  # bytes of a user agent to examine: the relevant parts come earlier
 _CACHE_SIZE = 4_096
 
@@ -68,6 +66,7 @@ OWN_PLATFORMS = {
     r"Nintendo": "Nintendo",
     r"Xbox": "Xbox",
     r"HarmonyOS|OpenHarmony": "HarmonyOS",
+    r"(FreeBSD|OpenBSD|NetBSD)": "$1",
 }
 """Pattern: name. Matched before ua-parser's patterns, which miss these or report what they are built on."""
 
@@ -82,9 +81,7 @@ _TABLETS = re.compile(r"iPad|Tablet|PlayBook|Kindle|\bKF[A-Z]{2,5}\b|\bSM-[TPX]\
 _PHONES = re.compile(r"Mobi|iPhone|iPod|Windows Phone|BlackBerry|Opera Mini|Symbian|MIDP|KAIOS")
 _BROWSER_STARTS = ("Mozilla/", "Opera/")  # programs start with their own name
 
-_CHARACTER = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]")  # what matches one character in a pattern
-_OPENING = re.compile(r"\((?!\?)")
-_OPEN_ENDED = re.compile(r"[.+*]|\{\d+,(?:\d{2,})?\}")
+_BETWEEN_WORDS = re.compile(r"(?<!\\)[()|]")  # of a pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,19 +110,12 @@ def parse_names(browser: str, platform: str, device: str) -> Agent:
     """Return the agent that another service named. What it invents is "Other"."""
     words = _patterns().words
     kind: Device = next((known for known in ("desktop", "mobile", "tablet") if known == device.lower()), OTHER_DEVICE)
-    return Agent(_known_name(browser, _BROWSER_NAMES, words), _known_name(platform, _PLATFORM_NAMES, words), kind)
-
-
-def _known_name(name: str, names: dict[str, str], words: frozenset[str]) -> str:
-    return names.get(name, name if name in words or name in names.values() else OTHER)
+    return Agent(_name(browser, _BROWSER_NAMES, words), _name(platform, _PLATFORM_NAMES, words), kind)
 
 
 def _name(family: str, names: dict[str, str], words: frozenset[str]) -> str:
-    if family.startswith(_GUESS):
-        family = family.removeprefix(_GUESS)
-        if family not in words:
-            return OTHER
-    return names.get(family, family) or OTHER
+    """Some patterns find any word. Only those that a pattern names are kept."""
+    return names.get(family, family if family in words or family in names.values() else "") or OTHER
 
 
 def _device(text: str, platform: str) -> Device:
@@ -147,7 +137,7 @@ class _Patterns:
     browsers: "ua_parser_rs.UserAgentExtractor"
     platforms: "ua_parser_rs.OSExtractor"
     words: frozenset[str]
-    """The names that the patterns of ua-parser know."""
+    """Families, and what stands between parentheses and bars in patterns: all names are among these."""
 
 
 @cache
@@ -156,39 +146,17 @@ def _patterns() -> _Patterns:
     import ua_parser_rs  # noqa: PLC0415  # 1 MB, which an idle worker does without
     from ua_parser_builtins.lazy import MATCHERS  # noqa: PLC0415  # 6 MB that only workers need
 
-    browsers, platforms = ([(row.regex, row.family) for row in rows] for rows in MATCHERS[:2])
-    return _Patterns(
-        ua_parser_rs.UserAgentExtractor(_rows(OWN_BROWSERS, browsers)),
-        ua_parser_rs.OSExtractor(_rows(OWN_PLATFORMS, platforms)),
-        frozenset(word for row in (*browsers, *platforms) for word in known_words(*row)),
+    browsers, platforms = (
+        [*own.items(), *((row.regex, row.family) for row in rows)]
+        for own, rows in zip((OWN_BROWSERS, OWN_PLATFORMS), MATCHERS, strict=False)
     )
-
-
-def _rows(own: dict[str, str], listed: list[tuple[str, str]]) -> Iterator[tuple[str, str, None, None, None, None]]:
-    marked = ((regex, f"{_GUESS}{family}" if accepts_any_word(regex, family) else family) for regex, family in listed)
-    return ((*row, None, None, None, None) for row in (*own.items(), *marked))
-
-
-def accepts_any_word(pattern: str, family: str) -> bool:
-    """Whether the pattern accepts any word. In `family`, `$1` is the first group of the pattern."""
-    return "$1" in family and bool(_OPEN_ENDED.search(_first_group(pattern)))
-
-
-def known_words(pattern: str, family: str) -> list[str]:
-    """Return the names that the pattern chooses from. Nested groups add fragments, which match nothing."""
-    if "$1" not in family:
-        return [family]
-    return [family.replace("$1", word) for word in _first_group(pattern).split("|") if not _OPEN_ENDED.search(word)]
-
-
-def _first_group(pattern: str) -> str:
-    plain = _CHARACTER.sub("x", pattern)
-    opening = _OPENING.search(plain)
-    if opening is None:
-        raise ValueError(pattern)
-    depth = 1
-    for index in range(opening.end(), len(plain)):
-        depth += (plain[index] == "(") - (plain[index] == ")")
-        if depth == 0:
-            return plain[opening.end() : index]
-    raise ValueError(pattern)
+    words = (
+        family.replace("$1", word.replace("\\", ""))
+        for pattern, family in (*browsers, *platforms)
+        for word in _BETWEEN_WORDS.split(pattern)
+    )
+    return _Patterns(
+        ua_parser_rs.UserAgentExtractor((*row, None, None, None, None) for row in browsers),
+        ua_parser_rs.OSExtractor((*row, None, None, None, None) for row in platforms),
+        frozenset(words),
+    )
