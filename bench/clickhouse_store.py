@@ -32,7 +32,6 @@ from waypost.resources.clicks.backends.clickhouse.client import ClickHouse
 from waypost.resources.clicks.backends.clickhouse.drain import ClickHouseDrainer
 from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
 from waypost.resources.clicks.backends.clickhouse.visitor_counts import VisitorCounter
-from waypost.resources.clicks.intake.enrichment_process import EnrichmentProcess
 from waypost.worker.run import collect_garbage_rarely
 
 _DAYS = 30
@@ -139,13 +138,12 @@ async def _drained(run: Run, postgres_url: str, url: str) -> Row:
     write_visits(spool, links, run.visits)
     collect_garbage_rarely()  # as a worker does
     settings = new_intake_settings()
-    process, steps, has_more = EnrichmentProcess(settings, None), list[float](), True
-    drainer = ClickHouseDrainer(db, ClickHouseStore(client), spool, settings, process=process)
+    steps, has_more = list[float](), True
+    drainer = ClickHouseDrainer(db, ClickHouseStore(client), spool, settings)
     while has_more:
         began = time.perf_counter()
         has_more = await drainer.step()
         steps.append(time.perf_counter() - began)
-    await process.close()
     ((count,),) = await client.query("SELECT count() FROM clicks")
     await client.close()
     await db.close()

@@ -29,7 +29,6 @@ from bench.visits import new_intake_settings, write_visits
 from waypost.database import Database, Tx
 from waypost.database.migrations import migrate
 from waypost.resources.clicks.intake.drain import Drainer
-from waypost.resources.clicks.intake.enrichment_process import EnrichmentProcess
 from waypost.resources.clicks.model import clicks
 from waypost.worker.run import collect_garbage_rarely
 
@@ -112,15 +111,12 @@ async def _drain(url: str, spool: Path) -> _Drained:
     collect_garbage_rarely()  # as a worker does
     db = _TimedDatabase(url)
     before, steps = await _count(db), list[float]()
-    process = EnrichmentProcess(new_intake_settings(), None) if db.dialect == "postgresql" else None  # as a worker
-    drainer, has_more = Drainer(db, spool, new_intake_settings(), process=process), True
+    drainer, has_more = Drainer(db, spool, new_intake_settings()), True
     while has_more:
         began = time.perf_counter()
         has_more = await drainer.step()
         steps.append(time.perf_counter() - began)
     drained = _Drained(await _count(db) - before, sum(steps), max(steps), db.longest)
-    if process:
-        await process.close()
     await db.close()
     return drained
 

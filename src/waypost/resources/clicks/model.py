@@ -124,17 +124,6 @@ top_values_cache = Table(
     sqlite_with_rowid=False,
 )
 
-hour_values_cache = Table(
-    "hour_values_cache",
-    metadata,
-    Column("subject_id", Id, primary_key=True),
-    Column("day", Integer, primary_key=True, autoincrement=False),
-    Column("hour", SmallInteger, primary_key=True, autoincrement=False),  # of the day in UTC
-    Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
-    Column("clicks", Integer, nullable=False),  # of humans in this hour
-    Column("value_counts", Text, nullable=False),  # JSON: clicks of each value, by list
-)
-
 MAX_LINK_ROWS = 8
 """Rows of links that a visitor has on a day without one of the account: their bits are the account's together.
 

@@ -14,8 +14,6 @@ class Batch:
     ranges: list[write.SegmentRange] = field(default_factory=list)
     lines: list[list[bytes]] = field(default_factory=list)
     """Lines per range."""
-    is_full: bool = False
-    """Whether it is as large as batches may be."""
     clicks: list[Click] = field(default_factory=list)
     encoded: write.Encoded = b""
     statistics: sums.Prepared | None = None

@@ -24,7 +24,6 @@ from waypost.resources.clicks.backends.sql import sums, write
 from waypost.resources.clicks.intake.batch import Batch, Positions
 from waypost.resources.clicks.intake.cleanup import erase_drained, remove_drained
 from waypost.resources.clicks.intake.enrich import Enriched, Work, enrich
-from waypost.resources.clicks.intake.enrichment_process import EnrichmentProcess
 from waypost.resources.clicks.intake.record_events import count_webhooks, record_events
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import Click
@@ -65,14 +64,12 @@ class Drainer:
         directory: Path,
         settings: IntakeSettings,
         *,
-        process: EnrichmentProcess | None = None,
         clock: Clock = now,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._db = db
         self._directory = directory
         self._settings = settings
-        self._process = process
         self._clock = clock
         self._monotonic = monotonic
         self._removed_at = -math.inf
@@ -165,10 +162,7 @@ class Drainer:
         accounts = {link: account for link in links_visited if (account := self._accounts.get(link))}
         webhook_counts = await count_webhooks(self._db, set(accounts.values())) if accounts else {}
         work = Work(lines, accounts, webhook_counts, max_deliveries, self._encoding)
-        if self._process:
-            enriched = await self._process.enrich(work, is_full=batch.is_full)
-        else:
-            enriched = await asyncio.to_thread(enrich, work, self._settings)
+        enriched = await asyncio.to_thread(enrich, work, self._settings)
         if enriched.lines < len(lines):
             batch.keep_lines(enriched.lines)
         batch.lines = []
@@ -193,7 +187,6 @@ class Drainer:
             self._add_lines(batch, write.SegmentRange(path.name, start, end), lines)
             remaining -= end - start
             if remaining <= MAX_LINE_SIZE:
-                batch.is_full = True
                 break
         return batch
 

@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 from waypost.database import Database
 from waypost.resources.clicks.backends import new_clickhouse_store
 from waypost.resources.clicks.intake.drain import Drainer
-from waypost.resources.clicks.intake.enrichment_process import EnrichmentProcess
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.secret_key import derived_key
 from waypost.settings import Settings
@@ -17,18 +16,14 @@ from waypost.visitors import countries
 def new_drainer(
     settings: Settings, db: Database, spool: Path, intake: IntakeSettings, stack: AsyncExitStack
 ) -> Drainer:
-    process = None
-    if db.dialect == "postgresql":  # SQLite stores clicks in this process, which takes longer than preparing them
-        process = EnrichmentProcess(intake, settings.geoip_database)
-        stack.push_async_callback(process.close)
     if settings.clickhouse_url:
         from waypost.resources.clicks.backends.clickhouse.drain import ClickHouseDrainer  # noqa: PLC0415
 
         store = new_clickhouse_store(settings)
         stack.push_async_callback(store.close)
-        drainer: Drainer = ClickHouseDrainer(db, store, spool, intake, process=process)
+        drainer: Drainer = ClickHouseDrainer(db, store, spool, intake)
     else:
-        drainer = Drainer(db, spool, intake, process=process)
+        drainer = Drainer(db, spool, intake)
     stack.push_async_callback(drainer.close)
     return drainer
 

@@ -1,4 +1,4 @@
-"""Turns the lines of a batch into rows: all of a batch that needs no database. Runs in a thread, or in a process."""
+"""Turns the lines of a batch into rows: all of a batch that needs no database. Runs in a thread."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -27,7 +27,6 @@ from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
 from waypost.resources.clicks.backends.sql import sums, write
 from waypost.resources.clicks.intake.batch import Batch, Positions
 from waypost.resources.clicks.intake.drain import DRAINED, Drainer, PositionMoved
-from waypost.resources.clicks.intake.enrichment_process import EnrichmentProcess
 from waypost.resources.clicks.intake.record_events import record_events
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import HUMAN
@@ -45,11 +44,10 @@ class ClickHouseDrainer(Drainer):
         directory: Path,
         settings: IntakeSettings,
         *,
-        process: EnrichmentProcess | None = None,
         clock: Clock = now,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(db, directory, settings, process=process, clock=clock, monotonic=monotonic)
+        super().__init__(db, directory, settings, clock=clock, monotonic=monotonic)
         self._click_store = click_store
         self._pending: dict[str, list[write.SegmentRange]] = {}
         """The ranges of batches that were not settled, by token."""

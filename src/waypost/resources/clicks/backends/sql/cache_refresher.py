@@ -1,4 +1,4 @@
-"""Refreshes the caches of top values and of hours, for accounts and links with many clicks in a dashboard's time range.
+"""Refreshes the cache of top values, for accounts and links with many clicks in a dashboard's time range.
 
 A correction of statistics must not be overwritten by values that were read before it. So a refresh first sets the
 attempt of its row, a correction deletes the row, and a refresh writes only if the row still has its attempt.
@@ -16,16 +16,14 @@ from sqlalchemy.exc import IntegrityError
 
 from waypost import accounts
 from waypost.database import Database, Tx, upsert
-from waypost.kit.clock import DAY, EPOCH, Clock, microseconds
+from waypost.kit.clock import EPOCH, Clock
 from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks.backends.sql import sums, top_values
 from waypost.resources.clicks.backends.sql.read import totals_by_day
 from waypost.resources.clicks.backends.sql.top_values import CachedDays, CacheKey
-from waypost.resources.clicks.days import find_known_days
+from waypost.resources.clicks.days import day_of, find_known_days
 from waypost.resources.clicks.model import Subject, top_values_cache
-from waypost.resources.clicks.stats import hour_values
-from waypost.resources.clicks.stats.hour_values import HourKey
 
 _FIRST = UUID(int=0)
 
@@ -44,15 +42,11 @@ class StatsCacheRefresher:
         self._after = _FIRST
         self._stale: deque[StaleCacheEntry] = deque()
         """Entries of one account. Those lost in an outage are found again in the next hour."""
-        self._stale_hours: deque[tuple[UUID, HourKey]] = deque()
 
     async def step(self) -> bool:
         """Refresh one entry, or check one account. Return False when all are checked."""
         if self._stale:
             await self._refresh(*self._stale.popleft())
-            return True
-        if self._stale_hours:
-            await hour_values.cache_hour(self._db, *self._stale_hours.popleft())
             return True
         async with self._db.read() as tx:
             account = await accounts.find_next_account_id(tx, self._after)
@@ -64,29 +58,20 @@ class StatsCacheRefresher:
         return True
 
     async def _check(self, account: UUID) -> None:
-        now = microseconds(self._clock())
+        today = day_of(self._clock())
         async with self._db.read() as tx:
-            cached, cached_hours = (
-                await top_values.find_cached_days(tx, account),
-                await hour_values.find_cached_hours(tx, account),
-            )
+            cached = await top_values.find_cached_days(tx, account)
             due: dict[CacheKey, CachedDays] = {}
-            due_hours: dict[HourKey, int] = {}
-            known_days, today = (await find_known_days(tx)).days, now // DAY
-            first_days = hour_values.choose_days(_first_days(today).values(), today)
+            known_days = (await find_known_days(tx)).days
             for subject in await _find_busy(tx, account):
                 totals = await totals_by_day(tx, subject, known_days)
                 to_cache = choose_days_to_cache({day: total.clicks for day, total in totals.items()}, today)
                 due |= {(subject, time_range): days for time_range, days in to_cache.items()}
-                due_hours |= await hour_values.find_due_hours(tx, subject, first_days, now)
         if obsolete := cached.keys() - due.keys():
             async with self._db.write() as tx:
                 key = tuple_(_cache.subject_id, _cache.time_range)
                 await tx.execute(delete(top_values_cache).where(key.in_(obsolete)))
-        if obsolete_hours := cached_hours.keys() - due_hours.keys():
-            await hour_values.delete_hours(self._db, obsolete_hours)
         self._stale += [(account, key, days) for key, days in due.items() if cached.get(key) != days]
-        self._stale_hours += [(account, key) for key, clicks in due_hours.items() if cached_hours.get(key) != clicks]
 
     async def _refresh(self, account: UUID, key: CacheKey, to_cache: CachedDays) -> None:
         (subject_id, time_range), attempt = key, new_id()

@@ -1,14 +1,8 @@
-"""Counts the values of clicks on parts of days: of whole hours from a cache if they are there, of the rest from clicks.
+"""Counts the values of clicks on parts of days: only clicks say at which time of the day a value was seen."""
 
-Only clicks say at which time of the day a value was seen. A busy day has tens of thousands. So the worker counts the
-hours of those days on which time ranges of the dashboard begin in other time zones (`hour_values_cache`). Clicks only
-grow, so an hour is unchanged if it has as many clicks as when it was counted.
-"""
-
-import asyncio
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -19,20 +13,16 @@ from sqlalchemy import (
     Integer,
     Select,
     String,
-    bindparam,
     cast,
-    column,
     func,
     literal,
     select,
-    text,
     union_all,
 )
 from sqlalchemy.dialects import postgresql
 
-from waypost.database import Id, Tx
-from waypost.kit.clock import DAY
-from waypost.resources.clicks.days import HOUR, DaySlice, SignedSlice, within
+from waypost.database import Tx
+from waypost.resources.clicks.days import DaySlice, SignedSlice, within
 from waypost.resources.clicks.model import DIMENSIONS, HUMAN, Dimension, Subject, clicks
 
 AGENT = ("device", "browser", "platform")
@@ -46,27 +36,16 @@ _MAX_CLICKS_OF_DAY = 100_000
 _MAX_VALUES = 50_000
 """Of a list. Visitors can invent any number of referrers, and other visits wait while these are added up."""
 
-_CACHED_HOURS = (
-    text(
-        "SELECT hour, value_counts FROM hour_values_cache AS cached"
-        " WHERE subject_id = :subject AND day = :day AND hour BETWEEN :first AND :last AND clicks = ("
-        "SELECT SUM(clicks) FROM click_totals AS totals WHERE totals.day = cached.day"
-        " AND totals.subject_id = cached.subject_id AND quarter BETWEEN cached.hour * 4 AND cached.hour * 4 + 3)"
-    )
-    .bindparams(bindparam("subject", type_=Id))
-    .columns(column("hour"), column("value_counts"))
-)
-
 
 async def sum_partial_days(
     tx: Tx, subject: Subject, partial_days: Sequence[SignedSlice], limit: int
 ) -> ValueCounts | None:
-    """Count the clicks of each value. Return None if a list has too many that are not cached.
+    """Count the clicks of each value. Return None if a list has too many.
 
     Too many are `limit` in one statement, or _MAX_VALUES in all.
     """
-    counts, to_count = await _sum_cached_hours(tx, subject, partial_days)
-    for slices in _statements(to_count):
+    counts = _no_counts()
+    for slices in _statements(partial_days):
         counted = await count_values(tx, subject, slices, limit)
         if any(len(values) >= limit for values in counted.values()):
             return None
@@ -110,25 +89,6 @@ def _select_counts(tx: Tx, counts: Mapping[str, int]) -> Select[Any]:
     return select(rows.c.key, rows.c.value)
 
 
-async def _sum_cached_hours(
-    tx: Tx, subject: Subject, partial_days: Sequence[SignedSlice]
-) -> tuple[ValueCounts, list[SignedSlice]]:
-    """Return the counts of cached hours, and what remains to be counted."""
-    counts, to_count = _no_counts(), list[SignedSlice]()
-    for signed in partial_days:
-        sign, day_slice, _ = signed
-        midnight = day_slice.day * DAY
-        first, last = -(-(day_slice.begin - midnight) // HOUR), (day_slice.end - midnight) // HOUR - 1
-        parameters = {"subject": subject.id, "day": day_slice.day, "first": first, "last": last}
-        rows = (await tx.execute(_CACHED_HOURS, parameters)).all() if first <= last else ()
-        cached: dict[int, str] = {row.hour: row.value_counts for row in rows}
-        for value_counts in cached.values():
-            _add(counts, sign, json.loads(value_counts))
-            await asyncio.sleep(0)  # visits and other requests do not wait for all hours
-        to_count += [signed._replace(day_slice=rest) for rest in leave_out_hours(day_slice, cached)]
-    return counts, to_count
-
-
 def _statements(to_count: Sequence[SignedSlice]) -> Iterator[list[SignedSlice]]:
     """Yield the slices that one statement counts: all together, but of a day with very many clicks an hour."""
     if together := [each for each in to_count if each.clicks_of_day <= _MAX_CLICKS_OF_DAY]:
@@ -136,25 +96,6 @@ def _statements(to_count: Sequence[SignedSlice]) -> Iterator[list[SignedSlice]]:
     for each in to_count:
         if each.clicks_of_day > _MAX_CLICKS_OF_DAY:
             yield from ([each._replace(day_slice=hour)] for hour in each.day_slice.hours())
-
-
-def leave_out_hours(day_slice: DaySlice, hours: Collection[int]) -> Iterator[DaySlice]:
-    """Yield what remains of the slice without these hours, which are within it."""
-    begin = day_slice.begin
-    for start in (day_slice.day * DAY + hour * HOUR for hour in sorted(hours)):
-        if begin < start:
-            yield day_slice._replace(begin=begin, end=start)
-        begin = start + HOUR
-    if begin < day_slice.end:
-        yield day_slice._replace(begin=begin)
-
-
-def _add(counts: ValueCounts, sign: int, added: Mapping[str, Mapping[str, int]]) -> None:
-    for name, values in added.items():
-        if sign > 0:
-            counts[name].update(values)
-        else:
-            counts[name].subtract(values)
 
 
 async def read_counts(tx: Tx, query: Executable, parameters: Mapping[str, Any] | None = None) -> ValueCounts:

@@ -1,0 +1,10 @@
+"""Drop the values of hours that were counted in advance."""
+
+from alembic import op
+
+revision = "0057"
+down_revision = "0056"
+
+
+def upgrade() -> None:
+    op.drop_table("hour_values_cache")
