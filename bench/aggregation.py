@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from waypost.database import Database
 from waypost.kit.clock import now
-from waypost.resources.clicks.backends.sql.cache_refresher import StatsCacheRefresher
+from waypost.resources.clicks.backends.sql.top_values import StatsCacheRefresher
 from waypost.resources.clicks.model import DIMENSIONS, WHOLE_DAY, Dimension
 
 _OWN = {

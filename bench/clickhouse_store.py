@@ -27,11 +27,10 @@ from bench.visits import new_intake_settings, write_visits
 from waypost.database import Database
 from waypost.database.migrations import migrate
 from waypost.kit.clock import DAY, microseconds, now
-from waypost.resources.clicks.backends.clickhouse import schema
+from waypost.resources.clicks.backends.clickhouse import ClickHouseStore, schema
 from waypost.resources.clicks.backends.clickhouse.client import ClickHouse
 from waypost.resources.clicks.backends.clickhouse.drain import ClickHouseDrainer
-from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
-from waypost.resources.clicks.backends.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.backends.clickhouse.upkeep import VisitorCounter
 from waypost.worker.run import collect_garbage_rarely
 
 _DAYS = 30

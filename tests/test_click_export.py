@@ -8,7 +8,7 @@ import pytest
 
 from waypost.commands.click_export import ExportFailed, write
 from waypost.database import Database
-from waypost.resources.clicks.backends.sql.read import SqlClickStore
+from waypost.resources.clicks.backends.sql import SqlClickStore
 from waypost.resources.clicks.store import ExportQuery
 
 

@@ -37,8 +37,8 @@ async def run(settings: Settings, import_id: UUID, *, stop: asyncio.Event, memor
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
         stack.callback(feed.close)
         context = new_context(settings, db, feed.publish)
+        stack.push_async_callback(context.click_store.close)
         deps = new_deps(settings, context, new_destination_checker(settings, context.outbound))
-        stack.push_async_callback(deps.click_writer.close)
         turn = Turn(deps, new_uploads(db, settings.data_dir), deps.outbound, time.monotonic, stop)
         async with db.read() as tx:
             import_ = await store.find(tx, import_id)

@@ -190,7 +190,7 @@ def _new_visitor_reader(settings: Settings) -> "VisitorReader":
 def _new_click_limits(settings: Settings, db: Database) -> "ClickLimits":
     """Called for the first visit of a link with a click limit. Its file stays open as long as the process."""
     from waypost.redirect.click_limits import ClickLimits  # noqa: PLC0415
-    from waypost.resources.clicks.intake.limit_counts import count_stored, count_stored_and_spooled  # noqa: PLC0415
+    from waypost.resources.clicks.intake.positions import count_stored, count_stored_and_spooled  # noqa: PLC0415
 
     spool = settings.data_dir / "spool"
     return ClickLimits(

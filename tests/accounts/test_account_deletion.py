@@ -37,7 +37,7 @@ from waypost.packages import RESOURCES
 from waypost.redirect import ChangeFeed
 from waypost.resources.audit import account_data as audit_data
 from waypost.resources.clicks.backends.clickhouse.client import ClickStoreUnavailable
-from waypost.resources.clicks.backends.sql.read import SqlClickStore
+from waypost.resources.clicks.backends.sql import SqlClickStore
 from waypost.resources.domains import service as domain_service
 from waypost.resources.domains.schemas import NewDomain
 from waypost.resources.links import Link

@@ -22,7 +22,7 @@ from waypost.composition import new_context
 from waypost.context import Context
 from waypost.kit.fair_queue import FairQueue
 from waypost.packages import RESOURCES
-from waypost.resources.clicks import account_export
+from waypost.resources.clicks import export as account_export
 from waypost.resources.clicks.backends.sql import export as click_export
 from waypost.resources.clicks.model import Click
 from waypost.resources.links import Link, account_data

@@ -10,7 +10,7 @@ from waypost.redirect import Spool
 from waypost.redirect.segment import HEADER
 from waypost.redirect.spool import encode, segments
 from waypost.redirect.spool_gauges import SpoolGauges
-from waypost.resources.clicks.intake.cleanup import erase_drained
+from waypost.resources.clicks.intake.positions import erase_drained
 
 NOW = 1_900_000_000
 

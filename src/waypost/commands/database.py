@@ -19,7 +19,7 @@ from waypost.secret_key import make_data_dir, with_existing_key
 from waypost.settings import Settings
 
 if TYPE_CHECKING:
-    from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
+    from waypost.resources.clicks.backends.clickhouse import ClickHouseStore
 
 
 class SchemaBehind(WaypostError):

@@ -155,7 +155,7 @@ async def check_clickhouse(settings: Settings, now: Clock) -> list[Finding]:
 
 
 async def _clickhouse_findings(client: "ClickHouse", now: Clock) -> AsyncIterator[Finding]:
-    from waypost.resources.clicks.backends.clickhouse.recount import count_duplicates
+    from waypost.resources.clicks.backends.clickhouse.rebuild import count_duplicates
 
     before = time.time()
     ((version, server_time),) = await client.query("SELECT version(), toUnixTimestamp64Micro(now64(6))")

@@ -91,7 +91,7 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
                 with limited_memory(_MEMORY):
                     return await (_plan if options.dry_run else _import)(deps, source, new)
             finally:
-                await deps.click_writer.close()
+                await deps.click_store.close()
 
 
 def _source_options(options: ImportOptions, domains: Mapping[str, str]) -> SourceOptions:

@@ -13,7 +13,8 @@ from waypost.commands.key_check import check_key
 from waypost.database import Database
 from waypost.kit.errors import Invalid, WaypostError
 from waypost.redirect.spool import UnknownFormat, bytes_of, is_finished, read_lines, segments
-from waypost.resources.clicks.intake.drainers import intake_settings, new_drainer
+from waypost.resources.clicks.backends import new_click_store
+from waypost.resources.clicks.intake.steps import intake_settings
 from waypost.secret_key import with_existing_key
 from waypost.settings import Settings
 
@@ -58,7 +59,10 @@ async def drain(settings: Settings, db: Database, directory: Path) -> DrainedSpo
     names = {path.name for path in segments(directory)}
     size = sum(bytes_of(segments(directory)))
     async with AsyncExitStack() as stack:
-        drainer = new_drainer(own, db, directory, intake_settings(own), stack)
+        store = new_click_store(own)
+        stack.push_async_callback(store.close)
+        drainer = store.new_drainer(db, directory, intake_settings(own))
+        stack.push_async_callback(drainer.close)
         drainer.keeps_positions = True
         while drainer.drained_bytes < size and await drainer.step():  # a running node adds visits all the time
             pass

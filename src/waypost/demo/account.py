@@ -29,9 +29,9 @@ from waypost.packages import RESOURCES
 from waypost.redirect import ChangeFeed, Spool
 from waypost.redirect.spool import Visit, encode
 from waypost.resources import webhooks
-from waypost.resources.clicks.intake.drainers import intake_settings, new_drainer
 from waypost.resources.clicks.intake.record_events import record_events
-from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
+from waypost.resources.clicks.intake.steps import IntakeSettings, build_click, intake_settings
+from waypost.resources.clicks.store import ClickStore
 from waypost.resources.links import Link, domain_detach, store
 from waypost.resources.links.resource import new_deps as new_link_deps
 from waypost.resources.links.schemas import to_json
@@ -92,7 +92,7 @@ async def create(
         await add_domains(db, account.id, now)
         added = await add_links(deps, codes, caller, await add_pixels(context, caller), random)
         all_visits = visits([visited for _, visited in added], now, seed, volume)
-        count = await _store(settings, db, all_visits, intake)
+        count = await _store(context.click_store, db, all_visits, intake)
         recent = [link for link, _ in added if link.created_at > now - timedelta(days=28)]  # the log keeps 30 days
         webhooks_deps = WebhooksDeps(**vars(context), endpoint_checker=_AnyEndpoint(context.outbound))
         await _add_webhooks(webhooks_deps, caller, recent, all_visits[-150:], intake)
@@ -124,7 +124,7 @@ async def _exists(db: Database) -> bool:
         return await accounts.find_email(tx, ACCOUNT_ID) is not None
 
 
-async def _store(settings: Settings, db: Database, all_visits: list[Visit], intake: IntakeSettings) -> int:
+async def _store(click_store: ClickStore, db: Database, all_visits: list[Visit], intake: IntakeSettings) -> int:
     """Drain the visits from a spool of their own, also while the worker drains others. Return the number stored."""
     with TemporaryDirectory(prefix="waypost-demo-") as name:
         directory = Path(name)
@@ -132,7 +132,8 @@ async def _store(settings: Settings, db: Database, all_visits: list[Visit], inta
         spool.append(b"".join(map(encode, all_visits)))
         spool.close()
         async with AsyncExitStack() as stack:
-            drainer = new_drainer(settings, db, directory, intake, stack)
+            drainer = click_store.new_drainer(db, directory, intake)
+            stack.push_async_callback(drainer.close)
             while await drainer.step():
                 pass
             await drainer.remove_drained()

@@ -147,8 +147,8 @@ def _patterns() -> _Patterns:
     from ua_parser_builtins.lazy import MATCHERS  # noqa: PLC0415  # 6 MB that only workers need
 
     browsers, platforms = (
-        [*own.items(), *((row.regex, row.family) for row in rows)]
-        for own, rows in zip((OWN_BROWSERS, OWN_PLATFORMS), MATCHERS, strict=False)
+        [*own.items(), *((row.regex, row.family) for row in listed)]
+        for own, listed in ((OWN_BROWSERS, MATCHERS[0]), (OWN_PLATFORMS, MATCHERS[1]))
     )
     words = (
         family.replace("$1", word.replace("\\", ""))

@@ -8,10 +8,9 @@ import pytest
 from resources.clicks.visited import Env, open_env
 
 from waypost.database import Database
-from waypost.resources.clicks.backends.clickhouse import schema
+from waypost.resources.clicks.backends.clickhouse import ClickHouseStore, schema
 from waypost.resources.clicks.backends.clickhouse.client import ClickHouse
-from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
-from waypost.resources.clicks.backends.sql.read import SqlClickStore
+from waypost.resources.clicks.backends.sql import SqlClickStore
 from waypost.resources.clicks.store import ClickStore
 
 

@@ -28,21 +28,19 @@ from waypost.kit.clock import DAY, microseconds, timestamp
 from waypost.kit.errors import Problems
 from waypost.kit.pagination import PageRequest
 from waypost.resources.clicks import listing
-from waypost.resources.clicks.backends.clickhouse import schema
+from waypost.resources.clicks.backends.clickhouse import ClickHouseStore, schema
 from waypost.resources.clicks.backends.clickhouse.client import LONG_TIMEOUT, ClickHouse, ResultRow
-from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
-from waypost.resources.clicks.backends.clickhouse.visitor_counts import VisitorCounter
-from waypost.resources.clicks.backends.sql import sums
-from waypost.resources.clicks.backends.sql.read import SqlClickStore
+from waypost.resources.clicks.backends.clickhouse.upkeep import VisitorCounter
+from waypost.resources.clicks.backends.sql import SqlClickStore, write
 from waypost.resources.clicks.backends.sql.write import add
 from waypost.resources.clicks.days import slice_between
 from waypost.resources.clicks.filters import read_filter
 from waypost.resources.clicks.model import KINDS, Click, Subject
 from waypost.resources.clicks.schemas import to_json as click_to_json
 from waypost.resources.clicks.stats.aggregate import Aggregate
+from waypost.resources.clicks.stats.api import targets_to_json, to_json, top_links_to_json
 from waypost.resources.clicks.stats.query import read_stats_query
 from waypost.resources.clicks.stats.read import find_sparklines, read_lists, read_series
-from waypost.resources.clicks.stats.schemas import targets_to_json, to_json, top_links_to_json
 from waypost.resources.clicks.store import ClickStore, ExportQuery
 
 VISITS = int(os.environ.get("CLICK_STORE_VISITS", "3000"))
@@ -103,8 +101,8 @@ def some_visits(account: UUID, chance: random.Random) -> Iterator[Click]:
 async def fill_sql(db: Database, visits: Sequence[Click]) -> None:
     async with db.write() as tx:
         await add(tx, visits)
-        await sums.lock(tx)
-        await sums.save(tx, Aggregate.of(visits))
+        await write.lock(tx)
+        await write.save(tx, Aggregate.of(visits))
 
 
 @pytest.fixture

@@ -13,13 +13,12 @@ from sqlalchemy import delete, insert
 
 from waypost.kit.clock import EPOCH
 from waypost.resources import links
-from waypost.resources.clicks.backends.clickhouse import move
+from waypost.resources.clicks.backends.clickhouse import ClickHouseStore, move
 from waypost.resources.clicks.backends.clickhouse.client import ClickStoreUnavailable
 from waypost.resources.clicks.backends.clickhouse.move import ClickMove
 from waypost.resources.clicks.backends.clickhouse.rebuild import check
-from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
+from waypost.resources.clicks.backends.sql import SqlClickStore
 from waypost.resources.clicks.backends.sql import write as sql_store
-from waypost.resources.clicks.backends.sql.read import SqlClickStore
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.model import Click, Subject, click_retention, clicks
 from waypost.resources.clicks.stats.query import new_stats_query

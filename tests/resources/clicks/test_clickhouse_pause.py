@@ -8,10 +8,9 @@ from resources.clicks.intake.test_drain import SETTINGS, visit
 from resources.clicks.visited import Env
 
 from waypost.redirect import Spool
+from waypost.resources.clicks.backends.clickhouse import ClickHouseStore
 from waypost.resources.clicks.backends.clickhouse.drain import ClickHouseDrainer
-from waypost.resources.clicks.backends.clickhouse.pause import paused
-from waypost.resources.clicks.backends.clickhouse.rebuild import check
-from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
+from waypost.resources.clicks.backends.clickhouse.rebuild import check, paused
 from waypost.resources.clicks.intake import drain as drain_module
 
 pytestmark = pytest.mark.parametrize("urls", ["clickhouse"], indirect=True)

@@ -11,11 +11,10 @@ from sqlalchemy import delete, insert, select
 
 from waypost.kit.clock import EPOCH
 from waypost.resources import links
-from waypost.resources.clicks.backends.clickhouse import pause, recount
-from waypost.resources.clicks.backends.clickhouse.pause import BatchPending
-from waypost.resources.clicks.backends.clickhouse.rebuild import check, rebuild
-from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
-from waypost.resources.clicks.backends.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.backends.clickhouse import ClickHouseStore
+from waypost.resources.clicks.backends.clickhouse import rebuild as rebuilding
+from waypost.resources.clicks.backends.clickhouse.rebuild import BatchPending, check, rebuild
+from waypost.resources.clicks.backends.clickhouse.upkeep import VisitorCounter
 from waypost.resources.clicks.model import spool_positions
 from waypost.resources.links.model import link_clicks
 from waypost.resources.qrcodes.model import qr_scans
@@ -74,7 +73,7 @@ async def test_rebuilds_damaged_days(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each damage is on a day of its own, and each day has to be corrected."""
-    monkeypatch.setattr(recount, "_CLICKS_PER_QUERY", 40)  # two queries for most days
+    monkeypatch.setattr(rebuilding, "_CLICKS_PER_QUERY", 40)  # two queries for most days
     query = {"from_": (START - timedelta(days=5)).isoformat(), "interval": "hour"}
     before = await env.stats(link, **query)
     for days, damage in enumerate(damages, start=1):
@@ -117,10 +116,10 @@ async def test_waits_for_pending_batches(
     async with env.db.write() as tx:
         await tx.execute(insert(spool_positions).values(segment="a-1", position=0, pending_end=9))
     await store.client.command(f"DELETE FROM click_counts WHERE day = {TODAY - 1}")
-    monkeypatch.setattr(pause, "_MAX_POLLS", 1)
+    monkeypatch.setattr(rebuilding, "_MAX_POLLS", 1)
     with pytest.raises(BatchPending, match="segment a-1"):
         await rebuild(env.db, store.client, clock=env.clock)
-    monkeypatch.setattr(pause, "_MAX_POLLS", 300)
+    monkeypatch.setattr(rebuilding, "_MAX_POLLS", 300)
     rebuilding = asyncio.create_task(rebuild(env.db, store.client, clock=env.clock))
     async with env.db.write() as tx:
         await tx.execute(spool_positions.update().values(pending_end=None))

@@ -12,13 +12,12 @@ from resources.clicks.visited import SHARED, Env, fill, new_link, some_clicks, s
 
 from waypost.kit.clock import EPOCH
 from waypost.resources import links
+from waypost.resources.clicks.backends.clickhouse import ClickHouseStore
 from waypost.resources.clicks.backends.clickhouse import export as clickhouse_export
 from waypost.resources.clicks.backends.clickhouse.client import ClickStoreUnavailable
-from waypost.resources.clicks.backends.clickhouse.retention import ClickHouseRetention
-from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
-from waypost.resources.clicks.backends.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.backends.clickhouse.upkeep import ClickHouseRetention, VisitorCounter
+from waypost.resources.clicks.backends.sql import SqlClickStore
 from waypost.resources.clicks.backends.sql import export as sql_export
-from waypost.resources.clicks.backends.sql.read import SqlClickStore
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.export import export
 from waypost.resources.clicks.model import Click, Subject

@@ -16,9 +16,8 @@ from sqlalchemy import insert, update
 from waypost.database import Database
 from waypost.kit.clock import EPOCH, microseconds, timestamp
 from waypost.kit.ids import new_id
+from waypost.resources.clicks.backends.sql import SqlClickStore, write
 from waypost.resources.clicks.backends.sql import export as sql_export
-from waypost.resources.clicks.backends.sql import write
-from waypost.resources.clicks.backends.sql.read import SqlClickStore
 from waypost.resources.clicks.export import CSV_COLUMNS, ExportFormat, export
 from waypost.resources.clicks.model import Click, Subject, click_retention
 from waypost.resources.clicks.schemas import to_json

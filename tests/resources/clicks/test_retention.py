@@ -14,7 +14,7 @@ from waypost.database import Database
 from waypost.kit.clock import EPOCH, microseconds
 from waypost.kit.ids import new_id
 from waypost.resources.clicks import retention as module
-from waypost.resources.clicks.backends.sql import sums, write
+from waypost.resources.clicks.backends.sql import write
 from waypost.resources.clicks.backends.sql.rebuild import rebuild
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.model import Click, click_dimensions, click_retention, click_totals, clicks, visitor_days
@@ -34,7 +34,7 @@ def click(days_ago: int, visitor_id: int = 1, link: UUID = LINK) -> Click:
 async def add(db: Database, reported: Sequence[Click]) -> None:
     async with db.write() as tx:
         await write.add(tx, reported)
-        await sums.save(tx, Aggregate.of(reported))
+        await write.save(tx, Aggregate.of(reported))
 
 
 async def days(db: Database, table: Table = clicks) -> list[int]:
@@ -179,7 +179,7 @@ async def test_waits_for_other_writers_of_statistics(db: Database, monkeypatch: 
     poller = await looked(retention(db, 30))
     assert await poller.step()  # the boundary is raised
     async with db.write() as tx, asyncio.timeout(60):
-        await sums.lock(tx)
+        await write.lock(tx)
         step = asyncio.create_task(poller.step())
         while not await tx.scalar(text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")):
             assert not step.done()

@@ -13,8 +13,8 @@ from resources.clicks.test_dashboard import link_of, words
 from resources.clicks.visited import fill, new_click
 
 from waypost.kit.ids import new_id
-from waypost.resources.clicks.dashboard import targets
-from waypost.resources.clicks.stats.totals import StatsTotals
+from waypost.resources.clicks.dashboard import rendering as targets
+from waypost.resources.clicks.model import StatsTotals
 from waypost.resources.links import routing
 from waypost.resources.links.routing import LinkRouting, RuleJson, VariantJson
 

@@ -22,9 +22,9 @@ from waypost.kit.clock import DAY, from_microseconds, microseconds
 from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks import api
-from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
-from waypost.resources.clicks.backends.clickhouse.visitor_counts import VisitorCounter
-from waypost.resources.clicks.backends.sql.read import SqlClickStore
+from waypost.resources.clicks.backends.clickhouse import ClickHouseStore
+from waypost.resources.clicks.backends.clickhouse.upkeep import VisitorCounter
+from waypost.resources.clicks.backends.sql import SqlClickStore
 from waypost.resources.clicks.model import (
     DIMENSIONS,
     KINDS,

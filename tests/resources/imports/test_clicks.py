@@ -13,10 +13,9 @@ from sqlalchemy import select
 from waypost.audit import Actor
 from waypost.database import Database, Tx
 from waypost.resources import links
-from waypost.resources.clicks.backends.clickhouse import schema
+from waypost.resources.clicks.backends.clickhouse import ClickHouseStore, schema
 from waypost.resources.clicks.backends.clickhouse.client import ClickHouse
-from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
-from waypost.resources.clicks.backends.sql.read import SqlClickStore
+from waypost.resources.clicks.backends.sql import SqlClickStore
 from waypost.resources.clicks.model import CRAWLER, HUMAN, Click, clicks
 from waypost.resources.imports import click_pages, lease, service
 from waypost.resources.imports.clickhouse_clicks import ClickHouseClickWriter

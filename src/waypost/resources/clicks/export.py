@@ -1,20 +1,27 @@
-"""Exports clicks as CSV or NDJSON, oldest first, in batches: ten million need little memory.
+"""Exports clicks as CSV or NDJSON, oldest first, in batches: ten million need little memory. And daily statistics.
 
 No snapshot stays open while a client reads slowly: clicks that arrive during an export may be included or not.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import Literal, TextIO
 
+from typing_extensions import TypedDict
+
+from waypost.accounts import Account
+from waypost.accounts.data.archive.parts import Files, csv_file, encoded, ndjson_file
+from waypost.context import Context
 from waypost.database import Database
-from waypost.kit.clock import from_microseconds
+from waypost.kit.clock import EPOCH, from_microseconds, timestamp
 from waypost.kit.csv_cells import csv_text
+from waypost.kit.fields import IdText, TimestampText
 from waypost.resources.clicks.days import DaySlice, find_kept_since, slice_between
-from waypost.resources.clicks.model import Click
+from waypost.resources.clicks.model import DIMENSIONS, QUARTER_COLUMNS, Click, Subject
 from waypost.resources.clicks.schemas import ClickJson, to_json
-from waypost.resources.clicks.store import ClickExporter, ClickStore, ExportedClick, ExportQuery
+from waypost.resources.clicks.store import ClickExporter, ClickStore, DayStatistics, ExportedClick, ExportQuery
 
 ExportFormat = Literal["csv", "ndjson"]
 OnProgress = Callable[[int, int], None]
@@ -98,3 +105,95 @@ async def _find_days(db: Database, exporter: ClickExporter, query: ExportQuery) 
     async with db.read_long() as tx:
         first = await find_kept_since(tx)
     return slice_between(query.start, query.end, [day for day in await exporter.find_days() if day >= first])
+
+
+STATISTICS_COLUMNS = ("date", "link_id", "clicks", "visitors", "scans", "crawlers", "previews", "prefetches")
+
+
+class DayStatisticsJson(TypedDict):
+    date: str
+    """In UTC."""
+    link_id: IdText | None
+    """Null: of the account with all its links, deleted ones included."""
+    clicks: int
+    visitors: int
+    scans: int
+    crawlers: int
+    previews: int
+    prefetches: int
+    quarters: list[Mapping[str, int | TimestampText | None]]
+    """Of an hour; -1 is the whole day."""
+    values: Mapping[str, Mapping[str, int]]
+    """Clicks by value of each dimension."""
+
+
+async def read_totals(store: ClickStore, db: Database, query: ExportQuery) -> AsyncIterator[list[DayStatistics]]:
+    """Yield the totals of each day: those of the account, then of each link with visits."""
+    exporter = store.exporter(db, query, "")
+    kept_since = await _find_kept_since(db)
+    async for batch in exporter.read_expired(kept_since):
+        yield batch
+    days = [day for day in await exporter.find_days() if day >= kept_since]
+    for day in slice_between(query.start, query.end, days):
+        yield await exporter.count_by_link(day)
+
+
+def statistics_lines(batch: Sequence[DayStatistics]) -> str:
+    """Nothing in them needs quotes."""
+    return "".join(f"{_date(each.day)},{each.link_id or ''},{','.join(map(str, each.totals))}\r\n" for each in batch)
+
+
+async def read_old_statistics(
+    store: ClickStore, db: Database, query: ExportQuery
+) -> AsyncIterator[list[DayStatisticsJson]]:
+    """Yield all statistics of the days whose clicks were deleted by retention."""
+    async for batch in store.exporter(db, query, "").read_expired(await _find_kept_since(db)):
+        yield [_statistics_json(each) for each in batch]
+
+
+async def _find_kept_since(db: Database) -> int:
+    async with db.read_long() as tx:
+        return await find_kept_since(tx)
+
+
+def _statistics_json(statistics: DayStatistics) -> DayStatisticsJson:
+    clicks, visitors, scans, crawlers, previews, prefetches = statistics.totals
+    return {
+        "date": _date(statistics.day),
+        "link_id": str(statistics.link_id) if statistics.link_id else None,
+        "clicks": clicks,
+        "visitors": visitors,
+        "scans": scans,
+        "crawlers": crawlers,
+        "previews": previews,
+        "prefetches": prefetches,
+        "quarters": [*_quarters(statistics)],
+        "values": _clicks_by_value(statistics),
+    }
+
+
+@lru_cache(8)  # all rows of a day follow one another
+def _date(day: int) -> str:
+    return f"{EPOCH + timedelta(days=day):%Y-%m-%d}"
+
+
+def _quarters(statistics: DayStatistics) -> Iterator[dict[str, int | TimestampText | None]]:
+    for row in statistics.quarters:
+        named = zip(QUARTER_COLUMNS, row, strict=True)
+        yield {name: timestamp(value) if isinstance(value, datetime) else value for name, value in named}
+
+
+def _clicks_by_value(statistics: DayStatistics) -> dict[str, dict[str, int]]:
+    return {
+        name: {value: clicks for dimension, value, clicks in statistics.values if dimension == number}
+        for name, number in DIMENSIONS.items()
+    }
+
+
+def export_account(context: Context, account: Account, now: datetime) -> Files:
+    store, db, query = context.click_store, context.db, ExportQuery(Subject(account.id), kind=None, end=now)
+    return {
+        "clicks.ndjson": encoded(read_batches(store, db, query, context.shared_domain), json_lines),
+        "statistics.csv": csv_file(STATISTICS_COLUMNS, read_totals(store, db, query), statistics_lines),
+        "old_statistics.ndjson": ndjson_file(read_old_statistics(store, db, query)),
+    }

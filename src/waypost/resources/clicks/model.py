@@ -6,6 +6,7 @@ the same tables hold the statistics of both.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal, NamedTuple
 from uuid import UUID
 
@@ -98,6 +99,10 @@ click_totals = Table(
     Column("last_at", Instant),
     sqlite_with_rowid=False,
 )
+
+QUARTER_COLUMNS = tuple(click_totals.c.keys())[2:]
+
+"""The columns after day and subject."""
 
 click_dimensions = Table(
     "click_dimensions",
@@ -210,3 +215,27 @@ class Subject:
     def dimensions(self) -> list[Dimension]:
         other = "link" if self.link_id else "target"
         return [name for name in DIMENSIONS if name != other]
+
+
+@dataclass(slots=True)
+class StatsTotals:
+    clicks: int = 0
+    visitors: int = 0
+    scans: int = 0
+    crawlers: int = 0
+    previews: int = 0
+    first_at: datetime | None = None
+    last_at: datetime | None = None
+
+    def add(self, other: "StatsTotals") -> None:
+        self.clicks += other.clicks
+        self.visitors += other.visitors
+        self.scans += other.scans
+        self.crawlers += other.crawlers
+        self.previews += other.previews
+        self.first_at = min(filter(None, (self.first_at, other.first_at)), default=None)
+        self.last_at = max(filter(None, (self.last_at, other.last_at)), default=None)
+
+
+RankedValues = dict[str, list[tuple[str, int]]]
+"""Values and their clicks by list, most clicks first, ties in the order of the values."""

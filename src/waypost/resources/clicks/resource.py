@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from waypost.resource import Resource, Web, Worker
-from waypost.resources.clicks import account_export
+from waypost.resources.clicks import export
 from waypost.worker.loop import POLL_INTERVAL
-from waypost.worker.run import Periodic, WorkerParts
+from waypost.worker.run import WorkerParts
 
 if TYPE_CHECKING:
     from waypost.web import Endpoints
@@ -35,35 +35,18 @@ def _endpoints(web: Web) -> "Endpoints":
 
 
 def _worker_parts(worker: Worker) -> WorkerParts:
-    from waypost.resources.clicks.intake.drainers import intake_settings, new_drainer
+    from waypost.resources.clicks.intake.steps import intake_settings
 
-    settings, db, clock = worker.settings, worker.context.db, worker.context.clock
-    drainer = new_drainer(settings, db, settings.data_dir / "spool", intake_settings(settings), worker.stack)
-    if settings.clickhouse_url:
-        return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), *_clickhouse_steps(worker)])
-    from waypost.resources.clicks.backends.sql.cache_refresher import StatsCacheRefresher
-    from waypost.resources.clicks.retention import Retention
-
-    retention, caches = Retention(db, settings.click_retention_days, clock=clock), StatsCacheRefresher(db, clock=clock)
-    return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), (3600, retention.step), (3600, caches.step)])
-
-
-def _clickhouse_steps(worker: Worker) -> list[Periodic]:
-    from waypost.resources.clicks.backends import new_clickhouse_store
-    from waypost.resources.clicks.backends.clickhouse.retention import ClickHouseRetention
-    from waypost.resources.clicks.backends.clickhouse.visitor_counts import VisitorCounter
-
-    settings, db, clock = worker.settings, worker.context.db, worker.context.clock
-    store = new_clickhouse_store(settings)
-    worker.stack.push_async_callback(store.close)
-    visitors = VisitorCounter(db, store.client, clock=clock)
-    retention = ClickHouseRetention(db, store.client, settings.click_retention_days, clock=clock)
-    return [(3600, visitors.step), (3600, retention.step)]
+    settings, context = worker.settings, worker.context
+    drainer = context.click_store.new_drainer(context.db, settings.data_dir / "spool", intake_settings(settings))
+    worker.stack.push_async_callback(drainer.close)
+    hourly = context.click_store.hourly_steps(context.db, settings.click_retention_days, context.clock)
+    return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), *((3600, step) for step in hourly)])
 
 
 RESOURCE = Resource(
     templates={"clicks": "waypost.resources.clicks"},
     endpoints=_endpoints,
     worker_parts=_worker_parts,
-    export=account_export.export,
+    export=export.export_account,
 )

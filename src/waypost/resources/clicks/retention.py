@@ -1,15 +1,18 @@
-"""Deletes clicks that are older than the retention period. Statistics stay.
+"""Deletes clicks that are older than the retention period, whose statistics stay, and those of an account.
 
 Clicks past the period are hidden immediately and deleted in small batches, so nothing else waits for long.
 """
+
+from collections.abc import AsyncGenerator
+from uuid import UUID
 
 from sqlalchemy import bindparam, delete, select, tuple_
 
 from waypost.database import Database, Tx, upsert
 from waypost.kit.clock import EPOCH, Clock
-from waypost.resources.clicks.backends.sql import sums
-from waypost.resources.clicks.days import find_kept_since
-from waypost.resources.clicks.model import click_retention, clicks, visitor_days
+from waypost.resources.clicks.backends.sql import write
+from waypost.resources.clicks.days import find_days, find_kept_since
+from waypost.resources.clicks.model import click_dimensions, click_retention, click_totals, clicks, visitor_days
 
 _BATCH_SIZE = 2_000  # some 20 ms
 
@@ -50,7 +53,7 @@ class Retention:
         if day is not None:
             await self._prepare(day)
             async with self._db.write() as tx:
-                await sums.lock(tx)  # a rebuild has either written its day, or will see that it must not
+                await write.lock(tx)  # a rebuild has either written its day, or will see that it must not
                 await _raise_boundary(tx, day)
         self._previous = by_clock
         async with self._db.read() as tx:
@@ -73,7 +76,7 @@ class Retention:
             if not [1 for query in _EXPIRED_KEYS.values() if (await tx.execute(query, parameters)).first()]:
                 return False
         async with self._db.write() as tx:
-            await sums.lock(tx)  # otherwise writers could deadlock
+            await write.lock(tx)  # otherwise writers could deadlock
             for statement in _DELETE_STATEMENTS:
                 await tx.execute(statement, {"kept_since": day, "limit": _BATCH_SIZE})
         return True
@@ -84,3 +87,36 @@ async def _raise_boundary(tx: Tx, day: int) -> None:
     statement = upsert(tx, click_retention).values(id=1, kept_since=day)
     is_later = statement.excluded.kept_since > click_retention.c.kept_since
     await tx.execute(statement.on_conflict_do_update(index_elements=["id"], set_={"kept_since": day}, where=is_later))
+
+
+async def delete_account_data(db: Database, account_id: UUID, *, batch_size: int) -> AsyncGenerator[None, None]:
+    """Yields after each transaction."""
+    async with db.read() as tx:
+        days = await find_days(tx, clicks)
+    for day in days:
+        while await _has_clicks(db, account_id, day):
+            async with db.write() as tx:
+                await write.lock(tx)
+                await _delete_batch(tx, account_id, day, batch_size)
+            yield
+
+
+async def _has_clicks(db: Database, account_id: UUID, day: int) -> bool:
+    """Read without a write lock: on most days there is nothing to delete."""
+    query = select(clicks.c.id).where(clicks.c.day == day, clicks.c.account_id == account_id).limit(1)
+    async with db.read() as tx:
+        return (await tx.execute(query)).first() is not None
+
+
+async def _delete_batch(tx: Tx, account_id: UUID, day: int, batch_size: int) -> None:
+    """Delete clicks with the statistics of their links and the records of their visitors on this day."""
+    query = select(clicks.c.id, clicks.c.link_id, clicks.c.visitor_id)
+    query = query.where(clicks.c.day == day, clicks.c.account_id == account_id).limit(batch_size)
+    rows = (await tx.execute(query)).all()
+    subjects = {account_id, *(row.link_id for row in rows)}
+    visitors = {row.visitor_id for row in rows}
+    for table in (click_totals, click_dimensions):
+        await tx.execute(delete(table).where(table.c.day == day, table.c.subject_id.in_(subjects)))
+    matches = visitor_days.c.visitor_id.in_(visitors), visitor_days.c.subject_id.in_(subjects)
+    await tx.execute(delete(visitor_days).where(visitor_days.c.day == day, *matches))
+    await tx.execute(delete(clicks).where(clicks.c.id.in_([row.id for row in rows])))

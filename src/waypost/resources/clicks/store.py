@@ -4,23 +4,29 @@ There are two: `backends.sql` in the service's database, and `backends.clickhous
 same numbers, and `tests/resources/clicks/test_click_stores.py` compares them.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from uuid import UUID
 
 from waypost.database import Database, Tx
+from waypost.kit.clock import Clock
 from waypost.kit.errors import Unavailable
-from waypost.resources.clicks.backends.sql.top_values import RankedValues
 from waypost.resources.clicks.days import DaySlice, KnownDays, PageSlice, SignedSlice
 from waypost.resources.clicks.filters import ClickFilter
-from waypost.resources.clicks.model import HUMAN, Click, ClickKind, Subject
-from waypost.resources.clicks.stats.totals import StatsTotals
+from waypost.resources.clicks.model import HUMAN, Click, ClickKind, RankedValues, StatsTotals, Subject
 
 if TYPE_CHECKING:  # imported by commands only
     from waypost.resources.clicks.backends.sql.rebuild import Difference, OnDay, RebuildResult
+    from waypost.resources.clicks.intake.drain import Drainer
+    from waypost.resources.clicks.intake.steps import IntakeSettings
+
+
+Step = Callable[[], Awaitable[bool]]
+"""A step of the worker. Returns False if there is nothing more to do."""
 
 
 class ClicksUnavailable(Unavailable):
@@ -110,6 +116,11 @@ class ClickStore(Protocol):
         """Open a reader. With an account, it uses that account's share of what all share. Raises Unavailable."""
 
     def exporter(self, db: Database, query: ExportQuery, shared_domain: str) -> ClickExporter: ...
+
+    def new_drainer(self, db: Database, spool: Path, settings: "IntakeSettings") -> "Drainer":
+        """Return what moves visits from this spool to the store. Close it afterwards."""
+
+    def hourly_steps(self, db: Database, retention_days: int | None, clock: Clock) -> list[Step]: ...
 
     def delete_account_data(self, db: Database, account_id: UUID, *, batch_size: int) -> AsyncGenerator[None, None]:
         """Delete the clicks and statistics of an account. Yields after each short step. Raises Unavailable."""

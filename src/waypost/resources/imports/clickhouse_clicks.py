@@ -8,10 +8,10 @@ import structlog
 from waypost.database import Database, Tx
 from waypost.kit import clock
 from waypost.resources import links, qrcodes
+from waypost.resources.clicks.backends.clickhouse import ClickHouseStore
 from waypost.resources.clicks.backends.clickhouse.client import LONG_TIMEOUT
 from waypost.resources.clicks.backends.clickhouse.rebuild import correct_day
-from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
-from waypost.resources.clicks.backends.sql import sums
+from waypost.resources.clicks.backends.sql import write
 from waypost.resources.clicks.model import HUMAN, Click
 
 log = structlog.get_logger(__name__)
@@ -46,11 +46,8 @@ class ClickHouseClickWriter:
 
     async def add(self, tx: Tx, new: Sequence[Click]) -> int:
         human = [click for click in new if click.kind == HUMAN]
-        await sums.lock(tx)
+        await write.lock(tx)
         counts = Counter((click.link_id, click.account_id) for click in human)
         await links.add_clicks(tx, [(*link, count) for link, count in counts.items()])
         await qrcodes.add_scans(tx, Counter(click.link_id for click in human if click.is_scan))
         return len(new)
-
-    async def close(self) -> None:
-        await self._store.close()

@@ -16,7 +16,7 @@ from waypost.database import Database, Tx
 from waypost.kit.clock import microseconds
 from waypost.redirect.spool import Visit
 from waypost.resources import links, qrcodes
-from waypost.resources.clicks.backends.sql import sums, write
+from waypost.resources.clicks.backends.sql import write
 from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
 from waypost.resources.clicks.model import CRAWLER, HUMAN, Click
 from waypost.resources.clicks.stats import aggregate
@@ -92,8 +92,6 @@ class ClickWriter(Protocol):
     async def add(self, tx: Tx, new: Sequence[Click]) -> int:
         """Store what is in the database, in the transaction of the page. Return how many clicks were new."""
 
-    async def close(self) -> None: ...
-
 
 def plan_clicks(plan: PagePlan, db: Database, writer: ClickWriter, clicks: Sequence[Click], token: str) -> PagePlan:
     """Let the clicks be stored with the page. `token`: see `ClickWriter.send`."""
@@ -115,16 +113,13 @@ class SqlClickWriter:
         return clicks
 
     async def add(self, tx: Tx, new: Sequence[Click]) -> int:
-        await sums.lock(tx)
+        await write.lock(tx)
         added = await write.add(tx, new)
         counts = aggregate.Aggregate.of(added)
-        await sums.save(tx, counts)
+        await write.save(tx, counts)
         await links.add_clicks(tx, counts.clicks_per_link())
         await qrcodes.add_scans(tx, counts.scans_per_link())
         return len(added)
-
-    async def close(self) -> None:
-        """The caller closes the database."""
 
 
 def _click_id(at: int, link_key: UUID, identity: str) -> UUID:

@@ -3,14 +3,18 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from waypost.context import Context
 from waypost.outbound import DestinationChecker
-from waypost.resources.clicks.backends import new_clickhouse_store
-from waypost.resources.clicks.intake.drainers import intake_settings
-from waypost.resources.clicks.intake.steps import IntakeSettings
+from waypost.resources.clicks.backends.sql import SqlClickStore
+from waypost.resources.clicks.intake.steps import IntakeSettings, intake_settings
+from waypost.resources.clicks.store import ClickStore
 from waypost.resources.imports.clicks import ClickWriter, SqlClickWriter
 from waypost.settings import Settings
+
+if TYPE_CHECKING:
+    from waypost.resources.clicks.backends.clickhouse import ClickHouseStore
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,18 +26,18 @@ class Deps(Context):
 
 
 def new_deps(settings: Settings, context: Context, checker: DestinationChecker) -> Deps:
-    """`settings`: with the secret key. Call `click_writer.close` at the end."""
+    """`settings`: with the secret key. Close its `click_store` at the end."""
     return Deps(
         **vars(context),
         destination_checker=checker,
         intake=partial(intake_settings, settings),
-        click_writer=_new_click_writer(settings),
+        click_writer=_new_click_writer(context.click_store),
     )
 
 
-def _new_click_writer(settings: Settings) -> ClickWriter:
-    if not settings.clickhouse_url:
+def _new_click_writer(store: ClickStore) -> ClickWriter:
+    if isinstance(store, SqlClickStore):
         return SqlClickWriter()
     from waypost.resources.imports.clickhouse_clicks import ClickHouseClickWriter  # noqa: PLC0415  # for few
 
-    return ClickHouseClickWriter(new_clickhouse_store(settings))
+    return ClickHouseClickWriter(cast("ClickHouseStore", store))

@@ -26,9 +26,9 @@ from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
 from waypost.redirect import Spool
 from waypost.redirect.spool import Visit, encode, segments
+from waypost.resources.clicks.backends.clickhouse import ClickHouseStore
 from waypost.resources.clicks.backends.clickhouse import client as client_module
 from waypost.resources.clicks.backends.clickhouse.drain import ClickHouseDrainer
-from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
 from waypost.resources.clicks.intake import drain as intake_drain
 from waypost.resources.clicks.model import spool_positions
 from waypost.resources.links.model import Link, link_clicks

@@ -12,10 +12,9 @@ from resources.clicks.visited import Env, new_click, new_link
 from resources.links.added import add_links
 from structlog.testing import capture_logs
 
+from waypost.resources.clicks.backends.clickhouse import ClickHouseStore, schema
 from waypost.resources.clicks.backends.clickhouse import client as client_module
-from waypost.resources.clicks.backends.clickhouse import schema
 from waypost.resources.clicks.backends.clickhouse.client import ClickHouse
-from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
 
 UNAVAILABLE = "Statistics are not available right now."
 

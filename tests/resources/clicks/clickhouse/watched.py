@@ -19,9 +19,9 @@ import psycopg  # noqa: F401  # the same
 from people import FakeClock
 
 from waypost.database import Database
+from waypost.resources.clicks.backends.clickhouse import ClickHouseStore
 from waypost.resources.clicks.backends.clickhouse.client import ClickHouse
 from waypost.resources.clicks.backends.clickhouse.drain import ClickHouseDrainer
-from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
 from waypost.resources.clicks.intake import drain as intake_drain
 from waypost.resources.clicks.intake.steps import IntakeSettings
 

@@ -10,9 +10,9 @@ from resources.clicks.intake.test_drain import CHROME, SETTINGS, drain, new_link
 
 from waypost.database import Database
 from waypost.redirect import Spool
-from waypost.resources.clicks.intake import limit_counts
+from waypost.resources.clicks.intake import positions as limit_counts
 from waypost.resources.clicks.intake.drain import Drainer
-from waypost.resources.clicks.intake.limit_counts import count_stored, count_stored_and_spooled
+from waypost.resources.clicks.intake.positions import count_stored, count_stored_and_spooled
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from resources.clicks.visited import SHARED, Env, moment, new_click, some_clicks
 
 from waypost.kit.clock import parse_timestamp, timestamp
 from waypost.resources import links
-from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
+from waypost.resources.clicks.backends.clickhouse import ClickHouseStore
 from waypost.resources.clicks.model import Click
 from waypost.resources.links import store
 from waypost.resources.links.click_counters import set_imported_clicks

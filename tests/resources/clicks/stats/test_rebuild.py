@@ -16,7 +16,7 @@ from waypost.database import Database, Tx
 from waypost.kit.clock import EPOCH, microseconds
 from waypost.kit.ids import new_id
 from waypost.resources.clicks.backends.sql import rebuild as rebuilding
-from waypost.resources.clicks.backends.sql import sums, write
+from waypost.resources.clicks.backends.sql import write
 from waypost.resources.clicks.backends.sql.rebuild import rebuild
 from waypost.resources.clicks.model import (
     KINDS,
@@ -72,9 +72,9 @@ async def add(db: Database, new: Sequence[Click], *, batch: int = 3) -> None:
     for start in range(0, len(new), batch):
         some = new[start : start + batch]
         async with db.write() as tx:
-            await sums.lock(tx)
+            await write.lock(tx)
             await write.add(tx, some)
-            await sums.save(tx, Aggregate.of(some))
+            await write.save(tx, Aggregate.of(some))
     async with db.write() as tx:
         humans = [each for each in new if each.kind == "human"]
         counted = Counter((each.link_id, LINKS[UUID(bytes=each.link_id)].bytes) for each in humans)
@@ -220,7 +220,7 @@ async def test_clicks_that_arrive_during_a_rebuild(db: Database, monkeypatch: py
         if next(calls) % 3 == 2:  # two groups are written, then a click comes
             some = [click(timedelta(minutes=15 * next(late)))]
             await write.add(tx, some)
-            await sums.save(tx, Aggregate.of(some))
+            await write.save(tx, Aggregate.of(some))
         return await may_write(tx, day)
 
     monkeypatch.setattr(rebuilding, "_may_write", drain_first)

@@ -20,11 +20,15 @@ from waypost.database import Database
 from waypost.kit.clock import EPOCH, timestamp
 from waypost.kit.ids import new_id
 from waypost.resources import links
-from waypost.resources.clicks.backends.sql import sums, top_values
-from waypost.resources.clicks.backends.sql.cache_refresher import StatsCacheRefresher, choose_days_to_cache
-from waypost.resources.clicks.backends.sql.read import SqlReader, totals_by_day
+from waypost.resources.clicks.backends.sql import top_values, write
+from waypost.resources.clicks.backends.sql.read import SqlReader
 from waypost.resources.clicks.backends.sql.rebuild import rebuild
-from waypost.resources.clicks.backends.sql.top_values import CachedDays
+from waypost.resources.clicks.backends.sql.top_values import (
+    CachedDays,
+    StatsCacheRefresher,
+    choose_days_to_cache,
+    totals_by_day,
+)
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.model import DIMENSIONS, Click, Subject, click_dimensions, top_values_cache
 from waypost.resources.clicks.stats.aggregate import Aggregate
@@ -96,7 +100,7 @@ async def summed(env: Env, link: links.Link | None = None, **query: Any) -> dict
 async def drain(db: Database, made: Sequence[Click]) -> None:
     """As the drain does."""
     async with db.write() as tx:
-        await sums.save(tx, Aggregate.of(made))
+        await write.save(tx, Aggregate.of(made))
         await links.add_clicks(tx, Aggregate.of(made).clicks_per_link())
 
 

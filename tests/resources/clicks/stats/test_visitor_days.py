@@ -13,7 +13,7 @@ from sqlalchemy import delete, select
 
 from waypost.database import Database, bulk
 from waypost.kit.clock import QUARTER
-from waypost.resources.clicks.backends.sql import sums, write
+from waypost.resources.clicks.backends.sql import write
 from waypost.resources.clicks.backends.sql.rebuild import check, rebuild
 from waypost.resources.clicks.model import WHOLE_DAY, Click, click_dimensions, click_totals, clicks, visitor_days
 from waypost.resources.clicks.stats.aggregate import Aggregate
@@ -32,9 +32,9 @@ def click(link: int, quarter: int = 0, visitor: int = 0, links: Sequence[Any] = 
 async def add(db: Database, *batches: Sequence[Click]) -> None:
     for new in batches:
         async with db.write() as tx:
-            await sums.lock(tx)
+            await write.lock(tx)
             await write.add(tx, new)
-            await sums.save(tx, Aggregate.of(new))
+            await write.save(tx, Aggregate.of(new))
 
 
 async def rows(db: Database) -> dict[tuple[UUID, int], tuple[int, int]]:

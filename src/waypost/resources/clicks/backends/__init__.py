@@ -3,12 +3,12 @@
 import importlib.util
 from typing import TYPE_CHECKING
 
-from waypost.resources.clicks.backends.sql.read import SqlClickStore
+from waypost.resources.clicks.backends.sql import SqlClickStore
 from waypost.resources.clicks.store import ClickStore
 from waypost.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
-    from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
+    from waypost.resources.clicks.backends.clickhouse import ClickHouseStore
 
 
 def new_click_store(settings: Settings) -> ClickStore:
@@ -17,8 +17,8 @@ def new_click_store(settings: Settings) -> ClickStore:
 
 def new_clickhouse_store(settings: Settings) -> "ClickHouseStore":
     # the driver is an extra
+    from waypost.resources.clicks.backends.clickhouse import ClickHouseStore  # noqa: PLC0415
     from waypost.resources.clicks.backends.clickhouse.client import ClickHouse  # noqa: PLC0415
-    from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore  # noqa: PLC0415
 
     return ClickHouseStore(ClickHouse(settings.clickhouse_url, ca_file=settings.outbound_ca_file))
 

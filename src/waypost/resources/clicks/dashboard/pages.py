@@ -16,7 +16,7 @@ from waypost.context import Context
 from waypost.resources import domains, links
 from waypost.resources.clicks import listing
 from waypost.resources.clicks.backends.sql import top_values
-from waypost.resources.clicks.dashboard import live, rendering, targets, time_range
+from waypost.resources.clicks.dashboard import live, rendering, time_range
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats import read
@@ -132,18 +132,18 @@ class StatsPages(Pages[Context]):
     ) -> list[rendering.ValueList]:
         lists = await read.read_lists(reader, series, shared_domain=self._deps.shared_domain)
         counted, found = lists.values.get("target", []), rendering.value_lists(series, lists)
-        if not (bars := targets.target_bars(counted, routed)):
+        if not (bars := rendering.target_bars(counted, routed)):
             return found
         hints: Sequence[str] = ()
         start, end = choice.query.range
-        if routed and targets.is_split(routed) and routed.updated_at < end:
+        if routed and rendering.is_split(routed) and routed.updated_at < end:
             since = ""
             if routed.updated_at > start:  # clicks before it had other weights, or none
                 query = replace(choice.query, range=TimeRange(routed.updated_at, end), buckets=[])
                 series = await read.read_series(reader, series.subject, query, now)
                 lists = await read.read_lists(reader, series, shared_domain=self._deps.shared_domain)
                 since = f" since {routed.updated_at.astimezone(choice.zone):%-d %b %Y, %H:%M}"
-            hints = targets.describe_split(dict(lists.values["target"]), series.total, routed, since)
+            hints = rendering.describe_split(dict(lists.values["target"]), series.total, routed, since)
         return [rendering.ValueList("Targets", "targets", bars, sum(count for _, count in counted), hints), *found]
 
     def _respond(

@@ -9,6 +9,7 @@ import math
 import time
 from binascii import unhexlify
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from uuid import UUID
 
@@ -20,10 +21,16 @@ from waypost.kit.memory import scaled
 from waypost.metrics import Counter
 from waypost.redirect.spool import MAX_LINE_SIZE, UnknownFormat, link_of, read_lines, segments
 from waypost.resources import links, qrcodes
-from waypost.resources.clicks.backends.sql import sums, write
-from waypost.resources.clicks.intake.batch import Batch, Positions
-from waypost.resources.clicks.intake.cleanup import erase_drained, remove_drained
+from waypost.resources.clicks.backends.sql import write
 from waypost.resources.clicks.intake.enrich import Enriched, Work, enrich
+from waypost.resources.clicks.intake.positions import (
+    SegmentRange,
+    advance,
+    delete_positions,
+    erase_drained,
+    find_positions,
+    remove_drained,
+)
 from waypost.resources.clicks.intake.record_events import count_webhooks, record_events
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import Click
@@ -50,6 +57,38 @@ _SKIPPED = Counter(
     ("reason",),
     starts=[("duplicate",), ("damaged",), ("unknown_link",)],
 )
+
+
+Positions = dict[str, int]
+"""The position in each segment up to which it is drained, or will be."""
+
+
+@dataclass(slots=True)
+class Batch:
+    ranges: list[SegmentRange] = field(default_factory=list)
+    lines: list[list[bytes]] = field(default_factory=list)
+    """Lines per range."""
+    clicks: list[Click] = field(default_factory=list)
+    encoded: write.Encoded = b""
+    statistics: write.Prepared | None = None
+    """Both of the clicks, except with ClickHouse."""
+    token: str = ""
+    """Of its insertion into ClickHouse, once the ranges are committed."""
+    is_repeated: bool = False
+    """Whether it may have been sent before."""
+
+    @property
+    def ends(self) -> Positions:
+        return {drained.segment: drained.end for drained in self.ranges}
+
+    def keep_lines(self, count: int) -> None:
+        """Keep the first `count` lines; the next batch gets the others."""
+        ranges, self.ranges = self.ranges, []
+        for segment_range, lines in zip(ranges, self.lines, strict=True):
+            if count > 0:
+                remaining = sum(len(line) + 1 for line in lines[count:])
+                self.ranges.append(replace(segment_range, end=segment_range.end - remaining))
+            count -= len(lines)
 
 
 class Drainer:
@@ -123,7 +162,7 @@ class Drainer:
 
     async def _load_positions(self, names: Sequence[str]) -> Positions:
         async with self._db.read() as tx:
-            return await write.find_positions(tx, names)
+            return await find_positions(tx, names)
 
     async def remove_drained(self) -> None:
         """Remove segments that are drained completely, without waiting for the next step."""
@@ -184,13 +223,13 @@ class Drainer:
             lines, end = self._read_lines(path, start, remaining)
             if end == start or not lines:
                 continue
-            self._add_lines(batch, write.SegmentRange(path.name, start, end), lines)
+            self._add_lines(batch, SegmentRange(path.name, start, end), lines)
             remaining -= end - start
             if remaining <= MAX_LINE_SIZE:
                 break
         return batch
 
-    def _add_lines(self, batch: Batch, segment_range: write.SegmentRange, lines: list[bytes]) -> None:
+    def _add_lines(self, batch: Batch, segment_range: SegmentRange, lines: list[bytes]) -> None:
         batch.ranges.append(segment_range)
         batch.lines.append(lines)
 
@@ -221,9 +260,9 @@ class Drainer:
         async with self._db.write() as tx:
             began = self._monotonic()
             for drained in batch.ranges:
-                if not await write.advance(tx, drained):
+                if not await advance(tx, drained):
                     raise PositionMoved(drained.segment)
-            await sums.lock(tx)
+            await write.lock(tx)
             added, counts = await self._save(tx, batch)
             await links.add_clicks(tx, counts.clicks_per_link())
             await qrcodes.add_scans(tx, counts.scans_per_link())
@@ -240,14 +279,16 @@ class Drainer:
         """Insert the clicks and their statistics. Return the clicks that were new, and their sums."""
         prepared = batch.statistics
         assert prepared is not None  # noqa: S101  # only with ClickHouse, which has a `_commit` of its own
-        found = await sums.find_visitors(tx, prepared.counts)
-        counting = asyncio.create_task(asyncio.to_thread(sums.count_visitors, self._db.dialect, prepared.counts, found))
+        found = await write.find_visitors(tx, prepared.counts)
+        counting = asyncio.create_task(
+            asyncio.to_thread(write.count_visitors, self._db.dialect, prepared.counts, found)
+        )
         if self._db.dialect == "sqlite":  # PostgreSQL inserts the clicks meanwhile, in another process
             await asyncio.wait([counting])
         added = await write.add(tx, batch.clicks, batch.encoded)
         if len(added) < len(batch.clicks):
-            prepared = sums.prepare(self._db.dialect, Aggregate.of(added))
-            await sums.save_prepared(tx, prepared)
+            prepared = write.prepare(self._db.dialect, Aggregate.of(added))
+            await write.save_prepared(tx, prepared)
         else:
             await bulk.execute(tx, prepared.dimensions)
             await bulk.execute(tx, await counting)
@@ -271,7 +312,7 @@ class Drainer:
         removed = await asyncio.to_thread(remove_drained, self._directory, positions, self._unreadable)
         if removed and not self.keeps_positions:
             async with self._db.write() as tx:
-                await write.delete_positions(tx, removed)
+                await delete_positions(tx, removed)
         for name in removed:
             positions.pop(name, None)
 

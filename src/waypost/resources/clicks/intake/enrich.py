@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from waypost.redirect.spool import Visit, decode
-from waypost.resources.clicks.backends.sql import sums, write
+from waypost.resources.clicks.backends.sql import write
 from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
 from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.stats.aggregate import Aggregate
@@ -43,7 +43,7 @@ class Enriched:
     errors: set[str] = field(default_factory=set)
     """Internal ones, by type: the text can contain what the visitor sent."""
     encoded: write.Encoded = b""
-    statistics: sums.Prepared | None = None
+    statistics: write.Prepared | None = None
     """Both of the clicks."""
 
 
@@ -51,7 +51,7 @@ def enrich(work: Work, settings: IntakeSettings) -> Enriched:
     result = _build_clicks(work, settings)
     if work.dialect:
         result.encoded = write.encode(work.dialect, result.clicks)
-        result.statistics = sums.prepare(work.dialect, Aggregate.of(result.clicks))
+        result.statistics = write.prepare(work.dialect, Aggregate.of(result.clicks))
     return result
 
 

@@ -1,4 +1,4 @@
-"""Turns the raw line of a visit into a click. Pure: no I/O."""
+"""Turns the raw line of a visit into a click."""
 
 import re
 from binascii import unhexlify
@@ -17,6 +17,9 @@ from waypost.redirect.request import is_prefetch
 from waypost.redirect.spool import Visit
 from waypost.resources.clicks.intake.bots import Bot, detect_bot
 from waypost.resources.clicks.model import HUMAN, PREFETCH, Click, ClickKind
+from waypost.secret_key import derived_key
+from waypost.settings import Settings
+from waypost.visitors import countries
 from waypost.visitors.addresses import read_address
 from waypost.visitors.agents import Agent, parse_user_agent
 
@@ -43,6 +46,17 @@ class IntakeSettings:
     shared_domain: str = ""
     scheme: str = "https"
     """The scheme of the short links that platforms receive."""
+
+
+def intake_settings(settings: Settings) -> IntakeSettings:
+    return IntakeSettings(
+        settings.trusted_proxies,
+        settings.ip_privacy,
+        countries.open_countries(settings.geoip_database).of,
+        derived_key(settings, "visitors"),
+        settings.shared_domain,
+        urlsplit(settings.base_url).scheme,
+    )
 
 
 def build_click(visit: Visit, account_id: bytes, settings: IntakeSettings) -> Click:

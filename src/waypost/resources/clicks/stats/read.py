@@ -12,11 +12,9 @@ from uuid import UUID
 from waypost.database import Database
 from waypost.kit.clock import DAY, Clock, from_microseconds, microseconds
 from waypost.resources import links
-from waypost.resources.clicks.backends.sql.top_values import RankedValues
 from waypost.resources.clicks.days import TOTAL_BUCKET, DaySlice, KnownDays, TimeRange, day_of, slice_by_day
-from waypost.resources.clicks.model import Subject
+from waypost.resources.clicks.model import RankedValues, StatsTotals, Subject
 from waypost.resources.clicks.stats.query import StatsQuery
-from waypost.resources.clicks.stats.totals import StatsTotals
 from waypost.resources.clicks.store import ClickReader, ClickStore, ClicksUnavailable
 
 SPARKLINE_DAYS = 14

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from waypost.database import Tx
 from waypost.kit.clock import EPOCH
-from waypost.resources.clicks.backends.sql import old_statistics
+from waypost.resources.clicks.backends.sql.export import add_old_days, begin_old_days, read_old_day
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.model import Click
 from waypost.resources.imports.archive.rows import ClickRow, Rows
@@ -48,10 +48,10 @@ async def _read(account: TargetAccount, rows: Rows, done: PageReport) -> list[Cl
 async def add_old_statistics(account: TargetAccount, rows: Rows, done: PageReport, tx: Tx) -> None:
     since = account.archive.clicks_since
     kept_since = (since - EPOCH.date()).days if since else 0
-    days = [day for row in rows if (day := old_statistics.read_day(row)) and day.day < kept_since]
+    days = [day for row in rows if (day := read_old_day(row)) and day.day < kept_since]
     if not days:
         return
-    if not isinstance(account.deps.click_writer, SqlClickWriter) or not await old_statistics.begin(tx, kept_since):
+    if not isinstance(account.deps.click_writer, SqlClickWriter) or not await begin_old_days(tx, kept_since):
         done.warn(
             f"Statistics of days before {since} are left out: their clicks were deleted, and this installation"
             " keeps the clicks of these days"
@@ -63,7 +63,7 @@ async def add_old_statistics(account: TargetAccount, rows: Rows, done: PageRepor
         for day in days
         if day.link_id is None or day.link_id in own
     ]
-    await old_statistics.add(tx, account.account_id, mapped)
+    await add_old_days(tx, account.account_id, mapped)
 
 
 def _derived_id(click_id: UUID, link_id: UUID) -> UUID:

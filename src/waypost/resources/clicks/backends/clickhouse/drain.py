@@ -22,11 +22,11 @@ from waypost.kit.errors import Unavailable
 from waypost.redirect.segment import HEADER
 from waypost.redirect.spool import read_lines
 from waypost.resources import links, qrcodes
+from waypost.resources.clicks.backends.clickhouse import ClickHouseStore
 from waypost.resources.clicks.backends.clickhouse.rebuild import correct_day
-from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
-from waypost.resources.clicks.backends.sql import sums, write
-from waypost.resources.clicks.intake.batch import Batch, Positions
-from waypost.resources.clicks.intake.drain import DRAINED, Drainer, PositionMoved
+from waypost.resources.clicks.backends.sql import write
+from waypost.resources.clicks.intake.drain import DRAINED, Batch, Drainer, PositionMoved, Positions
+from waypost.resources.clicks.intake.positions import SegmentRange, begin, find_pending, find_positions, settle
 from waypost.resources.clicks.intake.record_events import record_events
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import HUMAN
@@ -49,7 +49,7 @@ class ClickHouseDrainer(Drainer):
     ) -> None:
         super().__init__(db, directory, settings, clock=clock, monotonic=monotonic)
         self._click_store = click_store
-        self._pending: dict[str, list[write.SegmentRange]] = {}
+        self._pending: dict[str, list[SegmentRange]] = {}
         """The ranges of batches that were not settled, by token."""
         self._begun: Batch | None = None
         """The next batch, once its ranges are committed. `_next` prepares the one after it."""
@@ -63,8 +63,8 @@ class ClickHouseDrainer(Drainer):
 
     async def _load_positions(self, names: Sequence[str]) -> Positions:
         async with self._db.read() as tx:
-            self._pending = await write.find_pending(tx, names)
-            positions = await write.find_positions(tx, names)
+            self._pending = await find_pending(tx, names)
+            positions = await find_positions(tx, names)
         if self._pending:
             await self._click_store.client.query("SELECT 1")  # while it is away, preparing the batch would be in vain
         return positions
@@ -85,13 +85,13 @@ class ClickHouseDrainer(Drainer):
         batch = await super()._next_batch(positions)
         if batch.ranges:
             async with self._db.write() as tx:
-                if not await share_advisory_lock(tx, sums.LOCK):
+                if not await share_advisory_lock(tx, write.LOCK):
                     return Batch()  # a command compares statistics with clicks: see `pause`
                 token = await _begin(tx, batch)
             batch.token = token
         return batch
 
-    def _read_again(self, token: str, pending: Sequence[write.SegmentRange]) -> Batch:
+    def _read_again(self, token: str, pending: Sequence[SegmentRange]) -> Batch:
         batch = Batch(token=token, is_repeated=True)
         for segment_range in pending:
             path, start = self._directory / segment_range.segment, max(segment_range.start, len(HEADER))
@@ -119,9 +119,9 @@ class ClickHouseDrainer(Drainer):
         clicks = Counter((click.link_id, click.account_id) for click in human)
         async with self._db.write() as tx:
             for drained in batch.ranges:
-                if not await write.settle(tx, drained):
+                if not await settle(tx, drained):
                     raise PositionMoved(drained.segment)
-            if following.ranges and not await share_advisory_lock(tx, sums.LOCK):
+            if following.ranges and not await share_advisory_lock(tx, write.LOCK):
                 following = Batch()
                 await self.close()  # what was prepared follows a batch that does not begin
             token = await _begin(tx, following)
@@ -148,6 +148,6 @@ async def _begin(tx: Tx, batch: Batch) -> str:
     """Return the token: the first range, which no other batch begins with."""
     token = "|".join(f"{pending.segment}:{pending.start}-{pending.end}" for pending in batch.ranges[:1])
     for pending in batch.ranges:
-        if not await write.begin(tx, pending, token):
+        if not await begin(tx, pending, token):
             raise PositionMoved(pending.segment)
     return token

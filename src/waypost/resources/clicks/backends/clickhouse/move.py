@@ -18,12 +18,10 @@ from waypost.database import Database
 from waypost.kit.clock import DAY, EPOCH, Clock, microseconds, now
 from waypost.kit.ids import new_id
 from waypost.resources import links
-from waypost.resources.clicks.backends.clickhouse import recount
+from waypost.resources.clicks.backends.clickhouse import ClickHouseStore, rebuild
 from waypost.resources.clicks.backends.clickhouse.client import LONG_TIMEOUT
-from waypost.resources.clicks.backends.clickhouse.pause import paused
-from waypost.resources.clicks.backends.clickhouse.recount import clicks_of_day
-from waypost.resources.clicks.backends.clickhouse.store import ClickHouseStore
-from waypost.resources.clicks.backends.clickhouse.visitor_counts import VisitorCounter
+from waypost.resources.clicks.backends.clickhouse.rebuild import clicks_of_day, paused
+from waypost.resources.clicks.backends.clickhouse.upkeep import VisitorCounter
 from waypost.resources.clicks.backends.sql.rebuild import OnDay
 from waypost.resources.clicks.backends.sql.write import COLUMNS, read_click
 from waypost.resources.clicks.days import find_days, find_kept_since
@@ -125,14 +123,14 @@ class ClickMove:
     async def _recount(self, day: int) -> None:
         visitors = VisitorCounter(self._db, self._client, clock=self._clock)
         async with paused(self._db):
-            if await recount.differs(self._client, day):
-                await recount.replace(self._client, visitors, day, microseconds(self._clock()) // DAY)
+            if await rebuild.differs(self._client, day):
+                await rebuild.replace(self._client, visitors, day, microseconds(self._clock()) // DAY)
 
     async def _move_statistics(self, day: int) -> None:
         """Move the statistics of a day whose clicks retention has deleted."""
         if _has_all(await self._sums(day), await self._stored_sums(day)):
             return
-        await recount.delete_statistics(self._client, day)
+        await rebuild.delete_statistics(self._client, day)
         totals = click_totals.c
         order: tuple[Any, ...] = totals.subject_id, totals.quarter
         after: tuple[Any, ...] | None = None

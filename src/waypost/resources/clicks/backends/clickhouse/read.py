@@ -11,13 +11,11 @@ from uuid import UUID
 from waypost.database import Database
 from waypost.kit.clock import DAY, QUARTER, from_microseconds
 from waypost.resources.clicks.backends.clickhouse.client import ClickHouse, ResultRow
-from waypost.resources.clicks.backends.clickhouse.visitor_counts import first_seen
-from waypost.resources.clicks.backends.sql.partial_days import split_agents
-from waypost.resources.clicks.backends.sql.top_values import TOP_COUNT, RankedValues, rank
+from waypost.resources.clicks.backends.clickhouse.upkeep import first_seen
+from waypost.resources.clicks.backends.sql.top_values import TOP_COUNT, rank, split_agents
 from waypost.resources.clicks.days import DaySlice, KnownDays, PageSlice, SignedSlice, find_kept_since
 from waypost.resources.clicks.filters import ClickFilter
-from waypost.resources.clicks.model import DIMENSIONS, WHOLE_DAY, Click, ClickKind, Subject
-from waypost.resources.clicks.stats.totals import StatsTotals
+from waypost.resources.clicks.model import DIMENSIONS, WHOLE_DAY, Click, ClickKind, RankedValues, StatsTotals, Subject
 
 # ruff: noqa: S608  # these statements consist of constants of this package and of numbers
 

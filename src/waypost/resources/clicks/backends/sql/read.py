@@ -2,16 +2,14 @@
 
 import contextlib
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, String, bindparam, column, func, select, text
 
-from waypost.database import Database, Id, Instant, Tx
-from waypost.resources.clicks.account_data import delete_account_data
-from waypost.resources.clicks.backends.sql.export import SqlExporter
-from waypost.resources.clicks.backends.sql.top_values import RankedValues, find_top_values
+from waypost.database import Id, Instant, Tx
+from waypost.resources.clicks.backends.sql.top_values import find_top_values, totals_by_day
 from waypost.resources.clicks.backends.sql.write import COLUMNS, read_click
 from waypost.resources.clicks.days import (
     DaySlice,
@@ -32,16 +30,16 @@ from waypost.resources.clicks.model import (
     WHOLE_DAY,
     Click,
     ClickKind,
+    RankedValues,
+    StatsTotals,
     Subject,
     click_dimensions,
     click_totals,
     clicks,
 )
-from waypost.resources.clicks.stats.totals import StatsTotals
-from waypost.resources.clicks.store import ExportQuery
 
 if TYPE_CHECKING:
-    from waypost.resources.clicks.backends.sql.rebuild import Difference, OnDay, RebuildResult
+    pass
 
 _totals, _dimensions = click_totals.c, click_dimensions.c
 _COUNT_COLUMNS: dict[ClickKind | None, ColumnElement[int]] = {
@@ -51,15 +49,7 @@ _COUNT_COLUMNS: dict[ClickKind | None, ColumnElement[int]] = {
     PREFETCH: _totals.prefetches,
     None: _totals.clicks + _totals.crawlers + _totals.previews + _totals.prefetches,
 }
-_TOTALS_COLUMNS = (
-    _totals.clicks,
-    _totals.visitors,
-    _totals.scans,
-    _totals.crawlers,
-    _totals.previews,
-    _totals.first_at,
-    _totals.last_at,
-)
+
 
 _SUM_OF_QUARTERS = """
 SELECT bucket, SUM(clicks), SUM(CASE
@@ -96,32 +86,6 @@ _TOTALS_BY_BUCKET = {
 
 _OWN_DIMENSIONS: dict[FilterField, int] = {"country": DIMENSIONS["country"], "referrer": DIMENSIONS["referrer"]}
 """Fields with their own dimension; the others share one."""
-
-
-class SqlClickStore:
-    @contextlib.asynccontextmanager
-    async def reader(self, db: Database, account_id: UUID | None = None) -> AsyncIterator["SqlReader"]:
-        async with db.read_for(account_id) if account_id else db.read() as tx:
-            yield SqlReader(tx)
-
-    def exporter(self, db: Database, query: ExportQuery, shared_domain: str) -> SqlExporter:
-        return SqlExporter(db, query, shared_domain)
-
-    def delete_account_data(self, db: Database, account_id: UUID, *, batch_size: int) -> AsyncGenerator[None, None]:
-        return delete_account_data(db, account_id, batch_size=batch_size)
-
-    async def rebuild(self, db: Database, *, from_day: int | None, on_progress: "OnDay | None") -> "RebuildResult":
-        from waypost.resources.clicks.backends.sql.rebuild import rebuild  # noqa: PLC0415  # for commands only
-
-        return await rebuild(db, from_day=from_day, on_progress=on_progress)
-
-    def check(self, db: Database, *, from_day: int | None, on_progress: "OnDay | None") -> "AsyncIterator[Difference]":
-        from waypost.resources.clicks.backends.sql.rebuild import check  # noqa: PLC0415
-
-        return check(db, from_day=from_day, on_progress=on_progress)
-
-    async def close(self) -> None:
-        pass
 
 
 class SqlReader:
@@ -185,12 +149,6 @@ class SqlReader:
         for day, id_, count in await self.tx.execute(query):
             found.setdefault(id_, {})[day] = count
         return found
-
-
-async def totals_by_day(tx: Tx, subject: UUID, days: Sequence[int]) -> dict[int, StatsTotals]:
-    query = select(_totals.day, *_TOTALS_COLUMNS).where(in_values(tx, _totals.day, days), _totals.subject_id == subject)
-    rows = await tx.execute(query.where(_totals.quarter == WHOLE_DAY).order_by(_totals.day))
-    return {row[0]: StatsTotals(*row[1:]) for row in rows}
 
 
 async def _count_whole_days(tx: Tx, subject: Subject, click_filter: ClickFilter, days: Sequence[int]) -> dict[int, int]:

@@ -6,29 +6,185 @@ difference. The clicks of candidates are summed up.
 """
 # ruff: noqa: S608  # these statements consist of constants of this file
 
+import contextlib
 import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import TextClause, bindparam, delete, func, literal, select, text, union_all
-
-from waypost.database import Id, Tx
-from waypost.resources.clicks.backends.sql.partial_days import (
-    AGENT,
-    ValueCounts,
-    partial_count_queries,
-    read_counts,
-    sum_partial_days,
+from sqlalchemy import (
+    CTE,
+    ColumnElement,
+    Executable,
+    Integer,
+    Select,
+    String,
+    TextClause,
+    bindparam,
+    cast,
+    delete,
+    func,
+    literal,
+    select,
+    text,
+    tuple_,
+    union_all,
+    update,
 )
-from waypost.resources.clicks.days import SignedSlice, in_values
-from waypost.resources.clicks.model import DIMENSIONS, Dimension, Subject, click_dimensions, top_values_cache
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.exc import IntegrityError
 
-RankedValues = dict[str, list[tuple[str, int]]]
-"""As ValueCounts, most clicks first, ties in the order of the values."""
+from waypost import accounts
+from waypost.database import Database, Id, Tx, upsert
+from waypost.kit.clock import EPOCH, Clock
+from waypost.kit.ids import new_id
+from waypost.resources import links
+from waypost.resources.clicks.backends.sql import write
+from waypost.resources.clicks.days import DaySlice, SignedSlice, day_of, find_known_days, in_values, within
+from waypost.resources.clicks.model import (
+    DIMENSIONS,
+    HUMAN,
+    WHOLE_DAY,
+    Dimension,
+    RankedValues,
+    StatsTotals,
+    Subject,
+    click_dimensions,
+    click_totals,
+    clicks,
+    top_values_cache,
+)
+
+# Parts of days: only clicks say at which time of the day a value was seen.
+
+AGENT = ("device", "browser", "platform")
+"""The parts of a value of the dimension `agent`, in this order."""
+
+ValueCounts = dict[str, Counter[str]]
+"""Clicks of each value, by dimension; instead of `agent`, by each of AGENT."""
+
+_MAX_CLICKS_OF_DAY = 100_000
+"""A statement that counts half of them takes a fifth of a second, and is interrupted after two."""
+_MAX_VALUES = 50_000
+"""Of a list. Visitors can invent any number of referrers, and other visits wait while these are added up."""
+
+
+async def sum_partial_days(
+    tx: Tx, subject: Subject, partial_days: Sequence[SignedSlice], limit: int
+) -> ValueCounts | None:
+    """Count the clicks of each value. Return None if a list has too many.
+
+    Too many are `limit` in one statement, or _MAX_VALUES in all.
+    """
+    counts = _no_counts()
+    for slices in _statements(partial_days):
+        counted = await count_values(tx, subject, slices, limit)
+        if any(len(values) >= limit for values in counted.values()):
+            return None
+        for name, values in counted.items():
+            counts[name].update(values)
+            if len(counts[name]) >= _MAX_VALUES:
+                return None
+    return counts
+
+
+async def count_values(tx: Tx, subject: Subject, partial_days: Sequence[SignedSlice], limit: int) -> ValueCounts:
+    """Count the clicks of `limit` values of each list, and of all of AGENT, from click rows."""
+    lists = []
+    for name, counts in partial_count_queries(tx, subject, partial_days).items():
+        value, count = (counts if name == "agent" else counts.limit(limit)).subquery().c
+        lists.append(select(literal(name).label("dimension"), value, count))
+    return await read_counts(tx, union_all(*lists))
+
+
+def partial_count_queries(
+    tx: Tx, subject: Subject, partial: ValueCounts | Sequence[SignedSlice]
+) -> Mapping[Dimension, Select[Any]]:
+    """Select value and clicks, by dimension: from click rows of the slices, or from counts that the statement carries.
+
+    The counts have no agents, only their parts.
+    """
+    if isinstance(partial, Mapping):
+        return {name: _select_counts(tx, partial[name]) for name in subject.dimensions if partial.get(name)}
+    if not partial:
+        return {}
+    columns = _partial_days_cte(tx, subject, partial).c
+    return {name: select(columns[name], func.sum(columns.sign)).group_by(columns[name]) for name in subject.dimensions}
+
+
+def _select_counts(tx: Tx, counts: Mapping[str, int]) -> Select[Any]:
+    values: Any = literal(json.dumps(counts, ensure_ascii=False), String)
+    if tx.dialect.name == "postgresql":
+        rows = func.json_each_text(cast(values, postgresql.JSON)).table_valued("key", "value")
+        return select(rows.c.key, cast(rows.c.value, Integer))
+    rows = func.json_each(values).table_valued("key", "value")
+    return select(rows.c.key, rows.c.value)
+
+
+def _statements(to_count: Sequence[SignedSlice]) -> Iterator[list[SignedSlice]]:
+    """Yield the slices that one statement counts: all together, but of a day with very many clicks an hour."""
+    if together := [each for each in to_count if each.clicks_of_day <= _MAX_CLICKS_OF_DAY]:
+        yield together
+    for each in to_count:
+        if each.clicks_of_day > _MAX_CLICKS_OF_DAY:
+            yield from ([each._replace(day_slice=hour)] for hour in each.day_slice.hours())
+
+
+async def read_counts(tx: Tx, query: Executable, parameters: Mapping[str, Any] | None = None) -> ValueCounts:
+    return split_agents(await tx.execute(query, parameters))
+
+
+def split_agents(rows: Iterable[Sequence[Any]]) -> ValueCounts:
+    """Add up rows of dimension, value and clicks, with agents split into their parts."""
+    counts = _no_counts()
+    agents = Counter[str]()
+    for name, value, count in rows:
+        (agents if name == "agent" else counts[name])[value] += int(count)
+    counts["target"].pop("", None)  # clicks of a part of a day, from before the link had rules or variants
+    for agent, count in agents.items():
+        for name, value in zip(AGENT, agent.split("\t"), strict=True):
+            counts[name][value] += count
+    return counts
+
+
+def _no_counts() -> ValueCounts:
+    return {name: Counter() for name in (*DIMENSIONS, *AGENT) if name != "agent"}
+
+
+def _partial_days_cte(tx: Tx, subject: Subject, partial_days: Sequence[SignedSlice]) -> CTE:
+    """Return the values of each click, and its sign."""
+    queries = (
+        _clicks_query(tx, subject, day_slice).add_columns(literal(sign).label("sign"))
+        for sign, day_slice, _ in partial_days
+    )
+    return union_all(*queries).cte("partial_days")
+
+
+def _clicks_query(tx: Tx, subject: Subject, day_slice: DaySlice) -> Select[Any]:
+    columns = clicks.c
+    agent = columns.device + "\t" + columns.browser + "\t" + columns.platform
+    link = _hex(tx, columns.link_id)
+    values = {
+        "country": columns.country,
+        "referrer": columns.referrer,
+        "agent": agent,
+        "link": link,
+        "target": columns.target,
+    }
+    selected = (values[name].label(name) for name in subject.dimensions)
+    return select(*selected).where(subject.clicks, *within(day_slice), columns.kind == HUMAN)
+
+
+def _hex(tx: Tx, id_: ColumnElement[UUID]) -> ColumnElement[str]:
+    if tx.dialect.name == "postgresql":
+        return func.replace(cast(id_, String), "-", "")
+    return func.lower(func.hex(id_))
+
 
 TOP_COUNT = 50
 CACHED_COUNT = 128
@@ -247,3 +403,137 @@ def _values_with_clicks(dialect: str, names: Sequence[Dimension]) -> TextClause:
 def _from_dimension(dialect: str, name: Dimension) -> str:
     conditions = f"day {_IN_DAYS[dialect]} AND subject_id = :subject AND dimension = {DIMENSIONS[name]}"
     return f"FROM click_dimensions WHERE {conditions}"
+
+
+# The cache's refresher, in the worker.
+
+_totals = click_totals.c
+_TOTALS_COLUMNS = (
+    _totals.clicks,
+    _totals.visitors,
+    _totals.scans,
+    _totals.crawlers,
+    _totals.previews,
+    _totals.first_at,
+    _totals.last_at,
+)
+
+
+async def totals_by_day(tx: Tx, subject: UUID, days: Sequence[int]) -> dict[int, StatsTotals]:
+    query = select(_totals.day, *_TOTALS_COLUMNS).where(in_values(tx, _totals.day, days), _totals.subject_id == subject)
+    rows = await tx.execute(query.where(_totals.quarter == WHOLE_DAY).order_by(_totals.day))
+    return {row[0]: StatsTotals(*row[1:]) for row in rows}
+
+
+_FIRST = UUID(int=0)
+
+
+StaleCacheEntry = tuple[UUID, CacheKey, CachedDays]
+"""(account, where to cache it, the days to sum up)"""
+
+
+class StatsCacheRefresher:
+    """Runs hourly: by then days with late clicks are refreshed."""
+
+    def __init__(self, db: Database, *, clock: Clock) -> None:
+        self._db = db
+        self._clock = clock
+        self._after = _FIRST
+        self._stale: deque[StaleCacheEntry] = deque()
+        """Entries of one account. Those lost in an outage are found again in the next hour."""
+
+    async def step(self) -> bool:
+        """Refresh one entry, or check one account. Return False when all are checked."""
+        if self._stale:
+            await self._refresh(*self._stale.popleft())
+            return True
+        async with self._db.read() as tx:
+            account = await accounts.find_next_account_id(tx, self._after)
+        if account is None:
+            self._after = _FIRST
+            return False
+        self._after = account
+        await self._check(account)
+        return True
+
+    async def _check(self, account: UUID) -> None:
+        today = day_of(self._clock())
+        async with self._db.read() as tx:
+            cached = await find_cached_days(tx, account)
+            due: dict[CacheKey, CachedDays] = {}
+            known_days = (await find_known_days(tx)).days
+            for subject in await _find_busy(tx, account):
+                totals = await totals_by_day(tx, subject, known_days)
+                to_cache = choose_days_to_cache({day: total.clicks for day, total in totals.items()}, today)
+                due |= {(subject, time_range): days for time_range, days in to_cache.items()}
+        if obsolete := cached.keys() - due.keys():
+            async with self._db.write() as tx:
+                key = tuple_(_cache.subject_id, _cache.time_range)
+                await tx.execute(delete(top_values_cache).where(key.in_(obsolete)))
+        self._stale += [(account, key, days) for key, days in due.items() if cached.get(key) != days]
+
+    async def _refresh(self, account: UUID, key: CacheKey, to_cache: CachedDays) -> None:
+        (subject_id, time_range), attempt = key, new_id()
+        subject = Subject(account, None if subject_id == account else subject_id)
+        with contextlib.suppress(IntegrityError):  # the account has just been deleted
+            async with self._db.write() as tx:
+                await _begin_attempt(tx, account, key, to_cache, attempt)
+        async with self._db.read() as tx:
+            days = [day for day in (await find_known_days(tx)).days if to_cache.has(day)]
+            totals = await totals_by_day(tx, subject_id, days)
+            ranked = await rank_values(tx, subject, list(totals), (), CACHED_COUNT)
+        row = {
+            "first_day": to_cache.first_day,
+            "last_day": to_cache.last_day,
+            "clicks": sum(total.clicks for total in totals.values()),
+            "top_values": json.dumps(ranked, ensure_ascii=False),
+        }
+        statement = update(top_values_cache).where(_cache.subject_id == subject_id, _cache.time_range == time_range)
+        async with self._db.write() as tx:
+            await tx.execute(statement.where(_cache.attempt == attempt).values(row))
+
+
+async def _find_busy(tx: Tx, account: UUID) -> list[UUID]:
+    """Return the account and its links, if they have many clicks."""
+    if await links.count_clicks(tx, account) <= CACHE_THRESHOLD:
+        return []
+    return [account, *await links.find_busy(tx, account, CACHE_THRESHOLD)]
+
+
+def choose_days_to_cache(clicks: Mapping[int, int], today: int) -> dict[str, CachedDays]:
+    """Return days with many clicks by time range, each with more clicks than the one before.
+
+    `clicks`: by day, in order.
+    """
+    chosen: dict[str, CachedDays] = {}
+    most, past = CACHE_THRESHOLD, [day for day in list(clicks)[1:] if day < today]
+    for time_range, start in _first_days(today).items():
+        days = [day for day in past if day >= start]
+        count = sum(clicks[day] for day in days)
+        if count > most:
+            chosen[time_range], most = CachedDays(days[0], days[-1], count), count
+    return chosen
+
+
+def _first_days(today: int) -> dict[str, int]:
+    """Return the first day of each time range, a day late: west of UTC, the range begins within a UTC day.
+
+    All time, too, begins a day after the first click.
+    """
+    date = (EPOCH + timedelta(days=today)).date()
+    month = (date.replace(year=date.year - 1, day=1) + timedelta(days=31)).replace(day=1)
+    year = (month - EPOCH.date()).days
+    return {"7d": today - 5, "30d": today - 28, "90d": today - 88, "12m": year + 1, "all": 0}
+
+
+async def _begin_attempt(tx: Tx, account: UUID, key: CacheKey, days: CachedDays, attempt: UUID) -> None:
+    """Set the row's attempt. Its values stay in use until there are new ones."""
+    await write.lock(tx)  # or a concurrent correction would not see the row, and not delete it
+    row = {"subject_id": key[0], "time_range": key[1], "account_id": account, "attempt": attempt}
+    empty = {"first_day": days.first_day, "last_day": days.last_day, "clicks": 0, "top_values": "{}"}
+    statement = upsert(tx, top_values_cache).values(row | empty)
+    await tx.execute(
+        statement.on_conflict_do_update(
+            index_elements=[_cache.subject_id, _cache.time_range], set_={"attempt": attempt}
+        )
+    )

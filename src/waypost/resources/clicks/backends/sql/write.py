@@ -1,20 +1,31 @@
-"""Stores clicks and spool positions."""
+"""Stores clicks, and merges sums of clicks into the tables of statistics.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+Without SQLAlchemy: each click causes some ten rows of statistics. The database adds rows to what it has. Only visitors
+are read first.
+"""
+
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Column, ColumnElement, Row, delete, select, type_coerce, update
+from sqlalchemy import Column, ColumnElement, Row, Table, select, type_coerce
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.types import NullType
 
-from waypost.database import Tx, bulk, upsert
+from waypost.database import Tx, bulk, take_advisory_lock
 from waypost.kit.clock import QUARTER, microseconds
-from waypost.resources.clicks.model import Click, clicks, spool_positions
+from waypost.resources.clicks.model import (
+    MAX_LINK_ROWS,
+    Click,
+    click_dimensions,
+    click_totals,
+    clicks,
+    visitor_days,
+)
+from waypost.resources.clicks.stats.aggregate import Aggregate, VisitorBits, VisitorKey
 
 _NOT_STORED = {"at", "quarter", "pixels", "user_agent"}
 COLUMNS: tuple[Column[Any], ...] = (
@@ -30,71 +41,6 @@ RAW_COLUMNS: tuple[ColumnElement[Any], ...] = tuple(
 
 _COPY = f"COPY clicks ({', '.join(clicks.c.keys())}) FROM STDIN (FORMAT binary)"
 _MAX_PARAMETERS = 500  # per statement
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentRange:
-    """The bytes of a segment that one batch drains."""
-
-    segment: str
-    start: int
-    end: int
-
-
-async def find_positions(tx: Tx, segments: Sequence[str]) -> dict[str, int]:
-    rows = await tx.execute(select(spool_positions).where(spool_positions.c.segment.in_(segments)))
-    return {row.segment: row.position for row in rows}
-
-
-async def advance(tx: Tx, drained: SegmentRange) -> bool:
-    """Move the segment's position. Return False if it is not the start of this range: another drainer was first."""
-    statement = upsert(tx, spool_positions).values(segment=drained.segment, position=drained.end)
-    result = await tx.execute(
-        statement.on_conflict_do_update(
-            index_elements=["segment"],
-            set_={"position": drained.end},
-            where=spool_positions.c.position == drained.start,
-        ).returning(spool_positions.c.position)
-    )
-    return result.one_or_none() is not None
-
-
-async def find_pending(tx: Tx, segments: Sequence[str]) -> dict[str, list[SegmentRange]]:
-    """Return the ranges of each batch that was being inserted into ClickHouse, by its token.
-
-    With several drainers there can be several. Together they would be a batch that ClickHouse does not know.
-    """
-    is_pending = spool_positions.c.segment.in_(segments), spool_positions.c.pending_token.is_not(None)
-    pending: dict[str, list[SegmentRange]] = {}
-    for row in await tx.execute(select(spool_positions).where(*is_pending).order_by(spool_positions.c.segment)):
-        pending.setdefault(row.pending_token, []).append(SegmentRange(row.segment, row.position, row.pending_end))
-    return pending
-
-
-async def begin(tx: Tx, pending: SegmentRange, token: str) -> bool:
-    """Record a range of a batch before it is sent. Return False if another drainer was first."""
-    marks = {"pending_end": pending.end, "pending_token": token}
-    row = {"segment": pending.segment, "position": pending.start, **marks}
-    is_free = (spool_positions.c.position == pending.start) & spool_positions.c.pending_end.is_(None)
-    statement = upsert(tx, spool_positions).values(row)
-    result = await tx.execute(
-        statement.on_conflict_do_update(index_elements=["segment"], set_=marks, where=is_free).returning(
-            spool_positions.c.position
-        )
-    )
-    return result.one_or_none() is not None
-
-
-async def settle(tx: Tx, drained: SegmentRange) -> bool:
-    """Move the segment's position to the end of its pending range. Return False if another drainer was first."""
-    is_pending = (spool_positions.c.position == drained.start) & (spool_positions.c.pending_end == drained.end)
-    statement = update(spool_positions).where(spool_positions.c.segment == drained.segment, is_pending)
-    result = await tx.execute(statement.values(position=drained.end, pending_end=None, pending_token=None))
-    return result.rowcount == 1
-
-
-async def delete_positions(tx: Tx, segments: Sequence[str]) -> None:
-    await tx.execute(delete(spool_positions).where(spool_positions.c.segment.in_(segments)))
 
 
 def read_click(row: Row[*tuple[Any, ...]]) -> Click:
@@ -214,3 +160,95 @@ async def _without_stored(tx: Tx, new: Sequence[Click]) -> list[Click]:
 
 _row = itemgetter(*map(Click._fields.index, ("id", "account_id", "link_id", "day", "at", *list(clicks.c.keys())[5:])))
 """Return the values of the columns in order. Runs in C."""
+
+
+_MORNING_QUARTERS = 48
+_MORNING_BITS = (1 << _MORNING_QUARTERS) - 1
+LOCK = "waypost"
+_BIT_COLUMNS = {"morning", "afternoon"}
+_TIME_COLUMNS = {
+    "first_at": {"sqlite": "min", "postgresql": "least"},
+    "last_at": {"sqlite": "max", "postgresql": "greatest"},
+}
+
+
+async def lock(tx: Tx) -> None:
+    """Lock all statistics for changes until the transaction ends.
+
+    Which visitors are new depends on what the writer before has committed. On SQLite every write is exclusive.
+    """
+    await take_advisory_lock(tx, LOCK)
+
+
+Found = dict[VisitorKey, VisitorBits]
+"""The stored rows of visitors."""
+
+
+class Prepared(NamedTuple):
+    """Sums to save, and what of that can be computed before the transaction."""
+
+    counts: Aggregate
+    dimensions: list[bulk.Statement]
+
+
+def prepare(dialect: str, counts: Aggregate) -> Prepared:
+    rows, on_conflict = counts.dimension_rows(), _on_conflict(dialect, click_dimensions)
+    return Prepared(counts, bulk.prepare_insert(dialect, click_dimensions, rows, on_conflict=on_conflict))
+
+
+async def save(tx: Tx, counts: Aggregate) -> None:
+    """Merge the rows, in the order of their keys: neighbors are written together. Call `lock` first."""
+    await save_prepared(tx, prepare(tx.dialect.name, counts))
+
+
+async def save_prepared(tx: Tx, prepared: Prepared) -> None:
+    found = await find_visitors(tx, prepared.counts)
+    await bulk.execute(tx, [*count_visitors(tx.dialect.name, prepared.counts, found), *prepared.dimensions])
+
+
+def count_visitors(dialect: str, counts: Aggregate, found: Found) -> list[bulk.Statement]:
+    """Return the statements that depend on the visitors who were found."""
+    changed = counts.add_visitors(found)
+    visitors = [(*key, bits & _MORNING_BITS, bits >> _MORNING_QUARTERS) for *key, bits in changed]
+    return [
+        statement
+        for table, rows in ((visitor_days, visitors), (click_totals, counts.totals_rows()))
+        for statement in bulk.prepare_insert(dialect, table, rows, on_conflict=_on_conflict(dialect, table))
+    ]
+
+
+async def find_visitors(tx: Tx, counts: Aggregate) -> Found:
+    """Return what `Aggregate.add_visitors` needs."""
+    found = _by_visitor(await bulk.find_first(tx, visitor_days, counts.sorted_visitors, limit=MAX_LINK_ROWS + 1))
+    with_account = [visitor for visitor, rows in found.items() if len(rows) > MAX_LINK_ROWS]
+    if with_account:
+        keys = {(*visitor, subject) for visitor in with_account for subject in counts.subjects_of(visitor)}
+        found |= _by_visitor(await bulk.find(tx, visitor_days, sorted(keys)))
+    return found
+
+
+def _by_visitor(rows: Iterable[bulk.BulkRow]) -> Found:
+    found: Found = {}
+    for day, visitor, subject, morning, afternoon in rows:
+        found.setdefault((day, visitor), {})[subject] = morning | afternoon << _MORNING_QUARTERS
+    return found
+
+
+@lru_cache
+def _on_conflict(dialect: str, table: Table) -> str:
+    key = ", ".join(column.name for column in table.primary_key)
+    assignments = ", ".join(_assignment(dialect, column) for column in table.c if not column.primary_key)
+    return f"ON CONFLICT ({key}) DO UPDATE SET {assignments}"
+
+
+def _assignment(dialect: str, column: Column[Any]) -> str:
+    """Return the SQL that updates a column of an existing row."""
+    name = column.name
+    old, new = f"{column.table.name}.{name}", f"excluded.{name}"
+    if name in _BIT_COLUMNS:
+        return f"{name} = {old} | {new}"
+    if name not in _TIME_COLUMNS:
+        return f"{name} = {old} + {new}"
+    if dialect == "postgresql":
+        return f"{name} = {_TIME_COLUMNS[name][dialect]}({old}, {new})"
+    return f"{name} = {_TIME_COLUMNS[name][dialect]}(ifnull({old}, {new}), ifnull({new}, {old}))"

@@ -1,13 +1,21 @@
-"""Counts the visitors of past days once, so that statistics of a large account need not count them each time."""
+"""What the worker does each hour, and when an account is deleted: counts visitors of past days, and deletes rows."""
 # ruff: noqa: S608  # these statements consist of constants of this package and of numbers
+# ruff: noqa: S608  # these statements consist of constants and of numbers
+# ruff: noqa: S608  # these statements consist of constants and of an id
+
+import asyncio
+from collections.abc import AsyncGenerator
+from datetime import timedelta
+from uuid import UUID
 
 import structlog
 
 from waypost.database import Database
-from waypost.kit.clock import DAY, Clock, microseconds
+from waypost.kit.clock import DAY, EPOCH, Clock, microseconds
 from waypost.resources.clicks.backends.clickhouse.client import LONG_TIMEOUT, ClickHouse
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.model import WHOLE_DAY
+from waypost.resources.clicks.retention import Retention
 
 log = structlog.get_logger(__name__)
 
@@ -82,3 +90,68 @@ class VisitorCounter:
             f"INSERT INTO visitor_count_days (day, clicks) VALUES ({day}, {clicks})", settings={"insert_deduplicate": 0}
         )
         log.info("visitors counted", day=day)
+
+
+class ClickHouseRetention(Retention):
+    """Also deletes the rows that `waypost clicks move` has left in PostgreSQL."""
+
+    def __init__(self, db: Database, client: ClickHouse, days: int | None, *, clock: Clock) -> None:
+        super().__init__(db, days, clock=clock)
+        self._client = client
+        self._visitors = VisitorCounter(db, client, clock=clock)
+
+    async def _prepare(self, day: int) -> None:
+        """Count the visitors of the days that expire: without their clicks it is impossible."""
+        async with self._db.read() as tx:
+            kept_since = await find_kept_since(tx)
+        while await self._visitors.count_next(kept_since, day):
+            pass
+
+    async def _delete(self, day: int) -> bool:
+        has_more = await super()._delete(day)
+        if not has_more:
+            await self._delete_clicks(day)
+        return has_more
+
+    async def _delete_clicks(self, day: int) -> None:
+        """Drop expired months, and let the server delete expired days of the current one in the background."""
+        month = f"{EPOCH + timedelta(days=day):%Y%m}"
+        months = await self._client.query(
+            "SELECT DISTINCT partition FROM system.parts WHERE database = currentDatabase() AND table = 'clicks'"
+            f" AND active AND partition < '{month}'"
+        )
+        for (expired,) in months:
+            await self._client.command(f"ALTER TABLE clicks DROP PARTITION {int(expired)}")
+        expired = f"day < {day}"
+        until = f"created_at < fromUnixTimestamp64Micro({day * DAY})"  # limits the partitions
+        has_expired = await self._client.query(
+            f"SELECT 1 FROM clicks WHERE {expired} AND {until} LIMIT 1", limit=LONG_TIMEOUT
+        )
+        if has_expired and not await is_deleting(self._client, "clicks", expired):
+            await self._client.command(f"ALTER TABLE clicks DELETE IN PARTITION {month} WHERE {expired}")
+
+
+_TABLES = ("clicks", "click_counts", "click_dimensions", "visitor_counts")
+_POLL_INTERVAL = 0.5  # seconds
+
+
+async def delete_account_rows(client: ClickHouse, account_id: UUID) -> AsyncGenerator[None, None]:
+    """Yield while the server deletes. Starts no second deletion while one that was begun before goes on."""
+    condition = f"account_id = unhex('{account_id.hex}')"
+    for table in _TABLES:
+        while await client.query(f"SELECT 1 FROM {table} WHERE {condition} LIMIT 1", limit=LONG_TIMEOUT):
+            if not await is_deleting(client, table, account_id.hex):
+                await client.command(f"ALTER TABLE {table} DELETE WHERE {condition}")
+            while await is_deleting(client, table, account_id.hex):
+                yield
+                await asyncio.sleep(_POLL_INTERVAL)
+
+
+async def is_deleting(client: ClickHouse, table: str, text: str) -> bool:
+    """Whether a deletion that contains the text is going on."""
+    return bool(
+        await client.query(
+            f"SELECT 1 FROM system.mutations WHERE database = currentDatabase() AND table = '{table}' AND NOT is_done"
+            f" AND position(command, '{text}') > 0 LIMIT 1"
+        )
+    )
