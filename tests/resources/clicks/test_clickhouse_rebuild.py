@@ -120,7 +120,7 @@ async def test_waits_for_pending_batches(
     with pytest.raises(BatchPending, match="segment a-1"):
         await rebuild(env.db, store.client, clock=env.clock)
     monkeypatch.setattr(rebuilding, "_MAX_POLLS", 300)
-    rebuilding = asyncio.create_task(rebuild(env.db, store.client, clock=env.clock))
+    running = asyncio.create_task(rebuild(env.db, store.client, clock=env.clock))
     async with env.db.write() as tx:
         await tx.execute(spool_positions.update().values(pending_end=None))
-    assert (await rebuilding).corrected == 1
+    assert (await running).corrected == 1

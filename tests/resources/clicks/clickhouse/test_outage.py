@@ -1,20 +1,25 @@
 """While ClickHouse is away, everything else goes on, and pages and responses say what is missing."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 from browsing import WebApp, open_place
 from clickhouse.server import ClickHouse as ClickHouseServer
 from people import START
+from resources.clicks.intake.test_drain import visit
 from resources.clicks.visited import Env, new_click, new_link
 from resources.links.added import add_links
 from structlog.testing import capture_logs
 
+from waypost.kit.errors import Unavailable
+from waypost.redirect import ChangeFeed, Spool
 from waypost.resources.clicks.backends.clickhouse import ClickHouseStore, schema
 from waypost.resources.clicks.backends.clickhouse import client as client_module
 from waypost.resources.clicks.backends.clickhouse.client import ClickHouse
+from waypost.worker_process import worker_parts
 
 UNAVAILABLE = "Statistics are not available right now."
 
@@ -65,6 +70,35 @@ async def test_logs_an_outage_once_and_recovers(
         assert (await env.stats(link))["clicks"] == 1
     assert [line["event"] for line in logs] == ["ClickHouse unavailable", "ClickHouse available again"]
     assert "secret" not in str(logs)
+
+
+async def test_a_worker_logs_an_outage_once(place: WebApp, clickhouse: ClickHouseServer) -> None:
+    """Its drainer, retention and statistics have one client."""
+    ada = await place.browser("ada@example.com")
+    assert ada.account
+    link = new_link(ada.account.id)
+    async with place.db.write() as tx:
+        await add_links(tx, [link])
+    spool = Spool(place.settings.data_dir / "spool", limit=1 << 20)
+    spool.append(visit(link.id))
+    spool.close()
+    feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
+    async with contextlib.AsyncExitStack() as stack:
+        stack.callback(feed.close)
+        parts = worker_parts(place.settings, place.db, feed, stack)
+        clickhouse.faults.refuse()
+        with capture_logs() as logs:
+            outages = [await is_unavailable(step) for part in parts for _, step in part.periodic]
+    assert outages.count(True) >= 3
+    assert [line["event"] for line in logs if "ClickHouse" in line["event"]] == ["ClickHouse unavailable"]
+
+
+async def is_unavailable(step: Callable[[], Awaitable[bool]]) -> bool:
+    try:
+        await step()
+    except Unavailable:
+        return True
+    return False
 
 
 async def test_a_hanging_server_holds_no_connections_of_postgresql(

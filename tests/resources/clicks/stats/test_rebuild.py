@@ -208,24 +208,22 @@ async def test_days_without_click_rows_stay_counted(db: Database) -> None:
 
 
 async def test_clicks_that_arrive_during_a_rebuild(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a visitor known before, onto statistics that are correct in part."""
-    monkeypatch.setattr(rebuilding, "_ROWS_BATCH_SIZE", 1)
+    """Between the comparison and the correction, of a visitor known before."""
     await add(db, [click(timedelta(minutes=15 * n), link) for n in range(3) for link in LINKS])
     async with db.write() as tx:
         for table in STATS_TABLES:
             await tx.execute(delete(table))
-    may_write, late, calls = rebuilding._may_write, iter(range(4, 60)), iter(range(1000))
+    may_write, late = rebuilding._may_write, iter(range(4, 60))
 
     async def drain_first(tx: Tx, day: int) -> bool:
-        if next(calls) % 3 == 2:  # two groups are written, then a click comes
-            some = [click(timedelta(minutes=15 * next(late)))]
-            await write.add(tx, some)
-            await write.save(tx, Aggregate.of(some))
+        some = [click(timedelta(minutes=15 * next(late)))]
+        await write.add(tx, some)
+        await write.save(tx, Aggregate.of(some))
         return await may_write(tx, day)
 
     monkeypatch.setattr(rebuilding, "_may_write", drain_first)
     await rebuild(db)
-    assert next(late) > 4
+    assert next(late) > 5
     monkeypatch.setattr(rebuilding, "_may_write", may_write)
     assert (await rebuild(db)).corrected == 0
 
@@ -234,25 +232,6 @@ async def test_an_empty_database(db: Database) -> None:
     progress: list[tuple[int, int]] = []
     assert (await rebuild(db, on_progress=lambda *step: progress.append(step))).days == 0
     assert progress == [(0, 0)]
-
-
-async def delete_stats(db: Database) -> None:
-    async with db.write() as tx:
-        for table in STATS_TABLES:
-            await tx.execute(delete(table))
-
-
-async def test_what_never_stops_changing_is_recounted_at_once(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    await add(db, [click(link=link) for link in LINKS])
-    right = await contents(db)
-    await delete_stats(db)
-
-    async def overtaken(*_: Any) -> bool:
-        return False
-
-    monkeypatch.setattr(rebuilding, "correct_in_batches", overtaken)
-    assert (await rebuild(db)).corrected == 2
-    assert await contents(db) == right
 
 
 async def test_counters_of_many_links_are_set_in_groups(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,13 +15,12 @@ from uuid import UUID
 from sqlalchemy import Row, Table, func, select, tuple_
 
 from waypost.database import Database
-from waypost.kit.clock import DAY, EPOCH, Clock, microseconds, now
+from waypost.kit.clock import EPOCH, Clock, microseconds, now
 from waypost.kit.ids import new_id
 from waypost.resources import links
-from waypost.resources.clicks.backends.clickhouse import ClickHouseStore, rebuild
+from waypost.resources.clicks.backends.clickhouse import ClickHouseStore
 from waypost.resources.clicks.backends.clickhouse.client import LONG_TIMEOUT
-from waypost.resources.clicks.backends.clickhouse.rebuild import clicks_of_day, paused
-from waypost.resources.clicks.backends.clickhouse.upkeep import VisitorCounter
+from waypost.resources.clicks.backends.clickhouse.rebuild import clicks_of_day, correct_day, delete_statistics
 from waypost.resources.clicks.backends.sql.rebuild import OnDay
 from waypost.resources.clicks.backends.sql.write import COLUMNS, read_click
 from waypost.resources.clicks.days import find_days, find_kept_since
@@ -93,7 +92,7 @@ class ClickMove:
                 last = page[-1]
                 after = last.account_id, last.created_at, last.id
         if not await self._is_counted(day):
-            await self._recount(day)
+            await correct_day(self._db, self._client, day, clock=self._clock)
 
     async def _find_stored(self, day: int, page: Sequence[Click]) -> set[bytes]:
         """Return the ids of the clicks between the first and the last of the page."""
@@ -120,17 +119,11 @@ class ClickMove:
         ((visits, counted, human, by_link),) = await self._client.query(query, limit=LONG_TIMEOUT)
         return bool(visits == counted and human == by_link)
 
-    async def _recount(self, day: int) -> None:
-        visitors = VisitorCounter(self._db, self._client, clock=self._clock)
-        async with paused(self._db):
-            if await rebuild.differs(self._client, day):
-                await rebuild.replace(self._client, visitors, day, microseconds(self._clock()) // DAY)
-
     async def _move_statistics(self, day: int) -> None:
         """Move the statistics of a day whose clicks retention has deleted."""
         if _has_all(await self._sums(day), await self._stored_sums(day)):
             return
-        await rebuild.delete_statistics(self._client, day)
+        await delete_statistics(self._client, day)
         totals = click_totals.c
         order: tuple[Any, ...] = totals.subject_id, totals.quarter
         after: tuple[Any, ...] | None = None

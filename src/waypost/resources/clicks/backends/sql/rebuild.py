@@ -4,10 +4,10 @@ Days whose clicks were deleted by retention are skipped.
 """
 # ruff: noqa: S608  # these statements consist of constants of this file
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Integer, Row, Subquery, Table, TextClause, bindparam, func, select, text
@@ -171,8 +171,6 @@ def _recount(dialect: str, table: Table) -> Recount:
     )
 
 
-_ROWS_BATCH_SIZE = 2_000
-_MAX_TRIES = 5
 _LINKS_BATCH_SIZE = 500
 
 _totals = click_totals.c
@@ -187,9 +185,6 @@ _NEXT_ACCOUNT_QUERY = (
     .order_by(clicks.c.account_id)
     .limit(1)
 )
-
-RebuildOutcome = Literal["correct", "corrected", "changing"]
-"""`changing`: clicks arrive faster than they are counted, so an error may remain."""
 
 OnDay = Callable[[int, int], None]
 
@@ -232,7 +227,6 @@ def difference_of_links(count: int) -> Difference:
 async def rebuild(db: Database, *, from_day: int | None = None, on_progress: OnDay | None = None) -> RebuildResult:
     """Call `on_progress` with the number of days done and of all days."""
     result = RebuildResult()
-    changing: list[AccountDay] = []
     days = await _find_days(db, from_day)
     for day in days:
         if on_progress:
@@ -240,13 +234,8 @@ async def rebuild(db: Database, *, from_day: int | None = None, on_progress: OnD
         result.corrected += await delete_orphans(db, day)
         async for account_day in find_account_days(db, day):
             result.account_days += 1
-            outcome = await recount(db, account_day)
-            result.corrected += outcome != "correct"
-            changing += [account_day] if outcome == "changing" else []
+            result.corrected += await recount(db, account_day)
         result.days += 1
-    for account_day in changing:
-        if await recount(db, account_day) == "changing":
-            await recount_in_one_transaction(db, account_day)
     if on_progress:
         on_progress(result.days, len(days))
     result.links = await correct_link_counters(db)
@@ -298,24 +287,16 @@ async def find_account_days(db: Database, day: int) -> AsyncIterator[AccountDay]
         after = account
 
 
-async def recount(db: Database, account_day: AccountDay) -> RebuildOutcome:
-    """Count without blocking other writers, then write only what is wrong."""
-    for _ in range(_MAX_TRIES):
-        async with db.read() as tx:
-            count, corrections = await _count(tx, account_day), await _find_corrections(tx, account_day)
-        if not corrections:
-            return "correct"
-        if await correct_in_batches(db, account_day, count, corrections):
-            return "corrected"
-    return "changing"
-
-
-async def recount_in_one_transaction(db: Database, account_day: AccountDay) -> None:
-    """Count and correct while other writers wait: for the few accounts that never stop changing."""
+async def recount(db: Database, account_day: AccountDay) -> bool:
+    """Return whether something was wrong. Then other writers wait while it is counted again and corrected."""
+    async with db.read() as tx:
+        if not await _find_corrections(tx, account_day):
+            return False
     async with db.write() as tx:
-        if await _may_write(tx, account_day.day):
-            for correction in await _find_corrections(tx, account_day):
-                await _correct(tx, account_day, correction)
+        corrections = await _find_corrections(tx, account_day) if await _may_write(tx, account_day.day) else []
+        for correction in corrections:
+            await _correct(tx, account_day, correction)
+    return bool(corrections)
 
 
 async def delete_orphans(db: Database, day: int) -> bool:
@@ -339,32 +320,6 @@ async def _find_orphans(db: Database, day: int) -> list[Recount]:
             for statements in recounts(db.dialect)
             if (await tx.execute(statements.find_orphans, {"day": day})).first()
         ]
-
-
-async def correct_in_batches(
-    db: Database, account_day: AccountDay, count: int, corrections: Sequence[Correction]
-) -> bool:
-    """Return False if a click has arrived: it was added to wrong statistics, so all must be recounted."""
-    for batch in _batches(corrections):
-        async with db.write() as tx:
-            if not await _may_write(tx, account_day.day):
-                return True
-            if await _count(tx, account_day) != count:
-                return False
-            await _correct(tx, account_day, batch)
-    return True
-
-
-def _batches(corrections: Sequence[Correction]) -> Iterator[Correction]:
-    """Split them, so that other writers do not wait long for a transaction."""
-    for statements, rows in corrections:
-        for start in range(0, len(rows), _ROWS_BATCH_SIZE):
-            yield statements, rows[start : start + _ROWS_BATCH_SIZE]
-
-
-async def _count(tx: Tx, account_day: AccountDay) -> int:
-    query = select(func.count()).where(clicks.c.day == account_day.day, clicks.c.account_id == account_day.account_id)
-    return (await tx.execute(query)).scalar_one()
 
 
 async def _find_corrections(tx: Tx, account_day: AccountDay) -> list[Correction]:
