@@ -57,4 +57,4 @@ async def _opened(directory: Path, template: Path, website: Website) -> AsyncIte
             routes = front.dashboard.routes
             pages = [route.path for route in routes]
             forms = [route.path for route in routes if "POST" in (getattr(route, "methods", None) or ())]
-            yield RunningApp(client, web.db, front.api.app, website, pages, forms)
+            yield RunningApp(client, web.db, front.api, website, pages, forms)

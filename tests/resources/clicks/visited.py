@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 import httpx
+import pytest
 from contexts import new_context
 from people import BASE_URL, START, FakeClock, Person, new_client, new_person
 from resources.links.added import add_links
@@ -41,6 +42,8 @@ from waypost.resources.links import add_clicks
 from waypost.resources.qrcodes import add_scans
 
 SHARED = "go.test"
+ON_SQLITE = pytest.mark.parametrize("urls", ["sqlite"], indirect=True)
+"""Of tests that need no other store, because the store is not what they show."""
 COUNTS = {"human": "clicks", "crawler": "crawlers", "preview": "previews", "prefetch": "prefetches"}
 
 
