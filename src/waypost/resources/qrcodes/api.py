@@ -11,10 +11,9 @@ from waypost.kit.errors import NotFound, Problems
 from waypost.resources.qrcodes import service
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.image_cache import CodeImage
-from waypost.resources.qrcodes.image_response import image_headers, is_cached
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.schemas import NewStyle, QrCodeJson, form_fields, to_json
-from waypost.resources.qrcodes.style import MEDIA_TYPES, ImageFormat, warnings
+from waypost.resources.qrcodes.style import MEDIA_TYPES, SAFE_HEADERS, ImageFormat, warnings
 from waypost.web import Data, Endpoint, data, has_no_content, parameter, read_fields
 
 _OF_LINK = "/links/{id}/qrcode"
@@ -71,17 +70,22 @@ async def image(deps: Deps, request: Request) -> Response:
     style = deps.urls.verify(request.scope["raw_path"], request.scope["query_string"])
     account, target = await service.find_target(deps, UUID(request.path_params["id"]))
     drawing = CodeImage(deps.encoded_url(target), style, image_format)
-    slug = target.slug.encode()
-    if is_cached(request, drawing.etag):
-        return _response(b"", 304, image_headers(drawing, slug, None))
+    headers = {"ETag": drawing.etag, "Cache-Control": "public, max-age=86400"}
+    if _has_version(request, drawing.etag):
+        return Response(status_code=304, headers=headers)
     content = await deps.image_cache.get_or_draw(drawing, account=account)
-    return _response(b"" if request.method == "HEAD" else content, 200, image_headers(drawing, slug, len(content)))
+    headers |= SAFE_HEADERS | {
+        "Content-Disposition": f'inline; filename="{target.slug}.{image_format}"',
+        "Content-Length": str(len(content)),
+        "Content-Type": MEDIA_TYPES[image_format],
+    }
+    return Response(b"" if request.method == "HEAD" else content, headers=headers)
 
 
-def _response(body: bytes, status: int, headers: list[tuple[bytes, bytes]]) -> Response:
-    response = Response(body, status)
-    response.raw_headers = headers
-    return response
+def _has_version(request: Request, etag: str) -> bool:
+    """Return whether the client has this version. `If-None-Match` compares weakly (RFC 9110)."""
+    etags = ",".join(request.headers.getlist("if-none-match")).split(",")
+    return any(text.strip().removeprefix("W/") in {etag, "*"} for text in etags)
 
 
 ENDPOINTS = [

@@ -54,10 +54,6 @@ class ImageCache:
         self._in_progress: dict[CodeImage, asyncio.Task[bytes]] = {}
         self._is_closed = False
 
-    def find(self, image: CodeImage) -> bytes | None:
-        """Return the image if it is in memory."""
-        return self._cached.get(image)
-
     async def get_or_draw(self, image: CodeImage, *, account: UUID) -> bytes:
         """Return the image. Raises Unavailable if too many are waiting."""
         cached = self._cached.get(image)

@@ -15,10 +15,18 @@ from waypost.resources.links import routing
 from waypost.resources.qrcodes import service
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.image_cache import CodeImage
-from waypost.resources.qrcodes.image_response import SAFE_HEADERS
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.schemas import NewStyle, form_fields
-from waypost.resources.qrcodes.style import MAX_MARGIN, MAX_SIZE, MEDIA_TYPES, MIN_SIZE, CodeStyle, style_text, warnings
+from waypost.resources.qrcodes.style import (
+    MAX_MARGIN,
+    MAX_SIZE,
+    MEDIA_TYPES,
+    MIN_SIZE,
+    SAFE_HEADERS,
+    CodeStyle,
+    style_text,
+    warnings,
+)
 from waypost.web.dashboard import Form, PageCall, Pages, redirect, shows
 
 _PATH = "/links/{id}/qrcode"

@@ -10,6 +10,11 @@ ErrorCorrection = Literal["L", "M", "Q", "H"]
 ModuleStyle = Literal["squares", "dots", "fluid"]
 ImageFormat = Literal["png", "svg"]
 MEDIA_TYPES: dict[ImageFormat, str] = {"png": "image/png", "svg": "image/svg+xml"}
+SAFE_HEADERS = {
+    "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
+    "X-Content-Type-Options": "nosniff",
+}
+"""Of a response with an image: a browser displays it and runs nothing in it."""
 
 MIN_SIZE, MAX_SIZE = 64, 2048
 MAX_MARGIN = 10

@@ -22,7 +22,7 @@ from waypost.metrics import Counter
 from waypost.redirect.spool import MAX_LINE_SIZE, UnknownFormat, link_of, read_lines, segments
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks.backends.sql import write
-from waypost.resources.clicks.intake.enrich import Enriched, Work, enrich
+from waypost.resources.clicks.intake.enrich import Enriched, enrich
 from waypost.resources.clicks.intake.positions import (
     SegmentRange,
     advance,
@@ -200,19 +200,21 @@ class Drainer:
         await self._load_accounts(links_visited)
         accounts = {link: account for link in links_visited if (account := self._accounts.get(link))}
         webhook_counts = await count_webhooks(self._db, set(accounts.values())) if accounts else {}
-        work = Work(lines, accounts, webhook_counts, max_deliveries, self._encoding)
-        enriched = await asyncio.to_thread(enrich, work, self._settings)
+        enriched = await asyncio.to_thread(
+            enrich, lines, accounts, webhook_counts, self._settings, max_deliveries=max_deliveries
+        )
         if enriched.lines < len(lines):
             batch.keep_lines(enriched.lines)
         batch.lines = []
-        batch.clicks, batch.encoded, batch.statistics = enriched.clicks, enriched.encoded, enriched.statistics
+        batch.clicks = enriched.clicks
         _log_skipped(enriched)
+        await asyncio.to_thread(self._encode, batch)
         return batch
 
-    @property
-    def _encoding(self) -> str | None:
-        """The database that stores the clicks; None for ClickHouse, which counts by itself."""
-        return self._db.dialect
+    def _encode(self, batch: Batch) -> None:
+        """Compute what needs no transaction."""
+        batch.encoded = write.encode(self._db.dialect, batch.clicks)
+        batch.statistics = write.prepare(self._db.dialect, Aggregate.of(batch.clicks))
 
     def _read(self, positions: Positions) -> Batch:
         batch, remaining = Batch(), round(_BATCH_BYTES[self._db.dialect] * self._size)

@@ -1,13 +1,11 @@
-"""Turns the lines of a batch into rows: all of a batch that needs no database. Runs in a thread."""
+"""Turns the lines of a batch into clicks: all of a batch that needs no database. Runs in a thread."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from waypost.redirect.spool import Visit, decode
-from waypost.resources.clicks.backends.sql import write
 from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
 from waypost.resources.clicks.model import Click
-from waypost.resources.clicks.stats.aggregate import Aggregate
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,19 +14,6 @@ class WebhookCounts:
 
     link_clicked: int
     pixel_fired: int
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    lines: list[bytes]
-    accounts: Mapping[bytes, bytes]
-    """By link, both as bytes: hexadecimal, and binary."""
-    webhook_counts: Mapping[bytes, WebhookCounts]
-    """By account."""
-    max_deliveries: float
-    """To webhooks and platforms: the batch ends before the visit that has too many."""
-    dialect: str | None
-    """Of the database that stores the clicks. None for ClickHouse, which counts by itself."""
 
 
 @dataclass(slots=True)
@@ -42,28 +27,29 @@ class Enriched:
     """Lines, by a full disk or a crash of the machine."""
     errors: set[str] = field(default_factory=set)
     """Internal ones, by type: the text can contain what the visitor sent."""
-    encoded: write.Encoded = b""
-    statistics: write.Prepared | None = None
-    """Both of the clicks."""
 
 
-def enrich(work: Work, settings: IntakeSettings) -> Enriched:
-    result = _build_clicks(work, settings)
-    if work.dialect:
-        result.encoded = write.encode(work.dialect, result.clicks)
-        result.statistics = write.prepare(work.dialect, Aggregate.of(result.clicks))
-    return result
+def enrich(
+    lines: Sequence[bytes],
+    accounts: Mapping[bytes, bytes],
+    webhook_counts: Mapping[bytes, WebhookCounts],
+    settings: IntakeSettings,
+    *,
+    max_deliveries: float,
+) -> Enriched:
+    """Build the clicks.
 
-
-def _build_clicks(work: Work, settings: IntakeSettings) -> Enriched:
-    result, deliveries = Enriched(lines=len(work.lines)), 0
-    for number, visit in enumerate(_decoded(work.lines, result)):
-        account = work.accounts.get(visit.link) if visit else None
+    `accounts`: by link, both as bytes: hexadecimal, and binary. `webhook_counts`: by account. `max_deliveries`: to
+    webhooks and platforms: the batch ends before the visit that has too many.
+    """
+    result, deliveries = Enriched(lines=len(lines)), 0
+    for number, visit in enumerate(_decoded(lines, result)):
+        account = accounts.get(visit.link) if visit else None
         if visit is None or account is None:
             result.orphaned += visit is not None
             continue
-        deliveries += _count_deliveries(visit, work.webhook_counts.get(account))
-        if deliveries > work.max_deliveries:
+        deliveries += _count_deliveries(visit, webhook_counts.get(account))
+        if deliveries > max_deliveries:
             result.lines = number
             break
         try:

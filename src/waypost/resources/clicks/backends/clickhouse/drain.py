@@ -102,8 +102,7 @@ class ClickHouseDrainer(Drainer):
             self._add_lines(batch, segment_range, lines)
         return batch
 
-    @property
-    def _encoding(self) -> None:
+    def _encode(self, batch: Batch) -> None:
         """The server counts; only the counters of links are kept here."""
 
     async def _commit(self, batch: Batch, reached: Positions) -> None:
