@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0057"
-down_revision = "0056"
+revision = "0058"
+down_revision = "0057"
 
 
 def upgrade() -> None:
