@@ -149,7 +149,7 @@ async def _drained(run: Run, postgres_url: str, url: str) -> Row:
     if count != run.visits:
         raise Failed(f"{count:,} of {run.visits:,} visits were drained")
     detail = f"{run.visits:,} visits of 10,000 links; longest batch {max(steps) * 1000:.0f} ms"
-    return at_least("drain rate into ClickHouse", count / sum(steps), 40_000, detail, " clicks/s")
+    return at_least("drain rate into ClickHouse", count / sum(steps), 80_000, detail, " clicks/s")
 
 
 async def _filled(postgres_url: str, url: str, count: int) -> Stored:

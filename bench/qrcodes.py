@@ -87,7 +87,7 @@ def _served(run: Run) -> list[Row]:
         at_least(
             f"cached QR code images served as {format_.upper()}",
             wrk.rate(rounds),
-            5_000,
+            3_000,
             f"{wrk.spread(rounds)}; {wrk.rate_ratio(rounds, health):.2f} of the health endpoint's {wrk.spread(health)}",
             "/s",
         )

@@ -99,24 +99,20 @@ class ClickHouseStore:
             await self.client.insert("clicks", _columns(missing, batch), token=f"{batch} again")
 
 
+_ID, _TEXT, _FEW = "FixedString(16)", "String", "LowCardinality(String)"
+_TYPES = {
+    **dict.fromkeys(("account_id", "link_id", "id"), _ID),
+    "day": "Int32",
+    "created_at": "DateTime64(6, 'UTC')",
+    "is_scan": "Bool",
+    "visitor_id": "Int64",
+    **dict.fromkeys(("ip", "referrer"), _TEXT),
+    **dict.fromkeys(("kind", "bot", "country", "device", "browser", "platform", "target", "batch"), _FEW),
+}
+
+
 def _columns(clicks: Sequence[Click], batch: str) -> dict[str, tuple[str, Sequence[object]]]:
-    texts = "LowCardinality(String)"
-    return {
-        "account_id": ("FixedString(16)", [click.account_id for click in clicks]),
-        "day": ("Int32", [click.day for click in clicks]),
-        "link_id": ("FixedString(16)", [click.link_id for click in clicks]),
-        "created_at": ("DateTime64(6, 'UTC')", [click.at for click in clicks]),
-        "id": ("FixedString(16)", [click.id for click in clicks]),
-        "kind": (texts, [click.kind for click in clicks]),
-        "bot": (texts, [click.bot or "" for click in clicks]),
-        "is_scan": ("Bool", [click.is_scan for click in clicks]),
-        "ip": ("String", [click.ip for click in clicks]),
-        "country": (texts, [click.country for click in clicks]),
-        "visitor_id": ("Int64", [click.visitor_id for click in clicks]),
-        "referrer": ("String", [click.referrer for click in clicks]),
-        "device": (texts, [click.device for click in clicks]),
-        "browser": (texts, [click.browser for click in clicks]),
-        "platform": (texts, [click.platform for click in clicks]),
-        "target": (texts, [click.target for click in clicks]),
-        "batch": (texts, [batch] * len(clicks)),
-    }
+    values: dict[str, Sequence[object]] = dict(zip(Click._fields, zip(*clicks, strict=True), strict=True))
+    bots, batches = [bot or "" for bot in values["bot"]], [batch] * len(clicks)
+    values |= {"created_at": values["at"], "bot": bots, "batch": batches}
+    return {name: (type_, values[name]) for name, type_ in _TYPES.items()}
