@@ -8,7 +8,7 @@ import pytest
 from architecture.code import ROOT
 
 LIMITS = {
-    "source lines without migrations": 67_300,
+    "source lines without migrations": 66_500,
     "files that name `expires_at` of a link": 21,
     "files edited for one more field of a link": 9,
     "files edited for one more resource, outside its package": 10,
@@ -16,11 +16,12 @@ LIMITS = {
     "files with more than 10 first-party imports": 85,
     "type names with more than one meaning": 1,
     "circles of files": 0,
+    "files of `clicks`": 44,
     "decision records": 37,
     "files that run: POST /v1/links, own": 27,
-    "files that run: click → statistics, own": 16,
+    "files that run: click → statistics, own": 14,
     "files that run: event → delivery, own": 5,
-    "files that run: GET /v1/links/{id}/stats, own": 26,
+    "files that run: GET /v1/links/{id}/stats, own": 24,
 }
 
 

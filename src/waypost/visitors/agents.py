@@ -137,7 +137,7 @@ class _Patterns:
     browsers: "ua_parser_rs.UserAgentExtractor"
     platforms: "ua_parser_rs.OSExtractor"
     words: frozenset[str]
-    """Families, and what stands between parentheses and bars in patterns: all names are among these."""
+    """Families, and the words between parentheses and bars of patterns: all names are among these."""
 
 
 @cache

@@ -4,7 +4,7 @@ There are two: `backends.sql` in the service's database, and `backends.clickhous
 same numbers, and `tests/resources/clicks/test_click_stores.py` compares them.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,10 +23,7 @@ if TYPE_CHECKING:  # imported by commands only
     from waypost.resources.clicks.backends.sql.rebuild import Difference, OnDay, RebuildResult
     from waypost.resources.clicks.intake.drain import Drainer
     from waypost.resources.clicks.intake.steps import IntakeSettings
-
-
-Step = Callable[[], Awaitable[bool]]
-"""A step of the worker. Returns False if there is nothing more to do."""
+    from waypost.worker.loop import Step
 
 
 class ClicksUnavailable(Unavailable):
@@ -120,7 +117,7 @@ class ClickStore(Protocol):
     def new_drainer(self, db: Database, spool: Path, settings: "IntakeSettings") -> "Drainer":
         """Return what moves visits from this spool to the store. Close it afterwards."""
 
-    def hourly_steps(self, db: Database, retention_days: int | None, clock: Clock) -> list[Step]: ...
+    def hourly_steps(self, db: Database, retention_days: int | None, clock: Clock) -> "list[Step]": ...
 
     def delete_account_data(self, db: Database, account_id: UUID, *, batch_size: int) -> AsyncGenerator[None, None]:
         """Delete the clicks and statistics of an account. Yields after each short step. Raises Unavailable."""

@@ -17,12 +17,13 @@ from waypost.resources.clicks.backends.clickhouse.read import ClickHouseReader
 from waypost.resources.clicks.backends.clickhouse.upkeep import ClickHouseRetention, VisitorCounter, delete_account_rows
 from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.retention import delete_account_data
-from waypost.resources.clicks.store import ExportQuery, Step
+from waypost.resources.clicks.store import ExportQuery
 
 if TYPE_CHECKING:
     from waypost.resources.clicks.backends.sql.rebuild import Difference, OnDay, RebuildResult
     from waypost.resources.clicks.intake.drain import Drainer
     from waypost.resources.clicks.intake.steps import IntakeSettings
+    from waypost.worker.loop import Step
 
 log = structlog.get_logger(__name__)
 
@@ -46,7 +47,7 @@ class ClickHouseStore:
 
         return ClickHouseDrainer(db, self, spool, settings)
 
-    def hourly_steps(self, db: Database, retention_days: int | None, clock: Clock) -> list[Step]:
+    def hourly_steps(self, db: Database, retention_days: int | None, clock: Clock) -> "list[Step]":
         retention = ClickHouseRetention(db, self.client, retention_days, clock=clock)
         return [VisitorCounter(db, self.client, clock=clock).step, retention.step]
 

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -22,7 +23,6 @@ from waypost.kit.errors import Unavailable
 from waypost.redirect.segment import HEADER
 from waypost.redirect.spool import read_lines
 from waypost.resources import links, qrcodes
-from waypost.resources.clicks.backends.clickhouse import ClickHouseStore
 from waypost.resources.clicks.backends.clickhouse.rebuild import correct_day
 from waypost.resources.clicks.backends.sql import write
 from waypost.resources.clicks.intake.drain import DRAINED, Batch, Drainer, PositionMoved, Positions
@@ -30,6 +30,9 @@ from waypost.resources.clicks.intake.positions import SegmentRange, begin, find_
 from waypost.resources.clicks.intake.record_events import record_events
 from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import HUMAN
+
+if TYPE_CHECKING:
+    from waypost.resources.clicks.backends.clickhouse import ClickHouseStore
 
 log = structlog.get_logger(__name__)
 
@@ -40,7 +43,7 @@ class ClickHouseDrainer(Drainer):
     def __init__(
         self,
         db: Database,
-        click_store: ClickHouseStore,
+        click_store: "ClickHouseStore",
         directory: Path,
         settings: IntakeSettings,
         *,

@@ -10,12 +10,13 @@ from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.resources.clicks.backends.sql.export import SqlExporter
 from waypost.resources.clicks.backends.sql.read import SqlReader
-from waypost.resources.clicks.store import ExportQuery, Step
+from waypost.resources.clicks.store import ExportQuery
 
 if TYPE_CHECKING:
     from waypost.resources.clicks.backends.sql.rebuild import Difference, OnDay, RebuildResult
     from waypost.resources.clicks.intake.drain import Drainer
     from waypost.resources.clicks.intake.steps import IntakeSettings
+    from waypost.worker.loop import Step
 
 
 class SqlClickStore:
@@ -32,7 +33,7 @@ class SqlClickStore:
 
         return Drainer(db, spool, settings)
 
-    def hourly_steps(self, db: Database, retention_days: int | None, clock: Clock) -> list[Step]:
+    def hourly_steps(self, db: Database, retention_days: int | None, clock: Clock) -> "list[Step]":
         from waypost.resources.clicks.backends.sql.top_values import StatsCacheRefresher  # noqa: PLC0415
         from waypost.resources.clicks.retention import Retention  # noqa: PLC0415
 
