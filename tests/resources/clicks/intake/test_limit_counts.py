@@ -51,8 +51,8 @@ async def test_counts_people_once(db: Database, spool: Spool, tmp_path: Path, mo
     monkeypatch.setattr(limit_counts, "_find_clicks", read_before_drain)
     to_thread = limit_counts.asyncio.to_thread
 
-    async def drained_meanwhile(function, *arguments):
-        result = await to_thread(function, *arguments)
+    async def drained_meanwhile(function, *arguments, **named):
+        result = await to_thread(function, *arguments, **named)
         if function is read_before_drain:
             await drain(drainer)
         return result

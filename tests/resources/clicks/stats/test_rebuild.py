@@ -135,7 +135,7 @@ async def test_rebuilds_missing_rows_and_counters(db: Database) -> None:
 
 @given(clicks=st.lists(visits, max_size=30))
 @settings(
-    max_examples=settings().max_examples // 3,
+    max_examples=settings().max_examples // 6,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -183,17 +183,17 @@ async def test_cached_lists_equal_summed_lists(env: Env, monkeypatch: pytest.Mon
     assert from_cache_count >= ROUNDS // 4
 
 
-@pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles", "Pacific/Auckland", "Asia/Kathmandu"])
-async def test_a_time_range_of_the_dashboard_is_served_from_the_cache(env: Env, uncached: list[int], zone: str) -> None:
+async def test_a_time_range_of_the_dashboard_is_served_from_the_cache(env: Env, uncached: list[int]) -> None:
     made = [await env.link() for _ in range(12)]
     clicks = [click for day in range(40) for n, link in enumerate(made) for click in some(link, day, max(0, 9 - n))]
     await fill(env.db, clicks)
     await refresh(env)
-    uncached.clear()
-    found = await lists(env, timezone=zone)
-    assert len(found["top_links"]) == 4
-    assert uncached == []
-    assert found == await summed(env, timezone=zone)
+    for zone in ("UTC", "America/Los_Angeles", "Pacific/Auckland", "Asia/Kathmandu"):
+        uncached.clear()
+        found = await lists(env, timezone=zone)
+        assert len(found["top_links"]) == 4
+        assert uncached == []
+        assert found == await summed(env, timezone=zone)
 
 
 async def test_values_that_rise_today_are_listed(env: Env, uncached: list[int]) -> None:
