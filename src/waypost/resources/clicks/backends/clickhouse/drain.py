@@ -89,7 +89,7 @@ class ClickHouseDrainer(Drainer):
         if batch.ranges:
             async with self._db.write() as tx:
                 if not await share_advisory_lock(tx, write.LOCK):
-                    return Batch()  # a command compares statistics with clicks: see `pause`
+                    return Batch()  # a command compares statistics with clicks: see `paused`
                 token = await _begin(tx, batch)
             batch.token = token
         return batch

@@ -3,8 +3,7 @@
 The queries share no code with those that count new clicks, so that each checks the other. They read the clicks of a few
 accounts at a time, because the server counts in memory.
 """
-# ruff: noqa: S608  # these statements consist of constants and of ids
-# ruff: noqa: S608  # these statements consist of constants and of numbers
+# ruff: noqa: S608  # these statements consist of constants of this package, numbers and ids
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
@@ -166,6 +165,9 @@ class BatchPending(WaypostError):
 @asynccontextmanager
 async def paused(db: Database) -> AsyncIterator[Tx]:
     """Hold a transaction during which no batch is being inserted, and retention does not begin.
+
+    ClickHouse has no snapshot of several tables. So a drainer begins a batch only if it can share a lock in PostgreSQL,
+    and ends the batch without it: with the lock and no batch pending, clicks and statistics are complete.
 
     Raises BatchPending if a batch is not finished in time, because its node is down.
     """

@@ -1,7 +1,5 @@
 """What the worker does each hour, and when an account is deleted: counts visitors of past days, and deletes rows."""
-# ruff: noqa: S608  # these statements consist of constants of this package and of numbers
-# ruff: noqa: S608  # these statements consist of constants and of numbers
-# ruff: noqa: S608  # these statements consist of constants and of an id
+# ruff: noqa: S608  # these statements consist of constants of this package, numbers and ids
 
 import asyncio
 from collections.abc import AsyncGenerator

@@ -427,7 +427,6 @@ async def totals_by_day(tx: Tx, subject: UUID, days: Sequence[int]) -> dict[int,
 
 _FIRST = UUID(int=0)
 
-
 StaleCacheEntry = tuple[UUID, CacheKey, CachedDays]
 """(account, where to cache it, the days to sum up)"""
 
