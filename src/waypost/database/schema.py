@@ -13,7 +13,7 @@ LAST_BEFORE_BASELINE = "2edbd7bb"
 """The commit whose `waypost migrate` upgrades databases older than the baseline."""
 
 
-COMPATIBLE_SINCE = "0058"
+COMPATIBLE_SINCE = "0059"
 """The oldest revision whose version of Waypost works on the newest schema.
 
 A migration that removes or renames something sets it to the revision since which no version uses that any more.

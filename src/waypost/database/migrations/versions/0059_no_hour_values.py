@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0058"
-down_revision = "0057"
+revision = "0059"
+down_revision = "0058"
 
 
 def upgrade() -> None:
