@@ -21,11 +21,8 @@ import psycopg
 import pytest
 import trustme
 from hypothesis import settings
-from sqlalchemy import Dialect
-from sqlalchemy.sql.elements import ClauseElement
 
-from waypost import redirect_app
-from waypost.database import Database, connections, direct
+from waypost.database import Database
 from waypost.database.migrations import migrate
 
 POSTGRES_BIN = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)), None)
@@ -162,27 +159,11 @@ def _trusted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _compiled_once() -> Iterator[None]:
-    """SQLAlchemy compiles each statement for each engine, and most tests have three: those of a process share them."""
-    engines: dict[Any, tuple[Dialect, dict[Any, Any]]] = {}
-    compile_ = ClauseElement._compile_w_cache
-
-    def shared(self: ClauseElement, dialect: Dialect, *, compiled_cache: Any, **rest: Any) -> Any:
-        kind = type(dialect), dialect.statement_compiler
-        first, cache = engines.setdefault(kind, (dialect, {}))
-        return compile_(self, first, compiled_cache=None if compiled_cache is None else cache, **rest)
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(ClauseElement, "_compile_w_cache", shared)
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
 def _patient() -> Iterator[None]:
     """The two seconds that a request has for a database are for users: a loaded machine fails no test by them."""
     with pytest.MonkeyPatch.context() as patched:
-        for module, name in ((connections, "POOL_TIMEOUT"), (direct, "_TIMEOUT"), (redirect_app, "_READ_TIMEOUT")):
-            patched.setattr(module, name, 60.0)
+        for name in ("database.postgres.POOL", "accounts.limits.postgres_limiter.", "redirect_app._READ"):
+            patched.setattr(f"waypost.{name}_TIMEOUT", 60.0)
         yield
 
 

@@ -42,8 +42,8 @@ async def filled(db: Database) -> Database:
         }
         for n in range(MANY)
     ]
+    await db.run_sync(vault.create)
     async with db.write() as tx:
-        await tx.run_sync(vault.create)
         await tx.execute(insert(vault), rows)
     return db
 

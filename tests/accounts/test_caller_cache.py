@@ -1,16 +1,16 @@
 """R13: what a key may do is known at the very next request, in every process."""
 
 from datetime import datetime, timedelta
-from unittest import mock
 
 import pytest
 from people import START, Person, new_person
+from statements import noted
 
 from waypost.accounts import CallerCache, create_key, get_person, list_keys, revoke_key, set_plan
 from waypost.accounts.keys import format as key_format
 from waypost.accounts.keys import store as key_store
 from waypost.accounts.keys.caller_cache import CacheVersion, open_cache_version
-from waypost.database import Database, RowQuery
+from waypost.database import Database
 from waypost.kit.errors import Unavailable
 
 
@@ -30,10 +30,10 @@ async def test_reads_the_role_of_the_maker_in_the_same_statement(db: Database) -
     maker = await get_person(db, "alice@example.com")
     key, text = await create_key(db, account_id=alice.account_id, name="k", scopes=(), now=START, created_by=maker.id)
     async with db.point_read() as point_read:
-        with mock.patch.object(RowQuery, "find", autospec=True, side_effect=RowQuery.find) as run:
+        with noted() as statements:
             found = await key_store.find_api_caller(point_read, key_format.digest(text))
     assert found
-    assert (found.key.id, found.role, run.call_count) == (key.id, "owner", 1)
+    assert (found.key.id, found.role, len(statements)) == (key.id, "owner", 1)
 
 
 async def test_an_unknown_key_has_no_caller(db: Database) -> None:

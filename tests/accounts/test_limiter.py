@@ -10,8 +10,7 @@ from measured import increases
 from waypost.accounts import RateLimiter
 from waypost.accounts.limits.file_limiter import FileRateLimiter
 from waypost.accounts.limits.limiter import RateLimitResult
-from waypost.accounts.limits.postgres_limiter import TAKE, PostgresRateLimiter
-from waypost.database.direct import DirectConnections
+from waypost.accounts.limits.postgres_limiter import PostgresRateLimiter, new_pool
 
 MICROSECOND = 1_000
 SECOND = 1_000_000_000
@@ -71,7 +70,7 @@ async def limiter(url: str, tmp_path: Path, now: Now) -> AsyncIterator[RateLimit
         async def set_clock() -> None:
             await admin.execute("UPDATE fake.clock SET microseconds = %s", [now.at // MICROSECOND])
 
-        connections = DirectConnections(f"{url}&options=-csearch_path%3Dfake,public,pg_catalog", TAKE)
+        connections = new_pool(f"{url}&options=-csearch_path%3Dfake,public,pg_catalog")
         limiter = PostgresRateLimiter(connections, "limits", limit=60, clock=lambda: now.at / SECOND)
         yield ClockedLimiter(limiter, set_clock)
         await connections.close()

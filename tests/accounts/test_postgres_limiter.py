@@ -14,8 +14,9 @@ import pytest
 from conftest import PostgresServer
 
 from waypost.accounts import RateLimiter, rate_limit_steps
+from waypost.accounts.limits import postgres_limiter
 from waypost.accounts.limits.postgres_limiter import PostgresLimiters, delete_idle
-from waypost.database import Database, direct
+from waypost.database import Database
 from waypost.database.failures import DatabaseUnavailable
 from waypost.database.migrations import migrate
 from waypost.kit.errors import Unavailable
@@ -104,7 +105,7 @@ async def test_the_log_keeps_no_more_times_than_the_limit(
 async def test_a_blocked_key_blocks_no_other(
     nodes: list[RateLimiter], admin: psycopg.AsyncConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(direct, "_TIMEOUT", 0.5)
+    monkeypatch.setattr(postgres_limiter, "_TIMEOUT", 0.5)
     node = nodes[0]
     await node.take(b"alice")
     async with admin.transaction():
@@ -194,7 +195,7 @@ async def test_lost_connections_are_replaced(nodes: list[RateLimiter], admin: ps
 async def test_a_server_that_does_not_respond(
     nodes: list[RateLimiter], admin: psycopg.AsyncConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(direct, "_TIMEOUT", 0.2)
+    monkeypatch.setattr(postgres_limiter, "_TIMEOUT", 0.2)
     await nodes[0].take(b"alice")
     [frozen] = await backends(admin)
     os.kill(frozen, signal.SIGSTOP)

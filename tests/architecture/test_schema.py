@@ -36,9 +36,8 @@ def differences(connection: Connection) -> list[Any]:
 
 async def test_tables_equal_the_migrated_database(db: Database) -> None:
     load_tables()
-    async with db.read() as tx:
-        assert await tx.run_sync(differences) == []
-        tables = await tx.run_sync(lambda connection: set(inspect(connection).get_table_names()))
+    assert await db.run_sync(differences) == []
+    tables = await db.run_sync(lambda connection: set(inspect(connection).get_table_names()))
     of_search = {name for name in tables if _OF_SEARCH.fullmatch(name)}
     assert bool(of_search) == (db.dialect == "sqlite")
     assert (_LIMITS in tables) == (db.dialect == "postgresql")

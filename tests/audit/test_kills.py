@@ -7,7 +7,8 @@ from contextlib import aclosing
 from typing import Any
 
 from people import START
-from sqlalchemy import Engine, event, select
+from sqlalchemy import select
+from statements import watched
 
 from waypost.accounts import create_account
 from waypost.audit import Actor
@@ -60,10 +61,9 @@ def register_in_a_process(url: str, hostname: str, kill_at: int) -> bool:
         if steps == kill_at:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    for name in ("before_cursor_execute", "after_cursor_execute", "commit"):
-        event.listen(Engine, name, step)
     try:
-        asyncio.run(register(url, hostname))
+        with watched(step, step):
+            asyncio.run(register(url, hostname))
     finally:
         os._exit(0)
 

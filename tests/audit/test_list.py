@@ -7,7 +7,8 @@ from uuid import UUID
 
 import pytest
 from people import START
-from sqlalchemy import event, text
+from sqlalchemy import text
+from statements import noted
 
 from waypost import audit
 from waypost.audit import Actor, AuditAction, Item, store
@@ -108,16 +109,9 @@ async def test_each_filter_has_an_index(db: Database, name: str | None) -> None:
         await tx.execute(store.audit_entries.insert(), rows)
         await tx.execute(text("ANALYZE audit_entries"))
     value = "link.created" if name == "action" else ANNA.id
-    statements: list[tuple[str, Any]] = []
-
-    def remember(_c: Any, _u: Any, statement: str, parameters: Any, *_: Any) -> None:
-        statements.append((statement, parameters))
-
     async with db.read() as tx:
-        connection = (await tx.get_raw_connection()) and tx.sync_connection
-        event.listen(connection, "before_cursor_execute", remember)
-        await list_before(tx, ACCOUNT, AuditFilter(**({name: value} if name else {})), None, limit=10)
-        event.remove(connection, "before_cursor_execute", remember)
+        with noted() as statements:
+            await list_before(tx, ACCOUNT, AuditFilter(**({name: value} if name else {})), None, limit=10)
         statement, parameters = next(each for each in statements if "audit_entries" in each[0])
         prefix = "EXPLAIN QUERY PLAN " if db.dialect == "sqlite" else "EXPLAIN "
         plan = str((await tx.exec_driver_sql(prefix + statement, parameters)).all())

@@ -14,7 +14,7 @@ async def test_is_held_until_the_transaction_ends(db: Database) -> None:
 
     async def first() -> None:
         async with db.write() as tx:
-            await take_advisory_lock(tx, 7)
+            await take_advisory_lock(tx, "test")
             held.set()
             await tx.execute(text("SELECT 1"))
             order.append("first")
@@ -22,7 +22,7 @@ async def test_is_held_until_the_transaction_ends(db: Database) -> None:
     async def second() -> None:
         await held.wait()
         async with db.write() as tx:
-            await take_advisory_lock(tx, 7)
+            await take_advisory_lock(tx, "test")
             order.append("second")
 
     await asyncio.gather(second(), first())
@@ -34,12 +34,12 @@ async def test_waiting_too_long_raises_unavailable(db: Database, monkeypatch: py
         return
     monkeypatch.setattr(engine, "_TAKE_LOCK", text(engine._TAKE_LOCK.text.replace("10s", "50ms")))
     async with db.write() as holding:
-        await take_advisory_lock(holding, 7)
+        await take_advisory_lock(holding, "test")
         with pytest.raises(Unavailable):
             async with db.write() as tx:
-                await take_advisory_lock(tx, 7)
+                await take_advisory_lock(tx, "test")
     async with db.write() as tx:
-        await take_advisory_lock(tx, 7)
+        await take_advisory_lock(tx, "test")
 
 
 async def test_an_idle_holder_loses_the_lock(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,7 +48,7 @@ async def test_an_idle_holder_loses_the_lock(db: Database, monkeypatch: pytest.M
     monkeypatch.setattr(engine, "_TAKE_LOCK", text(engine._TAKE_LOCK.text.replace("60s", "50ms")))
     with pytest.raises(Unavailable):
         async with db.write() as idle:
-            await take_advisory_lock(idle, 7)
+            await take_advisory_lock(idle, "test")
             async with db.write() as tx:
-                await take_advisory_lock(tx, 7)  # returns once the idle transaction was ended
+                await take_advisory_lock(tx, "test")  # returns once the idle transaction was ended
             await idle.execute(text("SELECT 1"))

@@ -41,11 +41,9 @@ def row(number: int, text: str = "", at: datetime | None = AT) -> tuple[Any, ...
 
 @pytest.fixture(autouse=True)
 async def there_are_things(db: Database) -> AsyncIterator[None]:
-    async with db.write() as tx:
-        await tx.run_sync(things.metadata.create_all)
+    await db.run_sync(things.metadata.create_all)
     yield
-    async with db.write() as tx:
-        await tx.run_sync(things.metadata.drop_all)
+    await db.run_sync(things.metadata.drop_all)
 
 
 async def stored(db: Database) -> list[tuple[Any, ...]]:

@@ -3,15 +3,15 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 import pytest
 from sqlalchemy import Boolean, Column, MetaData, Table, Text, bindparam, func, insert, select
 from sqlalchemy.exc import MultipleResultsFound
-from sqlalchemy.schema import CreateTable
 
-from waypost.database import Database, Id, Instant, Json, RowQuery
+from waypost.database import Database, Id, Instant, Json
 from waypost.kit.errors import Unavailable
 
 THINGS = Table(
@@ -23,10 +23,8 @@ THINGS = Table(
     Column("is_on", Boolean),
     Column("content", Json),
 )
-FIND = RowQuery(
-    select(*THINGS.c, func.coalesce(THINGS.c.name, "nameless")).where(
-        THINGS.c.id == bindparam("id"), THINGS.c.at > bindparam("after"), THINGS.c.is_on.is_not(None)
-    )
+FIND = select(*THINGS.c, func.coalesce(THINGS.c.name, "nameless")).where(
+    THINGS.c.id == bindparam("id"), THINGS.c.at > bindparam("after"), THINGS.c.is_on.is_not(None)
 )
 ID, START = UUID(int=7), datetime(2026, 1, 1, tzinfo=UTC)
 FULL = {"id": ID, "name": "a", "at": START, "is_on": True, "content": {"x": [1]}}
@@ -34,8 +32,8 @@ PARAMETERS = {"id": ID, "after": START.replace(year=2000)}
 
 
 async def add(db: Database, **values: Any) -> None:
+    await db.run_sync(partial(THINGS.create, checkfirst=True))
     async with db.write() as tx:
-        await tx.execute(CreateTable(THINGS, if_not_exists=True))
         await tx.execute(insert(THINGS), FULL | values)
 
 
@@ -49,7 +47,7 @@ async def closing(db: Database) -> AsyncIterator[Database]:
 async def test_converts_parameters_and_columns(db: Database, values: dict[str, Any]) -> None:
     await add(db, **values)
     async with db.point_read() as tx:
-        row = await FIND.find(tx, PARAMETERS)
+        row = (await tx.execute(FIND, PARAMETERS)).one_or_none()
     expected = FULL | values
     assert row is not None
     assert [*row] == [*expected.values(), expected["name"] or "nameless"]
@@ -59,7 +57,7 @@ async def test_converts_parameters_and_columns(db: Database, values: dict[str, A
 async def test_a_transaction_finds_the_same_row(db: Database) -> None:
     await add(db)
     async with db.read() as tx:
-        row = await FIND.find(tx, PARAMETERS)
+        row = (await tx.execute(FIND, PARAMETERS)).one_or_none()
     assert row is not None
     assert [*row] == [*FULL.values(), "a"]
 
@@ -67,25 +65,26 @@ async def test_a_transaction_finds_the_same_row(db: Database) -> None:
 async def test_finds_nothing(db: Database) -> None:
     await add(db)
     async with db.point_read() as tx:
-        assert await FIND.find(tx, PARAMETERS | {"id": UUID(int=8)}) is None
-        assert await FIND.find(tx, PARAMETERS | {"after": START}) is None
+        assert (await tx.execute(FIND, PARAMETERS | {"id": UUID(int=8)})).one_or_none() is None
+        assert (await tx.execute(FIND, PARAMETERS | {"after": START})).one_or_none() is None
 
 
 async def test_two_rows_are_an_error(db: Database) -> None:
     await add(db)
     await add(db, id=UUID(int=8))
     async with db.point_read() as tx:
-        with pytest.raises((MultipleResultsFound, ValueError)):
-            await RowQuery(select(THINGS.c.name)).find(tx, {})
+        found = await tx.execute(select(THINGS.c.name))
+    with pytest.raises(MultipleResultsFound):
+        found.one_or_none()
 
 
 async def test_each_read_sees_what_is_committed(db: Database, database_url: str) -> None:
     await add(db)
     async with closing(Database(database_url)) as other, db.point_read() as tx:
-        assert await FIND.find(tx, PARAMETERS)
+        assert (await tx.execute(FIND, PARAMETERS)).one_or_none()
         async with other.write() as writing:
             await writing.execute(THINGS.delete())
-        assert await FIND.find(tx, PARAMETERS) is None
+        assert (await tx.execute(FIND, PARAMETERS)).one_or_none() is None
 
 
 async def test_a_missing_table_raises_unavailable_on_sqlite_only(db: Database) -> None:
@@ -93,4 +92,4 @@ async def test_a_missing_table_raises_unavailable_on_sqlite_only(db: Database) -
     expected = Unavailable if db.dialect == "sqlite" else Exception
     with pytest.raises(expected):
         async with db.point_read() as tx:
-            await RowQuery(select(THINGS.c.name)).find(tx, {})
+            await tx.execute(select(THINGS.c.name))

@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import text
+from statements import noted
 
 from waypost.database import Database, after_commit
 from waypost.database.shared_commits import SharedCommits
@@ -177,17 +178,16 @@ async def test_processes_that_answer_requests_share_commits(tmp_path: Path) -> N
     db = Database(f"sqlite:///{tmp_path / 'notes.db'}", read_timeout=2)
     async with db.write() as tx:
         await tx.execute(text("CREATE TABLE notes (note TEXT UNIQUE)"))
-    commits: list[object] = []
-    event.listen(db._writer.sync_engine, "commit", commits.append)
 
     async def write(note: str) -> None:
         async with db.write() as tx:
             await tx.execute(text("INSERT INTO notes VALUES (:note)"), {"note": note})
 
-    await asyncio.gather(*(write(str(n)) for n in range(4)))
+    with noted() as statements:
+        await asyncio.gather(*(write(str(n)) for n in range(4)))
     async with db.read() as tx:
         assert sorted((await tx.scalars(text("SELECT note FROM notes"))).all()) == list("0123")
-    assert len(commits) == 1
+    assert [sql for sql, _ in statements].count("COMMIT") == 1
     await db.close()
 
 

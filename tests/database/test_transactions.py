@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from waypost.database import Database
-from waypost.database.connections import SQLITE_PRAGMAS, WRITER_CACHE
+from waypost.database.sqlite import SQLITE_PRAGMAS, WRITER_CACHE
 from waypost.kit.errors import Unavailable
 
 
@@ -125,6 +125,5 @@ async def test_connections_notice_a_network_that_drops_packets(db: Database) -> 
     if db.dialect == "sqlite":
         pytest.skip("SQLite needs no network")
     async with db.read() as tx:
-        raw = await tx.get_raw_connection()
-        options = raw.driver_connection.info.get_parameters()
+        options = tx.connection.driver_connection.info.get_parameters()
     assert (options["tcp_user_timeout"], options["keepalives_idle"]) == ("2000", "2")

@@ -22,7 +22,7 @@ from waypost.idempotency.model import KEPT_FOR, idempotency_keys
 from waypost.kit.clock import now
 from waypost.kit.errors import Invalid, Problems
 from waypost.web import PREFIX, Endpoint, data
-from waypost.worker.jobs import enqueue, jobs
+from waypost.worker.jobs import JobKind, enqueue, jobs
 
 JOBS = f"{PREFIX}/jobs"
 HEADER = "Idempotency-Key"
@@ -48,7 +48,7 @@ class Verbs:
             raise Invalid({"refused": ["No."]})
         for name in fields.get("names", ["one"]):
             async with caller.commit(self.db) as tx:
-                id_ = await enqueue(tx, name, {}, now=now())
+                id_ = await enqueue(tx, JobKind(name), {}, now=now())
                 after_commit(tx, partial(self.published.append, name))
         if "broken" in fields:
             raise ZeroDivisionError

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from people import START, FakeClock, Person, new_client, new_key, new_person
-from sqlalchemy import Engine, event, func, select
+from sqlalchemy import func, select
+from statements import watched
 from web.test_idempotency import ENDPOINTS, Verbs, post
 
 from waypost.database import Database
@@ -119,9 +120,8 @@ def _killed(at: int | None) -> Iterator[None]:
         if steps == at:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    for name in ("before_cursor_execute", "after_cursor_execute", "commit"):
-        event.listen(Engine, name, step)
-    yield
+    with watched(step, step):
+        yield
     step()
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import BindParameter, Column, ColumnElement, ScalarSelect, Select, insert, select, update
 
 from waypost.accounts.model import Account, Plan, RequiredFactor, accounts
-from waypost.database import PointRead, Tx
+from waypost.database import Tx
 from waypost.kit.errors import NotFound
 
 _accounts = accounts.c
@@ -119,7 +119,7 @@ async def adjust_links_count(tx: Tx, account_id: UUID, difference: int) -> bool:
     return (await tx.execute(statement)).rowcount > 0
 
 
-async def count_image_bytes(tx: Tx | PointRead, account_id: UUID) -> int:
+async def count_image_bytes(tx: Tx, account_id: UUID) -> int:
     row = (await tx.execute(select(_accounts.image_bytes).where(_accounts.id == account_id))).one_or_none()
     return row.image_bytes if row else 0
 

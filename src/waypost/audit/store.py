@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Row, Select, delete, func, insert, literal, select, tuple_, update
+from sqlalchemy import ColumnElement, Select, delete, func, insert, literal, select, tuple_, update
 
 from waypost.audit.actions import AuditAction
 from waypost.audit.changes import MAX_TEXT, shorten
 from waypost.audit.model import Actor, AuditEntry, Changes, Item, audit_entries
-from waypost.database import Id, Tx
+from waypost.database import Id, NamedRow, Tx
 from waypost.kit.clock import microseconds
 from waypost.kit.ids import new_id
 
@@ -206,7 +206,7 @@ def _first_id(at: datetime) -> UUID:
     return UUID(int=max(0, microseconds(at)) // 1_000 << _RANDOM_BITS)
 
 
-def _entry(row: Row[Any]) -> AuditEntry:
+def _entry(row: NamedRow[Any]) -> AuditEntry:
     actor = Actor(row.account_id, row.actor_type, row.actor_id, row.actor_name, row.ip)
     item = Item(row.item_id, row.item)
     return AuditEntry(row.id, row.at, actor, row.action, item, row.changes or {}, row.details or {})

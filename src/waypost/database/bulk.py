@@ -12,8 +12,8 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Boolean, Column, Integer, SmallInteger, Table, Text
 
-from waypost.database.engine import Tx
 from waypost.database.tables import Id, Instant, Json
+from waypost.database.transaction import Tx
 from waypost.kit.clock import from_microseconds, microseconds
 
 BulkRow = tuple[Any, ...]

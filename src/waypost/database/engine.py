@@ -8,27 +8,28 @@ import asyncio
 import contextlib
 import sqlite3
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 from uuid import UUID
 
-from sqlalchemy import Table, text
+from sqlalchemy import Connection, Table, create_engine, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
+from sqlalchemy.pool import NullPool
 
-from waypost.database.async_engine import AsyncConnection, AsyncEngine
-from waypost.database.connections import checkpoint, engine_gauges, in_thread_engine, postgres_engine, sqlite_engine
 from waypost.database.failures import DatabaseUnavailable, translate_errors
-from waypost.database.point_read import PointRead
-from waypost.database.shared_commits import AFTER_COMMIT, SharedCommits
+from waypost.database.pool import Pool
+from waypost.database.shared_commits import SharedCommits
+from waypost.database.sqlite import InLoop, InThread, checkpoint, connect
+from waypost.database.statements import statements_for
+from waypost.database.transaction import PooledConnection, Tx
 from waypost.database.url import location_of
 from waypost.database.write_lock import WriteLock
 from waypost.kit.fair_queue import FairQueue
 from waypost.metrics import Gauge
 
-Tx = AsyncConnection
-"""An open transaction, from `read()` or `write()`. Its user neither commits nor rolls back."""
-
+_T = TypeVar("_T")
 
 # A waiting transaction fails after 10 s, and an idle one that holds the lock loses it after 60 s: a machine that was
 # paused or disconnected would otherwise block all others for hours, until TCP closes its connection.
@@ -41,7 +42,7 @@ _SHARE_LOCK = text("SELECT pg_try_advisory_xact_lock_shared(:key)")
 
 def after_commit(tx: Tx, call: Callable[[], None]) -> None:
     """Call as soon as this write transaction is committed, before anybody learns of it. Not if it is rolled back."""
-    tx.info[AFTER_COMMIT].append(call)
+    tx.after_commit.append(call)
 
 
 class Database:
@@ -51,24 +52,34 @@ class Database:
         `read_timeout`: seconds after which a read statement is interrupted; None, for background work, is no limit.
         """
         parsed = make_url(url)
+        self._reader: Pool[PooledConnection]
+        self._writer: Pool[PooledConnection]
+        self._long_reader: Pool[PooledConnection]
         self.dialect: Literal["sqlite", "postgresql"] = (
             "sqlite" if parsed.get_backend_name() == "sqlite" else "postgresql"
         )
         self.url = url
+        self._statements = statements_for(self.dialect)
         self._shared_commits: SharedCommits | None = None
+        self._in_loop: InLoop | None = None
         if self.dialect == "sqlite":
             self.path = Path(parsed.database or "")
-            self._reader = sqlite_engine(parsed, begin="BEGIN", size=readers, limit=read_timeout)
-            self._long_reader = sqlite_engine(parsed, begin="BEGIN", size=2) if read_timeout else self._reader
-            self._writer = sqlite_engine(parsed, begin="BEGIN IMMEDIATE", size=1)
-            self._point_reader = in_thread_engine(parsed)
-            self._driver_connection: sqlite3.Connection | None = None
+            reader = partial(InThread, self.path, reads_only=True)
+            self._reader = Pool(url, partial(reader, limit=read_timeout), size=readers)
+            self._long_reader = Pool(url, reader, size=2) if read_timeout else self._reader
+            self._writer = Pool(url, partial(InThread, self.path, reads_only=False), size=1)
+            self._in_loop = InLoop(self.path)
+            self._in_loop_tx = Tx(self._statements, self._in_loop)
             self._write_lock = WriteLock(Path(f"{self.path}-lock"))  # SQLite has one writer
             if read_timeout:  # in background work, a long transaction would keep short ones from being committed
                 self._shared_commits = SharedCommits(self._begin_write)
         else:
-            self._reader = postgres_engine(parsed, size=readers * 4, limit=read_timeout)
-            self._writer = postgres_engine(parsed, size=readers * 2) if read_timeout else self._reader
+            from waypost.database import postgres  # noqa: PLC0415  # its driver takes 7 MB
+
+            pool = partial(Pool[PooledConnection], url, timeout=postgres.POOL_TIMEOUT)
+            connection = partial(postgres.PostgresConnection, url)
+            self._reader = pool(partial(connection, limit=read_timeout), size=readers * 4)
+            self._writer = pool(connection, size=readers * 2) if read_timeout else self._reader
             self._long_reader = self._writer
         slots = max(1, (readers if self.dialect == "sqlite" else readers * 4) * 3 // 4)
         self._fair_slots = FairQueue(slots, per_key=max(1, readers // 2), max_waiting=1_024, max_waiting_per_key=128)
@@ -95,44 +106,29 @@ class Database:
             yield tx
 
     @contextlib.asynccontextmanager
-    async def _read(self, engine: AsyncEngine) -> AsyncIterator[Tx]:
-        async with translate_errors(self.url), engine.connect() as connection:
-            if self.dialect == "postgresql":
-                await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-            yield connection
-            if self.dialect == "postgresql":
-                await connection.commit()  # a rollback would discard the driver's prepared statements
+    async def _read(self, pool: Pool[PooledConnection]) -> AsyncIterator[Tx]:
+        async with pool.connection() as connection, connection.reading():
+            yield Tx(self._statements, connection)
 
-    def point_read(self) -> contextlib.AbstractAsyncContextManager[Tx | PointRead]:
+    def point_read(self) -> contextlib.AbstractAsyncContextManager[Tx]:
         """Read single rows by a unique key, nothing else: on SQLite the statement blocks the event loop.
 
         Each statement sees its own snapshot. Raises Unavailable when the database cannot be reached.
         """
-        if self.dialect == "sqlite":
-            return PointRead(self._point_reader, self._open_driver_connection, self.url)
-        return self._point_read()
+        return translate_errors(self.url, self._in_loop_tx) if self._in_loop else self._point_read()
 
     @contextlib.asynccontextmanager
     async def _point_read(self) -> AsyncIterator[Tx]:
-        async with translate_errors(self.url), self._reader.connect() as connection:
-            yield await connection.execution_options(isolation_level="AUTOCOMMIT")  # saves two round trips
-
-    def _open_driver_connection(self) -> sqlite3.Connection:
-        """Return the connection below SQLAlchemy's: all reads in this thread share one."""
-        if self._driver_connection is None:
-            opened = self._point_reader.raw_connection()
-            self._driver_connection = opened.driver_connection
-            opened.close()  # returns it to the pool, which keeps it open
-        assert self._driver_connection is not None  # noqa: S101  # the pool has just opened it
-        return self._driver_connection
+        async with self._reader.connection() as connection:
+            yield Tx(self._statements, connection)
 
     def version(self) -> object:
         """Return what differs after each commit, of any process. On PostgreSQL it always differs."""
-        if self.dialect == "postgresql":
+        if self._in_loop is None:
             return object()
         try:
-            return self._open_driver_connection().execute("PRAGMA data_version").fetchone()
-        except Exception as error:
+            return self._in_loop.driver_connection.execute("PRAGMA data_version").fetchone()
+        except sqlite3.Error as error:
             raise DatabaseUnavailable(location_of(self.url)) from error
 
     @contextlib.asynccontextmanager
@@ -142,20 +138,37 @@ class Database:
         In a process that answers requests, concurrent writers on SQLite are committed together.
         """
         begin = self._shared_commits.write if self._shared_commits else self._begin_write
-        async with translate_errors(self.url), begin() as connection:
-            yield connection
+        async with translate_errors(self.url, None), begin() as tx:
+            yield tx
 
     @contextlib.asynccontextmanager
     async def _begin_write(self) -> AsyncIterator[Tx]:
-        async with self._writing(), self._writer.begin() as connection:
-            calls: list[Callable[[], None]] = []
-            connection.info[AFTER_COMMIT] = calls
-            yield connection
-        for call in calls:
+        async with self._writing(), self._writer.connection() as connection:
+            tx = Tx(self._statements, connection)
+            async with connection.writing():
+                yield tx
+        for call in tx.after_commit:
             call()
 
     def _writing(self) -> contextlib.AbstractAsyncContextManager[None]:
         return self._write_lock.acquire() if self.dialect == "sqlite" else contextlib.nullcontext()
+
+    async def run_sync(self, call: Callable[[Connection], _T]) -> _T:
+        """Call with SQLAlchemy's own connection, in a transaction and a thread of its own: for migrations."""
+        async with translate_errors(self.url, None), self._writing():
+            return await asyncio.to_thread(self._run_sync, call)
+
+    def _run_sync(self, call: Callable[[Connection], _T]) -> _T:
+        if self.dialect == "sqlite":
+            engine = create_engine(
+                "sqlite://", creator=partial(connect, self.path, reads_only=False), poolclass=NullPool
+            )
+        else:
+            engine = create_engine(f"postgresql+psycopg{self.url.removeprefix('postgresql')}", poolclass=NullPool)
+        with engine.begin() as connection:
+            if self.dialect == "sqlite":
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            return call(connection)
 
     async def checkpoint(self) -> None:
         """Copy the log into the file of SQLite without the write lock. Otherwise a commit does it, with the lock."""
@@ -168,14 +181,15 @@ class Database:
         if self.dialect == "sqlite":
             waiting["write"] = self._write_lock.waiting + (self._shared_commits.waiting if self._shared_commits else 0)
         named = {"read": self._reader, "write": self._writer, "export": self._long_reader}
-        pools = {engine: name for name, engine in reversed(named.items())}
-        return [gauge for engine, name in pools.items() for gauge in engine_gauges(engine, name, waiting.get(name, 0))]
+        pools = {pool: name for name, pool in reversed(named.items())}
+        return [gauge for pool, name in pools.items() for gauge in pool.gauges(name, waiting.get(name, 0))]
 
     async def close(self) -> None:
-        for engine in {self._reader, self._long_reader, self._writer}:
-            await engine.dispose()
-        if self.dialect == "sqlite":
-            self._point_reader.dispose()
+        """Close the connections that are not in use."""
+        for pool in {self._reader, self._long_reader, self._writer}:
+            await pool.close()
+        if self._in_loop:
+            self._in_loop.close()
             self._write_lock.close()
 
 

@@ -3,14 +3,14 @@
 import contextlib
 import sqlite3
 import sys
-from collections.abc import AsyncIterator
+from typing import Any, TypeVar
 
-from sqlalchemy.exc import DatabaseError, DBAPIError, IntegrityError, InterfaceError, InternalError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from waypost.database.url import location_of
 from waypost.kit.errors import Unavailable
 
+_T = TypeVar("_T")
 _DAMAGED = ". The file is damaged: stop the service, keep a copy of the file, and restore the last backup"
 _SQLITE_ADVICE = {
     sqlite3.SQLITE_CORRUPT: _DAMAGED,
@@ -22,6 +22,7 @@ _SQLITE_ADVICE = {
 _OUTDATED = "0A000"
 """PostgreSQL's code for a prepared statement whose column types have changed. The next attempt prepares it again."""
 
+_INTERRUPTED = sqlite3.SQLITE_INTERRUPT
 _QUERY_CANCELED = "57014"
 """PostgreSQL's code for a statement that took longer than `statement_timeout`."""
 
@@ -41,37 +42,36 @@ class DatabaseUnavailable(Unavailable):
         return f"The database {self.location} cannot be used: {' '.join(str(cause).split())}{advice}"
 
 
-@contextlib.asynccontextmanager
-async def translate_errors(url: str) -> AsyncIterator[None]:
-    try:
-        yield
-    except Exception as error:
-        if other := translated(error, url):
+class translate_errors(contextlib.AbstractAsyncContextManager[_T, None]):  # noqa: N801  # as the ones of contextlib
+    """Raise Unavailable for an outage of the database in the block."""
+
+    def __init__(self, url: str, value: _T) -> None:
+        """`value`: what the block gets."""
+        self._url = url
+        self._value = value
+
+    async def __aenter__(self) -> _T:
+        return self._value
+
+    async def __aexit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, Exception) and (other := _translated(error, self._url)):
             raise other from error
-        raise
 
 
-def translated(error: Exception, url: str) -> Unavailable | None:
+def _translated(error: Exception, url: str) -> Unavailable | None:
     """Return what to raise instead; None if the error is no outage."""
-    if isinstance(error, IntegrityError):
+    cause = error.orig if isinstance(error, DBAPIError) else error  # SQLAlchemy raises some of migrations
+    if isinstance(error, IntegrityError) or cause is None or not _is_outage(cause):
         return None
-    if isinstance(error, OperationalError | InterfaceError | InternalError | PoolTimeoutError):
-        if _is_interrupted(error):
-            return Unavailable("The query took too long. Request less data, or try again later.")
-        return DatabaseUnavailable(location_of(url))
-    return DatabaseUnavailable(location_of(url)) if _is_outage(error) else None
+    if getattr(cause, "sqlstate", "") == _QUERY_CANCELED or getattr(cause, "sqlite_errorcode", 0) == _INTERRUPTED:
+        return Unavailable("The query took too long. Request less data, or try again later.")
+    return DatabaseUnavailable(location_of(url))
 
 
-def _is_interrupted(error: Exception) -> bool:
-    driver_error = getattr(error, "orig", None)
-    is_canceled = getattr(driver_error, "sqlstate", "") == _QUERY_CANCELED
-    return is_canceled or getattr(driver_error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT
-
-
-def _is_outage(error: Exception) -> bool:
-    if type(error) is DatabaseError:  # SQLite: the file is damaged, or no database
-        return True
-    if isinstance(error, DBAPIError):
-        return error.connection_invalidated or getattr(error.orig, "sqlstate", "") == _OUTDATED
-    psycopg = sys.modules.get("psycopg")  # loaded on PostgreSQL only (7 MB); COPY bypasses SQLAlchemy
-    return psycopg is not None and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+def _is_outage(error: BaseException) -> bool:
+    psycopg: Any = sys.modules.get("psycopg")  # loaded on PostgreSQL only: 7 MB
+    for driver in (sqlite3, psycopg) if psycopg else (sqlite3,):
+        if isinstance(error, driver.OperationalError | driver.InterfaceError | driver.InternalError):
+            return True
+    is_no_database = type(error) is sqlite3.DatabaseError  # or a damaged one
+    return is_no_database or getattr(error, "sqlstate", "") == _OUTDATED

@@ -5,8 +5,9 @@
 
 from sqlalchemy import Column, Integer, LargeBinary, Table, select, update
 
-from waypost.database.engine import Tx, upsert
+from waypost.database.engine import upsert
 from waypost.database.tables import metadata
+from waypost.database.transaction import Tx
 
 secret_key_fingerprint = Table(
     "secret_key_fingerprint",

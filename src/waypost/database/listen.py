@@ -8,8 +8,7 @@ import psycopg
 import structlog
 from psycopg import sql
 
-from waypost.database.connections import TCP_OPTIONS
-from waypost.database.socket_shutdown import shut_socket
+from waypost.database.postgres import connect, shut_socket
 
 log = structlog.get_logger(__name__)
 
@@ -61,8 +60,7 @@ async def _listen(
     on_connected: Callable[[], None],
     on_lost: Callable[[], None],
 ) -> NoReturn:
-    conninfo = "postgresql://" + url.partition("://")[2]
-    async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True, **TCP_OPTIONS) as connection:
+    async with await connect(url) as connection:
         await _execute(connection, sql.SQL("LISTEN {}").format(sql.Identifier(channel)), on_late=on_lost)
         on_connected()
         while True:

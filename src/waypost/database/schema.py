@@ -3,9 +3,10 @@
 import functools
 from pathlib import Path
 
-from sqlalchemy import inspect, text
+from sqlalchemy import text
 
-from waypost.database.engine import Database, Tx
+from waypost.database.engine import Database
+from waypost.database.transaction import Tx
 from waypost.kit.errors import Unavailable, WaypostError
 
 _VERSIONS = Path(__file__).parent / "migrations" / "versions"
@@ -20,6 +21,10 @@ A migration that removes or renames something sets it to the revision since whic
 """
 
 
+_FIND_TABLE = {
+    "sqlite": text("SELECT name FROM sqlite_master WHERE name = 'alembic_version'"),
+    "postgresql": text("SELECT to_regclass('alembic_version')::text"),
+}
 COPYING = "copying"
 """Begins the revision of a database that `waypost copy` has not completed."""
 
@@ -60,7 +65,7 @@ async def find_problems(db: Database) -> list[str]:
 
 
 async def revision(tx: Tx) -> str | None:
-    if not await tx.run_sync(lambda connection: inspect(connection).has_table("alembic_version")):
+    if await tx.scalar(_FIND_TABLE[tx.dialect.name]) is None:
         return None
     return (await tx.execute(text("SELECT version_num FROM alembic_version"))).scalar_one_or_none()
 

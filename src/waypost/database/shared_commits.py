@@ -7,16 +7,14 @@ the last one commits. Nobody returns before that, not even a writer that failed:
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
-from waypost.database.async_engine import AsyncConnection
+from waypost.database.transaction import Tx
 from waypost.database.write_lock import with_timeout
 from waypost.kit.errors import Unavailable
 
-AFTER_COMMIT = "after commit"
-"""In `info` of the connection: what to call after the commit."""
 _FAILED = "The changes could not be saved. Try again in a moment."
 _MAX_AGE = 0.05  # seconds: then the transaction takes no more writers, and other processes get their turn
 
@@ -25,7 +23,7 @@ _MAX_AGE = 0.05  # seconds: then the transaction takes no more writers, and othe
 class _Shared:
     """A transaction, open or about to be committed."""
 
-    tx: AsyncConnection
+    tx: Tx
     closing: AsyncExitStack
     began: float
     ended: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
@@ -39,7 +37,7 @@ class _Shared:
 class SharedCommits:
     def __init__(
         self,
-        begin: Callable[[], AbstractAsyncContextManager[AsyncConnection]],
+        begin: Callable[[], AbstractAsyncContextManager[Tx]],
         *,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -60,7 +58,7 @@ class SharedCommits:
         return len(self._turns)
 
     @asynccontextmanager
-    async def write(self) -> AsyncIterator[AsyncConnection]:
+    async def write(self) -> AsyncIterator[Tx]:
         """Roll back this writer's changes on an exception. Raises Unavailable after 10 s without a turn."""
         await self._take_turn()
         shared = self._shared
@@ -143,26 +141,18 @@ async def _whole(shared: _Shared) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _savepoint(shared: _Shared) -> AsyncIterator[None]:
-    calls = shared.tx.info[AFTER_COMMIT]
+    calls = shared.tx.after_commit
     count = len(calls)
+    own: BaseException | None = None
     try:
-        savepoint = await shared.tx.begin_nested()
+        async with shared.tx.begin_nested():
+            try:
+                yield
+            except BaseException as error:
+                own = error
+                del calls[count:]
+                raise
     except BaseException as error:
-        shared.failure = error
-        raise
-    try:
-        yield
-    except BaseException:
-        del calls[count:]
-        await _finish(shared, savepoint.rollback())
-        raise
-    await _finish(shared, savepoint.commit())
-
-
-async def _finish(shared: _Shared, finishing: Awaitable[None]) -> None:
-    """After a full disk, SQLite has rolled back everything, and there is no savepoint any more."""
-    try:
-        await finishing
-    except BaseException as error:
-        shared.failure = error
+        if error is not own:  # after a full disk, SQLite has rolled back everything, and there is no savepoint any more
+            shared.failure = error
         raise

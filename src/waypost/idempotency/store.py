@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import delete, func, select, update
 
-from waypost.database import Ciphertext, Database, PointRead, Tx, upsert
+from waypost.database import Ciphertext, Database, Tx, upsert
 from waypost.idempotency.model import KEPT_FOR, KeyRow, idempotency_keys
 from waypost.kit.clock import Clock
 
@@ -16,7 +16,7 @@ _IS_RUNNING = _rows.lease_until.is_not(None)
 _ROW = (_rows.id, _rows.request_id, _rows.digest, _rows.lease_until, _rows.created_at)
 
 
-async def find(tx: Tx | PointRead, account: UUID, key: str) -> KeyRow | None:
+async def find(tx: Tx, account: UUID, key: str) -> KeyRow | None:
     row = (await tx.execute(select(*_ROW).where(_rows.account_id == account, _rows.key == key))).one_or_none()
     return KeyRow(*row) if row else None
 

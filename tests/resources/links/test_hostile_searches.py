@@ -1,12 +1,11 @@
 """R30: no text that is searched for costs much more than another."""
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from resources.links.env import Env
-from sqlalchemy import event
+from statements import noted
 
 from waypost.database import Database
 from waypost.kit.pagination import PageRequest
@@ -20,21 +19,8 @@ SIGNS = ["*", "?", "[", "]", "[a]", "[^a]", "%", "_", "\\", "\\%", "'", "Ã‰", "Ã
 @pytest.fixture
 async def statements(db: Database) -> AsyncIterator[list[tuple[str, Any]]]:
     """Each with its parameters."""
-    with _noted(db) as noted:
-        yield noted
-
-
-@contextmanager
-def _noted(db: Database) -> Iterator[list[tuple[str, Any]]]:
-    noted: list[tuple[str, Any]] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
-        noted.append((statement, parameters))
-
-    engine = db._reader.sync_engine
-    event.listen(engine, "before_cursor_execute", note)
-    yield noted
-    event.remove(engine, "before_cursor_execute", note)
+    with noted() as found:
+        yield found
 
 
 @pytest.mark.parametrize("search", WORST)

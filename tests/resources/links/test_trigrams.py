@@ -103,7 +103,7 @@ async def test_finds_long_texts(env: Env, db: Database) -> None:
 async def test_finds_what_reading_all_texts_finds(env: Env, db: Database) -> None:
     link, random = await env.make(), Random(5)
     async with db.read() as tx:
-        row = dict((await tx.execute(select(links))).mappings().one())
+        row = dict(zip(links.c.keys(), (await tx.execute(select(links))).one(), strict=True))
 
     def some(most: int) -> str:
         return "".join(random.choices(SIGNS, k=random.randint(1, most)))

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from people import START, FakeClock
 from resources.webhooks.scripted import Subscription, deliveries, delivery, queue_up, subscribe, unsubscribe
-from sqlalchemy import delete, event, text
+from sqlalchemy import delete, text
+from statements import noted
 
 from waypost.database import Database
 from waypost.resources.webhooks import delivery_limiter, queue
@@ -344,7 +345,7 @@ async def run(db: Database, statement: str) -> None:
 async def touched(db: Database, statement: str, parameters: Any) -> list[int]:
     async with db.write() as tx:
         (reported,) = (await tx.exec_driver_sql(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", parameters)).scalars()
-        await tx.rollback()
+        await tx.exec_driver_sql("ROLLBACK")
     return _rows(reported[0]["Plan"])
 
 
@@ -354,19 +355,13 @@ def _rows(node: dict[str, Any]) -> list[int]:
 
 
 async def asked(db: Database, ask: Any) -> list[tuple[str, Any]]:
-    statements: list[tuple[str, Any]] = []
-
-    def note(_: Any, __: Any, statement: str, parameters: Any, *___: Any) -> None:
-        if "webhook" in statement and "EXPLAIN" not in statement and "advisory" not in statement:
-            statements.append((statement, parameters))
-
-    engines = {db._reader.sync_engine, db._writer.sync_engine}
-    for engine in engines:
-        event.listen(engine, "before_cursor_execute", note)
-    await ask()
-    for engine in engines:
-        event.remove(engine, "before_cursor_execute", note)
-    return statements
+    with noted() as statements:
+        await ask()
+    return [
+        (sql, parameters)
+        for sql, parameters in statements
+        if "webhook" in sql and "EXPLAIN" not in sql and "advisory" not in sql
+    ]
 
 
 async def plan(db: Database, statement: str, parameters: Any) -> str:

@@ -21,13 +21,13 @@ from sqlalchemy import (
 
 from waypost.accounts.model import ApiCaller, ApiKey, KeyMaker, accounts, api_keys, memberships, people
 from waypost.accounts.store import ACCOUNT, account_from
-from waypost.database import PointRead, RowQuery, Tx
+from waypost.database import Tx
 from waypost.kit.pagination import PageRequest
 
 _keys = api_keys.c
 _KEY = tuple(_keys[name] for name in ApiKey.__dataclass_fields__)
 _MAKER = and_(memberships.c.account_id == _keys.account_id, memberships.c.person_id == _keys.created_by)
-_FIND_API_CALLER = RowQuery(
+_FIND_API_CALLER = (
     select(*ACCOUNT, *_KEY, memberships.c.role)
     .join_from(api_keys, accounts, _keys.account_id == accounts.c.id)
     .outerjoin(memberships, _MAKER)
@@ -122,12 +122,12 @@ async def find_key_makers(tx: Tx, key_ids: Sequence[UUID]) -> dict[UUID, KeyMake
     return {key_id: KeyMaker(name, role) for key_id, name, role in rows}
 
 
-async def find_api_caller(tx: Tx | PointRead, digest: str) -> ApiCaller | None:
+async def find_api_caller(tx: Tx, digest: str) -> ApiCaller | None:
     """Read key, account and the role of the key's maker in one statement: every API request runs it.
 
     The key of a person who is no longer a member is no key.
     """
-    row = await _FIND_API_CALLER.find(tx, {"digest": digest})
+    row = (await tx.execute(_FIND_API_CALLER, {"digest": digest})).one_or_none()
     if row is None:
         return None
     *fields, role = row

@@ -8,20 +8,27 @@ import asyncio
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 from hashlib import blake2b
-from typing import LiteralString
 
 from sqlalchemy import text
 
 from waypost.accounts.limits.limiter import RateLimiter, RateLimitResult
 from waypost.database import Database
-from waypost.database.direct import DirectConnections
+from waypost.database.pool import Pool
+from waypost.database.postgres import PostgresConnection
 from waypost.metrics import Gauge
 
+_CONNECTIONS = 4  # of their own: the statement is frequent
+_TIMEOUT = 2.0  # seconds for waiting and the statement
+_SETTINGS = (
+    "SET plan_cache_mode = force_generic_plan; SET default_transaction_isolation = 'read committed';"
+    " SET lock_timeout = '2s'"  # ends a statement on the server, too
+)
 _MAX_REFUSED = 10_000
 _DELETE_BATCH_SIZE = 10_000
 
-TAKE: LiteralString = """
+TAKE = """
 INSERT INTO rate_limits AS kept (key, times, allowed)
 VALUES (
   %(key)b, array_fill(clock_timestamp(), ARRAY[least(%(count)s, %(limit)s)::int]), least(%(count)s, %(limit)s)
@@ -65,13 +72,13 @@ class PostgresRateLimiter(RateLimiter):
 
     def __init__(
         self,
-        connections: DirectConnections,
+        connections: Pool[PostgresConnection],
         name: str,
         *,
         limit: int,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`connections`: for `TAKE`; `name`: separates the keys of limiters."""
+        """`connections`: one at a time for a key; `name`: separates the keys of limiters."""
         super().__init__(limit)
         self._connections = connections
         self._name = name.encode()
@@ -97,13 +104,20 @@ class PostgresRateLimiter(RateLimiter):
         return RateLimitResult(allowed=True, remaining=self.limit - count + allowed - number, retry_after=0)
 
     async def _run(self, digest: bytes, batch: _Batch) -> tuple[int, int, float]:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + _TIMEOUT
         try:
-            async with self._connections.slot(digest) as fetch_row:
+            async with self._connections.connection(digest) as connection:
                 del self._open[digest]
                 began = self._clock()
                 if (wait := self._remaining_wait(digest)) > 0:
                     return 0, self.limit, wait
-                allowed, count, wait = await fetch_row({"key": digest, "count": batch.size, "limit": self.limit})
+                timer = loop.call_at(deadline, connection.give_up)
+                try:
+                    values = {"key": digest, "count": batch.size, "limit": self.limit}
+                    _, [(allowed, count, wait)] = await connection.execute(TAKE, values)
+                finally:
+                    timer.cancel()
                 if count >= self.limit:
                     if len(self._refused_until) >= _MAX_REFUSED:
                         self._refused_until.clear()
@@ -117,11 +131,16 @@ class PostgresRateLimiter(RateLimiter):
         return self._refused_until.get(digest, 0.0) - self._clock()
 
 
+def new_pool(url: str) -> Pool[PostgresConnection]:
+    new = partial(PostgresConnection, url, settings=_SETTINGS)
+    return Pool(url, new, size=_CONNECTIONS, per_key=1, timeout=_TIMEOUT)
+
+
 class PostgresLimiters:
     """Limiters of a process with the same few connections."""
 
     def __init__(self, url: str) -> None:
-        self._connections = DirectConnections(url, TAKE)
+        self._connections = new_pool(url)
 
     def new(self, name: str, *, limit: int, slots: int = 0) -> RateLimiter:  # noqa: ARG002  # of the file
         return PostgresRateLimiter(self._connections, name, limit=limit)

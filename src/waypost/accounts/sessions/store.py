@@ -43,7 +43,7 @@ from waypost.accounts.sessions import provider_sessions
 from waypost.accounts.sign_in import passkeys
 from waypost.accounts.store import ACCOUNT, account_from
 from waypost.audit import Actor
-from waypost.database import Database, Id, Instant, RowQuery, Tx, metadata
+from waypost.database import Database, Id, Instant, Tx, metadata
 from waypost.kit.clock import EPOCH
 from waypost.kit.errors import NotFound
 from waypost.kit.ids import new_id
@@ -123,7 +123,7 @@ _MISSING_FACTOR = case(
     else_=accounts.c.required_factor,
 )
 _ACTIVE = and_(accounts.c.id == _members.account_id, accounts.c.deleted_at.is_(None))
-_FIND = RowQuery(
+_FIND = (
     select(*PERSON, *_FIELDS, _HAS_OTHERS, *ACCOUNT, _members.role, _MISSING_FACTOR)
     .join_from(sessions, tables.people, _sessions.person_id == tables.people.c.id)
     .outerjoin(tables.memberships, _MEMBERSHIP)
@@ -198,12 +198,12 @@ async def find(db: Database, token: str, *, now: datetime) -> PersonSession | No
     """Return the active session: a `Session` if it may show an account that the person is a member of."""
     parameters = {"digest": key_format.digest(token), "now": now, "oldest": now - MAX_AGE}
     async with db.point_read() as point_read:
-        row = await _FIND.find(point_read, parameters)
+        row = (await point_read.execute(_FIND, parameters)).one_or_none()
     session = _session(row)
     is_without_account = session is not None and not isinstance(session, Session) and session.missing is None
     if session and is_without_account and await _show_first_account(db, session):
         async with db.point_read() as point_read:
-            session = _session(await _FIND.find(point_read, parameters))
+            session = _session((await point_read.execute(_FIND, parameters)).one_or_none())
     if session and now - session.seen_at >= _LAST_USE_INTERVAL:
         async with db.write() as tx:
             statement = update(sessions).where(_sessions.id == session.id)

@@ -11,7 +11,7 @@ from waypost.accounts.oidc.identities import identities
 from waypost.accounts.second_factor import store as second_factors
 from waypost.accounts.sessions.store import PersonSession, sessions
 from waypost.accounts.sign_in.passkeys import passkeys
-from waypost.database import PointRead, Tx
+from waypost.database import Tx
 
 
 class Credentials(NamedTuple):
@@ -44,7 +44,7 @@ async def find(deps: Deps, person: Person) -> Credentials:
         return await find_in(point_read, person.id)
 
 
-async def find_in(tx: Tx | PointRead, person_id: UUID) -> Credentials:
+async def find_in(tx: Tx, person_id: UUID) -> Credentials:
     row = (await tx.execute(_FIND, {"person_id": person_id})).one_or_none()
     return Credentials(*row) if row else Credentials(False, False, False, False)
 

@@ -10,12 +10,12 @@ import hmac
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import Column, Integer, Row, String, Table, delete, select, update
+from sqlalchemy import Column, Integer, String, Table, delete, select, update
 
 from waypost.accounts.auth_deps import Deps
 from waypost.accounts.model import SignInClient
 from waypost.accounts.rules import normalize_email
-from waypost.database import Instant, Tx, metadata, upsert
+from waypost.database import Instant, NamedRow, Tx, metadata, upsert
 from waypost.kit.errors import RateLimited
 
 FREE_FAILURES = 3
@@ -86,7 +86,7 @@ async def reset(deps: Deps, tx: Tx, subject: bytes) -> None:
     await tx.execute(delete(sign_in_failures).where(_failures.slot == _slot(digest), _failures.digest == digest))
 
 
-def _count_failures(row: Row[tuple[int, str, int, datetime]] | None, digest: str, now: datetime) -> int:
+def _count_failures(row: NamedRow[tuple[int, str, int, datetime]] | None, digest: str, now: datetime) -> int:
     """Return the failures that still count. Raises RateLimited during their delay."""
     if row is None or row.digest != digest:
         return 0

@@ -4,15 +4,17 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from alembic import command
 from alembic.config import Config
+from alembic.migration import MigrationContext
 from sqlalchemy import Connection, text
 
 from waypost.database.engine import Database
-from waypost.database.schema import COMPATIBLE_SINCE, refuse_unknown, revision
+from waypost.database.schema import COMPATIBLE_SINCE, refuse_unknown
 from waypost.kit.errors import Unavailable, WaypostError
 
 _LOCK = 0x57_41_59  # any constant: two migrations of one PostgreSQL run one after the other
@@ -43,7 +45,7 @@ async def migrate(
     deadline = time.monotonic() + patience
     while True:
         try:
-            return await _migrate(db, lock_timeout)
+            return await db.run_sync(partial(_upgrade, lock_timeout=lock_timeout))
         except Unavailable as error:
             if not _is_locked(error):
                 raise
@@ -69,21 +71,17 @@ def _advice(db: Database, patience: float) -> str:
     )
 
 
-async def _migrate(db: Database, lock_timeout: float) -> tuple[str | None, str]:
-    async with db.write() as tx:
-        if db.dialect == "postgresql":
-            timeout = f"{round(lock_timeout * 1000)}ms"
-            await tx.execute(text("SELECT set_config('lock_timeout', :timeout, TRUE)"), {"timeout": timeout})
-            await tx.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-        before = await revision(tx)
-        refuse_unknown(before)
-        await tx.run_sync(_upgrade)
-        await tx.execute(text("UPDATE alembic_version SET compatible_since = :since"), {"since": COMPATIBLE_SINCE})
-        return before, await revision(tx) or ""
-
-
-def _upgrade(connection: Connection) -> None:
+def _upgrade(connection: Connection, lock_timeout: float) -> tuple[str | None, str]:
+    if connection.dialect.name == "postgresql":
+        timeout = f"{round(lock_timeout * 1000)}ms"
+        connection.execute(text("SELECT set_config('lock_timeout', :timeout, TRUE)"), {"timeout": timeout})
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    context = MigrationContext.configure(connection)
+    before = context.get_current_revision()
+    refuse_unknown(before)
     command.upgrade(_config(connection=connection), "head")
+    connection.execute(text("UPDATE alembic_version SET compatible_since = :since"), {"since": COMPATIBLE_SINCE})
+    return before, context.get_current_revision() or ""
 
 
 def _config(**attributes: Any) -> Config:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, Select, delete, literal, select, tuple_
+from sqlalchemy import Select, delete, literal, select, tuple_
 from typing_extensions import TypedDict
 
 from waypost.accounts import Account
 from waypost.accounts.data.archive.parts import Files, Part, csv_file, ndjson_file
 from waypost.context import Context
-from waypost.database import Database, Id, Instant, Tx, bulk
+from waypost.database import Database, Id, Instant, NamedRow, Tx, bulk
 from waypost.kit.clock import timestamp
 from waypost.kit.csv_cells import csv_text
 from waypost.kit.fields import IdText, TimestampText
@@ -158,9 +158,9 @@ async def _images(context: Context, account_id: UUID) -> AsyncIterator[Part]:
     yield Part(bytes(2 * _TAR_BLOCK))
 
 
-async def _by_id(db: Database, query: Select[Any]) -> AsyncIterator[Sequence[Row[Any]]]:
+async def _by_id(db: Database, query: Select[Any]) -> AsyncIterator[Sequence[NamedRow[Any]]]:
     """Yield the rows in batches, in the order of ids."""
-    rows: Sequence[Row[Any]] = ()
+    rows: Sequence[NamedRow[Any]] = ()
     page = query.order_by(links.c.id).limit(_EXPORT_BATCH)
     while not rows or len(rows) == _EXPORT_BATCH:
         async with db.read_long() as tx:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from sqlalchemy import Subquery, func, select
 
-from waypost.database import PointRead, Tx, bulk
+from waypost.database import Tx, bulk
 from waypost.resources.links.model import NOT_DELETED, imported_clicks, link_clicks, links
 from waypost.resources.links.store import find_accounts
 
@@ -21,7 +21,7 @@ async def find_busy(tx: Tx, account_id: UUID, clicks: int) -> list[UUID]:
     return list(await tx.scalars(query))
 
 
-async def find_clicks(tx: Tx | PointRead, link_id: UUID) -> int:
+async def find_clicks(tx: Tx, link_id: UUID) -> int:
     """Return 0 for an unknown link."""
     query = select(link_clicks.c.clicks).where(link_clicks.c.link_id == link_id)
     return (await tx.execute(query)).scalar_one_or_none() or 0

@@ -9,13 +9,13 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Column, ColumnElement, CursorResult, Dialect, Select, Text, func, literal, select, union_all
+from sqlalchemy import Column, ColumnElement, Dialect, Select, Text, func, literal, select, union_all
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator
 
-from waypost.database import Ciphertext, Tx, bulk
+from waypost.database import Ciphertext, Result, Tx, bulk
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
 from waypost.resources.pixels.model import Pixel, link_pixels, pixels
@@ -139,7 +139,7 @@ def _match(account_id: UUID, pixel_id: UUID) -> Sequence[ColumnElement[bool]]:
     return pixels.c.id == pixel_id, pixels.c.account_id == account_id
 
 
-def _pixel(result: CursorResult[Any]) -> Pixel:
+def _pixel(result: Result[Any]) -> Pixel:
     row: Sequence[Any] | None = result.one_or_none()
     if row is None:
         raise NotFound

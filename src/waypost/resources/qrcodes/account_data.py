@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, select
+from sqlalchemy import select
 from typing_extensions import TypedDict
 
 from waypost.accounts import Account
 from waypost.accounts.data.archive.parts import Files, ndjson_file
 from waypost.context import Context
-from waypost.database import Database, Tx, bulk
+from waypost.database import Database, NamedRow, Tx, bulk
 from waypost.kit.clock import microseconds, timestamp
 from waypost.kit.fields import IdText, TimestampText
 from waypost.resources.links import SHORT_LINKS
@@ -42,7 +42,7 @@ async def _styles(db: Database, account_id: UUID) -> AsyncIterator[list[StyleJso
     link = SHORT_LINKS.c
     query = select(qr_styles).join(SHORT_LINKS, link.id == qr_styles.c.link_id)
     query = query.where(link.account_id == account_id, link.deleted_at.is_(None)).order_by(qr_styles.c.link_id)
-    rows: Sequence[Row[Any]] = ()
+    rows: Sequence[NamedRow[Any]] = ()
     while not rows or len(rows) == _BATCH:
         page = query.where(qr_styles.c.link_id > rows[-1].link_id) if rows else query
         async with db.read_long() as tx:
@@ -52,7 +52,7 @@ async def _styles(db: Database, account_id: UUID) -> AsyncIterator[list[StyleJso
         yield [_to_json(row) for row in rows]
 
 
-def _to_json(row: Row[Any]) -> StyleJson:
+def _to_json(row: NamedRow[Any]) -> StyleJson:
     return {
         "link_id": str(row.link_id),
         "foreground": row.foreground,

@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, func, select, text
 from waypost import audit
 from waypost.accounts import Caller
 from waypost.audit import Item
-from waypost.database import Id, Instant, PointRead, RowQuery, Tx
+from waypost.database import Id, Instant, Tx
 from waypost.kit.errors import NotFound, Problems
 from waypost.resources.links import SHORT_LINKS
 from waypost.resources.qrcodes.deps import Deps
@@ -19,7 +19,7 @@ from waypost.resources.qrcodes.style import CodeStyle
 _links = SHORT_LINKS.c
 _MATCH_LINK = (_links.id == bindparam("link_id")) & _links.deleted_at.is_(None)
 _STYLE = tuple(CodeStyle.__dataclass_fields__)
-_FIND = RowQuery(
+_FIND = (
     select(
         *(_links.id, _links.hostname, _links.slug, _links.created_at),
         *(qr_styles.c[name] for name in _STYLE),
@@ -30,7 +30,7 @@ _FIND = RowQuery(
     .outerjoin(qr_scans, qr_scans.c.link_id == _links.id)
     .where(_MATCH_LINK, _links.account_id == bindparam("account_id"))
 )
-_FIND_TARGET = RowQuery(select(_links.account_id, _links.hostname, _links.slug).where(_MATCH_LINK))
+_FIND_TARGET = select(_links.account_id, _links.hostname, _links.slug).where(_MATCH_LINK)
 
 _COLUMNS = ("link_id", *_STYLE, "updated_at")
 _SET = text(
@@ -62,15 +62,15 @@ async def set_style(deps: Deps, caller: Caller, link_id: UUID, new: NewStyle, pr
 async def find_target(deps: Deps, code_id: UUID) -> tuple[UUID, CodeTarget]:
     """Return the account that has the link, and the link in the code. Raises NotFound if the link is deleted."""
     async with deps.db.point_read() as tx:
-        row = await _FIND_TARGET.find(tx, {"link_id": link_id_of(code_id)})
+        row = (await tx.execute(_FIND_TARGET, {"link_id": link_id_of(code_id)})).one_or_none()
     if row is None:
         raise NotFound
     account_id, hostname, slug = row
     return account_id, CodeTarget(hostname, slug)
 
 
-async def _get(tx: Tx | PointRead, caller: Caller, link_id: UUID) -> QrCode:
-    row = await _FIND.find(tx, {"link_id": link_id, "account_id": caller.account.id})
+async def _get(tx: Tx, caller: Caller, link_id: UUID) -> QrCode:
+    row = (await tx.execute(_FIND, {"link_id": link_id, "account_id": caller.account.id})).one_or_none()
     if row is None:
         raise NotFound
     _, hostname, slug, created_at, *style, updated_at, scans = row

@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, CursorResult, case, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, case, delete, func, insert, select, update
 
-from waypost.database import Ciphertext, Tx
+from waypost.database import Ciphertext, Result, Tx
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
 from waypost.resources.webhooks.model import (
@@ -159,7 +159,7 @@ def _match_delivery(webhook_id: UUID, delivery_id: UUID) -> Sequence[ColumnEleme
     return _deliveries.id == delivery_id, _deliveries.webhook_id == webhook_id
 
 
-def _require_row(result: CursorResult[Any]) -> Sequence[Any]:
+def _require_row(result: Result[Any]) -> Sequence[Any]:
     row = result.one_or_none()
     if row is None:
         raise NotFound

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from people import START
 from resources.clicks.visited import Env, fill, open_env, some_clicks, spread
-from sqlalchemy import event, text
+from sqlalchemy import text
+from statements import noted
 
 from waypost.database import Database
 from waypost.kit.clock import timestamp
@@ -58,15 +59,8 @@ async def test_a_scan_would_be_found(env: Env) -> None:
 
 
 async def plans_of(env: Env, path: str, query: dict[str, Any]) -> list[str]:
-    asked: list[tuple[str, Any]] = []
-
-    def note(_: Any, __: Any, statement: str, parameters: Any, *___: Any) -> None:
-        asked.append((statement, parameters))
-
-    engine = env.db._reader.sync_engine
-    event.listen(engine, "before_cursor_execute", note)
-    await env.shown(path, **query)
-    event.remove(engine, "before_cursor_execute", note)
+    with noted() as asked:
+        await env.shown(path, **query)
     found = []
     async with env.db.read() as tx:
         for statement, parameters in asked:

@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import Column, Select, select
 from sqlalchemy import delete as delete_from
 
-from waypost.database import PointRead, Tx, bulk, upsert
+from waypost.database import Tx, bulk, upsert
 from waypost.resources.links.routing.model import LinkRouting, RuleJson, VariantJson, link_routing
 
 _FIELDS = tuple(LinkRouting.__dataclass_fields__)
@@ -28,7 +28,7 @@ class RouteColumns(NamedTuple):
     """None: the link has no password."""
 
 
-async def find(tx: Tx | PointRead, link_id: UUID) -> LinkRouting | None:
+async def find(tx: Tx, link_id: UUID) -> LinkRouting | None:
     """Return None for a link without routing."""
     row = (await tx.execute(select(*_COLUMNS).where(link_routing.c.link_id == link_id))).one_or_none()
     return None if row is None else _from_row(row)
@@ -103,7 +103,7 @@ def read_route_columns(row: Sequence[Any]) -> RouteColumns:
 
 
 def _from_row(row: Any) -> LinkRouting:
-    values = dict(row._mapping)  # noqa: SLF001  # SQLAlchemy's documented name
+    values = {name: getattr(row, name) for name in LinkRouting.__dataclass_fields__}
     return LinkRouting(**values | {name: _load(values[name]) for name in _LISTS})
 
 

@@ -12,9 +12,9 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, Table, func, select, tuple_
+from sqlalchemy import Table, func, select, tuple_
 
-from waypost.database import Database
+from waypost.database import Database, NamedRow
 from waypost.kit.clock import EPOCH, Clock, microseconds, now
 from waypost.kit.ids import new_id
 from waypost.resources import links
@@ -138,7 +138,7 @@ class ClickMove:
             await self._insert_dimensions(page, await self._find_accounts(page))
             after = page[-1].subject_id, page[-1].dimension, page[-1].value
 
-    async def _insert_counts(self, rows: Sequence[Row[Any]], accounts: dict[UUID, bytes]) -> None:
+    async def _insert_counts(self, rows: Sequence[NamedRow[Any]], accounts: dict[UUID, bytes]) -> None:
         times = "Nullable(DateTime64(6, 'UTC'))"
         await self._insert(
             "click_counts",
@@ -154,13 +154,13 @@ class ClickMove:
             },
         )
 
-    async def _insert_visitors(self, rows: Sequence[Row[Any]], accounts: dict[UUID, bytes]) -> None:
+    async def _insert_visitors(self, rows: Sequence[NamedRow[Any]], accounts: dict[UUID, bytes]) -> None:
         counts = {name: (_COUNT, [getattr(row, name) for row in rows]) for name in _FIRST_SEEN}
         counted = (_COUNT, [row.clicks for row in rows])
         quarters = ("Int8", [row.quarter for row in rows])
         await self._insert("visitor_counts", rows, accounts, {"quarter": quarters, "counted": counted, **counts})
 
-    async def _insert_dimensions(self, rows: Sequence[Row[Any]], accounts: dict[UUID, bytes]) -> None:
+    async def _insert_dimensions(self, rows: Sequence[NamedRow[Any]], accounts: dict[UUID, bytes]) -> None:
         await self._insert(
             "click_dimensions",
             rows,
@@ -173,7 +173,7 @@ class ClickMove:
         )
 
     async def _insert(
-        self, table: str, rows: Sequence[Row[Any]], accounts: dict[UUID, bytes], columns: dict[str, Any]
+        self, table: str, rows: Sequence[NamedRow[Any]], accounts: dict[UUID, bytes], columns: dict[str, Any]
     ) -> None:
         if not rows:
             return
@@ -185,7 +185,7 @@ class ClickMove:
         # a token of its own: without one, rows are dropped if the same were inserted and deleted before
         await self._client.insert(table, key | columns, token=f"move:{new_id().hex}")
 
-    async def _find_accounts(self, rows: Iterable[Row[Any]]) -> dict[UUID, bytes]:
+    async def _find_accounts(self, rows: Iterable[NamedRow[Any]]) -> dict[UUID, bytes]:
         """Return the account of each subject. An account, and a link whose row is gone, is its own."""
         subjects = {row.subject_id for row in rows}
         async with self._db.read() as tx:
@@ -194,7 +194,7 @@ class ClickMove:
 
     async def _read_page(
         self, table: Table, columns: Sequence[Any], order: Sequence[Any], day: int, after: tuple[Any, ...] | None
-    ) -> Sequence[Row[Any]]:
+    ) -> Sequence[NamedRow[Any]]:
         """Read the rows after the key, in the order of an index that begins with the day."""
         query = select(*columns).where(table.c.day == day).order_by(*order).limit(_PAGE_SIZE)
         if after:

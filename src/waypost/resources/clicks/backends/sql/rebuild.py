@@ -10,9 +10,9 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Integer, Row, Subquery, Table, TextClause, bindparam, func, select, text
+from sqlalchemy import Integer, Subquery, Table, TextClause, bindparam, func, select, text
 
-from waypost.database import Database, Id, Tx
+from waypost.database import Database, Id, NamedRow, Tx
 from waypost.kit.clock import EPOCH
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks.backends.sql import top_values, write
@@ -188,7 +188,7 @@ _NEXT_ACCOUNT_QUERY = (
 
 OnDay = Callable[[int, int], None]
 
-Correction = tuple[Recount, Sequence[Row[Any]]]
+Correction = tuple[Recount, Sequence[NamedRow[Any]]]
 """The statements, and the rows of their `difference`."""
 
 

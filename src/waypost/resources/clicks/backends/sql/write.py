@@ -11,11 +11,11 @@ from struct import Struct
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Column, ColumnElement, Row, Table, select, type_coerce
+from sqlalchemy import Column, ColumnElement, Table, select, type_coerce
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.types import NullType
 
-from waypost.database import Tx, bulk, take_advisory_lock
+from waypost.database import NamedRow, Tx, bulk, take_advisory_lock
 from waypost.kit.clock import QUARTER, microseconds
 from waypost.resources.clicks.model import (
     MAX_LINK_ROWS,
@@ -43,13 +43,13 @@ _COPY = f"COPY clicks ({', '.join(clicks.c.keys())}) FROM STDIN (FORMAT binary)"
 _MAX_PARAMETERS = 500  # per statement
 
 
-def read_click(row: Row[*tuple[Any, ...]]) -> Click:
+def read_click(row: NamedRow[*tuple[Any, ...]]) -> Click:
     created_at, id_, account_id, link_id, *rest = row[: len(COLUMNS)]
     at = microseconds(created_at)
     return Click(id_.bytes, account_id.bytes, link_id.bytes, at, rest[0], at // QUARTER % 96, *rest[1:])
 
 
-def read_raw_click(row: Row[*tuple[Any, ...]]) -> Click:
+def read_raw_click(row: NamedRow[*tuple[Any, ...]]) -> Click:
     created_at, id_, account_id, link_id, day, kind, bot, is_scan, *rest = row[: len(COLUMNS)]
     if not isinstance(id_, bytes):  # PostgreSQL
         return read_click(row)
@@ -100,10 +100,8 @@ async def _copy(tx: Tx, rows: bytes) -> None:
     from psycopg import Error  # noqa: PLC0415  # loaded already with PostgreSQL, and not needed otherwise
     from psycopg.errors import UniqueViolation  # noqa: PLC0415
 
-    connection = (await tx.get_raw_connection()).driver_connection
-    assert connection is not None  # noqa: S101  # a transaction has one
     try:
-        async with connection.cursor() as cursor, cursor.copy(_COPY) as copy:
+        async with tx.connection.driver_connection.cursor() as cursor, cursor.copy(_COPY) as copy:
             await copy.write(rows)
     except UniqueViolation:
         raise _DuplicateId from None
