@@ -3,7 +3,7 @@
 The worker has a lower priority, so it falls behind under full load; the details show how much it drained. In production
 the backlog is limited, since no core is fully loaded for hours.
 
-A redirect sometimes waits for a time slice of the worker, 3 to 4 ms on Linux, which is most of the p99. With the lowest
+A redirect may wait for a time slice of the worker; `redirect-latency` has the latency at fixed rates. With the lowest
 priority (`nice -n 19`) it would wait less: 2.6 times nginx's p99 in a short run instead of 5.6. But the worker would
 hold the write lock of SQLite for seconds while it gets a hundredth of the core.
 """

@@ -162,6 +162,7 @@ def read_request(
     headers: Mapping[bytes, bytes], query: bytes, peer: bytes, visitors: "Callable[[], VisitorReader]"
 ) -> VisitRequest:
     """Return the request of ASGI headers, whose names are in lower case."""
+    headers = {name: value.replace(b"\t", b" ") for name, value in headers.items()}  # tabs separate fields of the spool
     request = VisitRequest(visitors)
     request.query, request.peer = query, peer
     request.host = headers.get(b"host", b"")

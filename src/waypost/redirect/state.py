@@ -17,7 +17,7 @@ from waypost.redirect.host_table import HostTable
 from waypost.redirect.metrics import BUCKETS_NS, FAST_LATENCY, REDIRECTED
 from waypost.redirect.page_cache import PageCache
 from waypost.redirect.request import RequestReader, VisitRequest
-from waypost.redirect.spool import Spool, encode
+from waypost.redirect.spool import MAX_LINE_SIZE, Spool, encode
 from waypost.redirect.table import RouteTable
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class RedirectState:
     def record(self, link: bytes, request: VisitRequest, fired: bytes = b"", target: str = "") -> bytes:
         """Buffer the visit's line until `flush`. Return its id. `target`: empty without rules and variants."""
         visit = self._new_id()
-        fields = [
+        fields = [  # without tabs
             visit,
             self._at,
             link,
@@ -214,11 +214,10 @@ class RedirectState:
             request.language,
             request.purpose,
             request.privacy,
-            fired,
+            (b"%b\t%b\n" % (fired, target.encode()) if target else fired + b"\n"),
         ]
-        if target:
-            fields.append(target.encode())
-        self._visits.append(encode(fields))
+        line = b"\t".join(fields)
+        self._visits.append(line if len(line) <= MAX_LINE_SIZE else encode(line[:-1].split(b"\t")))
         return visit
 
     def _new_id(self) -> bytes:
