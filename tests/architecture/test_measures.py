@@ -9,15 +9,15 @@ from architecture.code import ROOT
 
 LIMITS = {
     "source lines without migrations": 66_500,
-    "files that name `expires_at` of a link": 21,
+    "files that name `expires_at` of a link": 23,
     "files edited for one more field of a link": 9,
     "files edited for one more resource, outside its package": 10,
-    "lines that only compose": 2_100,
+    "lines that only compose": 1_800,
     "files with more than 10 first-party imports": 85,
     "type names with more than one meaning": 1,
     "circles of files": 0,
     "files of `clicks`": 44,
-    "decision records": 37,
+    "decision records": 35,
     "files that run: POST /v1/links, own": 27,
     "files that run: click → statistics, own": 14,
     "files that run: event → delivery, own": 5,
