@@ -21,6 +21,8 @@ Binds = Mapping[str, Any]
 Parameters = Binds | Sequence[Binds]
 """A sequence executes the statement for each."""
 Convert = Callable[[Any], Any]
+BindPlan = Sequence[tuple[str | None, Convert | None, Any]]
+"""For each parameter its key and what converts it, or without a key, the constant of the statement."""
 
 
 class _SqliteCompiler(SQLiteCompiler):
@@ -43,25 +45,37 @@ class CompiledStatement:
         self._column_converters: list[tuple[int, Convert]] = []
         self._converters: dict[str, Convert] = {}
         self._is_expanding = False
-        binds = self._compiled.binds
-        for name, bind in binds.items():
+        for name, bind in self._compiled.binds.items():
             if bind.expanding or bind.literal_execute:
                 self._is_expanding = True
             elif convert := bind.type.dialect_impl(dialect).bind_processor(dialect):
                 self._converters[name] = convert
         self._names: Sequence[str] | None = self._compiled.positiontup
-        self._keys: Sequence[tuple[str, Convert | None]] | None = None
-        """Of a statement without values of its own: where its parameters are, and what converts them."""
-        if not self._is_expanding and all(bind.required for bind in binds.values()):
-            self._keys = [(binds[name].key, self._converters.get(name)) for name in self._names or binds]
 
-    def bind(self, values: Binds, extracted: Any) -> tuple[str, tuple[Any, ...] | Binds]:
-        """Return the SQL and the parameters for the driver. `extracted`: those that the statement was built with."""
+    def plan(self, values: Binds, built_with: Any) -> BindPlan | None:
+        """Return how to bind values of these names. None: the SQL depends on the values."""
+        if self._is_expanding:
+            return None
+        constants = self._compiled.construct_params(values, extracted_parameters=built_with, escape_names=False)
+        plan: list[tuple[str | None, Convert | None, Any]] = []
+        for name in constants if self._names is None else self._names:
+            key, convert, constant = self._compiled.binds[name].key, self._converters.get(name), constants[name]
+            is_given = key in values
+            plan.append((key, convert, None) if is_given else (None, None, convert(constant) if convert else constant))
+        return plan
+
+    def bind(self, values: Binds, built_with: Any, plan: BindPlan | None) -> tuple[str, tuple[Any, ...] | Binds]:
+        """Return the SQL and the parameters for the driver."""
         sql, names, converters = self._sql, self._names, self._converters
-        if self._keys is not None:
-            bound = [convert(values[key]) if convert else values[key] for key, convert in self._keys]
-            return sql, dict(zip(self._compiled.binds, bound, strict=True)) if names is None else tuple(bound)
-        named: Binds = self._compiled.construct_params(values, extracted_parameters=extracted, escape_names=False)
+        if plan is not None:
+            bound = [
+                constant if key is None else convert(values[key]) if convert else values[key]
+                for key, convert, constant in plan
+            ]
+            return sql, dict(zip(self._compiled.bind_names.values(), bound, strict=True)) if names is None else tuple(
+                bound
+            )
+        named: Binds = self._compiled.construct_params(values, extracted_parameters=built_with, escape_names=False)
         if self._is_expanding:  # a list, as of IN
             expanded = self._compiled.construct_expanded_state(named, escape_names=False)
             sql, named, names = expanded.statement, expanded.parameters, expanded.positiontup
@@ -98,14 +112,19 @@ class Statements:
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
         self._by_structure: dict[Any, CompiledStatement] = {}
-        self._by_identity: WeakKeyDictionary[Executable, tuple[Any, CompiledStatement, Any]] = WeakKeyDictionary()
-        """With the names of its parameters and the parameters that it was built with."""
+        self._by_identity: WeakKeyDictionary[Executable, tuple[Any, ...]] = WeakKeyDictionary()
+        """The names of its parameters, and what `find` returns."""
 
-    def find(self, statement: Executable, values: Binds, *, is_many: bool) -> tuple[CompiledStatement, Any]:
-        """Return the compiled statement, and the parameters that it was built with."""
+    def find(
+        self, statement: Executable, values: Binds, *, is_many: bool
+    ) -> tuple[CompiledStatement, Any, BindPlan | None]:
+        """Return the compiled statement, the parameters that it was built with, and for repeated use the plan."""
         shape = (is_many, *values)
         if (known := self._by_identity.get(statement)) and known[0] == shape:
-            return known[1:]
+            _, compiled, built_with, plan = known
+            if plan is None and (plan := compiled.plan(values, built_with)) is not None:
+                self._by_identity[statement] = shape, compiled, built_with, plan
+            return compiled, built_with, plan
         element: Any = statement
         key = element._generate_cache_key()  # noqa: SLF001  # the name in SQLAlchemy's documentation of caching
         compiled = self._by_structure.get((key.key, shape)) if key else None
@@ -113,13 +132,14 @@ class Statements:
             options = {"cache_key": key, "column_keys": list(values), "for_executemany": is_many}
             compiled = CompiledStatement(statement, element.compile(dialect=self.dialect, **options), self.dialect)
             if key is None:
-                return compiled, None
+                return compiled, None, None
             if len(self._by_structure) >= _MAX_KEPT:
                 self._by_structure.clear()
                 self._by_identity.clear()
             self._by_structure[key.key, shape] = compiled
-        self._by_identity[statement] = shape, compiled, key.bindparams
-        return compiled, key.bindparams
+        found = compiled, key.bindparams, compiled.plan(values, key.bindparams) if is_many else None
+        self._by_identity[statement] = shape, *found
+        return found
 
 
 @functools.cache

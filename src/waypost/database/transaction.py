@@ -63,9 +63,9 @@ class Tx:
     async def execute(self, statement: Executable, parameters: Parameters | None = None) -> Result[*tuple[Any, ...]]:
         each = parameters if isinstance(parameters, Sequence) else [parameters or {}]
         values = each[0] if each else {}
-        compiled, built_with = self._statements.find(statement, values, is_many=len(each) > 1)
-        sql, bound = compiled.bind(values, built_with)
-        many = [bound, *(compiled.bind(values, built_with)[1] for values in each[1:])] if len(each) > 1 else bound
+        compiled, *how = self._statements.find(statement, values, is_many=len(each) > 1)
+        sql, bound = compiled.bind(values, *how)
+        many = [bound, *(compiled.bind(values, *how)[1] for values in each[1:])] if len(each) > 1 else bound
         return compiled.result(*await self.connection.execute(sql, many))
 
     async def exec_driver_sql(self, sql: str, parameters: Any = ()) -> Result[*tuple[Any, ...]]:
