@@ -17,6 +17,7 @@ CONNECTS = {
     "urlopen", "sendto",
 }  # fmt: skip
 LOCAL = {
+    "database/postgres.py: connect",  # to the operator's database
     "mail/smtp.py: aiosmtplib",  # to the operator's mail server
     "worker/parent.py: sendto",  # to the Unix socket of systemd
     "worker/healthcheck.py: create_connection",  # to the service's own port
