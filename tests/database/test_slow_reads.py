@@ -65,8 +65,9 @@ async def test_other_reads_run_during_a_slow_one(database_url: str) -> None:
     await db.close()
 
 
-async def test_a_cancelled_read_is_interrupted(database_url: str) -> None:
-    db = Database(database_url, readers=1, read_timeout=3600)
+@pytest.mark.parametrize("limit", [3600, None])
+async def test_a_cancelled_read_is_interrupted(database_url: str, limit: float | None) -> None:
+    db = Database(database_url, readers=1, read_timeout=limit)
     slow = asyncio.create_task(run(db, db.read(), ENDLESS))
     await asyncio.sleep(0.05)
     slow.cancel()

@@ -1,6 +1,7 @@
 """R27: the guarantees of `read()` and `write()`, on live connections."""
 
 import asyncio
+import contextlib
 
 import psycopg
 import pytest
@@ -45,6 +46,46 @@ async def test_a_failed_write_is_rolled_back(db: Database) -> None:
         assert (await tx.execute(text("SELECT n FROM counter"))).scalar_one() == 0
 
 
+async def test_a_failed_block_within_another_leaves_nothing_of_either(db: Database) -> None:
+    await make_counter(db)
+    async with db.write() as tx:
+        with contextlib.suppress(ZeroDivisionError):
+            async with tx.begin_nested():
+                await tx.execute(text("UPDATE counter SET n = 1"))
+                with contextlib.suppress(KeyError):
+                    async with tx.begin_nested():
+                        await tx.execute(text("UPDATE counter SET n = 2"))
+                        raise KeyError
+                assert await tx.scalar(text("SELECT n FROM counter")) == 1
+                raise ZeroDivisionError
+        assert await tx.scalar(text("SELECT n FROM counter")) == 0
+
+
+async def test_a_write_that_is_cancelled_twice_is_rolled_back(db: Database, database_url: str) -> None:
+    await make_counter(db)
+    counting = "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT max(i) FROM n"
+
+    async def write() -> None:
+        async with db.write() as tx:
+            await tx.execute(text("UPDATE counter SET n = 7"))
+            begun.set()
+            await tx.execute(text(counting))
+
+    begun, other = asyncio.Event(), Database(database_url)
+    task = asyncio.create_task(write())
+    await begun.wait()
+    for _ in range(3):
+        await asyncio.sleep(0)
+        task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    for each in (other, db):
+        await increment(each, 1)
+    async with db.read() as tx:
+        assert await tx.scalar(text("SELECT n FROM counter")) == 2
+    await other.close()
+
+
 async def test_a_reader_keeps_its_snapshot_and_cannot_write(db: Database) -> None:
     await make_counter(db)
     async with db.read() as tx:
@@ -69,21 +110,22 @@ async def test_frequent_statements_are_prepared_once(database_url: str) -> None:
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-async def test_a_changed_column_type_fails_once(database_url: str) -> None:
+@pytest.mark.parametrize("reads_single_rows", [False, True])
+async def test_a_changed_column_type_fails_once(database_url: str, reads_single_rows: bool) -> None:
     db, migrating, asked = Database(database_url, readers=1), Database(database_url), text("SELECT n FROM counter")
     await make_counter(migrating)
 
     async def read() -> None:
-        async with db.read() as tx:
+        async with db.point_read() if reads_single_rows else db.read() as tx:
             assert await tx.scalar(asked) == 0
 
-    for _ in range(10):
-        await read()
-    async with migrating.write() as tx:
-        await tx.execute(text("ALTER TABLE counter ALTER n TYPE bigint"))
-    with pytest.raises(Unavailable):
-        await read()
-    await read()
+    for changed in ("bigint", "numeric", "integer"):
+        for _ in range(10):
+            await read()
+        async with migrating.write() as tx:
+            await tx.execute(text(f"ALTER TABLE counter ALTER n TYPE {changed}"))
+        with pytest.raises(Unavailable):
+            await read()
     for each in (db, migrating):
         await each.close()
 

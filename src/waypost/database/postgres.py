@@ -63,7 +63,7 @@ class PostgresConnection:
 
     @property
     def is_usable(self) -> bool:
-        return self.driver_connection.info.transaction_status == TransactionStatus.IDLE
+        return not self._is_given_up and self.driver_connection.info.transaction_status == TransactionStatus.IDLE
 
     async def execute(self, sql: str, parameters: Any = None) -> Executed:
         is_idle = self.is_usable
@@ -72,8 +72,10 @@ class PostgresConnection:
         except psycopg.OperationalError as error:
             if not is_idle or self._is_given_up or (error.sqlstate or "")[:3] not in _CONNECTION_ENDED:
                 raise
-        await self.close()
-        await self.open()
+            await self.close()
+            await self.open()
+            if self._is_given_up:  # meanwhile
+                raise
         return await self._execute(sql.encode(), parameters)
 
     async def _execute(self, sql: bytes, parameters: Any) -> Executed:
@@ -85,6 +87,9 @@ class PostgresConnection:
             await cursor.execute(sql, parameters, prepare=False if parameters is None else None)
         except psycopg.IntegrityError as error:
             raise IntegrityError(None, None, error) from error
+        except psycopg.errors.FeatureNotSupported:  # it was prepared before a migration changed its columns
+            await self.close()
+            raise
         return cursor, await cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else ()
 
     def reading(self) -> contextlib.AbstractAsyncContextManager[None]:

@@ -84,7 +84,7 @@ class InLoop:
 class InThread:
     """Executes one statement after the other in a thread of its own, also those whose caller was cancelled.
 
-    With a time limit, a statement is interrupted when it exceeds the limit or its task is cancelled.
+    A statement that reads is interrupted when it exceeds the time limit or its task is cancelled.
     """
 
     def __init__(self, path: Path, *, reads_only: bool, limit: float | None = None) -> None:
@@ -123,7 +123,7 @@ class InThread:
             yield
             await self.execute("COMMIT")  # raises if SQLite has rolled back
         except BaseException:
-            await self._run(self.driver_connection.rollback)
+            await asyncio.shield(self._run(self.driver_connection.rollback))  # also if it is cancelled again
             raise
 
     async def close(self) -> None:
@@ -136,7 +136,7 @@ class InThread:
         An interrupt before the thread has begun the statement has no effect, so it is repeated until the end.
         """
         running = self._thread.submit(call)
-        if self._limit is None:
+        if not self._reads_only:
             return await asyncio.wrap_future(running)
         loop = asyncio.get_running_loop()
 
@@ -145,11 +145,12 @@ class InThread:
                 self.driver_connection.interrupt()
                 loop.call_later(_INTERRUPT_INTERVAL, end)
 
-        timer = loop.call_later(self._limit, end)
+        timer = loop.call_later(self._limit, end) if self._limit else None
         try:
             return await asyncio.wrap_future(running)
         except asyncio.CancelledError:
             end()
             raise
         finally:
-            timer.cancel()
+            if timer:
+                timer.cancel()

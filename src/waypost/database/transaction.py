@@ -12,7 +12,7 @@ from waypost.database.statements import Parameters, Statements
 
 _T = TypeVar("_T")
 _Columns = TypeVarTuple("_Columns")
-_SAVEPOINT = "within"  # a nested one may have the same name
+_SAVEPOINT = "within"
 
 
 class Connection(Protocol):
@@ -104,5 +104,6 @@ class Tx:
             yield
         except BaseException:
             await self.connection.execute(f"ROLLBACK TO SAVEPOINT {_SAVEPOINT}")
+            await self.connection.execute(f"RELEASE SAVEPOINT {_SAVEPOINT}")  # an outer one has the same name
             raise
         await self.connection.execute(f"RELEASE SAVEPOINT {_SAVEPOINT}")
