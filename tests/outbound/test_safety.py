@@ -1,5 +1,6 @@
 """The blocklist and Safe Browsing: what counts as unsafe, and what happens when a source fails."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -166,6 +167,26 @@ class TestSafeBrowsing:
         logged = capsys.readouterr().out
         assert logged.count("Safe Browsing unavailable") == 1
         assert KEY not in logged
+
+    async def test_requests_are_sent_some_at_once_and_none_after_an_outage(
+        self, outbound: Outbound, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        waiting, four_wait = 0, asyncio.Event()
+
+        async def refuse_together(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter, _head: bytes) -> None:
+            nonlocal waiting
+            waiting += 1
+            if waiting == 4:
+                four_wait.set()
+            await four_wait.wait()
+            writer.write(response(503))
+
+        async with Receiver(refuse_together) as receiver:
+            safety = UrlSafety(safe_browsing=SafeBrowsing(outbound, KEY, receiver.url()))
+            assert not await is_unsafe(safety, *(f"https://good.example/{number}" for number in range(16_000)))
+        assert 4 <= waiting <= 8
+        logged = capsys.readouterr().out
+        assert logged.count("Safe Browsing unavailable") == logged.count("status 503") == 1
 
     def test_its_address_must_be_a_url(self, outbound: Outbound) -> None:
         with pytest.raises(SettingsError, match="WAYPOST_SAFE_BROWSING_URL"):

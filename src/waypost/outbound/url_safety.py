@@ -25,6 +25,7 @@ from waypost.outbound.errors import OutboundError
 DEADLINE = 2.0  # seconds; the check of a destination has eight in total
 MAX_RESPONSE = 8 << 20  # bytes; more than matches of the longest URLs take
 _MAX_ENTRIES = 100  # URLs in a request
+_AT_ONCE = 8  # requests: a page of an import may have 16,000 URLs, and some seconds for them
 THREATS = ["MALWARE", "SOCIAL_ENGINEERING", "UNWANTED_SOFTWARE", "POTENTIALLY_HARMFUL_APPLICATION"]
 
 log = structlog.get_logger(__name__)
@@ -38,9 +39,7 @@ class UrlSafety:
     async def find_unsafe(self, urls: Collection[Url]) -> set[Url]:
         unsafe = {url for url in urls if self._blocklist and await self._blocklist.has(url)}
         if self._safe_browsing:
-            others = [url for url in urls if url not in unsafe]
-            for start in range(0, len(others), _MAX_ENTRIES):
-                unsafe |= await self._safe_browsing.find(others[start : start + _MAX_ENTRIES])
+            unsafe |= await self._safe_browsing.find([url for url in urls if url not in unsafe])
         return unsafe
 
 
@@ -120,7 +119,27 @@ class SafeBrowsing:
             raise SettingsError(f"WAYPOST_SAFE_BROWSING_URL: {error}") from None
 
     async def find(self, urls: Sequence[Url]) -> set[Url]:
-        """Return the URLs at which a threat is known; none if there is no usable response."""
+        """Return the URLs at which a threat is known. After a request without a usable response no other is sent."""
+        batches = [urls[start : start + _MAX_ENTRIES] for start in range(0, len(urls), _MAX_ENTRIES)]
+        waiting, unsafe, problems = iter(batches), set[Url](), list[str]()
+
+        async def ask_in_turn() -> None:
+            for batch in waiting:
+                found = await self._ask(batch)
+                if isinstance(found, str):
+                    problems.append(found)
+                else:
+                    unsafe.update(found)
+                if problems:
+                    return
+
+        await asyncio.gather(*(ask_in_turn() for _ in batches[:_AT_ONCE]))
+        if problems:  # never the key
+            log.warning("Safe Browsing unavailable, destinations pass unchecked", problem=problems[0])
+        return unsafe
+
+    async def _ask(self, urls: Sequence[Url]) -> set[Url] | str:
+        """Return the URLs at which a threat is known, or why the response cannot be used."""
         try:
             response = await self._outbound.request(
                 "POST",
@@ -130,16 +149,14 @@ class SafeBrowsing:
                 deadline=DEADLINE,
                 max_body=MAX_RESPONSE,
             )
-            if response.status == 200:
-                listed = {match["threat"]["url"] for match in response.json().get("matches", ())}
-                return {url for url in urls if url.text in listed}
-            problem = f"status {response.status}"
+            if response.status != 200:
+                return f"status {response.status}"
+            listed = {match["threat"]["url"] for match in response.json().get("matches", ())}
+            return {url for url in urls if url.text in listed}
         except OutboundError as error:
-            problem = str(error)
+            return str(error)
         except (ValueError, AttributeError, TypeError, KeyError):
-            problem = "the response is not the expected JSON"
-        log.warning("Safe Browsing unavailable, destinations pass unchecked", problem=problem)  # never the key
-        return set()
+            return "the response is not the expected JSON"
 
 
 def _lookup_request(urls: Sequence[Url]) -> dict[str, object]:
