@@ -106,6 +106,19 @@ def test_scales_weights_of_more_than_100(sent: list[int], weights: list[int]) ->
     assert len(got.notes) == (sent != weights)
 
 
+def test_only_urls_that_a_link_may_have_are_checked() -> None:
+    rules = [ios(number, f"{URL}/rule/{number}") for number in range(1000)]
+    variants = [variant(f"V{number}", f"{URL}/variant/{number}", number % 2) for number in range(1000)]
+    urls = [*urls_of(link("a", routing={"rules": rules, "variants": variants, "fallback_url": URL}))]
+    assert urls == [
+        *(f"{URL}/rule/{number}" for number in range(20)),
+        *(f"{URL}/variant/{number}" for number in range(1, 21, 2)),
+        URL,
+    ]
+    got = fitted(rules=rules, variants=variants)
+    assert (len(got.rules), len(got.variants), len(got.notes)) == (20, 10, 2)
+
+
 def test_gives_each_rule_a_name_of_its_own() -> None:
     rules = [ios(name=name) for name in ("default", "B", "iOS", "iOS", "iOS", "", "a\x00", "x" * 300)]
     got = fitted(rules=rules, variants=[variant("B", URL, 1)])

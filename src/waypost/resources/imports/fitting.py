@@ -71,9 +71,9 @@ PLAIN = Fitted()
 
 
 def urls_of(source: SourceLink) -> Iterator[str]:
-    """Yield the destinations of the routing."""
+    """Yield the destinations of the routing, as far as a link may have as many."""
     body = source.routing or {}
-    for entry in (*body.get("rules", ()), *body.get("variants", ())):
+    for entry in (*body.get("rules", ())[:MAX_RULES], *_used(body.get("variants", ()))[:MAX_VARIANTS]):
         yield entry["destination_url"]
     if url := body.get("fallback_url"):
         yield url
@@ -115,15 +115,16 @@ def fit(source: SourceLink, urls: CheckedUrls, *, has_rows: bool) -> Fitted:
     body, losses = source.routing or {}, _Losses()
     for what in source.lost_rules:
         losses.rule(what)
-    rules = _resolve(body.get("rules", ()), urls, lambda reason: losses.rule(f"a rule. {reason}"))
-    if len(rules) > MAX_RULES:
+    sent = body.get("rules", ())
+    rules = _resolve(sent[:MAX_RULES], urls, lambda reason: losses.rule(f"a rule. {reason}"))
+    if len(sent) > MAX_RULES:
         losses.rule(f"rules after the first {MAX_RULES}")
     variants = _variants(body.get("variants", ()), urls, losses)
     password = body.get("password")
     if source.has_unreadable_password or (password and _HASH.match(password)):
         losses.password("cannot be read")
         password = None
-    parsed, password = _parse(_with_names(rules[:MAX_RULES], variants), variants, password, losses)
+    parsed, password = _parse(_with_names(rules, variants), variants, password, losses)
     return Fitted(
         rules=parsed.rules,
         variants=parsed.variants,
@@ -199,12 +200,15 @@ def _resolve(entries: Sequence[Mapping[str, Any]], urls: CheckedUrls, leave_out:
     return resolved
 
 
+def _used(variants: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    return [variant for variant in variants if variant["weight"] > 0]
+
+
 def _variants(entries: Sequence[Mapping[str, Any]], urls: CheckedUrls, losses: _Losses) -> list[_Entry]:
-    used = [entry for entry in entries if entry["weight"] > 0]
-    variants = _resolve(used, urls, lambda reason: losses.variant(f"a variant. {reason}"))
-    if len(variants) > MAX_VARIANTS:
+    used = _used(entries)
+    variants = _resolve(used[:MAX_VARIANTS], urls, lambda reason: losses.variant(f"a variant. {reason}"))
+    if len(used) > MAX_VARIANTS:
         losses.variant(f"variants after the first {MAX_VARIANTS}")
-    variants = variants[:MAX_VARIANTS]
     weights = [variant["weight"] for variant in variants]
     if (total := sum(weights)) > 100:
         losses.note("The weights of the variants are more than 100 together: they are scaled down")
