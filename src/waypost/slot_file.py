@@ -62,6 +62,8 @@ class LockedSlots:
             fcntl.lockf(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB, self.size * _NEIGHBORS, self.start)
         except BlockingIOError:
             return False
+        except OSError as error:
+            raise Unavailable from error
         return True
 
     def __enter__(self) -> Self:

@@ -5,11 +5,12 @@ import re
 from base64 import b64encode
 from hashlib import sha256
 from itertools import islice
+from uuid import UUID
 
 import pytest
 from wire import HOST, LINK, route
 
-from waypost.redirect import pages
+from waypost.redirect import RouteOptions, new_route, pages
 
 BOT = b"User-Agent: ExampleBot/1.0"
 HUMAN = b"User-Agent: Mozilla/5.0"
@@ -68,6 +69,15 @@ async def test_a_preview_is_rendered_once_for_each_version_of_its_link(fast, pla
     feed.publish(["hello"])
     for wire in (fast, plain):
         assert (await wire.say(asks())).endswith(PAGE)
+    assert previews.pages_asked == 2
+
+
+async def test_no_page_keeps_a_large_route_in_memory(fast, previews, source) -> None:
+    source.routes[b"large"] = new_route(
+        HOST, "https://example.com/", UUID(int=9), options=RouteOptions(json_size=9_000)
+    )
+    for _ in range(2):
+        assert (await fast.say(asks(path=b"/large"))).endswith(b"</title>")
     assert previews.pages_asked == 2
 
 

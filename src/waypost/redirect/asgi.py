@@ -259,7 +259,10 @@ class RedirectApp:
         page = self.state.pages.find(key, route)
         if page is None:
             page = await load(link_of(route))
-            if page:
+            options = options_of(route)
+            if page and (
+                options is None or options.weight == 1
+            ):  # a heavy route must not outlive its place in the table
                 self.state.pages.keep(key, route, page)
         return page
 

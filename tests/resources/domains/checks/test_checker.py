@@ -15,7 +15,7 @@ from waypost.audit import store as audit_store
 from waypost.audit.store import AuditFilter
 from waypost.outbound import DnsRecords
 from waypost.redirect import ChangeFeed, HostTable, host_change
-from waypost.redirect.route import MISSING
+from waypost.redirect.route import NO_HOST
 from waypost.resources import links
 from waypost.resources.domains import HostSource
 from waypost.resources.domains.checks import messages
@@ -49,17 +49,17 @@ async def test_the_very_next_visit_sees_it(checking: Checking, tmp_path: Path) -
     table = HostTable(HostSource(deps.db, has_aliases), feed, capacity=1000)
     checking.checker._deps = replace(deps, routes=links.Routes(feed.publish, deps.clock))
     domain = await checking.env.make()
-    assert await table.load(NAME.encode()) is MISSING
+    assert await table.load(NAME.encode()) is NO_HOST
     checking.names.has(NAME, [TARGET], kind="CNAME")
     await checking.verify(domain)
     assert table.find(NAME.encode()) is None  # it has forgotten what it knew
-    assert await table.load(NAME.encode()) is not MISSING
+    assert await table.load(NAME.encode()) is not NO_HOST
     checking.names.forgets(NAME)
     for failures in (1, 2, 3):
         assert table.find(NAME.encode()) is not None
         assert (await checking.a_day_later(domain)).failures == failures
     assert table.find(NAME.encode()) is None
-    assert await table.load(NAME.encode()) is MISSING
+    assert await table.load(NAME.encode()) is NO_HOST
     feed.close()
 
 

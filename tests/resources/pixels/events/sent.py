@@ -72,6 +72,10 @@ class Sender:
 
     async def step(self) -> bool:
         await events.enqueue_batches(self._db, clock=self._clock)
+        return await self.send()
+
+    async def send(self) -> bool:
+        """Send batches that were enqueued before."""
         return await self._loop.step()
 
     async def close(self) -> None:

@@ -141,6 +141,19 @@ async def test_an_older_event_that_comes_later_is_not_lost(db: Database, env: En
     assert ((await env.results(pixel)).sent, await env.nothing_is_left()) == (2, True)
 
 
+async def test_events_that_come_during_a_request_are_collected(db: Database, env: Env, platforms: Platforms) -> None:
+    pixel = await new_pixel(db, "facebook")
+    (first,) = await env.queue(pixel)
+    await env.sender.step()
+    await asyncio.to_thread(platforms.wait_for, "facebook", 1)
+    later = [*await env.queue(pixel), *await env.queue(pixel)]
+    while not (await env.results(pixel)).sent:
+        await env.sender.send()
+    assert await env.batches() == []
+    await env.run()
+    assert reported(platforms) == [[first.id], [each.id for each in later]]
+
+
 async def test_after_a_batch_is_given_up_the_next_one_has_all_its_attempts(
     db: Database, env: Env, platforms: Platforms
 ) -> None:

@@ -128,20 +128,23 @@ async def find_events(tx: Tx, job: Job) -> list[PixelEvent]:
 
 
 async def settle(tx: Tx, job: Job, results: EventResults, finished: Sequence[UUID], *, now: datetime) -> Again | None:
-    """Store the results, delete the events that are not sent again, and return the next batch if there is one."""
+    """Store the results, delete the events that are not sent again, and return the next batch if it is full.
+
+    One that is not waits for `enqueue_batches`.
+    """
     if not await jobs.lock(tx, job):
         return None
     await tx.execute(delete(pixel_events).where(_events.id.in_(finished)))
     await add_results(tx, job.id, results)
-    batch = await _find_batch(tx, job.id)
+    batch = await _find_batch(tx, job.id, at_least=BATCH_SIZE)
     return Again(now, payload=batch) if batch else None
 
 
-async def _find_batch(tx: Tx, pixel_id: UUID) -> Any:
-    """Return the payload of the job that sends the oldest events, or None if there are none."""
+async def _find_batch(tx: Tx, pixel_id: UUID, *, at_least: int = 1) -> Any:
+    """Return the payload of the job that sends the oldest events, or None if there are less than `at_least`."""
     ids = select(_events.id).where(_events.pixel_id == pixel_id).order_by(_events.id).limit(BATCH_SIZE)
     batch = list(await tx.scalars(ids))
-    return {"last_event": str(batch[-1])} if batch else None
+    return {"last_event": str(batch[-1])} if len(batch) >= at_least else None
 
 
 async def delete_unsendable(db: Database, *, clock: Clock) -> bool:
