@@ -1,21 +1,22 @@
 """Destinations of imported links are checked later. Nothing is switched off; what is unreachable is listed."""
 
 from ipaddress import ip_network
+from itertools import count
 
 import pytest
 from claimed import claimed_row
 from people import FakeClock, Person, new_person
 from resources.imports.importing import Pages, link, new_deps, run
 from resources.links.env import HOST, Website
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from waypost.database import Database
 from waypost.outbound import DestinationChecker, Outbound, UrlSafety
 from waypost.resources.imports import store
-from waypost.resources.imports.destination_checks import DestinationChecks
+from waypost.resources.imports.destination_checks import TURN, DestinationChecks
 from waypost.resources.imports.model import CHECK_JOB
 from waypost.resources.links.model import links
-from waypost.worker.jobs import jobs
+from waypost.worker.jobs import LONG, JobRunner, jobs
 
 
 @pytest.fixture
@@ -55,3 +56,16 @@ async def test_lists_unreachable_destinations_and_switches_nothing_off(db: Datab
         reason = "The destination URL could not be reached: the server responded 500"
         assert sorted(again.warnings[1:]) == [f"{urls['broken']}: {reason}", f"{urls['broken']}?routed: {reason}"]
         assert not await check(db, outbound)
+
+
+async def test_a_worker_that_is_killed_after_a_turn_doubles_no_job(db: Database, alice: Person) -> None:
+    deps = new_deps(db)
+    await run(deps, alice, Pages([[link("a")]]))
+    checker = DestinationChecker(Outbound(), UrlSafety())
+    handler = DestinationChecks(db, checker, FakeClock(), count(step=TURN).__next__)
+    runner = JobRunner(LONG, {CHECK_JOB: handler}, clock=deps.clock)
+    async with db.write() as tx:
+        [job] = await runner.claim(tx, LONG.slots)
+    assert (await runner.run(job)).again
+    async with db.read() as tx:
+        assert await tx.scalar(select(func.count()).select_from(jobs)) == 1

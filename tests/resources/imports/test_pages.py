@@ -39,17 +39,18 @@ from waypost.resources.imports import account_data, deps
 from waypost.resources.imports import service as import_service
 from waypost.resources.imports import store as import_store
 from waypost.resources.imports.archive import parts
-from waypost.resources.imports.model import TURN_JOB, import_file_pieces, imports
+from waypost.resources.imports.model import TURN_JOB, Import, import_file_pieces, imports
 from waypost.resources.imports.requests import service as request_service
 from waypost.resources.imports.requests import turn, turns
 from waypost.resources.imports.requests.expiry import give_up_unused
+from waypost.resources.imports.requests.outcome import Outcome
 from waypost.resources.imports.requests.uploads import new_uploads
 from waypost.resources.imports.run import ImportRun
 from waypost.resources.imports.source import SourceError, SourceOptions
 from waypost.resources.imports.sources import open_source
 from waypost.resources.imports.sources import waypost as waypost_source
 from waypost.resources.links.model import links
-from waypost.worker.jobs import LONG, JobRunner, jobs
+from waypost.worker.jobs import LONG, Again, JobRunner, jobs
 from waypost.worker.loop import WorkerLoop
 
 CSV = b"Destination URL,Short link,Title\r\nhttps://example.com/1,https://go.acme.test/one,One\r\n"
@@ -275,12 +276,12 @@ async def test_imports_an_account_of_another_installation(place: WebApp, ada: Br
     await ada.post(f"{path}/start", {"host-0": "go.test", "domain-0": ""})
     settle, settled = turns.Turns._settle, 0
 
-    async def killed(self: turns.Turns, *arguments: Any) -> None:
+    async def killed(self: turns.Turns, *arguments: Any) -> Again | None:
         nonlocal settled
         settled += 1
         if settled % 2:
             raise Unavailable
-        await settle(self, *arguments)
+        return await settle(self, *arguments)
 
     with (
         mock.patch.object(turn, "TURN", 0.0),
@@ -647,6 +648,30 @@ async def test_continues_after_the_worker_was_killed(place: WebApp, ada: Browser
         await work_off(place)
     assert await count_links(place) == 250
     assert "Report Links found 250 Created 250" in await text_of(ada, path)
+
+
+async def test_a_worker_that_is_killed_after_a_turn_doubles_no_job(place: WebApp, ada: Browser) -> None:
+    """The turn's outcome is stored, and its job is still claimed."""
+    path = await start_csv(ada)
+    outcomes = [Outcome("planning", delay=timedelta(seconds=9)), Outcome("plan_stopped")]
+
+    async def run(_: Import) -> Outcome:
+        return outcomes.pop(0)
+
+    handler = turns.Turns(place.db, new_uploads(place.db, place.settings.data_dir), place.clock, run)
+    runner = JobRunner(LONG, {TURN_JOB: handler}, clock=place.clock)
+    while outcomes:
+        async with place.db.write() as tx:
+            [job] = await runner.claim(tx, LONG.slots)
+        await runner.run(job)
+        place.clock.move(LONG.lease)
+    assert (await row(place)).state == "plan_stopped"
+    await ada.post(f"{path}/resume", {})
+    assert (await row(place)).state == "planning"
+    async with place.db.read() as tx:
+        assert await tx.scalar(select(func.count()).select_from(jobs)) == 1
+    await work_off(place)
+    assert "To create 1" in await text_of(ada, path)
 
 
 async def test_asks_for_the_url_of_kutt_which_has_no_vendor(ada: Browser) -> None:

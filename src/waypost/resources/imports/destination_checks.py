@@ -1,6 +1,6 @@
 """Visits the destinations of imported links, slowly. It switches nothing off, and lists what has a problem.
 
-The job runs for some seconds, then adds itself again behind the jobs of others.
+The job runs for some seconds, then again behind the jobs of others.
 """
 
 import asyncio
@@ -14,12 +14,11 @@ from waypost.kit.clock import Clock
 from waypost.kit.urls import BadUrl
 from waypost.outbound import DestinationChecker, NotPublic, Unreachable, Unsafe
 from waypost.resources.imports import store
-from waypost.resources.imports.model import CHECK_JOB, Import
+from waypost.resources.imports.model import Import
 from waypost.resources.links import routing
 from waypost.resources.links import store as link_store
 from waypost.resources.links.rules import NOT_PUBLIC
-from waypost.worker import jobs
-from waypost.worker.jobs import Job
+from waypost.worker.jobs import Again, Job
 
 AT_ONCE = 4
 TURN = 15.0
@@ -46,15 +45,13 @@ class DestinationChecks:
     clock: Clock
     monotonic: Callable[[], float] = time.monotonic
 
-    async def __call__(self, job: Job) -> None:
+    async def __call__(self, job: Job) -> Again | None:
         if job.account_id is None:
-            return
+            return None
         ends_at, is_more_left = self.monotonic() + TURN, True
         while is_more_left and self.monotonic() < ends_at:
             is_more_left = await self._check_some(job.account_id, ends_at)
-        if is_more_left:
-            async with self.db.write() as tx:
-                await jobs.enqueue(tx, CHECK_JOB, {}, now=self.clock(), account_id=job.account_id)
+        return Again(self.clock()) if is_more_left else None
 
     async def _check_some(self, account_id: UUID, ends_at: float) -> bool:
         async with self.db.read() as tx:

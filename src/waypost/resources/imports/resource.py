@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from waypost.resource import Resource, Web, Worker
 from waypost.resources.imports import account_data
-from waypost.worker.jobs import Job
+from waypost.worker.jobs import Again, Job
 from waypost.worker.run import WorkerParts
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ def _worker_parts(worker: Worker) -> WorkerParts:
     db, clock = worker.context.db, worker.context.clock
     uploads = new_uploads(db, worker.settings.data_dir)
 
-    async def check(job: Job) -> None:
+    async def check(job: Job) -> Again | None:
         from waypost.resources.imports.destination_checks import DestinationChecks
 
-        await DestinationChecks(db, worker.destination_checker, clock)(job)
+        return await DestinationChecks(db, worker.destination_checker, clock)(job)
 
     return WorkerParts(
         periodic=[(3600, partial(give_up_unused, db, uploads, clock=clock))],

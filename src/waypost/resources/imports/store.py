@@ -31,7 +31,7 @@ _import = imports.c
 async def add(tx: Tx, new: Import, token: Ciphertext | None = None) -> None:
     await tx.execute(insert(imports), {**asdict(new), "token": token})
     if new.has_page and new.is_active:
-        await enqueue_turn(tx, new, new.created_at)
+        await _enqueue_turn(tx, new, new.created_at)
 
 
 async def find(tx: Tx, import_id: UUID) -> Import | None:
@@ -101,13 +101,13 @@ async def switch(tx: Tx, import_id: UUID, transition: Transition, now: datetime,
         values |= {"token": None, "lease_until": None, "leased_by": None}
     await save(tx, import_id, now, {"state": transition.after, "message": None, **values})
     if before.has_page and transition.after in ACTIVE and not before.is_active:  # otherwise its job exists
-        await enqueue_turn(tx, before, now)
+        await _enqueue_turn(tx, before, now)
     return before
 
 
-async def enqueue_turn(tx: Tx, import_: Import, now: datetime, delay: timedelta = timedelta(0)) -> None:
+async def _enqueue_turn(tx: Tx, import_: Import, now: datetime) -> None:
     payload = {"id": str(import_.id)}
-    await jobs.enqueue(tx, TURN_JOB, payload, now=now, run_at=now + delay, account_id=import_.account_id)
+    await jobs.enqueue(tx, TURN_JOB, payload, now=now, account_id=import_.account_id, id_=import_.id)
 
 
 async def renew_lease(tx: Tx, import_id: UUID, holder: str, now: datetime) -> bool:

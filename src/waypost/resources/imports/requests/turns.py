@@ -1,12 +1,10 @@
 """Gives requested imports their turns, each a job of the queue of long jobs, and saves how each went.
 
-After each turn the job of the next one is added behind those of other accounts, so that a long import holds back
-nobody.
+After each turn the job runs again behind those of other accounts, so that a long import holds back nobody.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from uuid import UUID
 
 import structlog
@@ -18,7 +16,8 @@ from waypost.resources.imports.model import Import
 from waypost.resources.imports.requests.outcome import Outcome
 from waypost.resources.imports.requests.uploads import Uploads
 from waypost.resources.imports.states import ACTIVE, ENDED, State, Transition, stop_of
-from waypost.worker.jobs import MAX_DEATHS, Job
+from waypost.worker import jobs
+from waypost.worker.jobs import MAX_DEATHS, Again, Job
 
 _LOGGED: Mapping[State, str] = {
     "plan_stopped": "import stopped",
@@ -43,28 +42,30 @@ class Turns:
     clock: Clock
     run_turn: Callable[[Import], Awaitable[Outcome]]
 
-    async def __call__(self, job: Job) -> None:
+    async def __call__(self, job: Job) -> Again | None:
         async with self.db.read() as tx:
             import_ = await store.find(tx, UUID(job.payload["id"]))
         if import_ and import_.is_active:
-            await self._settle(import_, await self.run_turn(import_))
+            return await self._settle(job, import_, await self.run_turn(import_))
+        return None
 
-    async def _settle(self, import_: Import, outcome: Outcome) -> None:
-        """Save the outcome, unless the state was changed during the turn, and add the next turn if there is one."""
+    async def _settle(self, job: Job, import_: Import, outcome: Outcome) -> Again | None:
+        """Save the outcome, unless the state was changed during the turn, and return the next turn if there is one."""
         async with self.db.write() as tx:
-            current = await store.lock(tx, import_.id)
+            current = await store.lock(tx, import_.id) if await jobs.lock(tx, job) else None
             if current is None:
-                return
+                return None
             state, now = current.state, self.clock()
             if state == import_.state:
                 state, values = outcome.state, {"message": outcome.message, "failures": outcome.failures}
                 await store.switch(tx, import_.id, Transition((import_.state,), state), now, **values)
-            if state in ACTIVE:
-                await store.enqueue_turn(tx, import_, now, outcome.delay if state == import_.state else timedelta(0))
         if state != import_.state and state in _LOGGED:
             log.info(_LOGGED[state], id=str(import_.id), source=import_.source)
         if state in ENDED:
             await self.uploads.delete(import_.id)
+        if state not in ACTIVE:
+            return None
+        return Again(now + outcome.delay if state == import_.state else now)
 
 
 async def stop(tx: Tx, job: Job, clock: Clock) -> None:
