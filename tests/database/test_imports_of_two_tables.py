@@ -2,6 +2,7 @@
 
 import lzma
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -18,7 +19,7 @@ from waypost.database import Database, Encrypted, Id, Instant, Json, KeyRing
 from waypost.database.migrations import migrate
 from waypost.kit.ids import new_id
 from waypost.resources.imports import lease, service, store
-from waypost.resources.imports.model import COLUMNS, Import, import_file_pieces, imports
+from waypost.resources.imports.model import COLUMNS, Import, import_checks, import_file_pieces, imports
 from waypost.resources.imports.report import Report
 from waypost.resources.imports.run import ImportRun
 
@@ -114,6 +115,22 @@ async def test_both_kinds_continue(earlier: Database) -> None:
         report = await finish(earlier, import_)
         assert (report.counts.found, report.counts.created, report.counts.refused) == (4, 2, 2)
         assert [row.source_id for row in report.refused] == ["x", "bad"]
+
+
+async def test_checks_go_to_the_newest_request_that_has_not_ended(earlier: Database) -> None:
+    account_id = await owner(earlier)
+    shared, days = await begun(earlier, account_id, "waiting"), [START + timedelta(days=day) for day in range(4)]
+    states = zip(["given_up", "stopped", "stopped", "given_up"], days, strict=True)
+    ids = [
+        await requested(earlier, account_id, state, import_id=shared, created_at=created_at)
+        for state, created_at in states
+    ]
+    async with earlier.write() as tx:
+        check = {"link_id": new_id(), "account_id": account_id, "import_id": shared}
+        await tx.execute(import_checks.insert(), check)
+    await migrate(earlier)
+    async with earlier.read() as tx:
+        assert await tx.scalar(sa.select(import_checks.c.import_id)) == ids[2]
 
 
 async def test_states_and_files_are_kept(earlier: Database) -> None:

@@ -44,7 +44,9 @@ _requests = sa.table(
 def upgrade() -> None:
     connection = op.get_bind()
     imports = {row["id"]: row for row in connection.execute(sa.select(_imports)).mappings()}
-    requests = connection.execute(sa.select(_requests)).mappings().all()
+    has_ended = _requests.c.state.in_(["done", "given_up"])
+    by_use = sa.select(_requests).order_by(has_ended, _requests.c.created_at.desc(), _requests.c.id.desc())
+    requests = connection.execute(by_use).mappings().all()  # of those that share an import the first gets its checks
     begun = [(row["id"], row["import_id"]) for row in requests if row["import_id"] in imports]
     op.execute("CREATE TEMPORARY TABLE earlier_refusals AS SELECT * FROM import_refusals")
     op.drop_table("import_refusals")  # SQLite would delete its rows together with those of imports
