@@ -20,13 +20,11 @@ def new_app(body: bytes) -> FastAPI:
     return app
 
 
-if __name__ == "__main__":
+def serve(app: FastAPI, port: int) -> None:
     uvicorn.run(
-        new_app(Path(sys.argv[2]).read_bytes()),
-        host="127.0.0.1",
-        port=int(sys.argv[1]),
-        loop="uvloop",
-        http="httptools",
-        access_log=False,
-        log_level="warning",
+        app, host="127.0.0.1", port=port, loop="uvloop", http="httptools", access_log=False, log_level="warning"
     )
+
+
+if __name__ == "__main__":
+    serve(new_app(Path(sys.argv[2]).read_bytes()), int(sys.argv[1]))

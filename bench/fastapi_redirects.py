@@ -5,10 +5,10 @@ It records no visit.
 
 import sys
 
-import uvicorn
 from fastapi import FastAPI, HTTPException
 from fastapi.responses import RedirectResponse
 
+from bench.bare_fastapi import serve
 from bench.seed import destination_of, slug_of
 
 
@@ -25,12 +25,4 @@ def new_app(count: int) -> FastAPI:
 
 
 if __name__ == "__main__":
-    uvicorn.run(
-        new_app(int(sys.argv[2])),
-        host="127.0.0.1",
-        port=int(sys.argv[1]),
-        loop="uvloop",
-        http="httptools",
-        access_log=False,
-        log_level="warning",
-    )
+    serve(new_app(int(sys.argv[2])), int(sys.argv[1]))

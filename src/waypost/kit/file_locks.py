@@ -1,4 +1,4 @@
-"""Locks of files, for which nobody waits long: a process that is stopped keeps its lock."""
+"""Locks of files, with a limit on the wait: a process that is stopped keeps its lock."""
 
 import contextlib
 import fcntl
