@@ -33,7 +33,7 @@ def compile_redirects(package: Path, directory: Path) -> list[Path]:
     """Write a copy of the package and its machine code into the directory. Return the files of the latter."""
     shutil.copytree(package, directory / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     modules = [f"{package.name}/redirect/{name}.py" for name in MODULES]
-    environment = {"MYPYC_OPT_LEVEL": "3"} | os.environ | {"MYPYC_DEBUG_LEVEL": "0"}
+    environment = os.environ | {"MYPYC_OPT_LEVEL": "3", "MYPYC_DEBUG_LEVEL": "0"}
     done = subprocess.run(  # noqa: S603  # no input from others
         [sys.executable, "-m", "mypyc", *_MYPY, *modules],
         cwd=directory,

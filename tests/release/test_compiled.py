@@ -15,7 +15,7 @@ pytestmark = pytest.mark.timeout(300)
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("WAYPOST_", "PYTEST_"))}
 """Of the developer: tests have no certificates."""
-MODULES = ["aliases", "pixel_pages", "responder", "route", "segment", "spool", "state", "table", "request"]
+MODULES = ["aliases", "decision", "pixel_pages", "responder", "route", "segment", "spool", "state", "table", "request"]
 TESTS = [f"tests/redirect/test_{name}.py" for name in ("protocol", "request", "table")]
 
 
@@ -23,8 +23,7 @@ TESTS = [f"tests/redirect/test_{name}.py" for name in ("protocol", "request", "t
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("compiled")
     command = [Path(sys.executable).parent / "uv", "build", "--quiet", "--wheel", "--python", sys.executable]
-    quick = {"MYPYC_OPT_LEVEL": "0"}  # `make test-compiled` and the image have what is optimized
-    environment = ENVIRONMENT | quick | {"COMPILE_REDIRECTS": "1", "UV_PYTHON_DOWNLOADS": "never"}
+    environment = ENVIRONMENT | {"COMPILE_REDIRECTS": "1", "UV_PYTHON_DOWNLOADS": "never"}
     subprocess.run([*command, "--out-dir", directory], cwd=ROOT, env=environment, check=True)
     [wheel] = directory.glob("*.whl")
     python = f"cp{sys.version_info.major}{sys.version_info.minor}"
