@@ -58,7 +58,7 @@ def _checks(settings: Settings) -> Iterator[tuple[str, Callable[[], object]]]:
 
         yield "outbound_ca_file", partial(tls_context, settings.outbound_ca_file)
     if settings.blocklist:
-        from waypost.outbound.url_safety import read_blocklist
+        from waypost.outbound.blocklist import read_blocklist
 
         yield "blocklist", partial(read_blocklist, settings.blocklist)
     if settings.geoip_database:

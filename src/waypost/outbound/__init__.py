@@ -3,6 +3,7 @@
 An idle process loads no HTTP or DNS library. `acme` and `mail` are imported from their own modules, when they are used.
 """
 
+from waypost.outbound.blocklist import Blocklist
 from waypost.outbound.client import OperatorOutbound, Outbound, Post, Poster
 from waypost.outbound.destination_checker import DestinationChecker
 from waypost.outbound.dns_lookup import DnsLookup, printable
@@ -11,7 +12,7 @@ from waypost.outbound.errors import BadRedirect, NotPublic, OutboundError, Unrea
 from waypost.outbound.page import PageMetadata
 from waypost.outbound.response import OutboundResponse, Pace
 from waypost.outbound.tls_probe import TlsProbe, TlsProbeResult
-from waypost.outbound.url_safety import Blocklist, SafeBrowsing, UrlSafety
+from waypost.outbound.url_safety import SafeBrowsing, UrlSafety
 
 __all__ = [
     "BadRedirect",
