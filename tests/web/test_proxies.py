@@ -33,7 +33,15 @@ def test_finds_the_visitor_behind_trusted_proxies() -> None:
         ("192.0.2.7:8080", VISITOR),
         ('"192.0.2.7"', VISITOR),
         ("192.0.2.7, garbage", PROXY),
-        ("192.0.2.7, ", PROXY),
+        ("192.0.2.7,", VISITOR),
+        ("192.0.2.7, ", VISITOR),
+        (" ,192.0.2.7 ,\t, ", VISITOR),
+        ("6.6.6.6, 192.0.2.7:8080,,10.0.0.2,", VISITOR),
+        ("6.6.6.6,,[2001:db9::1]:443 ,", "2001:db9::1"),
+        ("[2001:db9::1],", "2001:db9::1"),
+        ("192.0.2.7, unknown,", PROXY),
+        (",", PROXY),
+        (", ,", PROXY),
         ("unknown", PROXY),
         ("fe80::1%<script>", PROXY),
         ("192.0.2.7, 10.0.0.2, _hidden, 10.0.0.3", "10.0.0.3"),
@@ -79,6 +87,12 @@ def test_finds_the_scheme_of_the_visitor(peer: str, forwarded_for: str, proto: s
         (f"6.6.6.6, {VISITOR}", f'for="{VISITOR}:4711"', VISITOR),  # the same address, written differently
         (f"{VISITOR}, 10.0.0.2", f"for={VISITOR}", VISITOR),
         (VISITOR, "proto=https", VISITOR),
+        (VISITOR, ",", VISITOR),
+        (",", f"for={VISITOR},", VISITOR),
+        ("", f"for=6.6.6.6, , for={VISITOR}:80 ,", VISITOR),
+        ("", 'for="[2001:db9::1]:4711",', "2001:db9::1"),
+        ("", "for=6.6.6.6, for=", PROXY),
+        ("", 'for=6.6.6.6, for=" "', PROXY),
         (VISITOR, "for=6.6.6.6", PROXY),
         ("6.6.6.6", f"for={VISITOR}", PROXY),
         (VISITOR, "for=unknown", PROXY),
@@ -108,6 +122,9 @@ def test_a_quote_left_open_does_not_hide_what_a_proxy_adds(forged: str, forwarde
         ("https", f"for={VISITOR};proto=http", "http"),
         ("http", f"for={VISITOR};proto=https", "http"),
         ("https", f"for={VISITOR};proto=gopher", "http"),
+        ("https,", "", "https"),
+        (",", f"for={VISITOR};proto=https,", "https"),
+        (", ", "", "http"),
     ],
 )
 def test_ignores_conflicting_schemes(proto: str, forwarded: str, scheme: str) -> None:
@@ -123,6 +140,7 @@ def test_ignores_conflicting_schemes(proto: str, forwarded: str, scheme: str) ->
         ("for=6.6.6.6, for=192.0.2.7;proto=http", ("6.6.6.6, 192.0.2.7", "http")),
         ('for="a, b"', ("a b", "")),
         ("xfor=1.1.1.1", ("", "")),
+        ("for=;proto=, for=192.0.2.7,", ("unknown, 192.0.2.7", "unknown")),
     ],
 )
 def test_reads_the_forwarded_header(header: str, expected: tuple[str, str]) -> None:

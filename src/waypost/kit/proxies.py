@@ -40,7 +40,7 @@ def visitor_address(peer: str, headers: ForwardingHeaders, trusted: Sequence[Net
     if not trusted:
         return _normalize(peer)
     hops = headers.x_forwarded_for, read_forwarded(headers.forwarded)[0]
-    addresses = {list(_chain(peer, chain, trusted))[-1] for chain in hops if chain}
+    addresses = {list(_chain(peer, chain, trusted))[-1] for chain in hops if _last_entries(chain)}
     return addresses.pop() if len(addresses) == 1 else _normalize(peer)
 
 
@@ -53,7 +53,7 @@ def visitor_scheme(scheme: str, peer: str, headers: ForwardingHeaders, trusted: 
         (headers.x_forwarded_for or hops, headers.x_forwarded_proto),
         (hops or headers.x_forwarded_for, protos),
     )
-    schemes = {_visitor_proto(peer, hops, protos, trusted) for hops, protos in pairs if protos}
+    schemes = {_visitor_proto(peer, hops, protos, trusted) for hops, protos in pairs if _last_entries(protos)}
     return schemes.pop() if schemes in ({"http"}, {"https"}) else scheme
 
 
@@ -69,7 +69,7 @@ def read_forwarded(header: str) -> tuple[str, str]:
     values: dict[str, list[str]] = {"for": [], "proto": []}
     for name, value in _FORWARDED.findall(header):
         if name:
-            values[name.lower()].append(value.strip('"').replace(",", ""))
+            values[name.lower()].append(value.strip('"').replace(",", "").strip() or "unknown")
     return ", ".join(values["for"]), ", ".join(values["proto"])
 
 
@@ -125,8 +125,9 @@ def _normalize(text: str) -> str:
 
 
 def _last_entries(header: str) -> list[str]:
-    """Return the entries from the right, limited to the maximum length of a chain."""
-    return [entry.strip() for entry in reversed(header.rsplit(",", _MAX_HOPS)[-_MAX_HOPS:])] if header else []
+    """Return the entries from the right, limited to the maximum length of a chain. RFC 9110: empty ones don't count."""
+    entries = (entry.strip() for entry in reversed(header.rsplit(",", _MAX_HOPS)[-_MAX_HOPS:]))
+    return [entry for entry in entries if entry]
 
 
 @lru_cache(4_096)
