@@ -51,6 +51,34 @@ def test_stores_other_urls_as_a_browser_writes_them(sent: str, stored: str) -> N
     assert canonical(sent).text == stored
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "\u200b"),
+        ("\ufeff", ""),
+        ("\u200e\u2068", "\u2069"),
+        ("", "\u200d\u2060\u00ad"),
+        ("\u202a", "\u202c"),
+        ("\u200b \t\u200b", " \u200b "),
+    ],
+)
+@pytest.mark.parametrize("url", ["https://example.com/p%20q", "https://example.com"])
+def test_cuts_characters_without_width_at_both_ends(before: str, after: str, url: str) -> None:
+    assert canonical(f"{before}{url}{after}").text == url
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        ("https://example.com/a\u200bb", "https://example.com/a%E2%80%8Bb"),
+        ("https://example.com/a%E2%80%8B", "https://example.com/a%E2%80%8B"),
+        ("https://example.com/\u2764\ufe0f", "https://example.com/%E2%9D%A4%EF%B8%8F"),
+    ],
+)
+def test_keeps_other_characters_without_width(sent: str, stored: str) -> None:
+    assert canonical(sent).text == stored
+
+
 def test_ipv6_host_has_no_brackets() -> None:
     url = canonical("http://[2606:4700::1111]:8080/")
     assert (url.host, url.port, url.is_ip) == ("2606:4700::1111", 8080, True)

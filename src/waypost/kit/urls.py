@@ -30,6 +30,16 @@ _SPECIAL_ENDS = tuple(f".{name}" for name in SPECIAL_NAMES)
 
 # control characters, whitespace of every script, lone surrogates
 _INVISIBLE = re.compile("[\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ud800-\udfff]")
+_ZERO_WIDTH_RANGES = (
+    (0xAD, 0xAD),
+    (0x61C, 0x61C),
+    (0x180E, 0x180E),
+    (0x200B, 0x200F),
+    (0x202A, 0x202E),
+    (0x2060, 0x206F),
+)
+_ZERO_WIDTH = "\ufeff" + "".join(chr(code) for first, last in _ZERO_WIDTH_RANGES for code in range(first, last + 1))
+"""Characters without width that come along when a URL is copied from a text: marks, joiners, directions."""
 _AUTHORITY = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]+)")
 _HOST_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::[0-9]*)?")
 _DECIMALS = re.compile(r"(?:0|[1-9][0-9]{0,2})(?:\.(?:0|[1-9][0-9]{0,2})){3}")
@@ -78,6 +88,7 @@ class Url:
 
 def canonical(text: str, *, schemes: Collection[str] = ("http", "https"), private: PrivateNames = NO_NAME) -> Url:
     """Parse `text`. Other names than `private` ones must be of the internet. Raise BadUrl."""
+    text = _without_zero_width(text)
     _refuse_invisible(text)
     raw_host = _raw_host(text, schemes)
     parsed = _parsed(text)
@@ -107,6 +118,12 @@ def origin(text: str) -> str:
     if parsed.href != f"{text}/":
         raise BadUrl("Remove everything after the host and port.")
     return text
+
+
+def _without_zero_width(text: str) -> str:
+    """Cut characters without width at both ends, and the spaces among them."""
+    inner = text.strip(_ZERO_WIDTH)
+    return text if len(inner) == len(text) else inner.strip(f" \t{_ZERO_WIDTH}")
 
 
 def _refuse_invisible(text: str) -> None:
