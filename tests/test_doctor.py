@@ -267,6 +267,21 @@ async def test_reports_an_unreadable_country_database(settings: Settings, tmp_pa
     assert finding.message.startswith("WAYPOST_GEOIP_DATABASE: ")
 
 
+@pytest.mark.parametrize(
+    ("lines", "message"), [("", ""), ("no host\n", "1 line of "), ("no host\n" * 2, "2 lines of ")]
+)
+async def test_names_lines_of_the_blocklist_that_are_left_out(
+    settings: Settings, tmp_path: Path, lines: str, message: str
+) -> None:
+    file = tmp_path / "list.txt"
+    file.write_text(f"bad.example\n{lines}")
+    finding = await found(settings.model_copy(update={"blocklist": file}), "blocklist")
+    assert finding.state == ("warning" if lines else "ok")
+    assert finding.message.startswith(message)
+    assert str(file) in finding.message
+    assert ("such as line 2: no host: " in finding.message) is bool(lines)
+
+
 async def test_reports_a_missing_database(settings: Settings, tmp_path: Path) -> None:
     empty = settings.model_copy(update={"database_url": f"sqlite:///{tmp_path}/none.db"})
     assert (await found(empty, "database")).message.endswith("none.db is missing")

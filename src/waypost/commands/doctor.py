@@ -46,6 +46,8 @@ async def examine(
         findings += check_files(settings)
     if is_valid("geoip_database"):
         findings.append(_countries(settings, now))
+    if settings.blocklist and is_valid("blocklist"):
+        findings.append(_blocklist(settings.blocklist))
     if settings.secret_files:
         findings.append(check_secret_files(settings.secret_files))
     findings.append(_clock(settings, now))
@@ -97,6 +99,17 @@ def _countries(settings: Settings, now: Clock) -> Finding:
         advice = "Get a newer file." if file else "Update Waypost, or run make geo."
         return Finding("countries", "warning", message, advice)
     return Finding("countries", "ok", message)
+
+
+def _blocklist(file: Path) -> Finding:
+    from waypost.outbound.blocklist import read_blocklist  # as in a service without it
+
+    rules = read_blocklist(file)
+    if not rules.problems:
+        return Finding("blocklist", "ok", str(file))
+    count = "1 line" if rules.problems == 1 else f"{rules.problems} lines"
+    message = f"{count} of {file} left out, such as {rules.first_problem}"
+    return Finding("blocklist", "warning", message, "Correct or remove what it names. All other lines are in use.")
 
 
 def _clock(settings: Settings, now: Clock) -> Finding:

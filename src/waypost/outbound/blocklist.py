@@ -1,79 +1,67 @@
 """The operator's blocklist: a file of hosts and URLs that must not be shortened.
 
-It works offline and is read again when it changes. One entry per line:
-`bad.example`, `.bad.example` or `*.bad.example` (with all subdomains), `https://bad.example/page`. `#` starts a
-comment.
+It works offline and is read again when it changes. `block_rules` has its formats. A line that cannot be used is
+reported and left out.
 """
 
 import asyncio
 from pathlib import Path
 
-import ada_url
 import structlog
 
-from waypost.kit.errors import SettingsError
-from waypost.kit.urls import ANY_NAME, BadUrl, Url, canonical
+from waypost.kit.errors import SettingsError, Unavailable
+from waypost.kit.urls import Url
+from waypost.outbound.block_rules import BlockRules
+
+_UNREADABLE = "Destinations cannot be checked, because the administrator's blocklist cannot be read. Try again later."
 
 log = structlog.get_logger(__name__)
 
 
 class Blocklist:
     def __init__(self, path: Path) -> None:
-        """Read the file. Raises SettingsError if it cannot be read; later, the last readable version stays in use."""
+        """Read the file. A version that cannot be read is logged, and the last one that could be stays in use."""
         self._path = path
-        self._state = _state(path)
-        self._entries = read_blocklist(path)
+        self._rules: BlockRules | None = None
         self._reading = asyncio.Lock()
+        self._state = _state(path)
+        self._read()
 
     async def has(self, url: Url) -> bool:
+        """Raises Unavailable if the file could never be read."""
         async with self._reading:
-            await self._refresh()
-        labels = url.host.split(".")
-        suffixes = (f".{'.'.join(labels[start:])}" for start in range(len(labels)))
-        return not self._entries.isdisjoint([url.host, _key(url), *suffixes])
+            if self._rules is None or _state(self._path) != self._state:
+                self._state = _state(self._path)  # first: an unreadable version is logged once, not at every check
+                await asyncio.to_thread(self._read)
+        if self._rules is None:
+            raise Unavailable(_UNREADABLE)
+        return self._rules.match(url)
 
-    async def _refresh(self) -> None:
-        if (state := _state(self._path)) == self._state:
-            return
-        self._state = state  # set first: an unreadable version is logged once, not at every check
+    def _read(self) -> None:
         try:
-            self._entries = await asyncio.to_thread(read_blocklist, self._path)
+            self._rules = read_blocklist(self._path)
         except SettingsError as error:
-            log.warning("changed blocklist unreadable, previous version stays in use", error=str(error))
+            if self._rules is None:
+                log.error("blocklist unreadable, destinations are not accepted", error=str(error))
+            else:
+                log.warning("changed blocklist unreadable, previous version stays in use", error=str(error))
+            return
+        if self._rules.problems:
+            first = self._rules.first_problem
+            log.warning("lines of the blocklist left out", count=self._rules.problems, first=first)
 
 
-def read_blocklist(path: Path) -> frozenset[str]:
-    """Read the file. Return hosts, suffixes (which start with a dot), and keys of URLs (which contain a slash)."""
+def read_blocklist(path: Path) -> BlockRules:
+    """Read the file. Raises SettingsError if it cannot be read, or has no line that can be used."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        cause = error.strerror if isinstance(error, OSError) else error
-        raise SettingsError(f"WAYPOST_BLOCKLIST: {path} cannot be read: {cause}") from None
-    entries = set()
-    for number, line in enumerate(lines, 1):
-        entry = f" {line}".partition(" #")[0].strip()
-        try:
-            if "://" in entry:
-                entries.add(_key(canonical(entry, private=ANY_NAME)))
-            elif entry.startswith((".", "*.")):
-                entries.add(f".{_host(entry.lstrip('*').removeprefix('.'))}")
-            elif entry:
-                entries.add(_host(entry))
-        except BadUrl as error:
-            raise SettingsError(f"WAYPOST_BLOCKLIST: {path}, line {number}: {entry}: {error}") from None
-    return frozenset(entries)
-
-
-def _host(text: str) -> str:
-    if "/" in text:
-        raise BadUrl("start a URL with http:// or https://")
-    return canonical(f"http://{text}/", private=ANY_NAME).host
-
-
-def _key(url: Url) -> str:
-    """Return a key that is the same for http and https, with or without fragment, and for all spellings of dots."""
-    parsed = ada_url.URL(url.text)
-    return f"{parsed.host}{parsed.pathname}{parsed.search}"
+        rules = BlockRules(path.read_text(encoding="utf-8-sig", errors="replace").splitlines())
+    except OSError as error:
+        raise SettingsError(f"WAYPOST_BLOCKLIST: {path} cannot be read: {error.strerror}") from None
+    except MemoryError:
+        raise SettingsError(f"WAYPOST_BLOCKLIST: {path} cannot be read: it needs too much memory") from None
+    if rules.problems and not rules:  # the page of an error, or another kind of file
+        raise SettingsError(f"WAYPOST_BLOCKLIST: {path} cannot be read: no line can be used; {rules.first_problem}")
+    return rules
 
 
 def _state(path: Path) -> tuple[int, ...]:
@@ -81,4 +69,4 @@ def _state(path: Path) -> tuple[int, ...]:
         status = path.stat()
     except OSError:
         return ()
-    return status.st_mtime_ns, status.st_ino, status.st_size
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_size
