@@ -18,6 +18,7 @@ from waypost.kit.ids import new_id
 from waypost.resources.imports import store
 from waypost.resources.imports.model import TURN_JOB, Import
 from waypost.resources.imports.requests import processes, turn, turns
+from waypost.resources.imports.requests.outcome import FAILED, MAX_FAILURES
 from waypost.resources.imports.requests.processes import TurnProcesses
 from waypost.resources.imports.requests.uploads import new_uploads
 from waypost.worker.jobs import LONG, MAX_DEATHS, JobRunner, ProcessDied
@@ -66,6 +67,37 @@ async def test_what_needs_too_much_memory_stops_with_a_message(place: WebApp, ad
     await ada.post("/links/import/waypost", {}, files={"file": ("a.zip", content, "application/zip")})
     outcome = await TurnProcesses(f"{APPS}.greedy").run(await import_of(place))
     assert (outcome.state, outcome.message) == ("plan_stopped", turn.NO_MEMORY)
+
+
+@pytest.mark.usefixtures("environment")
+async def test_an_import_waits_while_the_blocklist_cannot_be_read(
+    place: WebApp, ada: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await start_csv(ada)
+    monkeypatch.setenv("WAYPOST_BLOCKLIST", str(tmp_path / "blocklist"))
+    turns_of_app = TurnProcesses("waypost.app")
+    outcome = await turns_of_app.run(await import_of(place))
+    assert (outcome.state, outcome.failures) == ("planning", 1)
+    assert "the administrator's blocklist cannot be read" in str(outcome.message)
+    assert outcome.delay >= timedelta(seconds=5)
+    (tmp_path / "blocklist").write_text("bad.example\n")
+    assert (await turns_of_app.run(await import_of(place))).state == "planned"
+
+
+@pytest.mark.usefixtures("environment")
+async def test_other_settings_that_cannot_be_used_have_nothing_to_do_with_memory(
+    place: WebApp, ada: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await start_csv(ada)
+    monkeypatch.setenv("WAYPOST_OUTBOUND_CA_FILE", str(tmp_path / "missing.pem"))
+    request = await import_of(place)
+    outcome = await TurnProcesses("waypost.app").run(request)
+    assert (outcome.state, outcome.message) == ("planning", f"Waiting: {FAILED}")
+    outcome = await TurnProcesses("waypost.app").run(replace(request, failures=MAX_FAILURES - 1))
+    assert (outcome.state, outcome.message) == (
+        "plan_stopped",
+        f"{FAILED} Tried {MAX_FAILURES} times. Continue to try again.",
+    )
 
 
 @pytest.mark.usefixtures("environment")

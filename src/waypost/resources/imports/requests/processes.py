@@ -7,18 +7,19 @@ webhooks and to renew certificates.
 import asyncio
 import signal
 from asyncio.subprocess import PIPE, Process
-from uuid import UUID
 
 from waypost.resources.imports.model import Import
-from waypost.resources.imports.requests.outcome import BUSY, Outcome
+from waypost.resources.imports.requests.outcome import BUSY, FAILED, Outcome, pause
 from waypost.worker.jobs import ProcessDied
-from waypost.worker.parent import child_command
+from waypost.worker.parent import EXIT_USAGE, child_command
 
 PLACES = 2
 """Turns at the same time, each of another account. A process takes some 100 MB."""
 MAX_WAITING = 2
 """Turns that wait for a place. Others come again a second later."""
 _MAX_WAIT = 8.0  # seconds
+_HAS_LOGGED_WHY = (1, EXIT_USAGE)
+"""Exit codes of `child`: an error, or settings that cannot be used."""
 
 
 class TurnProcesses:
@@ -37,7 +38,7 @@ class TurnProcesses:
         if not await self._take_place():
             return waits
         try:
-            return await self._run(import_.id) or waits
+            return await self._run(import_) or waits
         finally:
             self._places.release()
 
@@ -62,10 +63,10 @@ class TurnProcesses:
                 process.stdin.write(b"\n")  # like the end of the pipe; unlike a signal, it waits until it is read
                 return
 
-    async def _run(self, import_id: UUID) -> Outcome | None:
+    async def _run(self, import_: Import) -> Outcome | None:
         """Return None if the process was asked to end and had no time to report anything."""
         # its standard input is a pipe, whose end shows it that this process has exited
-        options = ("--parent-pipe", "0", "--app", self._app, "--role", "worker", "--import-id", str(import_id))
+        options = ("--parent-pipe", "0", "--app", self._app, "--role", "worker", "--import-id", str(import_.id))
         process = await asyncio.create_subprocess_exec(*child_command("import", *options), stdin=PIPE, stdout=PIPE)
         self._running.append(process)
         try:
@@ -79,6 +80,8 @@ class TurnProcesses:
                 await process.wait()
         if process.returncode == -signal.SIGALRM and was_asked:  # on a machine where its start took long
             return None
+        if process.returncode in _HAS_LOGGED_WHY:
+            return pause(import_, FAILED)
         if process.returncode != 0:
             raise ProcessDied(f"the process of the import ended with {process.returncode}")
         return Outcome.from_json(output)

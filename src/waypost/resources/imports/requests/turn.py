@@ -20,12 +20,12 @@ from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.model import Import, imports
 from waypost.resources.imports.preview import Preview
-from waypost.resources.imports.requests.outcome import BUSY, Outcome
+from waypost.resources.imports.requests.outcome import BUSY, FAILED, Outcome, pause
 from waypost.resources.imports.requests.uploads import Uploads
 from waypost.resources.imports.run import ImportRun
 from waypost.resources.imports.source import Source, SourceError, SourceOptions
 from waypost.resources.imports.sources import open_source
-from waypost.resources.imports.states import State, stop_of
+from waypost.resources.imports.states import stop_of
 
 TURN = 20.0
 """Seconds until no further page is begun."""
@@ -39,11 +39,9 @@ LONGEST_SLEEP = 10.0
 """Seconds. A source that asks for a longer pause gets it between two turns, when others have theirs."""
 MAX_UNPACKED = 4 << 30
 """Bytes of an archive, whose checksums are verified in one turn."""
-MAX_FAILURES = 10
-"""Turns in a row in which nothing could be read: then the import stops."""
 _RETRY = timedelta(seconds=10)
 _SLOW = "The source takes too long for one page."
-BROKEN = "Something went wrong on our side. The administrator finds the reason in the log. Continue to try again."
+BROKEN = f"{FAILED} Continue to try again."
 NO_MEMORY = (
     "This import needs too much memory, and nothing more of it is read. Import a smaller file or one in another format."
 )
@@ -68,13 +66,11 @@ class Turn:
     """Set when the turn has to end soon."""
 
     async def run(self, import_: Import) -> Outcome:
-        """Return what comes next. Raises Unavailable: the turn is then repeated."""
+        """Return what comes next."""
         run, source = self._plan if import_.state == "planning" else self._import, None
         try:
             source = await self._open_source(import_)
             return await run(import_, source)
-        except Unavailable:
-            raise
         except Exception as error:  # noqa: BLE001  # unexpected ones are logged there
             return self._outcome_of(import_, error)
         finally:
@@ -85,11 +81,13 @@ class Turn:
         stopped = stop_of(import_.state).after
         match error:
             case _Pause():
-                outcome = self._pause(import_, stopped, str(error), error.seconds)
+                outcome = pause(import_, str(error), error.seconds)
+            case Unavailable():
+                outcome = pause(import_, error.message)
             case TimeoutError() if self.stop.is_set():
                 outcome = Outcome(import_.state, import_.message, BUSY, import_.failures)
             case TimeoutError():
-                outcome = self._pause(import_, stopped, _SLOW, 0.0)
+                outcome = pause(import_, _SLOW)
             case lease.ImportRunning() | lease.LeaseLost():
                 outcome = Outcome(import_.state, error.message, _RETRY)
             case SourceError():
@@ -105,13 +103,6 @@ class Turn:
                 log.error("import failed unexpectedly", id=str(import_.id), source=import_.source, exc_info=error)
                 outcome = Outcome(stopped, BROKEN)
         return outcome
-
-    def _pause(self, import_: Import, stopped: State, reason: str, seconds: float) -> Outcome:
-        """Called when the turn has read nothing. Each such turn in a row doubles the pause."""
-        if import_.failures + 1 >= MAX_FAILURES:
-            return Outcome(stopped, f"{reason} Tried {MAX_FAILURES} times. Continue to try again.")
-        delay = timedelta(seconds=max(seconds, min(5.0 * 2**import_.failures, 900.0)))
-        return Outcome(import_.state, f"Waiting: {reason}", delay, import_.failures + 1)
 
     async def _open_source(self, import_: Import) -> Source:
         deadline = self.monotonic() + TURN
