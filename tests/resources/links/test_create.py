@@ -43,6 +43,11 @@ async def test_requests_the_destination_once(env: Env) -> None:
     assert env.site.seen == ["/page"]
 
 
+async def test_a_destination_has_no_characters_without_width_at_its_ends(env: Env) -> None:
+    link = await env.make(destination_url=f"\ufeff{env.site.url()}\u200b")
+    assert link["destination_url"] == env.site.url()
+
+
 async def test_announces_the_slug(env: Env) -> None:
     link = await env.make()
     assert env.changed_slugs == [link["slug"]]
