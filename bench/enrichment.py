@@ -12,7 +12,7 @@ from bench.run import Run
 from bench.visits import new_intake_settings, new_lines
 from waypost.kit.ids import new_id
 from waypost.redirect.spool import decode
-from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
+from waypost.resources.clicks.intake.build import IntakeSettings, build_click
 
 _ROUNDS = 5
 _ACCOUNT = bytes(16)

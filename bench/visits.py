@@ -16,7 +16,7 @@ from uuid_utils import uuid7
 from bench.user_agents import agents
 from waypost.redirect import Spool
 from waypost.redirect.spool import Visit, encode
-from waypost.resources.clicks.intake.steps import IntakeSettings
+from waypost.resources.clicks.intake.build import IntakeSettings
 from waypost.visitors import countries
 
 _BATCH = 1_000

@@ -15,7 +15,7 @@ from waypost.commands.backup import BackupFailed, write_backup
 from waypost.database import Database
 from waypost.redirect.segment import HEADER
 from waypost.redirect.spool import Visit, decode, encode, read_lines
-from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
+from waypost.resources.clicks.intake.build import IntakeSettings, build_click
 from waypost.secret_key import with_secret_key
 from waypost.settings import Settings
 from waypost.worker import jobs

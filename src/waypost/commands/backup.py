@@ -20,8 +20,8 @@ from waypost.kit.errors import Invalid, WaypostError
 from waypost.private_files import new_file
 from waypost.redirect.segment import HEADER
 from waypost.redirect.spool import UnknownFormat, decode, encode, read_open_lines, segments
+from waypost.resources.clicks.intake.build import IntakeSettings, redact
 from waypost.resources.clicks.intake.positions import prevent_erasing
-from waypost.resources.clicks.intake.steps import IntakeSettings, redact
 from waypost.settings import Settings
 
 DATABASE_FILE = "waypost.db"

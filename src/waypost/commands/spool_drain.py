@@ -14,7 +14,7 @@ from waypost.database import Database
 from waypost.kit.errors import Invalid, WaypostError
 from waypost.redirect.spool import UnknownFormat, bytes_of, is_finished, read_lines, segments
 from waypost.resources.clicks.backends import new_click_store
-from waypost.resources.clicks.intake.steps import intake_settings
+from waypost.resources.clicks.intake.build import intake_settings
 from waypost.secret_key import with_existing_key
 from waypost.settings import Settings
 

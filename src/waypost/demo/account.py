@@ -29,8 +29,8 @@ from waypost.packages import RESOURCES
 from waypost.redirect import ChangeFeed, Spool
 from waypost.redirect.spool import Visit, encode
 from waypost.resources import webhooks
+from waypost.resources.clicks.intake.build import IntakeSettings, build_click, intake_settings
 from waypost.resources.clicks.intake.record_events import record_events
-from waypost.resources.clicks.intake.steps import IntakeSettings, build_click, intake_settings
 from waypost.resources.clicks.store import ClickStore
 from waypost.resources.links import Link, domain_detach, store
 from waypost.resources.links.resource import new_deps as new_link_deps

@@ -12,7 +12,7 @@ from people import FakeClock, Person
 from waypost.audit import Actor
 from waypost.database import Database, KeyRing
 from waypost.outbound import DestinationChecker, Outbound, UrlSafety
-from waypost.resources.clicks.intake.steps import IntakeSettings
+from waypost.resources.clicks.intake.build import IntakeSettings
 from waypost.resources.imports import lease, service
 from waypost.resources.imports.clicks import ClickWriter, SqlClickWriter
 from waypost.resources.imports.deps import Deps

@@ -35,7 +35,7 @@ def _endpoints(web: Web) -> "Endpoints":
 
 
 def _worker_parts(worker: Worker) -> WorkerParts:
-    from waypost.resources.clicks.intake.steps import intake_settings
+    from waypost.resources.clicks.intake.build import intake_settings
 
     settings, context = worker.settings, worker.context
     drainer = context.click_store.new_drainer(context.db, settings.data_dir / "spool", intake_settings(settings))

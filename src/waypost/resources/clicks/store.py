@@ -21,8 +21,8 @@ from waypost.resources.clicks.model import HUMAN, Click, ClickKind, RankedValues
 
 if TYPE_CHECKING:  # imported by commands only
     from waypost.resources.clicks.backends.sql.rebuild import Difference, OnDay, RebuildResult
+    from waypost.resources.clicks.intake.build import IntakeSettings
     from waypost.resources.clicks.intake.drain import Drainer
-    from waypost.resources.clicks.intake.steps import IntakeSettings
     from waypost.worker.loop import Step
 
 

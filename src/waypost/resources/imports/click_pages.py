@@ -7,7 +7,7 @@ from typing import cast
 
 from waypost.kit.clock import DAY, EPOCH, from_microseconds
 from waypost.resources.clicks.days import find_kept_since
-from waypost.resources.clicks.intake.steps import IntakeSettings
+from waypost.resources.clicks.intake.build import IntakeSettings
 from waypost.resources.clicks.model import Click
 from waypost.resources.imports import rules, store
 from waypost.resources.imports.clicks import EqualClicks, build, plan_clicks, settings_of_imports

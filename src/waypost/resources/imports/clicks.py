@@ -17,7 +17,7 @@ from waypost.kit.clock import microseconds
 from waypost.redirect.spool import Visit
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks.backends.sql import write
-from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
+from waypost.resources.clicks.intake.build import IntakeSettings, build_click
 from waypost.resources.clicks.model import CRAWLER, HUMAN, Click
 from waypost.resources.clicks.stats import aggregate
 from waypost.resources.imports.page_plan import PagePlan

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from waypost.context import Context
 from waypost.outbound import DestinationChecker
 from waypost.resources.clicks.backends.sql import SqlClickStore
-from waypost.resources.clicks.intake.steps import IntakeSettings, intake_settings
+from waypost.resources.clicks.intake.build import IntakeSettings, intake_settings
 from waypost.resources.clicks.store import ClickStore
 from waypost.resources.imports.clicks import ClickWriter, SqlClickWriter
 from waypost.settings import Settings

@@ -23,7 +23,7 @@ from waypost.resources.clicks.backends.clickhouse import ClickHouseStore
 from waypost.resources.clicks.backends.clickhouse.client import ClickHouse
 from waypost.resources.clicks.backends.clickhouse.drain import ClickHouseDrainer
 from waypost.resources.clicks.intake import drain as intake_drain
-from waypost.resources.clicks.intake.steps import IntakeSettings
+from waypost.resources.clicks.intake.build import IntakeSettings
 
 BATCH_BYTES = {"postgresql": 600}
 """Two or three visits."""

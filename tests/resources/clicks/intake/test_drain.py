@@ -20,9 +20,9 @@ from waypost.redirect import Spool
 from waypost.redirect.spool import HEADER, Visit, encode, segments
 from waypost.resources.clicks.backends.sql.rebuild import rebuild
 from waypost.resources.clicks.intake import drain as drain_module
+from waypost.resources.clicks.intake.build import IntakeSettings
 from waypost.resources.clicks.intake.drain import Drainer, adapt_size
 from waypost.resources.clicks.intake.positions import prevent_erasing
-from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import WHOLE_DAY, click_totals, clicks, spool_positions
 from waypost.resources.links.model import link_clicks, links
 

@@ -20,8 +20,8 @@ from waypost.redirect import Spool
 from waypost.redirect.spool import Visit, encode
 from waypost.resources import links
 from waypost.resources.clicks.intake import drain as drain_of_clicks
+from waypost.resources.clicks.intake.build import IntakeSettings
 from waypost.resources.clicks.intake.drain import Drainer
-from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import clicks
 from waypost.resources.pixels import events
 from waypost.resources.pixels.events.model import pixel_events

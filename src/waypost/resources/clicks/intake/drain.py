@@ -22,6 +22,7 @@ from waypost.metrics import Counter
 from waypost.redirect.spool import MAX_LINE_SIZE, UnknownFormat, link_of, read_lines, segments
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks.backends.sql import write
+from waypost.resources.clicks.intake.build import IntakeSettings
 from waypost.resources.clicks.intake.enrich import Enriched, enrich
 from waypost.resources.clicks.intake.positions import (
     SegmentRange,
@@ -32,7 +33,6 @@ from waypost.resources.clicks.intake.positions import (
     remove_drained,
 )
 from waypost.resources.clicks.intake.record_events import count_webhooks, record_events
-from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.stats.aggregate import Aggregate
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from waypost.redirect.spool import Visit, decode
-from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
+from waypost.resources.clicks.intake.build import IntakeSettings, build_click
 from waypost.resources.clicks.model import Click
 
 

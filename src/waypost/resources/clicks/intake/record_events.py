@@ -8,8 +8,8 @@ from uuid import UUID
 from waypost.database import Database, Tx
 from waypost.kit.clock import from_microseconds
 from waypost.resources import links, webhooks
+from waypost.resources.clicks.intake.build import IntakeSettings
 from waypost.resources.clicks.intake.enrich import WebhookCounts
-from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import HUMAN, Click
 from waypost.resources.clicks.schemas import PixelFiredJson, to_event_json
 from waypost.resources.pixels import events

@@ -21,8 +21,8 @@ from waypost.resources.clicks.store import ExportQuery
 
 if TYPE_CHECKING:
     from waypost.resources.clicks.backends.sql.rebuild import Difference, OnDay, RebuildResult
+    from waypost.resources.clicks.intake.build import IntakeSettings
     from waypost.resources.clicks.intake.drain import Drainer
-    from waypost.resources.clicks.intake.steps import IntakeSettings
     from waypost.worker.loop import Step
 
 log = structlog.get_logger(__name__)

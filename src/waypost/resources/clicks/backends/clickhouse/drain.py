@@ -25,10 +25,10 @@ from waypost.redirect.spool import read_lines
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks.backends.clickhouse.rebuild import correct_day
 from waypost.resources.clicks.backends.sql import write
+from waypost.resources.clicks.intake.build import IntakeSettings
 from waypost.resources.clicks.intake.drain import DRAINED, Batch, Drainer, PositionMoved, Positions
 from waypost.resources.clicks.intake.positions import SegmentRange, begin, find_pending, find_positions, settle
 from waypost.resources.clicks.intake.record_events import record_events
-from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import HUMAN
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bench.user_agents import Agent
 from waypost.redirect.spool import Visit
-from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
+from waypost.resources.clicks.intake.build import IntakeSettings, build_click
 from waypost.resources.clicks.model import Click
 
 PEER = "198.51.100.7"
