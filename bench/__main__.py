@@ -1,9 +1,9 @@
 """`make bench`, or `python -m bench [--short] [NAME …]`: run benchmarks, print one table, and write it for a commit.
 
-It measures the compiled package, as installations have it. Without names, those run that have no results for this
-commit yet: an interrupted run continues, also after commits that change only documents and tests. A short run, and one
-with uncommitted changes, only prints its table. `--out` writes the table to a file, and nothing else. `python -m bench
-compare A B` compares two commits.
+It measures the compiled package, as installations have it. Without names, those run that the documents show
+(`published.py`) and that have no results for this commit yet: an interrupted run continues, also after commits that
+change only documents and tests. A short run, and one with uncommitted changes, only prints its table. `--out` writes
+the table to a file, and nothing else. `python -m bench compare A B` compares two commits.
 """
 
 import argparse
@@ -39,6 +39,7 @@ from bench import (
     operator_pages,
     pages,
     pixel_pages,
+    published,
     qrcodes,
     redirect_latency,
     redirects,
@@ -102,7 +103,7 @@ def main() -> int:
     run_compiled()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends servers, as an interruption by the keyboard does
     results = None if given.short or given.out else _results()
-    names = given.names or [name for name in BENCHMARKS if results is None or not results.has(name)]
+    names = given.names or [name for name in descriptions() if results is None or not results.has(name)]
     with new_run(short=given.short) as run:
         measured = {name: _measured(name, run, results) for name in names}
     rows = [row for each in measured.values() for row in each.rows]
@@ -127,6 +128,8 @@ def _measured(name: str, run: Run, results: Results | None) -> Measured:
     say(f"{name} …")
     try:
         rows = BENCHMARKS[name].measure(run)
+        if results is not None:
+            rows += report.missing(published.BENCHMARKS.get(name, ()), rows)
     except Exception as error:  # noqa: BLE001  # every error becomes a row
         traceback.print_exc()
         rows = [report.failed(name, error)]
@@ -134,7 +137,7 @@ def _measured(name: str, run: Run, results: Results | None) -> Measured:
         say(f"{row.what}: {row.value} {row.target} {row.verdict} ({row.detail})")
     measured = Measured(report.now(), str(watch.disturbance()), rows)
     say(f"{name} took {time.monotonic() - began:.0f} s; {measured.disturbance}")
-    if results is not None:
+    if results is not None and name in published.BENCHMARKS:
         results.benchmarks[name] = measured
         results.write()
         documents.DOCUMENT.write_text(documents.one_commit(results, descriptions()))
@@ -143,8 +146,8 @@ def _measured(name: str, run: Run, results: Results | None) -> Measured:
 
 
 def descriptions() -> dict[str, str]:
-    """Return the docstrings of all benchmarks."""
-    return {name: getdoc(module) or "" for name, module in BENCHMARKS.items()}
+    """Return the docstrings of published benchmarks, in the order in which they run."""
+    return {name: getdoc(module) or "" for name, module in BENCHMARKS.items() if name in published.BENCHMARKS}
 
 
 def _arguments() -> argparse.Namespace:

@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy import insert, update
 
 from bench import wrk
-from bench.report import Row, at_least
+from bench.report import Row, measured
 from bench.run import Run
 from bench.seed import Store, add_links, new_account
 from bench.servers import waypost
@@ -37,10 +37,9 @@ def measure(run: Run) -> list[Row]:
         by_slug, *others = wrk.alternate(run, contenders)
     names = list(_PATHS)[1:]
     return [
-        at_least(
+        measured(
             f"redirects by {name}, relative to redirects by slug",
             wrk.rate_ratio(rounds, by_slug),
-            0.6,
             f"{run.few:,} links; {wrk.spread(rounds)}, by slug {wrk.spread(by_slug)}",
         )
         for name, rounds in zip(names, others, strict=True)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import report, wrk
-from bench.report import Row, without_target
+from bench.report import Row
 from bench.routing import rules
 from bench.run import Run, new_run
 from bench.seed import say, slug_of
@@ -134,8 +134,8 @@ def _rows(run: Run, servers: list[Server], headers: str) -> Iterator[Row]:
     contenders = [Contender(server, "slugs.lua", [str(_LINKS), headers]) for server in servers]
     b, again, a = wrk.alternate(run, contenders)
     rates = f"A {wrk.spread(a)}, B {wrk.spread(b)}"
-    yield without_target(f"redirects, {headers} headers: B relative to A", _ratio(b, a), rates)
-    yield without_target(f"redirects, {headers} headers: B relative to itself", _ratio(b, again), "the noise")
+    yield Row(f"redirects, {headers} headers: B relative to A", _ratio(b, a), rates)
+    yield Row(f"redirects, {headers} headers: B relative to itself", _ratio(b, again), "the noise")
 
 
 def _ratio(ours: list[wrk.Round], theirs: list[wrk.Round]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from bench.click_store import new_click_store
 from bench.command import Command, Finished
 from bench.postgres import postgres
-from bench.report import Row, without_target
+from bench.report import Row, measured
 from bench.run import Run
 from waypost.settings import PREFIX
 
@@ -34,4 +34,4 @@ def _copy(data_dir: Path, source: str, to: str) -> Finished:
 
 
 def _row(what: str, done: Finished) -> Row:
-    return without_target(what, f"{done.seconds:.0f} s", f"peak memory of the command: {done.mb:.0f} MB")
+    return measured(what, done.seconds, f"peak memory of the command: {done.mb:.0f} MB", " s")

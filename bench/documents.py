@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from bench import report
+from bench.published import PUBLISHED
 from bench.report import Row
 from bench.results import Measured, Results
 
@@ -12,38 +13,13 @@ DOCUMENT, OVER_TIME = _DESIGN / "benchmarks.md", _DESIGN / "benchmarks-over-time
 _COMMITS = 6
 
 
-SECTIONS = {
-    "Redirects": (
-        "redirects",
-        "redirects-while-draining",
-        "redirect-latency",
-        "cold-redirects",
-        "link-count",
-        "domains",
-        "aliases",
-        "tls",
-        "routing",
-        "pixel-pages",
-    ),
-    "API": ("link-by-id", "link-list", "creates", "bulk-creates", "limiter", "clients"),
-    "Clicks": ("enrichment", "drain"),
-    "Statistics": ("stats", "clickhouse"),
-    "Dashboard": ("pages", "operator-pages"),
-    "Webhooks": ("webhooks",),
-    "QR codes": ("qrcodes",),
-    "Imports, exports and copies": ("imported-links", "imported-visits", "account-export", "copies"),
-    "Start and memory": ("startup", "small-machine", "route-memory", "worker-memory"),
-}
-"""Benchmarks by heading."""
-
-
 def one_commit(results: Results, descriptions: Mapping[str, str]) -> str:
-    """`descriptions`: of all benchmarks."""
+    """`descriptions`: of the published benchmarks."""
     measured = results.benchmarks
     missing = [f"`{name}`" for name in descriptions if name not in measured]
     sections = [
         "\n\n".join([f"## {heading}", *(_described(name, descriptions[name], measured[name]) for name in some)])
-        for heading, names in SECTIONS.items()
+        for heading, names in PUBLISHED.items()
         if (some := [name for name in names if name in measured])
     ]
     return f"""# Benchmarks
@@ -55,7 +31,8 @@ The package is compiled, as in the image and in wheels; rows that say "not compi
 ratio compares two servers in the same run, on the same core, in alternating rounds: it is the median
 of at least seven rounds after one to warm up, and of up to 21 until its standard error is at most
 1 %. Rounds in which other programs or other guests of the host took more than a twentieth of a
-core are left out, and the details count them. `python -m bench NAME` measures the rows below a name.
+core are left out, and the details count them. `python -m bench NAME` measures the rows below a name, and
+more; `python -m bench --help` lists all benchmarks.
 
 {_missed(_rows(results))}
 
@@ -71,7 +48,7 @@ When each benchmark ran, and what was taken from its whole time, preparations in
 
 
 def _described(name: str, description: str, measured: Measured) -> str:
-    return f"### `{name}`\n\n{description}\n\n{report.table(measured.rows)}"
+    return f"### `{name}`\n\n{description}\n\n{report.table(report.published(measured.rows))}"
 
 
 def _missed(rows: Sequence[Row]) -> str:
@@ -105,7 +82,7 @@ than milliseconds. `python -m bench compare A B` measures two commits in alterna
 
 
 def _rows(results: Results) -> list[Row]:
-    return [row for each in results.benchmarks.values() for row in each.rows]
+    return [row for each in results.benchmarks.values() for row in report.published(each.rows)]
 
 
 def _run(measured: Measured) -> str:

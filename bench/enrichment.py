@@ -7,7 +7,7 @@ import itertools
 import statistics
 import time
 
-from bench.report import Row, at_most
+from bench.report import Row, measured
 from bench.run import Run
 from bench.visits import new_intake_settings, new_lines
 from waypost.kit.ids import new_id
@@ -22,7 +22,7 @@ def measure(run: Run) -> list[Row]:
     lines, settings = new_lines([new_id() for _ in range(10_000)]), new_intake_settings()
     rounds = [_round(list(itertools.islice(lines, run.visits // _ROUNDS)), settings) for _ in range(_ROUNDS)]
     detail = f"{run.visits:,} visits; from {min(rounds):.2f} to {max(rounds):.2f} µs; the first round fills the caches"
-    return [at_most("enrichment per click", statistics.median(rounds), 8, detail, " µs")]
+    return [measured("enrichment per click", statistics.median(rounds), detail, " µs")]
 
 
 def _round(lines: list[bytes], settings: IntakeSettings) -> float:

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from bench.postgres import postgres
-from bench.report import Failed, Row, at_most, without_target
+from bench.report import Failed, Row, measured
 from bench.run import Run
 from bench.seed import new_account
 from bench.servers import ALL_CORES, SECRET_KEY, WAYPOST, clean_environment, free_port, module, started
@@ -19,8 +19,6 @@ from waypost.database import Database
 from waypost.database.migrations import migrate
 
 _SHORT_URLS = 1_000
-_BOUND = 300
-"""Seconds for a million visits."""
 
 
 def measure(run: Run) -> list[Row]:
@@ -39,9 +37,7 @@ def _row(database: str, url: str, directory: Path, port: int, each: int) -> Row:
     seconds = _import(url, directory, port, count)
     what = f"import of {count:,} visits of Shlink on {database}"
     detail = f"{_SHORT_URLS:,} links; {count / seconds:,.0f} visits/s"
-    if count < 1_000_000:
-        return without_target(what, f"{seconds:.0f} s", detail)
-    return at_most(what, seconds, _BOUND, detail, " s")
+    return measured(what, seconds, detail, " s")
 
 
 def _import(url: str, directory: Path, port: int, count: int) -> float:

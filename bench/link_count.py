@@ -6,7 +6,7 @@ All routes are in memory at the start. The slowdown is relative to the server wi
 from contextlib import ExitStack
 
 from bench import wrk
-from bench.report import Row, at_most
+from bench.report import Row, measured
 from bench.run import Run
 from bench.servers import waypost
 from bench.wrk import Contender
@@ -23,4 +23,4 @@ def measure(run: Run) -> list[Row]:
         found = wrk.alternate(run, contenders)
     drop = max(1 - wrk.rate_ratio(rounds, found[0]) for rounds in found[1:])
     rates = ", ".join(f"{count:,}: {wrk.spread(rounds)}" for count, rounds in zip(counts, found, strict=True))
-    return [at_most("slowdown with more links in use, maximum", drop * 100, 15, rates, " %")]
+    return [measured("slowdown with more links in use, maximum", drop * 100, rates, " %")]

@@ -7,7 +7,7 @@ measured. Not measured: TLS, several web processes, and a new connection for eac
 from bench import wrk
 from bench.compiled import SOURCE
 from bench.nginx import nginx
-from bench.report import Row, at_least, at_most
+from bench.report import Row, measured
 from bench.run import Run
 from bench.servers import Server, waypost
 from bench.wrk import Contender
@@ -37,8 +37,8 @@ def _compare(run: Run, servers: list[Server], headers: str) -> list[Row]:
     ours = f"Waypost {wrk.cost(compiled):.2f} µs, in Python {wrk.cost(in_python):.2f} µs"
     costs = f"{ours}, nginx {wrk.cost(other):.2f} µs"
     return [
-        at_least(what, wrk.rate_ratio(compiled, other), 0.8, rates),
-        at_least(f"{what}, by processor time", wrk.cost_ratio(compiled, other), 0.8, costs),
-        at_most(f"p99 at {wrk.CONNECTIONS} connections: {what}", wrk.p99_ratio(compiled, other), 2, latency, " times"),
-        at_least(f"{what}, not compiled", wrk.rate_ratio(in_python, other), 0.7, f"Waypost {wrk.spread(in_python)}"),
+        measured(what, wrk.rate_ratio(compiled, other), rates),
+        measured(f"{what}, by processor time", wrk.cost_ratio(compiled, other), costs),
+        measured(f"p99 at {wrk.CONNECTIONS} connections: {what}", wrk.p99_ratio(compiled, other), latency, " times"),
+        measured(f"{what}, not compiled", wrk.rate_ratio(in_python, other), f"Waypost {wrk.spread(in_python)}"),
     ]

@@ -3,11 +3,13 @@
 import os
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+
+from bench.published import is_published, short, target_of
 
 FAILED = "failed"
 
@@ -20,29 +22,43 @@ class Failed(Exception):
 class Row:
     what: str
     value: str
-    target: str = ""
-    is_met: bool | None = None
     detail: str = ""
+
+    @property
+    def is_met(self) -> bool | None:
+        """None without a target."""
+        if self.value == FAILED:
+            return False
+        target = target_of(self.what)
+        return target.is_met(self.value) if target else None
+
+    @property
+    def target(self) -> str:
+        target = target_of(self.what)
+        return target.text(self.value) if target else ""
 
     @property
     def verdict(self) -> str:
         return "" if self.is_met is None else "yes" if self.is_met else "**no**"
 
 
-def at_least(what: str, value: float, bound: float, detail: str = "", unit: str = "") -> Row:
-    return Row(what, f"{_short(value)}{unit}", f"≥ {_short(bound)}{unit}", value >= bound, detail)
-
-
-def at_most(what: str, value: float, bound: float, detail: str = "", unit: str = "") -> Row:
-    return Row(what, f"{_short(value)}{unit}", f"≤ {_short(bound)}{unit}", value <= bound, detail)
-
-
-def without_target(what: str, value: str, detail: str = "") -> Row:
-    return Row(what, value, detail=detail)
+def measured(what: str, value: float, detail: str = "", unit: str = "") -> Row:
+    return Row(what, f"{short(value)}{unit}", detail)
 
 
 def failed(what: str, why: object) -> Row:
-    return Row(what, FAILED, is_met=False, detail=" ".join(str(why).split())[:900])
+    return Row(what, FAILED, " ".join(str(why).split())[:900])
+
+
+def missing(names: Iterable[str], rows: Iterable[Row]) -> list[Row]:
+    """Failed rows, for the published names that no row has."""
+    measured_names = {row.what for row in rows}
+    return [failed(name, "not measured") for name in names if name not in measured_names]
+
+
+def published(rows: Iterable[Row]) -> list[Row]:
+    """Those that documents show."""
+    return [row for row in rows if row.value == FAILED or is_published(row.what)]
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -77,8 +93,3 @@ def listed(parts: Mapping[str, str]) -> str:
 def _processor() -> str:
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
-
-
-def _short(value: float) -> str:
-    """Three significant digits, without an exponent."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -75,7 +75,9 @@ def of_all_commits() -> list[Results]:
 def _read(path: Path) -> Results:
     found: dict[str, Any] = json.loads(path.read_text())
     benchmarks = {
-        name: Measured(each["when"], each["disturbance"], [Row(**row) for row in each["rows"]])
+        name: Measured(
+            each["when"], each["disturbance"], [Row(row["what"], row["value"], row["detail"]) for row in each["rows"]]
+        )
         for name, each in found.pop("benchmarks").items()
     }
     return Results(**found, benchmarks=benchmarks)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.postgres import postgres
-from bench.report import Failed, Row, at_most, without_target
+from bench.report import Failed, Row, measured
 from bench.run import Run
 from bench.seed import Store
 from bench.servers import ALL_CORES, WAYPOST, Server, clean_environment, waypost
@@ -30,12 +30,10 @@ def measure(run: Run) -> list[Row]:
     starts, servers = zip(*(_start(run, run.new_directory(), migrated=True) for _ in range(run.rounds)), strict=True)
     rss, pss = servers[-1]
     return [
-        at_most("`waypost --help`", statistics.median(_help() for _ in range(_HELPS)), 0.3, "", " s"),
-        without_target("first `serve` until ready", f"{first:.2f} s", "includes creating the database"),
-        at_most(
-            "`serve` until ready", statistics.median(starts), 1, f"on all cores; slowest {max(starts):.2f} s", " s"
-        ),
-        at_most("memory of all idle processes, RSS", rss, 170, f"parent, web, worker; PSS {pss:.0f} MB", " MB"),
+        measured("`waypost --help`", statistics.median(_help() for _ in range(_HELPS)), unit=" s"),
+        measured("first `serve` until ready", first, "includes creating the database", " s"),
+        measured("`serve` until ready", statistics.median(starts), f"on all cores; slowest {max(starts):.2f} s", " s"),
+        measured("memory of all idle processes, RSS", rss, f"parent, web, worker; PSS {pss:.0f} MB", " MB"),
         _redirect_node(run),
     ]
 
@@ -46,7 +44,7 @@ def _redirect_node(run: Run) -> Row:
         with waypost(_EmptyDatabase(url), run.new_directory(), role="redirect", cores=ALL_CORES) as server:
             rss, pss = _memory(server, processes=2)
     detail = f"parent and one redirect process, on PostgreSQL; RSS {rss:.0f} MB. Cached routes: see the route table"
-    return at_most("memory of an idle redirect node, PSS", pss, 90, detail, " MB")
+    return measured("memory of an idle redirect node, PSS", pss, detail, " MB")
 
 
 def _help() -> float:

@@ -17,7 +17,7 @@ import uvloop
 
 from bench.client import percentile
 from bench.postgres import postgres
-from bench.report import Failed, Row, at_least, at_most
+from bench.report import Failed, Row, measured
 from bench.run import Run
 from bench.seed import say
 from bench.servers import on_all_cores
@@ -90,7 +90,7 @@ def _rate(database: str, url: str, to: Receivers, count: int) -> Row:
     mine, theirs = percentile(ours, 50), percentile(bare, 50)
     detail = f"{count:,} to {RECEIVERS} TLS receivers; {min(ours):,.0f} to {max(ours):,.0f}/s;"
     detail += f" {mine / theirs:.2f} of the {theirs:,.0f}/s of a minimal client"
-    return at_least(f"webhook deliveries on {database}", mine, 1_000, detail, "/s")
+    return measured(f"webhook deliveries on {database}", mine, detail, "/s")
 
 
 async def _delivered(url: str, to: Receivers, count: int) -> float:
@@ -150,7 +150,7 @@ async def _isolation(database: str, url: str, to: Receivers) -> Row:
     detail = f"{RECEIVERS / _EVERY:.0f} a second to {RECEIVERS} healthy ones, {_QUEUED:,} queued to one that hangs;"
     detail += f" p50 {percentile(delays, 50) * 1000:.0f} ms"
     what = f"event to receiver while another receiver hangs, p99 on {database}"
-    return at_most(what, percentile(delays, 99), 1, detail, " s")
+    return measured(what, percentile(delays, 99), detail, " s")
 
 
 async def _record_events(db: Database, ids: Sequence[UUID]) -> None:
@@ -169,12 +169,8 @@ async def _claims(database: str, url: str, pending: int) -> Row:
     await db.close()
     detail = f"{_CLAIM} deliveries of {RECEIVERS} subscriptions; {with_few * 1000:.1f} ms with {few:,} pending,"
     detail += f" {with_many * 1000:.1f} ms with {pending:,}"
-    return at_most(
-        f"duration of a claim on {database} with 100 times as many pending deliveries",
-        with_many / with_few,
-        1.5,
-        detail,
-        "",
+    return measured(
+        f"duration of a claim on {database} with 100 times as many pending deliveries", with_many / with_few, detail
     )
 
 
@@ -204,7 +200,7 @@ def _memory(run: Run, to: Receivers) -> Row:
     sizes = uvloop.run(_sizes(url, to, run.endless))
     change = max(abs(size / sizes[0] - 1) for size in sizes[1:]) * 100
     detail = f"after {run.endless // 10:,}: {sizes[0]:.1f} MB, after {run.endless:,}: {sizes[-1]:.1f} MB"
-    return at_most("largest change of memory while every response is endless", change, 10, detail, " %")
+    return measured("largest change of memory while every response is endless", change, detail, " %")
 
 
 async def _sizes(url: str, to: Receivers, count: int) -> list[float]:

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from bench.report import Failed, Row, at_most
+from bench.report import Failed, Row, measured
 from bench.run import Run
 from bench.seed import Store, new_store
 from bench.servers import ALL_CORES, Server, waypost
@@ -40,7 +40,7 @@ def measure(run: Run) -> list[Row]:
         f"after {each:,}: {own[0]:.1f} MB, after {run.drained:,}: {own[-1]:.1f} MB, at most {max(own):.1f} MB;"
         f" RSS with the mapped file {sizes[0][1]:.0f} and {sizes[-1][1]:.0f} MB"
     )
-    return [at_most("largest change of the worker's memory while it drains", change, 10, detail, " %")]
+    return [measured("largest change of the worker's memory while it drains", change, detail, " %")]
 
 
 async def _ids(store: Store) -> list[UUID]:

@@ -1,6 +1,6 @@
 """`make attack`, or `python -m bench.attacks [--short] [NAME …]`: attack a running service, measure effects on others.
 
-A complete run with compiled redirects (`make attack-compiled`) writes its table into docs/design/security.md.
+A complete run with compiled redirects (`make attack-compiled`) writes its published rows into docs/design/security.md.
 """
 
 import argparse
@@ -39,9 +39,10 @@ def main() -> int:
             rows += _attacked(name, Path(directory), seconds, connections)
     form = redirect_form()
     environment = {"date": report.now(), **report.machine(), "redirects": form, "load before the run": load}
-    text = f"{report.table(rows)}\n\n{report.listed(environment)}\n"
-    print(text)
+    below = report.listed(environment)
+    print(f"{report.table(rows)}\n\n{below}")
     if form == "compiled" and not (given.short or given.names):
+        text = f"{report.table(report.published(rows))}\n\n{below}\n"
         _DOCUMENT.write_text(_BETWEEN.sub(lambda _: text, _DOCUMENT.read_text()))
     return int(any(row.value == report.FAILED or (row.is_met is False and not given.short) for row in rows))
 

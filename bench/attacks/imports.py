@@ -18,10 +18,8 @@ from bench.attacks import inflation
 from bench.attacks.inflation import Upload
 from bench.attacks.outgoing import serving
 from bench.attacks.scenario import PASSWORD, Account, Latencies, Scenario
-from bench.report import Failed, Row, at_most, without_target
+from bench.report import Failed, Row, measured
 
-_GROWTH = 100.0  # MB
-_PLAN_STARTS_WITHIN = 5.0  # seconds
 _AT_ONCE = 5  # imports of an account
 _TIMEOUT = 120.0  # seconds
 _ONE_ROW = Upload("csv", "a.csv", lambda: b"url,slug\nhttps://example.com/,one\n")
@@ -50,7 +48,7 @@ async def inflating(scenario: Scenario) -> list[Row]:
     name = f"{len(files)} files that would inflate, {_AT_ONCE} at once"
     rows = await _during(scenario, name, [scenario.attacker], attack)
     refused = sum("damaged" in message or "not" in message for message in messages)
-    return [*rows, without_target(f"{name}: ended", str(len(messages)), f"{refused} with a message that refuses them")]
+    return [*rows, Row(f"{name}: ended", str(len(messages)), f"{refused} with a message that refuses them")]
 
 
 async def dripping(scenario: Scenario) -> list[Row]:
@@ -98,9 +96,9 @@ async def _during(scenario: Scenario, name: str, attackers: Sequence[Account], a
     slowest = f"slowest of {len(taken)}, with upload and the start of a process; before: {alone:.1f} s"
     return [
         *latencies[0].rows(name, scenario.before),
-        at_most(f"{name}: growth of the worker", max(memory.worker) - before, _GROWTH, f"from {before:.0f} MB", " MB"),
-        without_target(f"{name}: largest processes of imports together", f"{max(memory.imports, default=0):.0f} MB"),
-        at_most(f"{name}: another account's plan of one row is done", max(taken), _PLAN_STARTS_WITHIN, slowest, " s"),
+        measured(f"{name}: growth of the worker", max(memory.worker) - before, f"from {before:.0f} MB", " MB"),
+        measured(f"{name}: largest processes of imports together", max(memory.imports, default=0), unit=" MB"),
+        measured(f"{name}: another account's plan of one row is done", max(taken), slowest, " s"),
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from bench.attacks.scenario import Latencies, Scenario
 from bench.client import Client
-from bench.report import Row, without_target
+from bench.report import Row
 
 _AT_ONCE = 4  # checks of an account
 
@@ -61,7 +61,7 @@ async def _against(scenario: Scenario, name: str, respond: Responder) -> list[Ro
 
         await asyncio.gather(*(create(scenario.attacker.keys[n], n) for n in range(_AT_ONCE)))
     counts = ", ".join(f"{statuses.count(status)} x {status}" for status in sorted(set(statuses)))
-    return [*latencies[0].rows(name, scenario.before), without_target(f"{name}: responses to the attacker", counts)]
+    return [*latencies[0].rows(name, scenario.before), Row(f"{name}: responses to the attacker", counts)]
 
 
 async def _page(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -7,13 +7,11 @@ from collections import Counter
 import httpx
 
 from bench.attacks.scenario import PASSWORD, Latencies, Scenario
-from bench.report import Row, at_most, without_target
+from bench.report import Row, measured
 
 _GUESSES = 300
 _ADDRESSES = 100
 _REQUESTS = 30
-_MAILS = 3
-_SIGN_IN_WITHIN = 2_000.0  # milliseconds
 
 
 async def guesses(scenario: Scenario) -> list[Row]:
@@ -38,8 +36,8 @@ async def guesses(scenario: Scenario) -> list[Row]:
     counts = ", ".join(f"{count} x {status}" for status, count in sorted(Counter(statuses).items()))
     return [
         *latencies[0].rows(name, scenario.before),
-        at_most(f"{name}: passwords compared", tried, 20, counts),
-        at_most(f"{name}: the owner signs in, slowest of {len(taken)}", max(taken), _SIGN_IN_WITHIN, unit=" ms"),
+        measured(f"{name}: passwords compared", tried, counts),
+        measured(f"{name}: the owner signs in, slowest of {len(taken)}", max(taken), unit=" ms"),
     ]
 
 
@@ -56,8 +54,8 @@ async def mails(scenario: Scenario) -> list[Row]:
     name = f"{_REQUESTS} requests to reset one account's password"
     counts = ", ".join(f"{count} x {status}" for status, count in sorted(Counter(statuses).items()))
     return [
-        at_most(f"{name}: emails sent", sent, _MAILS, "emails are files here: no mail server"),
-        without_target(f"{name}: responses to the attacker", counts),
+        measured(f"{name}: emails sent", sent, "emails are files here: no mail server"),
+        Row(f"{name}: responses to the attacker", counts),
     ]
 
 
