@@ -58,6 +58,14 @@ async def test_lists_unreachable_destinations_and_switches_nothing_off(db: Datab
         assert not await check(db, outbound)
 
 
+async def test_an_account_has_one_job_however_many_imports_end(db: Database, alice: Person) -> None:
+    deps, bob = new_deps(db), await new_person(db, "bob")
+    for person, name in ((alice, "a"), (alice, "b"), (bob, "a")):
+        await run(deps, person, Pages([[link(name)]]))
+    async with db.read() as tx:
+        assert sorted(await tx.scalars(select(jobs.c.account_id))) == sorted([alice.account_id, bob.account_id])
+
+
 async def test_a_worker_that_is_killed_after_a_turn_doubles_no_job(db: Database, alice: Person) -> None:
     deps = new_deps(db)
     await run(deps, alice, Pages([[link("a")]]))

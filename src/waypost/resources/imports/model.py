@@ -14,6 +14,7 @@ from waypost.resources.imports.states import ACTIVE, ENDED, PLAN_ONLY, State
 from waypost.worker.jobs import LONG, JobKind
 
 CHECK_JOB = JobKind("imports.check_destinations", LONG)
+"""An account has one at most, with its id."""
 """The job of `destination_checks`."""
 TURN_JOB = JobKind("imports.turn", LONG, max_attempts=1_000)  # so that it outlasts an outage of the database
 

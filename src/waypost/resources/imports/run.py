@@ -92,7 +92,7 @@ class ImportRun:
                 actor = Actor.system(self._account_id, "import")
                 await audit.record(tx, actor, "import.finished", now, self._import.item, details=counts)
             if is_finished and await store.find_unchecked(tx, self._account_id, limit=1):
-                await jobs.enqueue(tx, CHECK_JOB, {}, now=now, account_id=self._account_id)
+                await jobs.enqueue(tx, CHECK_JOB, {}, now=now, account_id=self._account_id, id_=self._account_id)
 
     async def _keeping_lease(self, work: Awaitable[T]) -> T:
         """Renew the lease while the source is waited for."""
