@@ -172,6 +172,25 @@ async def test_reads_an_archive_without_routing(source: Database, db: Database, 
     assert (await found(db, bea, link))[1] is None
 
 
+async def test_an_archive_gives_no_link_more_aliases_than_the_api(
+    source: Database, db: Database, tmp_path: Path
+) -> None:
+    ada, bea = await new_person(source, "Ada"), await new_person(db, "Bea")
+    theirs, ours = (Domain.new(who.account_id, "go.example.com", START) for who in (ada, bea))
+    async with source.write() as tx:
+        await domain_store.add(tx, theirs)
+    link = await put(source, new_link(ada.account_id, slug="a"))
+    host, paths = (theirs.id, theirs.hostname), [f"a{number}" for number in range(aliases.MAX_ALIASES + 2)]
+    async with source.write() as tx:
+        await aliases.add_many(tx, [Alias(new_id(), ada.account_id, link.id, *host, path, START) for path in paths])
+    async with db.write() as tx:
+        await domain_store.add(tx, ours)
+    archive = await exported(source, tmp_path, "ada@example.com")
+    report = await restored(db, tmp_path, bea, archive)
+    assert report.counts.aliases == aliases.MAX_ALIASES
+    assert "An alias is left out: a link can have at most 1,000 (2 links" in report.warnings[-1]
+
+
 async def test_a_plan_warns_of_addresses_as_its_run_does(source: Database, db: Database, tmp_path: Path) -> None:
     ada, bea = await new_person(source, "Ada"), await new_person(db, "Bea")
     theirs, ours = (Domain.new(who.account_id, "go.example.com", START) for who in (ada, bea))

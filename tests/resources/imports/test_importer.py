@@ -144,6 +144,20 @@ async def test_further_and_lower_case_addresses_become_aliases(db: Database, ali
     assert (await run(new_deps(db), alice, source, domains={"old.example": "go.acme.example"})).counts.aliases == 0
 
 
+async def test_a_link_gets_no_more_aliases_than_from_the_api(db: Database, alice: Person) -> None:
+    await domain(db, alice.account_id, "go.acme.example")
+    options = {"domains": {"old.example": "go.acme.example"}}
+    many = [Address("old.example", f"a{number}") for number in range(aliases.MAX_ALIASES + 2)]
+    page = [link("a", other_addresses=many), link("b", other_addresses=[Address("old.example", "b1")])]
+    report = await run(new_deps(db), alice, Pages([page]), **options)
+    assert report.counts.aliases == aliases.MAX_ALIASES + 1
+    [warning] = report.warnings
+    assert warning.startswith("An alias is left out: a link can have at most 1,000")
+    one_more = [link("a", other_addresses=[*many, Address("old.example", "one-more")])]
+    assert (await run(new_deps(db), alice, Pages([one_more]), **options)).counts.aliases == 0
+    assert len(await alias_paths(db, (await stored(db))["a"].id)) == aliases.MAX_ALIASES
+
+
 async def test_links_of_other_domains_go_to_the_shared_domain_and_move_later(db: Database, alice: Person) -> None:
     deps, source = new_deps(db), [[link("a"), link("b/c")]]
     report = await run(deps, alice, Pages(source), domains={"old.example": "not.registered.example"})

@@ -233,17 +233,20 @@ class Decider:
         )
         candidates = [(alias, draft) for draft, link in linked for alias in self._aliases(draft, link, done)]
         link_of = await aliases.find_links(tx, [(alias.domain_id, alias.path) for alias, _ in candidates])
-        free = []
+        free = dict[Alias, Draft]()
         for alias, draft in candidates:
             address = alias.domain_id, alias.path
             if address not in link_of:
                 link_of[address] = alias.link_id
-                free.append(alias)
+                free[alias] = draft
             elif link_of[address] != alias.link_id and draft.source.archived:
                 done.warn("An alias leads to another link here already", f"{alias.hostname}/{alias.path}")
             elif link_of[address] != alias.link_id:
                 done.warn("A further address leads to another link here already", draft.source.source_id)
-        return free
+        within, beyond = await aliases.split_by_limit(tx, list(free))
+        for alias in beyond:
+            done.warn(rules.TOO_MANY_ALIASES, free[alias].source.source_id)
+        return within
 
     def _aliases(self, draft: Draft, link: Link, done: PageReport) -> Iterator[Alias]:
         """Yield an alias for each address on a custom domain that is not the link's own one."""

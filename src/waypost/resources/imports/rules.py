@@ -16,13 +16,14 @@ from waypost.kit.urls import NO_NAME, BadUrl, PrivateNames, Url, canonical
 from waypost.resources.imports.fitting import PLAIN, Fitted
 from waypost.resources.imports.source import Address, SourceLink
 from waypost.resources.links import aliases
-from waypost.resources.links.aliases.rules import CONTROL_CHARACTERS, PATH_TOO_LONG
+from waypost.resources.links.aliases.rules import CONTROL_CHARACTERS, MAX_ALIASES, PATH_TOO_LONG
 from waypost.resources.links.model import UNTITLED, Link
 from waypost.resources.links.rules import LOOP, TOO_LONG, find_slug_problem, is_own_host
 from waypost.resources.links.schemas import MAX_TAGS
 
 NEVER_ADDRESSES = (PATH_TOO_LONG, CONTROL_CHARACTERS)
 """Problems of paths that no visitor can have used. With others, a link on the shared domain gets another slug."""
+TOO_MANY_ALIASES = f"An alias is left out: a link can have at most {MAX_ALIASES:,}"
 
 _MAX_TEXT = 255
 _MAX_PRINTED = 500

@@ -68,6 +68,8 @@ class Saving:
         here = await link_store.lock_all(tx, account_id, [change.before.id for change in decision.changed])
         plans += [await self._plan(tx, here, change) for change in decision.changed]
         plans = [plan._replace(aliases=added[plan.after.id]) for plan in plans]
+        if (await aliases.split_by_limit(tx, decision.aliases))[1]:
+            raise Outdated
         try:
             applied = await apply(self.deps, tx, account_id, plans, Problems())
         except Invalid:

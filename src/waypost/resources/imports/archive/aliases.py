@@ -6,6 +6,7 @@ from functools import partial
 
 from waypost.database import Tx
 from waypost.kit.ids import new_id
+from waypost.resources.imports import rules
 from waypost.resources.imports.archive.rows import AliasRow, Rows, parse_rows
 from waypost.resources.imports.archive.target import TargetAccount
 from waypost.resources.imports.page_plan import PagePlan, PageReport
@@ -30,7 +31,7 @@ async def plan(account: TargetAccount, rows: Rows, page: PagePlan, *, refused: C
 
 
 async def _save(account: TargetAccount, free: Sequence[Alias], done: PageReport, tx: Tx) -> None:
-    here = await link_store.find_own(tx, account.account_id, {alias.link_id for alias in free})
+    here = await link_store.lock_all(tx, account.account_id, {alias.link_id for alias in free})
     added = await _find_free(tx, [alias for alias in free if alias.link_id in here], done)
     await aliases.add_many(tx, added)
     done.counts.aliases = len(added)
@@ -49,7 +50,7 @@ def _read(account: TargetAccount, rows: Sequence[AliasRow], done: PageReport) ->
 
 
 async def _find_free(tx: Tx, new: Sequence[Alias], done: PageReport) -> list[Alias]:
-    """Return those that can be added. Warns of those whose address leads to another link."""
+    """Return those that can be added. Warns of those whose address leads to another link, and of too many of a link."""
     taken = await aliases.find_links(tx, ((alias.domain_id, alias.path) for alias in new))
     free: dict[aliases.AliasAddress, Alias] = {}
     for alias in new:
@@ -58,4 +59,7 @@ async def _find_free(tx: Tx, new: Sequence[Alias], done: PageReport) -> list[Ali
             done.warn("An alias leads to another link here already", f"{alias.hostname}/{alias.path}")
         elif address not in taken:
             free.setdefault(address, alias)
-    return list(free.values())
+    within, beyond = await aliases.split_by_limit(tx, list(free.values()))
+    for alias in beyond:
+        done.warn(rules.TOO_MANY_ALIASES, f"{alias.hostname}/{alias.path}")
+    return within

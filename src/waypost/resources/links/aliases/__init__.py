@@ -1,6 +1,6 @@
 """Aliases: more addresses for one link, on the account's own domains. The verbs are in `links`, which they lock.
 
-Another package writes aliases in bulk with `add_many`, and calls `links.Routes.host_pages_changed` for each hostname.
+Another package writes aliases in bulk with `add_many`, those that `split_by_limit` allows.
 """
 
 from waypost.resources.links.aliases.model import Alias
@@ -18,6 +18,7 @@ from waypost.resources.links.aliases.store import (
     has_aliases,
     list_page,
     select_target,
+    split_by_limit,
 )
 
 __all__ = [
@@ -38,5 +39,6 @@ __all__ = [
     "has_aliases",
     "list_page",
     "select_target",
+    "split_by_limit",
     "to_search_text",
 ]

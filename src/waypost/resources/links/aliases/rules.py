@@ -9,7 +9,7 @@ from waypost.settings.reserved import INFRASTRUCTURE
 
 MAX_PATH = 1024
 MAX_ALIASES = 1_000
-"""Aliases per link, which are deleted in the link's transaction. Imports may exceed it."""
+"""Aliases per link, which are deleted in the link's transaction."""
 EMPTY_PATH = "This must have at least 1 character."
 PATH_TOO_LONG = f"This must have at most {MAX_PATH:,} characters."
 CONTROL_CHARACTERS = "This must not contain control characters."

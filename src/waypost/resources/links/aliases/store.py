@@ -3,6 +3,7 @@
 A query ignores aliases of deleted domains and, where it finds redirects, those of deleted links.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -16,7 +17,7 @@ from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
 from waypost.resources import domains
 from waypost.resources.links.aliases.model import Alias, link_aliases
-from waypost.resources.links.aliases.rules import digest
+from waypost.resources.links.aliases.rules import MAX_ALIASES, digest
 
 AliasAddress = tuple[UUID, str]
 """Domain and path."""
@@ -72,6 +73,19 @@ async def find_of_links(tx: Tx, link_ids: Sequence[UUID]) -> Mapping[UUID, list[
 async def count(tx: Tx, link_id: UUID) -> int:
     query = select(func.count()).select_from(link_aliases).where(link_aliases.c.link_id == link_id, _HAS_DOMAIN)
     return (await tx.execute(query)).scalar_one()
+
+
+async def split_by_limit(tx: Tx, new: Sequence[Alias]) -> tuple[list[Alias], list[Alias]]:
+    """Return the aliases that their links may get besides those that they have, and the others. In this order."""
+    link_ids, counts = list({alias.link_id for alias in new}), Counter[UUID]()
+    for batch in _batches(link_ids):
+        query = select(link_aliases.c.link_id, func.count()).where(link_aliases.c.link_id.in_(batch), _HAS_DOMAIN)
+        counts.update(dict(iter(await tx.execute(query.group_by(link_aliases.c.link_id)))))
+    within, beyond = list[Alias](), list[Alias]()
+    for alias in new:
+        counts[alias.link_id] += 1
+        (within if counts[alias.link_id] <= MAX_ALIASES else beyond).append(alias)
+    return within, beyond
 
 
 async def list_page(tx: Tx, link_id: UUID, request: PageRequest) -> tuple[list[Alias], int]:
