@@ -19,6 +19,11 @@ def built_commit() -> str:
         return ""
 
 
+def log_fields() -> dict[str, str]:
+    """Return version and commit for the log. A checkout has no commit there: to ask git takes time at each start."""
+    return {"version": VERSION} | ({"commit": built_commit()} if built_commit() else {})
+
+
 def redirect_form() -> str:
     """Return "compiled" if redirects run as machine code (ADR 1), else "python"."""
     files = (_PACKAGE / "redirect" / f"responder{suffix}" for suffix in EXTENSION_SUFFIXES)

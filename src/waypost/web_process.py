@@ -21,7 +21,7 @@ from waypost.redirect.protocol import protocol_for
 from waypost.redirect.state import maintain
 from waypost.secret_key import secret_text
 from waypost.settings import Settings
-from waypost.version import VERSION, built_commit, redirect_form
+from waypost.version import log_fields, redirect_form
 from waypost.worker.loop import cancel
 from waypost.worker.metrics_writer import shared_metrics
 
@@ -68,7 +68,7 @@ async def run(
         release_free_memory()
         gc.set_threshold(5_000, 20, 20)  # a page creates thousands of objects; collecting in between took an eighth
         own = {"base_url": settings.base_url, "shared_domain": settings.shared_domain}
-        log.info("serving", role=role, version=VERSION, commit=built_commit(), redirects=redirect_form(), **own)
+        log.info("serving", role=role, redirects=redirect_form(), **log_fields(), **own)
         try:
             await asyncio.wait([serving, *background], return_when=asyncio.FIRST_COMPLETED)
             server.should_exit = True

@@ -19,7 +19,7 @@ from waypost.packages import RESOURCES
 from waypost.redirect import ChangeFeed
 from waypost.resource import Worker
 from waypost.settings import Settings
-from waypost.version import VERSION, built_commit
+from waypost.version import log_fields
 from waypost.worker import queue_ages
 from waypost.worker.jobs import JobRunner
 from waypost.worker.loop import WorkerLoop
@@ -46,7 +46,7 @@ async def run(settings: Settings, *, sockets: Sequence[socket.socket] = (), stop
         collect_garbage_rarely()
         ages = queue_ages.QueueAges(db, queues, clock=now)
         periodic += [(queue_ages.INTERVAL, ages.step), (_RELEASE_INTERVAL, _release_memory)]
-        log.info("worker started", version=VERSION, commit=built_commit())
+        log.info("worker started", **log_fields())
         async with (
             shared_metrics(settings.data_dir, "worker", [db.gauges, ages.gauges]),
             asyncio.TaskGroup() as group,
