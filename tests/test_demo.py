@@ -21,6 +21,8 @@ from sqlalchemy import func, select
 from test_cli import Waypost
 
 from waypost.accounts import CallerCache, create_account
+from waypost.accounts.setup import first_start
+from waypost.commands import demo
 from waypost.commands.database import migrate_click_store
 from waypost.database import Database, metadata
 from waypost.demo import account, traffic
@@ -169,6 +171,14 @@ async def check_nothing_is_sent(db: Database) -> None:
         assert await find_missing(tx, "") == []
     for webhook in WEBHOOKS:
         assert not is_public(ip_address(urlsplit(webhook["url"]).hostname or ""))
+
+
+async def test_a_service_that_begins_with_the_demo_can_be_set_up(settings: Settings, sqlite_template: Path) -> None:
+    settings.data_dir.mkdir()
+    db = Database(f"sqlite:///{shutil.copy(sqlite_template, settings.data_dir / 'waypost.db')}")
+    await demo.create(settings.model_copy(update={"database_url": None}), volume=0.01)
+    assert await first_start.find_pending(db)
+    await db.close()
 
 
 async def test_an_account_with_its_email_is_not_the_demo(settings: Settings, db: Database, feed: ChangeFeed) -> None:

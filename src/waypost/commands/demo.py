@@ -4,8 +4,8 @@ from contextlib import closing
 from dataclasses import asdict
 from typing import Any
 
-from waypost.commands.database import check_click_store, migrate_database, open_database
-from waypost.commands.key_check import prepare_key
+from waypost.commands.database import open_database
+from waypost.commands.serve import prepare
 from waypost.demo import account
 from waypost.kit import clock
 from waypost.redirect import ChangeFeed
@@ -15,15 +15,14 @@ from waypost.settings import Settings
 _SEED = 20
 
 
-async def create(settings: Settings) -> dict[str, Any]:
-    """Create the account. On SQLite, it may be the first thing in the database."""
-    await check_click_store(settings)
-    if settings.database.startswith("sqlite"):
-        await migrate_database(settings)
+async def create(settings: Settings, *, volume: float = 1.0) -> dict[str, Any]:
+    """Create the account, on SQLite also before the first start of the service. `volume`: factor of visits."""
+    await prepare(settings, "all")
     async with open_database(settings) as db:
-        await prepare_key(db, settings, "all")
         with closing(_feed(settings)) as feed:
-            created = await account.create(with_existing_key(settings), db, feed, now=clock.now(), seed=_SEED)
+            created = await account.create(
+                with_existing_key(settings), db, feed, now=clock.now(), seed=_SEED, volume=volume
+            )
     return {"email": account.EMAIL, **asdict(created)}
 
 

@@ -58,7 +58,7 @@ def start(
     make_data_dir(settings.data_dir)
     is_prepared = _is_known_current(settings) and _has_known_key(settings) and _has_owner(settings)
     if not is_prepared:  # imports are late: usually nothing is left to do
-        asyncio.run(_prepare(settings, role))
+        asyncio.run(prepare(settings, role))
     for name in ("OWNER_EMAIL", "OWNER_PASSWORD", "OWNER_PASSWORD_FILE"):  # the owner exists: no process needs them
         _put(name, "")
     _warn_if_clock_is_behind(settings)
@@ -142,7 +142,7 @@ def _port_of(base_url: str) -> int:
     return parts.port or _DEFAULT_PORT if is_loopback(parts.hostname or "") else _DEFAULT_PORT
 
 
-async def _prepare(settings: Settings, role: str) -> None:
+async def prepare(settings: Settings, role: str) -> None:
     """Migrate or check the schema, create or check the secret key, and create the owner or the placeholder for it."""
     from waypost.accounts.auth_deps import new_deps
     from waypost.accounts.setup import service as setup
