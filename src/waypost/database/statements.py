@@ -126,7 +126,7 @@ class Statements:
                 self._by_identity[statement] = shape, compiled, built_with, plan
             return compiled, built_with, plan
         element: Any = statement
-        key = element._generate_cache_key()  # noqa: SLF001  # the name in SQLAlchemy's documentation of caching
+        key = element._generate_cache_key()  # noqa: SLF001  # nothing public makes a CacheKey but SQLAlchemy's own connections
         compiled = self._by_structure.get((key.key, shape)) if key else None
         if compiled is None:
             options = {"cache_key": key, "column_keys": list(values), "for_executemany": is_many}
