@@ -70,10 +70,10 @@ class AliasTable(MemoryTable[AliasRoute]):
         if not host_route.has_aliases or not 0 < len(path) <= _MAX_PATH:
             return MISSING
         key = _key(host, path)
-        route = await self._load_target(key)
+        route = await self._load_link(key)
         if route is None:
             self._evict(key)
-            route = await self._load_target(key) or MISSING
+            route = await self._load_link(key) or MISSING
         if route is not MISSING:
             self._routes.keep_missing(path)
         return route
@@ -92,7 +92,7 @@ class AliasTable(MemoryTable[AliasRoute]):
         host, _, _ = route
         return (host,)
 
-    async def _load_target(self, key: bytes) -> Route | None:
+    async def _load_link(self, key: bytes) -> Route | None:
         """Return the route of the link, MISSING if there is no such alias, or None if the link has another slug now."""
         alias = await self.load(key)
         if alias is NO_ALIAS:

@@ -103,8 +103,8 @@ class RedirectApp:
             answer = decision.NO_LINK
         elif exchange.is_get and answer.is_visit:
             page = metrics.PREVIEW if preview else metrics.PIXEL_PAGE if answer.pixel_page else None
-            fired = answer.pixel_page[FIRED] if answer.pixel_page else b""
-            visit = await self._record(route, request, answer.target, fired, page)
+            pixels = answer.pixel_page[FIRED] if answer.pixel_page else b""
+            visit = await self._record(route, request, answer.target, pixels, page)
         if visit is None:
             answer = not_found(route)
         if answer.kind == decision.NOT_FOUND:
@@ -267,7 +267,7 @@ class RedirectApp:
         return page
 
     async def _record(
-        self, route: Route, request: VisitRequest, target: str, fired: bytes, page: Series | None
+        self, route: Route, request: VisitRequest, target: str, pixels: bytes, page: Series | None
     ) -> bytes | None:
         """Record the visit and return its id. None if it is a click beyond the limit of the link. Raises Unavailable.
 
@@ -280,7 +280,7 @@ class RedirectApp:
             if page:
                 page[0] += 1
                 self.state.pages_in_batch += 1
-            visit = self.state.record(link, request, fired, target)
+            visit = self.state.record(link, request, pixels, target)
             self.state.flush()
             return visit
 

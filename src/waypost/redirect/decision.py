@@ -87,13 +87,13 @@ def _decide_by_options(  # noqa: PLR0911  # one for each answer
     routing = options.routing
     if request.is_bot:
         return _DEFAULT_PREVIEW if routing else _OWN_PREVIEW
-    _, route_target, _, pixel_page, _, _ = route
+    _, id_and_location, _, pixel_page, _, _ = route
     location, target = None, ""
     if routing:
         visitors = request.visitors()
         if not visitors.has_loaded(routing):
             return _UNDECIDED
-        target, location = visitors.decide(routing, route_target[:ID_SIZE], request)
+        target, location = visitors.decide(routing, id_and_location[:ID_SIZE], request)
         if location:
             pixel_page = options.pixel_pages.get(location)
     if pixel_page is None or not request.may_fire:

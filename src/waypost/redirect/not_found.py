@@ -22,23 +22,23 @@ class NotFoundResponder:
 
         An unknown host gets an empty 404. Raises Unavailable before it sends anything.
 
-        Never redirect below `/.well-known/`: an authority that follows would verify the domain for the target.
+        Never redirect below `/.well-known/`: an authority that follows would verify the domain for its location.
         """
         host = exchange.host
         if host in self._state.own_hosts:
-            is_for_links, target = host == self._state.shared_host, b""
+            is_for_links, location = host == self._state.shared_host, b""
         else:
             route = await self._state.hosts.load(host)
-            is_for_links, target = route is not NO_HOST, route.not_found if path else route.root
+            is_for_links, location = route is not NO_HOST, route.not_found if path else route.root
             if path.partition(b"/")[0].lower() == _WELL_KNOWN:
-                is_for_links, target = False, b""
+                is_for_links, location = False, b""
                 document = await self._find_app_links(host, route, path)
                 if document:
                     await _send_app_links(exchange, document)
                     return
         metrics.NOT_FOUND[0] += 1
-        if fallback or target:
-            await exchange.respond(302, [*REDIRECT_HEADERS, (b"location", fallback or target)])
+        if fallback or location:
+            await exchange.respond(302, [*REDIRECT_HEADERS, (b"location", fallback or location)])
         elif is_for_links:
             await exchange.respond(404, pages.HEADERS, pages.NOT_FOUND)
         else:

@@ -59,20 +59,20 @@ class VisitResponder(WaitingResponses):
             return False
         if not state.waiting_connections:
             state.begin_batch()
-        host, target, expires_at, _, _, _ = route
+        host, id_and_location, expires_at, _, _, _ = route
         if host != request.host or state.now >= expires_at:
             alias = None if request.host in {state.shared_host, host} else self._find_alias(slug)
             if alias is None:
                 return self._respond_without_link(route, slug, request)
-            _, target, _, _, _, _ = route = alias
+            _, id_and_location, _, _, _, _ = route = alias
         request.at = state.now
         request.peer = self.peer
         request.is_bot = state.bots[request.user_agent]
         answer = decide_visit(route, request)
         if answer is OWN_DESTINATION:
-            state.record(target[:ID_SIZE], request)
+            state.record(id_and_location[:ID_SIZE], request)
             heads = state.shared_heads if request.host == state.shared_host else state.heads
-            self._respond_later(heads.redirect + target[ID_SIZE:] + b"\r\n\r\n")
+            self._respond_later(heads.redirect + id_and_location[ID_SIZE:] + b"\r\n\r\n")
         elif not self._respond_otherwise(route, request, answer):
             return False
         self.active_at = state.monotonic_now
@@ -87,11 +87,11 @@ class VisitResponder(WaitingResponses):
         """Return False for a visit that needs more than what is in memory."""
         state = self._state
         heads = state.shared_heads if request.host == state.shared_host else state.heads
-        _, target, _, _, _, _ = route
-        link, kind, pixel_page = target[:ID_SIZE], answer.kind, answer.pixel_page
+        _, id_and_location, _, _, _, _ = route
+        link, kind, pixel_page = id_and_location[:ID_SIZE], answer.kind, answer.pixel_page
         if kind == REDIRECT:
             state.record(link, request, b"", answer.target)
-            self._respond_later(heads.redirect + (answer.location or target[ID_SIZE:]) + b"\r\n\r\n")
+            self._respond_later(heads.redirect + (answer.location or id_and_location[ID_SIZE:]) + b"\r\n\r\n")
         elif kind == PIXEL_PAGE and pixel_page is not None:
             visit = state.record(link, request, pixel_page[FIRED], answer.target)
             state.pages_in_batch += 1
@@ -129,10 +129,10 @@ class VisitResponder(WaitingResponses):
         route = state.table.find(slug)
         if route is None:
             return False
-        host, target, expires_at, _, _, options = route
+        host, id_and_location, expires_at, _, _, options = route
         if host != request.host or state.now >= expires_at or options is not None:
             return False
-        page = state.pages.find(b"+" + target[:ID_SIZE], route)
+        page = state.pages.find(b"+" + id_and_location[:ID_SIZE], route)
         if page is None:
             return False
         metrics.INFO_PAGE[0] += 1

@@ -12,9 +12,9 @@ from waypost.redirect.pixel_pages import PixelPage
 from waypost.redirect.route_options import RouteOptions
 
 Route = NewType("Route", tuple[bytes, bytes, float, PixelPage | None, tuple[bytes, ...], RouteOptions | None])
-"""Of a link: (host, target, expiry in seconds since 1970, pixel page, ids of its pixels in hex, options).
+"""Of a link: (host, id and location, expiry in seconds since 1970, pixel page, ids of its pixels in hex, options).
 
-The target is the id of the link in hex and its location, in one object, because each object costs another cache miss.
+The id of the link in hex and its location are one object, because each object costs another cache miss.
 The ids include pixels that cannot fire now: a change of platform_id changes the route.
 
 A plain tuple, because the garbage collector stops tracking it: with a million routes in memory, a class would cost a
@@ -42,7 +42,7 @@ GOOGLE_PATH = b".well-known/assetlinks.json"
 """Where iOS and Android request the documents that say which apps open the links of a domain."""
 
 ID_SIZE: Final = 32
-"""Hex digits of the id in a target."""
+"""Hex digits of the id before a location."""
 
 NEVER = math.inf
 DISABLED = 0.0
@@ -118,14 +118,14 @@ def host_of(route: Route) -> bytes:
 
 def link_of(route: Route) -> bytes:
     """Return the id of the link in hex."""
-    _, target, _, _, _, _ = route
-    return target[:ID_SIZE]
+    _, id_and_location, _, _, _, _ = route
+    return id_and_location[:ID_SIZE]
 
 
 def location_of(route: Route) -> bytes:
     """Return the link's own destination."""
-    _, target, _, _, _, _ = route
-    return target[ID_SIZE:]
+    _, id_and_location, _, _, _, _ = route
+    return id_and_location[ID_SIZE:]
 
 
 def options_of(route: Route) -> RouteOptions | None:

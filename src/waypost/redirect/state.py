@@ -198,8 +198,11 @@ class RedirectState:
         self._at = b"%d" % (now_ns // 1000)
         self._new_ids()
 
-    def record(self, link: bytes, request: VisitRequest, fired: bytes = b"", target: str = "") -> bytes:
-        """Buffer the visit's line until `flush`. Return its id. `target`: empty without rules and variants."""
+    def record(self, link: bytes, request: VisitRequest, pixels: bytes = b"", target: str = "") -> bytes:
+        """Buffer the visit's line until `flush`. Return its id. `target`: empty without rules and variants.
+
+        The fields are those of `spool.Visit`, in its order.
+        """
         visit = self._new_id()
         fields = [  # without tabs
             visit,
@@ -214,7 +217,7 @@ class RedirectState:
             request.language,
             request.purpose,
             request.privacy,
-            (b"%b\t%b\n" % (fired, target.encode()) if target else fired + b"\n"),
+            (b"%b\t%b\n" % (pixels, target.encode()) if target else pixels + b"\n"),
         ]
         line = b"\t".join(fields)
         self._visits.append(line if len(line) <= MAX_LINE_SIZE else encode(line[:-1].split(b"\t")))

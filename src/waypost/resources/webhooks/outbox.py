@@ -69,7 +69,7 @@ async def record_for(tx: Tx, event: WebhookEvent, webhook: UUID) -> UUID:
 def _row(event: WebhookEvent, webhook: UUID) -> bulk.BulkRow:
     id_, at = delivery_id(event.type, event.source, webhook), microseconds(event.at)
     first = (id_.bytes, event.account_id.bytes, webhook.bytes, event.type, build_payload(id_, event))
-    return (*first, "pending", 0, at, None, None, None, at, None)
+    return (*first, "pending", 0, at, None, None, None, at, None)  # the other columns, due now, without a result
 
 
 def build_payload(id_: UUID, event: WebhookEvent) -> str:

@@ -265,9 +265,9 @@ class Drainer:
                 if not await advance(tx, drained):
                     raise PositionMoved(drained.segment)
             await write.lock(tx)
-            added, counts = await self._save(tx, batch)
-            await links.add_clicks(tx, counts.clicks_per_link())
-            await qrcodes.add_scans(tx, counts.scans_per_link())
+            added, sums = await self._save(tx, batch)
+            await links.add_clicks(tx, sums.clicks_per_link())
+            await qrcodes.add_scans(tx, sums.scans_per_link())
             await record_events(tx, added, self._settings, now=self._clock())
             self._prepare_next(reached)  # not before, on SQLite: two threads that compute wait for each other's lock
         if self._db.dialect == "sqlite":  # on PostgreSQL no write waits
@@ -281,10 +281,8 @@ class Drainer:
         """Insert the clicks and their statistics. Return the clicks that were new, and their sums."""
         prepared = batch.statistics
         assert prepared is not None  # noqa: S101  # only with ClickHouse, which has a `_commit` of its own
-        found = await write.find_visitors(tx, prepared.counts)
-        counting = asyncio.create_task(
-            asyncio.to_thread(write.count_visitors, self._db.dialect, prepared.counts, found)
-        )
+        found = await write.find_visitors(tx, prepared.sums)
+        counting = asyncio.create_task(asyncio.to_thread(write.count_visitors, self._db.dialect, prepared.sums, found))
         if self._db.dialect == "sqlite":  # PostgreSQL inserts the clicks meanwhile, in another process
             await asyncio.wait([counting])
         added = await write.add(tx, batch.clicks, batch.encoded)
@@ -294,7 +292,7 @@ class Drainer:
         else:
             await bulk.execute(tx, prepared.dimensions)
             await bulk.execute(tx, await counting)
-        return added, prepared.counts
+        return added, prepared.sums
 
     async def _erase(self, positions: Positions) -> None:
         """Erase drained lines, also those of a killed process. A failing disk does not stop draining."""
@@ -333,10 +331,10 @@ class PositionMoved(Exception):
 def _log_skipped(enriched: Enriched) -> None:
     if enriched.errors:
         log.error("visits could not be read", errors=sorted(enriched.errors))
-    if enriched.orphaned or enriched.damaged:
-        _SKIPPED.add(enriched.orphaned, "unknown_link")
+    if enriched.unknown_links or enriched.damaged:
+        _SKIPPED.add(enriched.unknown_links, "unknown_link")
         _SKIPPED.add(enriched.damaged, "damaged")
-        log.warning("visits skipped", of_unknown_links=enriched.orphaned, damaged=enriched.damaged)
+        log.warning("visits skipped", of_unknown_links=enriched.unknown_links, damaged=enriched.damaged)
 
 
 def _parse_id(link: bytes) -> UUID | None:

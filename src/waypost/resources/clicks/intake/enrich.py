@@ -21,7 +21,7 @@ class Enriched:
     clicks: list[Click] = field(default_factory=list)
     lines: int = 0
     """So many of the lines became clicks or were skipped."""
-    orphaned: int = 0
+    unknown_links: int = 0
     """Visits of links that never existed."""
     damaged: int = 0
     """Lines, by a full disk or a crash of the machine."""
@@ -46,7 +46,7 @@ def enrich(
     for number, visit in enumerate(_decoded(lines, result)):
         account = accounts.get(visit.link) if visit else None
         if visit is None or account is None:
-            result.orphaned += visit is not None
+            result.unknown_links += visit is not None
             continue
         deliveries += _count_deliveries(visit, webhook_counts.get(account))
         if deliveries > max_deliveries:

@@ -1,4 +1,4 @@
-"""Adds up a batch of clicks in memory, by link and account. Pure: `store` merges the sums into the tables."""
+"""Adds up a batch of clicks in memory, by link and account. Pure: `sql.write` merges the sums into the tables."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -162,7 +162,7 @@ _row = itemgetter(*map(Click._fields.index, ("id", "account_id", "link_id", "day
 
 _MORNING_QUARTERS = 48
 _MORNING_BITS = (1 << _MORNING_QUARTERS) - 1
-LOCK = "waypost"
+LOCK = "waypost"  # of statistics: the name is the key of all versions
 _BIT_COLUMNS = {"morning", "afternoon"}
 _TIME_COLUMNS = {
     "first_at": {"sqlite": "min", "postgresql": "least"},
@@ -185,42 +185,42 @@ Found = dict[VisitorKey, VisitorBits]
 class Prepared(NamedTuple):
     """Sums to save, and what of that can be computed before the transaction."""
 
-    counts: Aggregate
+    sums: Aggregate
     dimensions: list[bulk.Statement]
 
 
-def prepare(dialect: str, counts: Aggregate) -> Prepared:
-    rows, on_conflict = counts.dimension_rows(), _on_conflict(dialect, click_dimensions)
-    return Prepared(counts, bulk.prepare_insert(dialect, click_dimensions, rows, on_conflict=on_conflict))
+def prepare(dialect: str, sums: Aggregate) -> Prepared:
+    rows, on_conflict = sums.dimension_rows(), _on_conflict(dialect, click_dimensions)
+    return Prepared(sums, bulk.prepare_insert(dialect, click_dimensions, rows, on_conflict=on_conflict))
 
 
-async def save(tx: Tx, counts: Aggregate) -> None:
+async def save(tx: Tx, sums: Aggregate) -> None:
     """Merge the rows, in the order of their keys: neighbors are written together. Call `lock` first."""
-    await save_prepared(tx, prepare(tx.dialect.name, counts))
+    await save_prepared(tx, prepare(tx.dialect.name, sums))
 
 
 async def save_prepared(tx: Tx, prepared: Prepared) -> None:
-    found = await find_visitors(tx, prepared.counts)
-    await bulk.execute(tx, [*count_visitors(tx.dialect.name, prepared.counts, found), *prepared.dimensions])
+    found = await find_visitors(tx, prepared.sums)
+    await bulk.execute(tx, [*count_visitors(tx.dialect.name, prepared.sums, found), *prepared.dimensions])
 
 
-def count_visitors(dialect: str, counts: Aggregate, found: Found) -> list[bulk.Statement]:
+def count_visitors(dialect: str, sums: Aggregate, found: Found) -> list[bulk.Statement]:
     """Return the statements that depend on the visitors who were found."""
-    changed = counts.add_visitors(found)
+    changed = sums.add_visitors(found)
     visitors = [(*key, bits & _MORNING_BITS, bits >> _MORNING_QUARTERS) for *key, bits in changed]
     return [
         statement
-        for table, rows in ((visitor_days, visitors), (click_totals, counts.totals_rows()))
+        for table, rows in ((visitor_days, visitors), (click_totals, sums.totals_rows()))
         for statement in bulk.prepare_insert(dialect, table, rows, on_conflict=_on_conflict(dialect, table))
     ]
 
 
-async def find_visitors(tx: Tx, counts: Aggregate) -> Found:
+async def find_visitors(tx: Tx, sums: Aggregate) -> Found:
     """Return what `Aggregate.add_visitors` needs."""
-    found = _by_visitor(await bulk.find_first(tx, visitor_days, counts.sorted_visitors, limit=MAX_LINK_ROWS + 1))
+    found = _by_visitor(await bulk.find_first(tx, visitor_days, sums.sorted_visitors, limit=MAX_LINK_ROWS + 1))
     with_account = [visitor for visitor, rows in found.items() if len(rows) > MAX_LINK_ROWS]
     if with_account:
-        keys = {(*visitor, subject) for visitor in with_account for subject in counts.subjects_of(visitor)}
+        keys = {(*visitor, subject) for visitor in with_account for subject in sums.subjects_of(visitor)}
         found |= _by_visitor(await bulk.find(tx, visitor_days, sorted(keys)))
     return found
 
