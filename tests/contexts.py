@@ -12,7 +12,7 @@ from waypost.context import Context
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.resources.webhooks.deps import Deps as WebhookDeps
-from waypost.resources.webhooks.endpoint_checker import EndpointChecker
+from waypost.resources.webhooks.receiver_checker import ReceiverChecker
 from waypost.settings import Settings
 
 
@@ -30,4 +30,4 @@ def new_context(
 
 
 def webhook_deps(context: Context) -> WebhookDeps:
-    return WebhookDeps(**vars(context), endpoint_checker=EndpointChecker(context.outbound))
+    return WebhookDeps(**vars(context), receiver_checker=ReceiverChecker(context.outbound))

@@ -32,7 +32,7 @@ from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.schemas import to_event_json
 from waypost.resources.links.schemas import LinkJson
 from waypost.resources.webhooks.deliverer import Deliverer
-from waypost.resources.webhooks.delivery_limiter import WebhookEndpoint
+from waypost.resources.webhooks.delivery_limiter import WebhookReceiver
 from waypost.resources.webhooks.model import webhooks
 from waypost.resources.webhooks.outbox import WebhookEvent, build_payload
 from waypost.resources.webhooks.queue import ClaimedDelivery
@@ -178,7 +178,7 @@ async def received(tmp_path: Path) -> tuple[bytes, bytes]:
     async with Receiver(always(response(204)), tls=tls) as receiver:
         claimed = ClaimedDelivery(
             id=delivery,
-            endpoint=WebhookEndpoint(webhook, new_id(), OPEN),
+            receiver=WebhookReceiver(webhook, new_id(), OPEN),
             url=receiver.url("/hook"),
             secret=keys.encrypt(webhooks.c.secret, webhook, SECRET),
             event="link.created",

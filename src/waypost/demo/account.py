@@ -40,8 +40,8 @@ from waypost.resources.qrcodes.image_urls import Urls
 from waypost.resources.webhooks import service as webhook_service
 from waypost.resources.webhooks import store as webhook_store
 from waypost.resources.webhooks.deps import Deps as WebhooksDeps
-from waypost.resources.webhooks.endpoint_checker import EndpointChecker
 from waypost.resources.webhooks.model import MAX_ATTEMPTS
+from waypost.resources.webhooks.receiver_checker import ReceiverChecker
 from waypost.resources.webhooks.schemas import NewWebhook
 from waypost.secret_key import derived_keys
 from waypost.settings import Settings
@@ -94,7 +94,7 @@ async def create(
         all_visits = visits([visited for _, visited in added], now, seed, volume)
         count = await _store(context.click_store, db, all_visits, intake)
         recent = [link for link, _ in added if link.created_at > now - timedelta(days=28)]  # the log keeps 30 days
-        webhooks_deps = WebhooksDeps(**vars(context), endpoint_checker=_AnyEndpoint(context.outbound))
+        webhooks_deps = WebhooksDeps(**vars(context), receiver_checker=_AnyReceiver(context.outbound))
         await _add_webhooks(webhooks_deps, caller, recent, all_visits[-150:], intake)
     owner = await accounts.get_person(db, EMAIL)
     _, key = await accounts.create_key(
@@ -140,7 +140,7 @@ async def _store(click_store: ClickStore, db: Database, all_visits: list[Visit],
             return drainer.drained_clicks
 
 
-class _AnyEndpoint(EndpointChecker):
+class _AnyReceiver(ReceiverChecker):
     """Accepts every host without looking it up."""
 
     async def check(self, url: Url, *, account: UUID) -> None:

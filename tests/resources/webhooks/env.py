@@ -20,8 +20,8 @@ from waypost.outbound import Outbound
 from waypost.resources.webhooks import WebhookEvent, api, queue, record, record_all
 from waypost.resources.webhooks.delivery_limiter import DeliveryLimiter
 from waypost.resources.webhooks.deps import Deps
-from waypost.resources.webhooks.endpoint_checker import EndpointChecker
 from waypost.resources.webhooks.queue import ClaimedDelivery, DeliveryOutcome
+from waypost.resources.webhooks.receiver_checker import ReceiverChecker
 
 HOST = "hooks.example.com"
 PUBLIC = "93.184.216.34"  # nothing is sent there: it is looked at only
@@ -102,13 +102,13 @@ def path_of(webhook: dict[str, Any], delivery: dict[str, Any] | UUID) -> str:
 
 @contextlib.asynccontextmanager
 async def open_env(
-    db: Database, directory: Path, endpoint_checker: EndpointChecker | None = None
+    db: Database, directory: Path, receiver_checker: ReceiverChecker | None = None
 ) -> AsyncIterator[Env]:
     clock = FakeClock()
     async with name_server() as names:
         names.has(HOST, [PUBLIC])
         outbound = Outbound(allow=ALLOW, dns_servers=[names.address])
-        deps = Deps(**vars(new_context(db, clock)), endpoint_checker=endpoint_checker or EndpointChecker(outbound))
+        deps = Deps(**vars(new_context(db, clock)), receiver_checker=receiver_checker or ReceiverChecker(outbound))
         alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
         async with new_client(db, directory, (deps, api.ENDPOINTS), clock=clock) as client:
             yield Env(client, deps, clock, names, alice, bob)

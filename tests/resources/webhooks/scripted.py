@@ -20,7 +20,7 @@ from waypost.kit.urls import Url
 from waypost.outbound import OutboundResponse
 from waypost.resources.webhooks import WebhookEvent, queue, store
 from waypost.resources.webhooks.deliverer import Deliverer
-from waypost.resources.webhooks.delivery_limiter import DeliveryLimiter, WebhookEndpoint
+from waypost.resources.webhooks.delivery_limiter import DeliveryLimiter, WebhookReceiver
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 from waypost.resources.webhooks.outbox import delivery_id, record_all
 from waypost.worker.loop import WorkerLoop
@@ -34,16 +34,16 @@ Turn = int | bytes | tuple[int, bytes] | str | Exception
 
 @dataclass(frozen=True)
 class Subscription:
-    endpoint: WebhookEndpoint
+    receiver: WebhookReceiver
     secret: str
 
     @property
     def id(self) -> UUID:
-        return self.endpoint.webhook_id
+        return self.receiver.webhook_id
 
     @property
     def account_id(self) -> UUID:
-        return self.endpoint.account_id
+        return self.receiver.account_id
 
 
 async def subscribe(
@@ -57,7 +57,7 @@ async def subscribe(
 ) -> Subscription:
     url = url or f"https://{host}/hook"
     made = Subscription(
-        WebhookEndpoint(new_id(), account_id or new_id(), urlsplit(url).hostname or ""), f"whsec_{host}"
+        WebhookReceiver(new_id(), account_id or new_id(), urlsplit(url).hostname or ""), f"whsec_{host}"
     )
     row = {
         "id": made.id,

@@ -14,7 +14,7 @@ from waypost.kit.ids import new_id
 from waypost.kit.signing import find_problem
 from waypost.outbound import NotPublic, Outbound, Poster, Unreachable
 from waypost.resources.webhooks.deliverer import Deliverer
-from waypost.resources.webhooks.delivery_limiter import WebhookEndpoint
+from waypost.resources.webhooks.delivery_limiter import WebhookReceiver
 from waypost.resources.webhooks.model import MAX_ATTEMPTS, webhooks
 from waypost.resources.webhooks.queue import ClaimedDelivery
 
@@ -38,7 +38,7 @@ def claimed(attempt: int = 1, url: str = f"https://{HOST}/hook", body: str | Non
     text = body or f'{{"id":"{id_}"}}'
     return ClaimedDelivery(
         id_,
-        WebhookEndpoint(webhook_id, new_id(), HOST),
+        WebhookReceiver(webhook_id, new_id(), HOST),
         url,
         secret,
         "link.created",

@@ -24,7 +24,7 @@ async def test_the_rest_is_cancelled_in_groups(env: Env, monkeypatch: pytest.Mon
         await env.happen()
     assert (await env.delete(gone)).status_code == 204
     assert await counts(env) == {"cancelled": 2, "pending": 4}
-    assert {str(each.endpoint.webhook_id) for each in await env.claim()}.isdisjoint({gone["id"]})
+    assert {str(each.receiver.webhook_id) for each in await env.claim()}.isdisjoint({gone["id"]})
     assert await cancel_orphaned_deliveries(env.db)
     assert await counts(env) == {"cancelled": 4, "pending": 2}
     assert await cancel_orphaned_deliveries(env.db)

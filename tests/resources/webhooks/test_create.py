@@ -21,8 +21,8 @@ from waypost.kit.ids import new_id
 from waypost.kit.urls import Url
 from waypost.outbound import NotPublic, Outbound
 from waypost.resources.webhooks import service
-from waypost.resources.webhooks.endpoint_checker import EndpointChecker
 from waypost.resources.webhooks.model import webhooks
+from waypost.resources.webhooks.receiver_checker import ReceiverChecker
 from waypost.resources.webhooks.schemas import NewWebhook
 
 EVENTS = ["pixel.fired", "link.clicked", "link.created"]
@@ -181,14 +181,14 @@ class Crowd(Outbound):
 
 async def test_an_account_looks_at_four_at_once(db: Database, tmp_path: Path) -> None:
     crowd: Any = Crowd(4)
-    async with open_env(db, tmp_path, EndpointChecker(crowd)) as env:
+    async with open_env(db, tmp_path, ReceiverChecker(crowd)) as env:
         answers = await asyncio.gather(*(env.post(NEW) for _ in range(12)))
     assert ({answer.status_code for answer in answers}, crowd.most) == ({422}, 4)
 
 
 async def test_accounts_do_not_wait_for_each_other(db: Database, tmp_path: Path) -> None:
     crowd: Any = Crowd(8)
-    async with open_env(db, tmp_path, EndpointChecker(crowd)) as env:
+    async with open_env(db, tmp_path, ReceiverChecker(crowd)) as env:
         await asyncio.gather(*(env.post(NEW, who) for who in (env.alice, env.bob) for _ in range(4)))
     assert crowd.most == 8
 

@@ -51,7 +51,7 @@ async def test_what_is_pending_is_cancelled(env: Env) -> None:
         rows = (await tx.execute(cancelled)).all()
     assert {(row.next_attempt_at, row.leased_until) for row in rows} == {(None, None)}
     env.clock.move(timedelta(hours=1))
-    assert [str(each.endpoint.webhook_id) for each in await env.claim()] == [other["id"]]
+    assert [str(each.receiver.webhook_id) for each in await env.claim()] == [other["id"]]
 
 
 async def test_what_comes_of_an_attempt_under_way_is_not_noted(env: Env) -> None:

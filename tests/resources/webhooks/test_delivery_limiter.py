@@ -13,7 +13,7 @@ from waypost.resources.webhooks.delivery_limiter import (
     MIN_HOST_LIMIT,
     RATE,
     DeliveryLimiter,
-    WebhookEndpoint,
+    WebhookReceiver,
 )
 
 
@@ -34,12 +34,12 @@ def limiter(clock: Clock) -> DeliveryLimiter:
     return DeliveryLimiter(monotonic=clock)
 
 
-def endpoint(account: UUID | None = None, host: str = "a.example") -> WebhookEndpoint:
-    return WebhookEndpoint(uuid4(), account or uuid4(), host)
+def new_receiver(account: UUID | None = None, host: str = "a.example") -> WebhookReceiver:
+    return WebhookReceiver(uuid4(), account or uuid4(), host)
 
 
 def test_starts_with_the_initial_limits_and_grows(limiter: DeliveryLimiter) -> None:
-    receiver, other = endpoint(), endpoint()
+    receiver, other = new_receiver(), new_receiver()
     assert (limiter.max_in_flight(receiver.webhook_id), limiter.max_in_flight_at_host(receiver.account_host)) == (
         INITIAL_LIMIT,
         INITIAL_HOST_LIMIT,
@@ -56,7 +56,7 @@ def test_starts_with_the_initial_limits_and_grows(limiter: DeliveryLimiter) -> N
 
 
 def test_limits_in_flight_stay_between_minimum_and_maximum(limiter: DeliveryLimiter) -> None:
-    receiver, allowed, at_host = endpoint(), list[int](), list[int]()
+    receiver, allowed, at_host = new_receiver(), list[int](), list[int]()
     for succeeded in [False] * 5 + [True] * 20 + [False] * 5:
         limiter.record_result(receiver, succeeded=succeeded)
         allowed.append(limiter.max_in_flight(receiver.webhook_id))
@@ -67,14 +67,19 @@ def test_limits_in_flight_stay_between_minimum_and_maximum(limiter: DeliveryLimi
 
 def test_subscriptions_of_an_account_to_a_host_share_a_limit(limiter: DeliveryLimiter) -> None:
     account = uuid4()
-    one, same, elsewhere, of_another = endpoint(account), endpoint(account), endpoint(account, "b.example"), endpoint()
+    one, same, elsewhere, of_another = (
+        new_receiver(account),
+        new_receiver(account),
+        new_receiver(account, "b.example"),
+        new_receiver(),
+    )
     limiter.record_result(one, succeeded=True)
     allowed = [limiter.max_in_flight_at_host(each.account_host) for each in (one, same, elsewhere, of_another)]
     assert allowed == [INITIAL_HOST_LIMIT + 1, INITIAL_HOST_LIMIT + 1, INITIAL_HOST_LIMIT, INITIAL_HOST_LIMIT]
 
 
 def test_works_after_a_successful_attempt(limiter: DeliveryLimiter) -> None:
-    receiver = endpoint()
+    receiver = new_receiver()
     found = [limiter.is_working(receiver.webhook_id)]
     limiter.record_start(receiver)
     found.append(limiter.is_working(receiver.webhook_id))
@@ -85,7 +90,7 @@ def test_works_after_a_successful_attempt(limiter: DeliveryLimiter) -> None:
 
 
 def test_knows_the_order_of_last_starts(limiter: DeliveryLimiter) -> None:
-    first, second = endpoint(), endpoint()
+    first, second = new_receiver(), new_receiver()
     assert limiter.last_start(first.webhook_id) == limiter.last_start(first.account_host) == 0
     limiter.record_start(first)
     limiter.record_start(second)
@@ -96,12 +101,12 @@ def test_knows_the_order_of_last_starts(limiter: DeliveryLimiter) -> None:
 
 
 def test_starts_are_limited_by_a_rate(limiter: DeliveryLimiter, clock: Clock) -> None:
-    receiver = endpoint()
+    receiver = new_receiver()
     assert limiter.available_starts(receiver.account_host) == BURST
     for _ in range(int(BURST)):
         limiter.record_start(receiver)
     assert limiter.available_starts(receiver.account_host) == 0
-    assert limiter.available_starts(endpoint().account_host) == BURST
+    assert limiter.available_starts(new_receiver().account_host) == BURST
     clock.seconds += 3 / RATE
     assert limiter.available_starts(receiver.account_host) == pytest.approx(3)
     clock.seconds += 3_600
@@ -110,7 +115,7 @@ def test_starts_are_limited_by_a_rate(limiter: DeliveryLimiter, clock: Clock) ->
 
 def test_drops_the_least_recently_used_limits(limiter: DeliveryLimiter, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delivery_limiter, "_MAX_TRACKED", 6)  # two for each webhook
-    receivers = [endpoint() for _ in range(4)]
+    receivers = [new_receiver() for _ in range(4)]
     for receiver in receivers[:3]:
         limiter.record_result(receiver, succeeded=True)
     limiter.record_start(receivers[0])

@@ -60,7 +60,7 @@ async def test_claims_and_settles_a_delivery(db: Database, clock: FakeClock, ali
     assert await is_due(db, clock)
     (claimed,) = await claim(db, clock)
     row = await delivery(db)
-    assert (claimed.id, claimed.endpoint.webhook_id, claimed.attempt, claimed.created_at) == (id_, alice.id, 1, START)
+    assert (claimed.id, claimed.receiver.webhook_id, claimed.attempt, claimed.created_at) == (id_, alice.id, 1, START)
     assert (claimed.url, claimed.event, claimed.body) == ("https://alice.example/hook", "link.clicked", row.body)
     assert (row.status, row.attempts, row.leased_until) == ("pending", 1, START + LEASE)  # counted before it is sent
     assert not await is_due(db, clock)
@@ -174,7 +174,7 @@ async def test_what_belongs_to_no_subscription_is_not_looked_for_forever(
     await queue_up(db, bob)
     async with db.write() as tx:
         await tx.execute(delete(webhooks).where(webhooks.c.id == alice.id))
-    assert [each.endpoint.webhook_id for each in await claim(db, clock, limit=2)] == [bob.id]
+    assert [each.receiver.webhook_id for each in await claim(db, clock, limit=2)] == [bob.id]
     assert not await is_due(db, clock)
 
 
@@ -199,16 +199,16 @@ async def test_no_more_of_a_subscription_than_its_pace_allows(db: Database, cloc
     assert len(first) == INITIAL_LIMIT
     assert await is_due(db, clock, limiter) is None
     for _ in range(3):
-        limiter.record_result(alice.endpoint, succeeded=True)
+        limiter.record_result(alice.receiver, succeeded=True)
     assert len(await claim(db, clock, limiter=limiter)) == 3
     for _ in range(3):
-        limiter.record_result(alice.endpoint, succeeded=False)
+        limiter.record_result(alice.receiver, succeeded=False)
     await settle(db, *(DeliveryOutcome(each, "delivered") for each in first))
     assert await claim(db, clock, limiter=limiter) == []  # three are under way, and one would be allowed
     clock.move(LEASE)
     assert len(await claim(db, clock, limiter=limiter)) == 1  # nobody is behind the three any more
     for _ in range(MAX_IN_FLIGHT * 2):
-        limiter.record_result(alice.endpoint, succeeded=True)
+        limiter.record_result(alice.receiver, succeeded=True)
     assert len(await claim(db, clock, limiter=limiter)) == MAX_IN_FLIGHT - 1
 
 
@@ -221,12 +221,12 @@ async def test_those_that_do_not_succeed_share_half_of_the_places(
         await queue_up(db, each, 2)
     assert len(await claim(db, clock, limiter=limiter)) == 3
     assert await is_due(db, clock, limiter) is None
-    limiter.record_result(several[4].endpoint, succeeded=True)
-    assert {each.endpoint.webhook_id for each in await claim(db, clock, limiter=limiter)} <= {several[4].id}
+    limiter.record_result(several[4].receiver, succeeded=True)
+    assert {each.receiver.webhook_id for each in await claim(db, clock, limiter=limiter)} <= {several[4].id}
     clock.move(LEASE)
     again = await claim(db, clock, limiter=limiter)
-    assert sum(each.endpoint.webhook_id != several[4].id for each in again) == 3
-    assert sum(each.endpoint.webhook_id == several[4].id for each in again) == 2
+    assert sum(each.receiver.webhook_id != several[4].id for each in again) == 3
+    assert sum(each.receiver.webhook_id == several[4].id for each in again) == 2
 
 
 async def test_chooses_at_most_the_limit_and_one_of_each_first(db: Database, clock: FakeClock) -> None:
@@ -234,10 +234,10 @@ async def test_chooses_at_most_the_limit_and_one_of_each_first(db: Database, clo
     for each in several:
         await queue_up(db, each, 4)
     first = await claim(db, clock, limit=6)
-    counts = [sum(each.endpoint.webhook_id == of.id for each in first) for of in several]
+    counts = [sum(each.receiver.webhook_id == of.id for each in first) for of in several]
     assert sorted(counts) == [1, 1, 1, 1, 2]
     second = await claim(db, clock, limit=4)  # those with the fewest under way
-    assert several[counts.index(2)].id not in {each.endpoint.webhook_id for each in second}
+    assert several[counts.index(2)].id not in {each.receiver.webhook_id for each in second}
 
 
 async def test_the_oldest_of_a_subscription_first(db: Database, clock: FakeClock, alice: Subscription) -> None:
@@ -256,8 +256,8 @@ async def test_who_was_longest_without_a_turn_comes_first(db: Database, clock: F
     for _ in range(6):
         claimed = await claim(db, clock, limit=2, limiter=limiter)
         for each in claimed:
-            limiter.record_start(each.endpoint)
-            served.append(each.endpoint.webhook_id)
+            limiter.record_start(each.receiver)
+            served.append(each.receiver.webhook_id)
         await settle(db, *(again(each, START + timedelta(days=1)) for each in claimed))
     assert sorted(served[:6]) == sorted(served[6:]) == sorted(each.id for each in several)
 
@@ -328,7 +328,7 @@ async def test_what_is_pending_costs_a_claim_nothing(
     statements = await asked(db, lambda: claim(db, clock, limiter=DeliveryLimiter()))
     limiter = DeliveryLimiter()
     for _ in range(MAX_IN_FLIGHT):
-        limiter.record_result(alice.endpoint, succeeded=True)
+        limiter.record_result(alice.receiver, succeeded=True)
     statements += await asked(db, lambda: claim(db, clock, limiter=limiter))
     assert len(statements) == 7
     for statement, parameters in statements:

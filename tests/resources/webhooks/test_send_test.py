@@ -14,7 +14,7 @@ async def test_sends_a_test_event(env: Env) -> None:
     assert [answer.json()["data"]] == await env.deliveries(made)
     assert (answer.json()["data"]["event"], answer.json()["data"]["status"]) == ("webhook.test", "pending")
     [claimed] = await env.claim()
-    assert (str(claimed.endpoint.webhook_id), claimed.event) == (made["id"], "webhook.test")
+    assert (str(claimed.receiver.webhook_id), claimed.event) == (made["id"], "webhook.test")
     assert json.loads(claimed.body) == {
         "id": answer.json()["data"]["id"],
         "api_version": "v1",

@@ -13,7 +13,7 @@ from waypost.resources.webhooks.delivery_limiter import (
     MAX_IN_FLIGHT,
     DeliveryLimiter,
     DueDeliveries,
-    WebhookEndpoint,
+    WebhookReceiver,
     choose_deliveries,
 )
 
@@ -25,37 +25,37 @@ def limiter() -> DeliveryLimiter:
     return DeliveryLimiter(monotonic=lambda: 0.0)
 
 
-def subscriptions(count: int, *, account: UUID | None = None, host: str = HOST) -> list[WebhookEndpoint]:
+def subscriptions(count: int, *, account: UUID | None = None, host: str = HOST) -> list[WebhookReceiver]:
     """Of one account."""
     account = account or uuid4()
-    return [WebhookEndpoint(uuid4(), account, host) for _ in range(count)]
+    return [WebhookReceiver(uuid4(), account, host) for _ in range(count)]
 
 
-def make_working(limiter: DeliveryLimiter, endpoints: Iterable[WebhookEndpoint]) -> None:
-    for endpoint in endpoints:
+def make_working(limiter: DeliveryLimiter, receivers: Iterable[WebhookReceiver]) -> None:
+    for receiver in receivers:
         for _ in range(MAX_IN_FLIGHT):
-            limiter.record_result(endpoint, succeeded=True)
+            limiter.record_result(receiver, succeeded=True)
 
 
 def started(
-    endpoints: Sequence[WebhookEndpoint],
+    receivers: Sequence[WebhookReceiver],
     limiter: DeliveryLimiter,
     *,
     due: int = MAX_IN_FLIGHT,
-    in_flight: Mapping[WebhookEndpoint, int] | None = None,
+    in_flight: Mapping[WebhookReceiver, int] | None = None,
     limit: int = 256,
-) -> list[WebhookEndpoint]:
+) -> list[WebhookReceiver]:
     """In the order in which they start."""
-    of = {uuid4(): endpoint for endpoint in endpoints for _ in range(due)}
+    of = {uuid4(): receiver for receiver in receivers for _ in range(due)}
     queues = [
-        DueDeliveries(endpoint, [str(id_) for id_, its in of.items() if its is endpoint]) for endpoint in endpoints
+        DueDeliveries(receiver, [str(id_) for id_, its in of.items() if its is receiver]) for receiver in receivers
     ]
     return [of[id_] for id_ in choose_deliveries(queues, in_flight or {}, limit, limiter)]
 
 
 def test_starts_a_due_delivery(limiter: DeliveryLimiter) -> None:
-    (endpoint,) = subscriptions(1)
-    assert started([endpoint], limiter, due=1) == [endpoint]
+    (receiver,) = subscriptions(1)
+    assert started([receiver], limiter, due=1) == [receiver]
 
 
 def test_many_subscriptions_to_one_host_get_no_more_than_one(limiter: DeliveryLimiter) -> None:
@@ -98,21 +98,21 @@ def test_accounts_share_a_host(limiter: DeliveryLimiter, monkeypatch: pytest.Mon
     assert started([*greedy, *modest], limiter, in_flight=held)[:2] == [modest[0]] * 2
 
 
-def test_hanging_endpoints_leave_half_of_a_host_to_the_others(
+def test_hanging_receivers_leave_half_of_a_host_to_the_others(
     limiter: DeliveryLimiter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of the same account, and of others."""
     monkeypatch.setattr(delivery_limiter, "MAX_AT_HOST", 8)
-    hanging = [endpoint for _ in range(8) for endpoint in subscriptions(1)]
+    hanging = [receiver for _ in range(8) for receiver in subscriptions(1)]
     assert len(started(hanging, limiter)) == 4
     working = subscriptions(1)
     make_working(limiter, working)
     assert started([*hanging, *working], limiter, in_flight=dict.fromkeys(hanging[:4], 1)) == working * 4
-    beside = WebhookEndpoint(uuid4(), working[0].account_id, HOST)
+    beside = WebhookReceiver(uuid4(), working[0].account_id, HOST)
     assert started([beside, *working], limiter, in_flight={beside: 1})[0] == working[0]
 
 
 def test_chooses_at_most_the_limit(limiter: DeliveryLimiter) -> None:
-    many = [endpoint for number in range(10) for endpoint in subscriptions(1, host=f"{number}.example")]
+    many = [receiver for number in range(10) for receiver in subscriptions(1, host=f"{number}.example")]
     assert len(started(many, limiter, limit=7)) == 7
     assert started(many, limiter, limit=0) == []

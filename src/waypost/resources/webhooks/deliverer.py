@@ -82,7 +82,7 @@ class Deliverer(QueueWorker[ClaimedDelivery, DeliveryOutcome]):
 
     def on_commit(self, outcomes: Sequence[DeliveryOutcome], claimed: Sequence[ClaimedDelivery]) -> None:
         for delivery in claimed:
-            self._limiter.record_start(delivery.endpoint)
+            self._limiter.record_start(delivery.receiver)
             if delivery.attempt == 1:
                 _DELAY.observe(max(0.0, (self._clock() - delivery.created_at).total_seconds()))
         _ATTEMPTS.add(len(claimed))
@@ -91,11 +91,11 @@ class Deliverer(QueueWorker[ClaimedDelivery, DeliveryOutcome]):
 
     async def run(self, claimed: ClaimedDelivery) -> DeliveryOutcome:
         outcome = await self._attempt(claimed)
-        self._limiter.record_result(claimed.endpoint, succeeded=outcome.status == "delivered")
+        self._limiter.record_result(claimed.receiver, succeeded=outcome.status == "delivered")
         return outcome
 
     async def on_crash(self, claimed: ClaimedDelivery, error: Exception) -> DeliveryOutcome:  # noqa: ARG002  # logged
-        self._limiter.record_result(claimed.endpoint, succeeded=False)
+        self._limiter.record_result(claimed.receiver, succeeded=False)
         return self._failed(claimed, "internal error")
 
     async def _attempt(self, claimed: ClaimedDelivery) -> DeliveryOutcome:
@@ -118,7 +118,7 @@ class Deliverer(QueueWorker[ClaimedDelivery, DeliveryOutcome]):
             url = _parse_url(claimed.url)
         except BadUrl as error:
             raise Unreachable(str(error)) from error
-        secret = self._key_ring.decrypt(webhooks.c.secret, claimed.endpoint.webhook_id, claimed.secret)
+        secret = self._key_ring.decrypt(webhooks.c.secret, claimed.receiver.webhook_id, claimed.secret)
         body, now = claimed.body.encode(), int(self._clock().timestamp())
         headers = {
             "Content-Type": "application/json",
@@ -131,7 +131,7 @@ class Deliverer(QueueWorker[ClaimedDelivery, DeliveryOutcome]):
         return await self._post(url, headers=headers, body=body, deadline=self._timeout, max_body=MAX_RESPONSE_BODY)
 
     def _postponed(self, claimed: ClaimedDelivery) -> DeliveryOutcome:
-        """Count no attempt: a missing key is not a failure of the endpoint."""
+        """Count no attempt: a missing key is not a failure of the receiver."""
         if not self._has_logged_keys:
             log.error("webhook secrets cannot be decrypted; a key is missing from WAYPOST_SECRET_KEY")
         self._has_logged_keys = True

@@ -1,12 +1,12 @@
 """Limits attempts in flight and the rate of new attempts, per webhook and per account and host.
 
-The limit in flight grows by one with each success and is halved by each failure (AIMD). An endpoint that hangs soon has
+The limit in flight grows by one with each success and is halved by each failure (AIMD). A receiver that hangs soon has
 a single slot, however many deliveries are pending for it. Twenty webhooks of an account on one host get no more than
 one of them would: one click must not become an attack on that host. The rate is a token bucket. Each worker limits its
 own rate; attempts in flight are counted in the database, for all workers.
 
 `choose_deliveries` distributes slots, which are limited in total, per host, per account and host, and per webhook.
-Endpoints whose last attempt failed share half of each limit, however many they are: the other half stays free for those
+Receivers whose last attempt failed share half of each limit, however many they are: the other half stays free for those
 that work. Accounts alternate, and so do the webhooks of an account on a host: no account can occupy a host, or the
 worker.
 """
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class WebhookEndpoint:
+class WebhookReceiver:
     """A webhook and the host of its URL."""
 
     webhook_id: UUID
@@ -89,14 +89,14 @@ class DeliveryLimiter:
         """Sequence number of the last attempt; 0 if there was none."""
         return self._limits.get(key, _NEW_WEBHOOK).last_start
 
-    def record_start(self, endpoint: WebhookEndpoint) -> None:
-        number, at_host = next(self._starts), self._find_or_add(endpoint.account_host, INITIAL_HOST_LIMIT)
+    def record_start(self, receiver: WebhookReceiver) -> None:
+        number, at_host = next(self._starts), self._find_or_add(receiver.account_host, INITIAL_HOST_LIMIT)
         at_host.tokens, at_host.counted_at = self._available_tokens(at_host) - 1, self._monotonic()
-        at_host.last_start = self._find_or_add(endpoint.webhook_id, INITIAL_LIMIT).last_start = number
+        at_host.last_start = self._find_or_add(receiver.webhook_id, INITIAL_LIMIT).last_start = number
 
-    def record_result(self, endpoint: WebhookEndpoint, *, succeeded: bool) -> None:
-        webhook = self._find_or_add(endpoint.webhook_id, INITIAL_LIMIT)
-        at_host = self._find_or_add(endpoint.account_host, INITIAL_HOST_LIMIT)
+    def record_result(self, receiver: WebhookReceiver, *, succeeded: bool) -> None:
+        webhook = self._find_or_add(receiver.webhook_id, INITIAL_LIMIT)
+        at_host = self._find_or_add(receiver.account_host, INITIAL_HOST_LIMIT)
         webhook.succeeded = succeeded
         webhook.in_flight = _next_limit(webhook.in_flight, succeeded=succeeded, minimum=1)
         at_host.in_flight = _next_limit(at_host.in_flight, succeeded=succeeded, minimum=MIN_HOST_LIMIT)
@@ -120,34 +120,34 @@ def _next_limit(limit: int, *, succeeded: bool, minimum: int) -> int:
 class DueDeliveries:
     """The due deliveries of a webhook."""
 
-    endpoint: WebhookEndpoint
+    receiver: WebhookReceiver
     ids: Sequence[str]
     """Parsed only when they are claimed."""
 
 
 def choose_deliveries(
-    queues: Iterable[DueDeliveries], in_flight: Mapping[WebhookEndpoint, int], limit: int, limiter: DeliveryLimiter
+    queues: Iterable[DueDeliveries], in_flight: Mapping[WebhookReceiver, int], limit: int, limiter: DeliveryLimiter
 ) -> list[UUID]:
-    """Return ids of at most `limit` deliveries, those of working endpoints first."""
+    """Return ids of at most `limit` deliveries, those of working receivers first."""
     working, failing, slots = list[DueDeliveries](), list[DueDeliveries](), _Slots(in_flight, limiter)
     for queue in queues:
-        (working if limiter.is_working(queue.endpoint.webhook_id) else failing).append(queue)
+        (working if limiter.is_working(queue.receiver.webhook_id) else failing).append(queue)
     candidates = (candidate for group in (working, failing) for candidate in _alternate(group, in_flight, limiter))
-    return list(islice((UUID(id_) for endpoint, id_ in candidates if slots.take(endpoint)), limit))
+    return list(islice((UUID(id_) for receiver, id_ in candidates if slots.take(receiver)), limit))
 
 
 class _Slots:
-    """Counts attempts by webhook, account and host, and host. Keys with False count those of failing endpoints only."""
+    """Counts attempts by webhook, account and host, and host. Keys with False count those of failing receivers only."""
 
-    def __init__(self, in_flight: Mapping[WebhookEndpoint, int], limiter: DeliveryLimiter) -> None:
+    def __init__(self, in_flight: Mapping[WebhookReceiver, int], limiter: DeliveryLimiter) -> None:
         self._limiter = limiter
         self._taken, self._started = Counter[Hashable](), Counter[Hashable]()
-        for endpoint, attempts in in_flight.items():
-            self._taken.update(dict.fromkeys(self._limits(endpoint), attempts))
+        for receiver, attempts in in_flight.items():
+            self._taken.update(dict.fromkeys(self._limits(receiver), attempts))
 
-    def take(self, endpoint: WebhookEndpoint) -> bool:
+    def take(self, receiver: WebhookReceiver) -> bool:
         """Return False if no slot is free for it."""
-        key, limits = endpoint.account_host, self._limits(endpoint)
+        key, limits = receiver.account_host, self._limits(receiver)
         if self._limiter.available_starts(key) < self._started[key] + 1:
             return False
         if any(self._taken[key] >= limit for key, limit in limits.items()):
@@ -156,28 +156,28 @@ class _Slots:
         self._taken.update(limits.keys())
         return True
 
-    def _limits(self, endpoint: WebhookEndpoint) -> Mapping[Hashable, int]:
-        account_host, host, limiter = endpoint.account_host, endpoint.host, self._limiter
+    def _limits(self, receiver: WebhookReceiver) -> Mapping[Hashable, int]:
+        account_host, host, limiter = receiver.account_host, receiver.host, self._limiter
         max_at_host = limiter.max_in_flight_at_host(account_host)
-        limits: dict[Hashable, int] = {endpoint.webhook_id: limiter.max_in_flight(endpoint.webhook_id)}
+        limits: dict[Hashable, int] = {receiver.webhook_id: limiter.max_in_flight(receiver.webhook_id)}
         limits |= {account_host: max_at_host, host: MAX_AT_HOST}
-        if not limiter.is_working(endpoint.webhook_id):
+        if not limiter.is_working(receiver.webhook_id):
             limits |= {(account_host, False): max_at_host // 2, (host, False): MAX_AT_HOST // 2, False: MAX_FAILING}
         return limits
 
 
 def _alternate(
-    queues: Iterable[DueDeliveries], in_flight: Mapping[WebhookEndpoint, int], limiter: DeliveryLimiter
-) -> Iterator[tuple[WebhookEndpoint, str]]:
+    queues: Iterable[DueDeliveries], in_flight: Mapping[WebhookReceiver, int], limiter: DeliveryLimiter
+) -> Iterator[tuple[WebhookReceiver, str]]:
     """Alternate between accounts and hosts, and within them between webhooks: those with the fewest in flight first."""
     in_flight_at_host = Counter[Hashable]()
-    for endpoint, attempts in in_flight.items():
-        in_flight_at_host[endpoint.account_host] += attempts
-    by_account_host = defaultdict[Hashable, list[list[tuple[WebhookEndpoint, str]]]](list)
+    for receiver, attempts in in_flight.items():
+        in_flight_at_host[receiver.account_host] += attempts
+    by_account_host = defaultdict[Hashable, list[list[tuple[WebhookReceiver, str]]]](list)
     for queue in sorted(
-        queues, key=lambda queue: (in_flight.get(queue.endpoint, 0), limiter.last_start(queue.endpoint.webhook_id))
+        queues, key=lambda queue: (in_flight.get(queue.receiver, 0), limiter.last_start(queue.receiver.webhook_id))
     ):
-        by_account_host[queue.endpoint.account_host].append([(queue.endpoint, id_) for id_ in queue.ids])
+        by_account_host[queue.receiver.account_host].append([(queue.receiver, id_) for id_ in queue.ids])
     ordered = sorted(by_account_host, key=lambda key: (in_flight_at_host[key], limiter.last_start(key)))
     return _interleave(list(_interleave(by_account_host[key])) for key in ordered)
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from waypost.context import Context
-from waypost.resources.webhooks.endpoint_checker import EndpointChecker
+from waypost.resources.webhooks.receiver_checker import ReceiverChecker
 
 
 @dataclass(frozen=True, kw_only=True)
 class Deps(Context):
-    endpoint_checker: EndpointChecker
+    receiver_checker: ReceiverChecker

@@ -1,7 +1,7 @@
 """SQL of the queue: claim deliveries under a lease, count the attempt before anything is sent, settle afterwards.
 
 Each webhook is a queue of its own. A claim steps from one to the next by index, so that neither a million deliveries of
-one webhook nor an endpoint that hangs slows the others down.
+one webhook nor a receiver that hangs slows the others down.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from waypost.resources.webhooks.delivery_limiter import (
     MAX_IN_FLIGHT,
     DeliveryLimiter,
     DueDeliveries,
-    WebhookEndpoint,
+    WebhookReceiver,
     choose_deliveries,
 )
 from waypost.resources.webhooks.model import MAX_ATTEMPTS, DeliveryStatus, webhook_deliveries, webhooks
@@ -57,7 +57,7 @@ _DUE_IDS = {
     "sqlite": f"SELECT group_concat(hex(id), ' ') FROM ({_DUE_QUERY})",
     "postgresql": f"array_to_string(ARRAY({_DUE_QUERY}), ' ')",
 }
-_ENDPOINT_COLUMNS = (
+_RECEIVER_COLUMNS = (
     "(SELECT w.account_id FROM webhooks AS w WHERE w.id = {0}.webhook_id) AS account_id,"
     " (SELECT w.url FROM webhooks AS w WHERE w.id = {0}.webhook_id) AS url"
 )
@@ -65,7 +65,7 @@ _MAY_SEND = f"(SELECT {NOT_SUSPENDED.format('webhooks.account_id')} FROM webhook
 """SQL condition: the webhook is not deleted, and its account is not suspended."""
 _QUEUES_QUERY = {
     dialect: text(
-        f"{_PENDING} SELECT webhook_id, {_ENDPOINT_COLUMNS.format('queue')}, ({due}) AS due"
+        f"{_PENDING} SELECT webhook_id, {_RECEIVER_COLUMNS.format('queue')}, ({due}) AS due"
         # not EXISTS, and with ORDER BY: otherwise PostgreSQL may read the table
         f" FROM queue WHERE (SELECT TRUE {_FROM_DUE} ORDER BY d.next_attempt_at LIMIT 1)"
         f" AND {_MAY_SEND}"
@@ -84,7 +84,7 @@ _OLDEST_DUE_QUERY = (
 )
 _IN_FLIGHT_QUERY = (
     text(
-        f"{_LEASED} SELECT webhook_id, {_ENDPOINT_COLUMNS.format('leased')},"
+        f"{_LEASED} SELECT webhook_id, {_RECEIVER_COLUMNS.format('leased')},"
         " (SELECT count(*) FROM webhook_deliveries AS d WHERE d.webhook_id = leased.webhook_id"
         " AND d.leased_until > :now) AS attempts"
         " FROM leased WHERE webhook_id IS NOT NULL"
@@ -103,7 +103,7 @@ class ClaimedDelivery:
     """A delivery with an attempt in progress."""
 
     id: UUID
-    endpoint: WebhookEndpoint
+    receiver: WebhookReceiver
     url: str
     secret: Ciphertext
     event: str
@@ -159,7 +159,7 @@ async def lock_deliveries(tx: Tx) -> None:
 async def claim(
     tx: Tx, *, clock: Clock, lease: timedelta, limit: int, limiter: DeliveryLimiter
 ) -> list[ClaimedDelivery]:
-    """Lease up to `limit` due deliveries, as many of each endpoint as `limiter` allows.
+    """Lease up to `limit` due deliveries, as many of each receiver as `limiter` allows.
 
     Deliveries whose last attempt was never settled become `failed`.
     """
@@ -190,7 +190,7 @@ async def claim(
         )
     )
     rows = (await tx.execute(statement)).all()
-    return await _with_endpoints(tx, rows, until)
+    return await _with_receivers(tx, rows, until)
 
 
 async def settle(tx: Tx, outcomes: Sequence[DeliveryOutcome]) -> None:
@@ -217,17 +217,17 @@ async def settle(tx: Tx, outcomes: Sequence[DeliveryOutcome]) -> None:
 async def _find_due_deliveries(tx: Tx, now: datetime, limit: int) -> list[DueDeliveries]:
     """Return the first `limit` due deliveries of each webhook."""
     rows = await tx.execute(_QUEUES_QUERY[tx.dialect.name], {"now": now, "limit": limit})
-    return [DueDeliveries(_endpoint(row), (row.due or "").split()) for row in rows]
+    return [DueDeliveries(_receiver(row), (row.due or "").split()) for row in rows]
 
 
-async def _count_in_flight(tx: Tx, now: datetime) -> Mapping[WebhookEndpoint, int]:
+async def _count_in_flight(tx: Tx, now: datetime) -> Mapping[WebhookReceiver, int]:
     """Count attempts in progress in all workers, without those of deleted webhooks."""
     rows = await tx.execute(_IN_FLIGHT_QUERY, {"now": now})
-    return {_endpoint(row): row.attempts for row in rows if row.url}
+    return {_receiver(row): row.attempts for row in rows if row.url}
 
 
-def _endpoint(row: Any) -> WebhookEndpoint:
-    return WebhookEndpoint(row.webhook_id, row.account_id, _host(row.url))
+def _receiver(row: Any) -> WebhookReceiver:
+    return WebhookReceiver(row.webhook_id, row.account_id, _host(row.url))
 
 
 @lru_cache(4_096)
@@ -235,14 +235,14 @@ def _host(url: str) -> str:
     return urlsplit(url).hostname or ""
 
 
-async def _with_endpoints(tx: Tx, rows: Sequence[Any], until: datetime) -> list[ClaimedDelivery]:
+async def _with_receivers(tx: Tx, rows: Sequence[Any], until: datetime) -> list[ClaimedDelivery]:
     columns, ids = webhooks.c, {row.webhook_id for row in rows}
     query = select(columns.id.label("webhook_id"), columns.account_id, columns.url, columns.secret)
     by_id = {webhook.webhook_id: webhook for webhook in await tx.execute(query.where(columns.id.in_(ids)))}
     return [
         ClaimedDelivery(
             row.id,
-            _endpoint(webhook),
+            _receiver(webhook),
             webhook.url,
             webhook.secret,
             row.event,

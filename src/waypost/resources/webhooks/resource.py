@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 def _endpoints(web: Web) -> "Endpoints":
     from waypost.resources.webhooks import api, pages
     from waypost.resources.webhooks.deps import Deps
-    from waypost.resources.webhooks.endpoint_checker import EndpointChecker
     from waypost.resources.webhooks.model import TEST
+    from waypost.resources.webhooks.receiver_checker import ReceiverChecker
     from waypost.resources.webhooks.schemas import EventJson, TestEventJson
     from waypost.web import Endpoints, EventDocs
 
-    deps = Deps(**vars(web.context), endpoint_checker=EndpointChecker(web.context.outbound))
+    deps = Deps(**vars(web.context), receiver_checker=ReceiverChecker(web.context.outbound))
     test = EventDocs(TEST, EventJson[TestEventJson], "You requested a test. No webhook can subscribe to it.")
     return Endpoints([(deps, api.ENDPOINTS)], pages.WebhookPages(deps, web.auth, web.views).endpoints(), [test])
 

@@ -38,7 +38,7 @@ async def create(deps: Deps, caller: Caller, new: schemas.NewWebhook, problems: 
     async with deps.db.read() as tx:  # avoids the expensive check; the transaction below counts again
         if await store.count(tx, account) >= MAX_WEBHOOKS:
             problems.add("url", TOO_MANY)
-    text = await _check_endpoint(deps, account, url, problems)
+    text = await _check_receiver(deps, account, url, problems)
     now, secret = deps.clock(), f"whsec_{secrets.token_urlsafe(32)}"
     webhook = Webhook(new_id(), account, text, new.event_types or [], now, now)
     ciphertext = deps.key_ring.encrypt(webhooks.c.secret, webhook.id, secret)
@@ -142,7 +142,7 @@ def _parse(deps: Deps, text: str | None, problems: Problems) -> Url | None:
     if text is None:
         return None
     try:
-        url = deps.endpoint_checker.canonical(text)
+        url = deps.receiver_checker.canonical(text)
     except BadUrl as error:
         problems.add("url", str(error))
         return None
@@ -152,11 +152,11 @@ def _parse(deps: Deps, text: str | None, problems: Problems) -> Url | None:
     return url
 
 
-async def _check_endpoint(deps: Deps, account: UUID, url: Url | None, problems: Problems) -> str:
+async def _check_receiver(deps: Deps, account: UUID, url: Url | None, problems: Problems) -> str:
     """Return the URL to store. Looks its host up only if there are no other errors. Raises Invalid with all of them."""
     if url is not None and (url.is_ip or not problems):
         try:
-            await deps.endpoint_checker.check(url, account=account)
+            await deps.receiver_checker.check(url, account=account)
         except NotPublic:
             problems.add("url", NOT_PUBLIC)
         except Unreachable:

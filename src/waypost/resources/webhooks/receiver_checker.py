@@ -13,7 +13,7 @@ MAX_CONCURRENT = 32
 PER_ACCOUNT = 4
 
 
-class EndpointChecker:
+class ReceiverChecker:
     def __init__(self, outbound: Outbound) -> None:
         self._outbound = outbound
         self._lookups = FairQueue(MAX_CONCURRENT, per_key=PER_ACCOUNT)
