@@ -8,7 +8,7 @@ import pytest
 from architecture.code import ROOT
 
 LIMITS = {
-    "source lines without migrations": 66_800,
+    "source lines without migrations": 67_200,
     "files that name `expires_at` of a link": 23,
     "files edited for one more field of a link": 9,
     "files edited for one more resource, outside its package": 10,
@@ -16,7 +16,7 @@ LIMITS = {
     "files with more than 10 first-party imports": 85,
     "type names with more than one meaning": 1,
     "circles of files": 0,
-    "files of `clicks`": 44,
+    "files of `clicks`": 47,
     "decision records": 35,
     "files that run: POST /v1/links, own": 27,
     "files that run: click → statistics, own": 14,

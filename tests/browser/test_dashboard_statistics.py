@@ -38,7 +38,7 @@ async def signed_in(chromium: Browser, service: Service, **context: object) -> W
 
 
 MANY = """() => {
-  for (const each of document.querySelectorAll("#numbers dd")) each.firstChild.textContent = "123,456,789"
+  for (const each of document.querySelectorAll("#numbers dd a")) each.textContent = "123,456,789"
   for (const each of document.querySelectorAll("#numbers .badge")) each.textContent = "12,345,678 from link previews"
 }"""
 TOO_WIDE = """() => [document.documentElement, ...document.querySelectorAll(".stat")]

@@ -17,7 +17,7 @@ from sqlalchemy import delete
 
 from waypost.resources import links
 from waypost.resources.clicks.backends.sql import top_values
-from waypost.resources.clicks.dashboard import time_range
+from waypost.resources.clicks.dashboard import time_range, value_lists
 from waypost.resources.clicks.model import click_dimensions
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -61,8 +61,8 @@ async def test_shows_totals_series_and_lists(place: WebApp) -> None:
     page = await ada.get(f"/links/{spring.id}")
     assert page.status_code == 200
     text = words(page.text)
-    assert "Clicks 3 +200% compared with 3 Nov 2029 to 2 Dec 2029 Visitors 2 +100%" in text
-    assert "QR scans 1 Not counted as clicks" in text  # no change since zero
+    assert "Clicks 3 200% more than 3 Nov – 2 Dec 2029 Visitors 2 100% more than" in text  # noqa: RUF001
+    assert "QR scans 1 0 in 3 Nov – 2 Dec 2029 Not counted as clicks" in text  # noqa: RUF001
     assert "1 from bots 1 from link previews" in text
     assert "3 Dec 2029 to 1 Jan 2030" in text
     assert "First click 31 Dec 2029, 12:00, last click 1 Jan 2030, 11:00." in text
@@ -72,9 +72,9 @@ async def test_shows_totals_series_and_lists(place: WebApp) -> None:
     assert f'data-live="/links/{spring.id}/live"' in page.text
     assert text.index("1 hour ago DE Desktop, Firefox, Linux Direct QR scan") < text.index("2 hours ago DE Mobile")
     text = words((await ada.get("/")).text)
-    assert "Clicks 5 +400%" in text
-    assert "Top links app.test/spring 3 60% Deleted link 1 20% app.test/hire 1 20%" in text or (
-        "Top links app.test/spring 3 60% app.test/hire 1 20% Deleted link 1 20%" in text
+    assert "Clicks 5 400% more" in text
+    assert "Links app.test/spring 3 60% Deleted link 1 20% app.test/hire 1 20%" in text or (
+        "Links app.test/spring 3 60% app.test/hire 1 20% Deleted link 1 20%" in text
     )
     assert "4 hours ago Deleted link DE" in text
 
@@ -128,11 +128,11 @@ async def test_lists_of_many_clicks_load_after_the_page(place: WebApp, monkeypat
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada, slug="spring")
     await fill(place.db, [new_click(link, START - HOUR, visitor_id=number) for number in range(2)])
-    for path, part in (("/", "Top links app.test/spring 2"), (f"/links/{link.id}", "Countries DE 2")):
+    for path, part in (("/", "Links app.test/spring 2"), (f"/links/{link.id}", "Places DE DE 2")):
         page = await ada.get(f"{path}?period=7d")
-        assert ("Clicks 2 " in words(page.text), "Countries" in words(page.text)) == (True, False)
+        assert ("Clicks 2 " in words(page.text), "Places" in words(page.text)) == (True, False)
         later = unescape(re.findall(r'hx-get="([^"]*&amp;lists=1)"', page.text)[0])
-        assert later == f"{path}?period=7d&interval=&timezone=UTC&lists=1"
+        assert later == f"{path}?period=7d&lists=1"
         alone = await ada.get(later, headers={"HX-Request": "true", "HX-Target": "lists"})
         assert re.match(r'\s*<div class="lists" id="lists">', alone.text)
         assert part in words(alone.text)
@@ -227,9 +227,38 @@ def test_the_comparison_is_as_long_and_directly_before(zone: str) -> None:
                 assert found.query.range.end <= now
                 if name == "all" or found.comparison is None:
                     continue
-                shown, comparison = found.query.range, found.comparison
+                shown, comparison = found.query.range, found.comparison.range
                 length, before = shown.end - shown.start, comparison.end - comparison.start
                 slack = 2 * DAY if name == "12m" else 2.25 * HOUR
                 assert abs(length - before) <= slack, (name, now)
-                assert found.comparison.end <= found.query.range.start or name == "12m"
+                assert comparison.end <= shown.start or name == "12m"
     assert date(2027, 2, 28) == time_range._year_before(date(2028, 2, 29))
+
+
+def test_compares_with_a_year_earlier() -> None:
+    """Until the same time of day. Before the 29th of February was the 28th."""
+    for parameters, dates in (
+        ({"period": "30d"}, "31 Jan – 28 Feb 2027"),  # noqa: RUF001
+        ({"period": "custom", "from": "2028-02-01", "to": "2028-02-29"}, "1–28 Feb 2027"),  # noqa: RUF001
+        ({"period": "all"}, ""),
+    ):
+        now = datetime(2028, 2, 29, 17, 5, 9, tzinfo=UTC)
+        parameters |= {"compare": "previous_year", "timezone": "Europe/Berlin"}
+        assert time_range.choose(parameters, browser_zone="", since=now, now=now).comparison_dates == dates
+
+
+def test_hosts_of_one_place_are_one_bar() -> None:
+    urls = (
+        "https://l.facebook.com/",
+        "https://m.facebook.com/",
+        "https://www.news.example/a",
+        "https://news.example/b",
+    )
+    facebook, news, direct = value_lists.referrer_bars([*((url, 2) for url in urls), ("", 1)])
+    assert (facebook.name, facebook.clicks, [each.name for each in facebook.parts]) == (
+        "Facebook",
+        4,
+        ["l.facebook.com", "m.facebook.com"],
+    )
+    assert (news.name, news.values, news.parts) == ("news.example", ["www.news.example", "news.example"], ())
+    assert (direct.name, direct.values) == ("Direct", [""])

@@ -16,7 +16,8 @@ from waypost.context import Context
 from waypost.resources import domains, links
 from waypost.resources.clicks import listing
 from waypost.resources.clicks.backends.sql import top_values
-from waypost.resources.clicks.dashboard import live, rendering, time_range
+from waypost.resources.clicks.dashboard import live, rendering, time_range, value_lists
+from waypost.resources.clicks.dashboard.page_state import PageState
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats import read
@@ -105,52 +106,60 @@ class StatsPages(Pages[Context]):
         shared_domain, query = self._deps.shared_domain, choice.query
         if _is_for_lists(request):
             series = await read.read_series(reader, subject, replace(query, buckets=[]), now)
-            return {"total": series.total, "lists": await self._read_lists(reader, choice, series, now, routed)}
+            return {"total": series.total, "cards": await self._read_cards(reader, choice, series, now, routed)}
         series = await read.read_series(reader, subject, query, now)
-        before = await read.read_total(reader, subject, choice.comparison, series.known) if choice.comparison else None
+        before = await read.read_series(reader, subject, choice.comparison, now) if choice.comparison else None
         context: dict[str, Any] = {
             "total": series.total,
-            "cards": rendering.cards(series.total, before),
-            "chart": rendering.chart(choice, series),
+            "numbers": rendering.numbers(choice, series.total, before.total if before else None),
+            "chart": rendering.chart(choice, series, before, _metric(request)),
             "chart_table": rendering.chart_table(choice, series),
-            "lists": (),
+            "cards": (),
             "latest": (),
         }
         if series.total.clicks <= top_values.CACHE_THRESHOLD or "lists" in request.query_params:
-            context["lists"] = await self._read_lists(reader, choice, series, now, routed)
+            context["cards"] = await self._read_cards(reader, choice, series, now, routed)
         if not is_fragment_request(request):
             context["latest"] = await _latest_clicks(reader, subject, shared_domain=shared_domain)
         return context
 
-    async def _read_lists(
+    async def _read_cards(
         self,
         reader: ClickReader,
         choice: time_range.StatsChoice,
         series: read.StatsSeries,
         now: datetime,
         routed: LinkRouting | None,
-    ) -> list[rendering.ValueList]:
+    ) -> list[value_lists.ListCard]:
         lists = await read.read_lists(reader, series, shared_domain=self._deps.shared_domain)
-        counted, found = lists.values.get("target", []), rendering.value_lists(series, lists)
-        if not (bars := rendering.target_bars(counted, routed)):
-            return found
+        counted = lists.values.get("target", [])
+        if not (bars := value_lists.target_bars(counted, routed)):
+            return value_lists.list_cards(series, lists, None)
         hints: Sequence[str] = ()
         start, end = choice.query.range
-        if routed and rendering.is_split(routed) and routed.updated_at < end:
-            since = ""
+        if routed and value_lists.is_split(routed) and routed.updated_at < end:
+            since, totals, clicks = "", series.total, dict(counted)
             if routed.updated_at > start:  # clicks before it had other weights, or none
                 query = replace(choice.query, range=TimeRange(routed.updated_at, end), buckets=[])
-                series = await read.read_series(reader, series.subject, query, now)
-                lists = await read.read_lists(reader, series, shared_domain=self._deps.shared_domain)
+                later = await read.read_series(reader, series.subject, query, now)
+                found = await read.read_lists(reader, later, shared_domain=self._deps.shared_domain)
+                totals, clicks = later.total, dict(found.values["target"])
                 since = f" since {routed.updated_at.astimezone(choice.zone):%-d %b %Y, %H:%M}"
-            hints = rendering.describe_split(dict(lists.values["target"]), series.total, routed, since)
-        return [rendering.ValueList("Targets", "targets", bars, sum(count for _, count in counted), hints), *found]
+            hints = value_lists.describe_split(clicks, totals, routed, since)
+        total = sum(count for _, count in counted)
+        targets = value_lists.ValueList("Targets", "targets", "target", bars, total, hints)
+        return value_lists.list_cards(series, lists, targets)
 
     def _respond(
         self, request: Request, template: str, choice: time_range.StatsChoice, context: dict[str, Any]
     ) -> Response:
-        options = {"periods": time_range.PERIODS.items(), "intervals": time_range.INTERVALS.items()}
-        context = {"is_unavailable": False, **context, "choice": choice, **options}
+        options = {
+            "periods": time_range.PERIODS,
+            "intervals": time_range.INTERVALS,
+            "comparisons": time_range.COMPARISONS,
+        }
+        state = {"state": _state(request, choice), "metric": _metric(request)}
+        context = {"is_unavailable": False, **context, "choice": choice, **state, **options}
         status = 422 if choice.form.errors else 200
         if _is_for_lists(request):
             return self._views.render_fragment(request, "clicks/_lists.html", "lists", status=status, **context)
@@ -186,6 +195,18 @@ def _is_for_lists(request: Request) -> bool:
     return is_fragment_request(request, "lists") and "lists" in request.query_params
 
 
+def _state(request: Request, choice: time_range.StatsChoice) -> PageState:
+    """Return what was chosen. The rest has its defaults on every page."""
+    chosen = {name: choice.form.text(name) for name in choice.form.fields if request.query_params.get(name)}
+    metric = _metric(request)
+    return PageState(request.url.path, chosen | ({"metric": metric} if metric != "clicks" else {}))
+
+
+def _metric(request: Request) -> str:
+    metric = request.query_params.get("metric", "")
+    return metric if metric in rendering.METRICS else "clicks"
+
+
 def _choose(request: Request, *, since: datetime, now: datetime) -> time_range.StatsChoice:
     browser_zone = request.cookies.get(_ZONE, "")
     return time_range.choose(request.query_params, browser_zone=browser_zone, since=since, now=now)
@@ -196,5 +217,5 @@ async def _latest_clicks(reader: ClickReader, subject: Subject, *, shared_domain
     if subject.link_id:
         return [rendering.latest_click(click) for click in latest]
     ids = {UUID(bytes=click.link_id) for click in latest}
-    names, deleted = await read.find_names(reader, sorted(ids), shared_domain=shared_domain), (rendering.DELETED, "")
+    names, deleted = await read.find_names(reader, sorted(ids), shared_domain=shared_domain), (value_lists.DELETED, "")
     return [rendering.latest_click(click, names.get(UUID(bytes=click.link_id), deleted)[0]) for click in latest]

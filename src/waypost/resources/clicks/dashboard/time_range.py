@@ -1,4 +1,4 @@
-"""The time range, interval and time zone that a page shows, and the time range that it compares with. Pure.
+"""The time range, interval and time zone that a page shows, and the statistics that it compares with. Pure.
 
 No choice fails: an invalid value is reported at its field, and the default is shown.
 """
@@ -32,6 +32,7 @@ PERIODS = {
     "all": "All time",
     "custom": "Custom dates",
 }
+COMPARISONS = {"previous_period": "Previous period", "previous_year": "Previous year", "none": "Nothing"}
 INTERVALS = {"": "Automatic", "hour": "Hour", "day": "Day", "week": "Week", "month": "Month"}
 DEFAULT = "30d"
 ZONES = (
@@ -57,8 +58,8 @@ _TOO_SHORT = "Too many entries. Choose a longer interval or a shorter time range
 @dataclass(frozen=True, slots=True)
 class StatsChoice:
     query: StatsQuery
-    comparison: TimeRange | None
-    """As long as the time range, and directly before it."""
+    comparison: StatsQuery | None
+    """As long as the time range: directly before it, or a year earlier."""
     form: Form
     """The values of the fields, and their errors."""
     zone: ZoneInfo
@@ -73,7 +74,7 @@ class StatsChoice:
 
     @property
     def comparison_dates(self) -> str:
-        return _format_dates(self.comparison, self.zone) if self.comparison else ""
+        return _format_short(self.comparison.range, self.query.range, self.zone) if self.comparison else ""
 
 
 class _Ranges(NamedTuple):
@@ -87,6 +88,7 @@ def choose(parameters: Mapping[str, str], *, browser_zone: str, since: datetime,
     zone = ZoneInfo(name)
     period = _first_valid(PERIODS, parameters.get("period", ""), DEFAULT)
     interval = _first_valid(INTERVALS, parameters.get("interval", ""), "")
+    compare = _first_valid(COMPARISONS, parameters.get("compare", ""), "previous_period")
     dates: dict[str, str] = {}
     errors: Errors = {}
     if period == "custom":
@@ -95,9 +97,11 @@ def choose(parameters: Mapping[str, str], *, browser_zone: str, since: datetime,
     else:
         ranges = _ranges(period, zone, since, now)
     query, interval_errors = _query(ranges.shown, interval, name)
-    form = Form({"period": period, "interval": interval, "timezone": name, **dates}, errors | interval_errors)
+    fields = {"period": period, "interval": interval, "timezone": name, "compare": compare, **dates}
     zones = [*ZONES] if name in ZONES else [name, *ZONES]
-    return StatsChoice(query, ranges.comparison, form, zone, zones, ranges.shown.end == now)
+    comparison = _compare(compare, period, ranges, query)
+    form = Form(fields, errors | interval_errors)
+    return StatsChoice(query, comparison, form, zone, zones, ranges.shown.end == now)
 
 
 def _first_valid(choices: Collection[str], *values: str) -> str:
@@ -119,6 +123,17 @@ def _query(time_range: TimeRange, interval: str, zone: str) -> tuple[StatsQuery,
         if len(query.buckets) <= _MAX_ROWS:
             return query, {}
     return new_stats_query(time_range, default, zone), {"interval": [_TOO_SHORT]}
+
+
+def _compare(compare: str, period: str, ranges: _Ranges, query: StatsQuery) -> StatsQuery | None:
+    time_range = ranges.comparison
+    if compare == "none" or period == "all":
+        return None
+    if compare == "previous_year":
+        zone = ZoneInfo(query.timezone)
+        start, end = (_same_time(_year_before(at.astimezone(zone).date()), at, zone) for at in ranges.shown)
+        time_range = _time_range(start, _quarter(end))
+    return new_stats_query(time_range, query.interval, query.timezone) if time_range else None
 
 
 def _ranges(period: str, zone: ZoneInfo, since: datetime, now: datetime) -> _Ranges:
@@ -196,6 +211,18 @@ def _year_before(day: date) -> date:
 
 def _last(end: datetime) -> datetime:
     return end - timedelta(microseconds=1)
+
+
+def _format_short(time_range: TimeRange, shown: TimeRange, zone: tzinfo) -> str:
+    """Return the first and the last day, with a year unless it is the same as that of what is shown."""
+    first, last = time_range.start.astimezone(zone), _last(time_range.end).astimezone(zone)
+    is_same_year = first.year == last.year == _last(shown.end).astimezone(zone).year
+    end = f"{last:%-d %b}" if is_same_year else f"{last:%-d %b %Y}"
+    if first.date() == last.date():
+        return end
+    if (first.year, first.month) == (last.year, last.month):
+        return f"{first.day}–{end}"  # noqa: RUF001
+    return f"{first:%-d %b}{'' if first.year == last.year else f' {first.year}'} – {end}"  # noqa: RUF001
 
 
 def _format_dates(time_range: TimeRange, zone: tzinfo) -> str:

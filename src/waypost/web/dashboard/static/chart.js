@@ -105,7 +105,16 @@ function draw() {
   const readout = document.createElement("p");
   readout.className = "readout";
   element.replaceChildren(readout);
-  chart = new uPlot(options(series, element, readout), [series.at, series.clicks, series.visitors], element);
+  chart = new uPlot(options(series, element, readout), columns(series), element);
+}
+
+// The last entry of a range until now is not over: the line to it is dashed.
+function columns({ at, values, before, isUntilNow }) {
+  const last = at.length - 1;
+  const isOpen = isUntilNow && last > 0;
+  const over = values.map((value, index) => (isOpen && index === last ? null : value));
+  const open = values.map((value, index) => (isOpen && index >= last - 1 ? value : null));
+  return [at, over, open, at.map((_, index) => before[index] ?? null)];
 }
 
 function options(series, element, readout) {
@@ -114,11 +123,12 @@ function options(series, element, readout) {
   const grid = { stroke: token("--line"), width: 1 };
   const axis = { stroke: token("--muted"), font: "12px system-ui, sans-serif", ticks: { show: false } };
   const dots = { show: series.at.length < 3, size: 7 };
+  const line = { stroke: token("--accent"), width: 2, points: dots };
   return {
     width: element.clientWidth,
     height: 224,
     legend: { show: false },
-    cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
+    cursor: { y: false, move: snap, drag: { x: true, y: false, setScale: false, dist: 8 }, points: { size: 7 } },
     scales: { x: { time: false, range: (_, from, to) => (from === to ? [from - 1, to + 1] : [from, to]) }, y: { range: (_, __, most) => [0, Math.max(4, most * 1.08)] } },
     axes: [
       { ...axis, grid: { show: false }, size: 32, space: 76, splits: (plot) => ticks(plot, series.at), values: (_, at) => at.map((time) => tickFormat.format(time * 1000)) },
@@ -126,11 +136,35 @@ function options(series, element, readout) {
     ],
     series: [
       {},
-      { stroke: token("--accent"), fill: token("--accent-soft"), width: 2, points: dots },
+      { ...line, fill: token("--accent-soft") },
+      { ...line, dash: [6, 5] },
       { stroke: token("--muted"), width: 1.5, dash: [4, 4], points: { ...dots, stroke: token("--muted") } },
     ],
-    hooks: { setCursor: [(plot) => updateReadout(plot.cursor.idx, series, readout, readoutFormat)], ready: [() => updateReadout(null, series, readout, readoutFormat)] },
+    hooks: {
+      setCursor: [(plot) => updateReadout(plot.cursor.idx, series, readout, readoutFormat)],
+      ready: [() => updateReadout(null, series, readout, readoutFormat)],
+      setSelect: [(plot) => zoom(plot, series, element)],
+    },
   };
+}
+
+function snap(plot, left, top) {
+  const at = plot.data[0][plot.posToIdx(left)];
+  return left < 0 || at === undefined ? [left, top] : [plot.valToPos(at, "x"), top];
+}
+
+// Dragging over entries shows their days.
+function zoom(plot, { at, end, zone }, element) {
+  if (!plot.select.width) return;
+  const day = (time) => new Intl.DateTimeFormat("en-CA", { timeZone: zone, dateStyle: "short" }).format(time * 1000);
+  const [first, last] = [plot.select.left, plot.select.left + plot.select.width].map((left) => plot.posToIdx(left));
+  const url = new URL(element.dataset.zoom, location);
+  url.searchParams.set("from", day(at[first]));
+  url.searchParams.set("to", day((at[last + 1] ?? end) - 1));
+  const link = Object.assign(document.createElement("a"), { href: url.pathname + url.search });
+  element.append(link);
+  window.htmx.process(link);
+  link.click();
 }
 
 // As many of the entries as fit, evenly, the first and the last not cut off.
@@ -152,17 +186,17 @@ function updateReadout(index, series, readout, readoutFormat) {
     span.textContent = text;
     return span;
   };
-  if (index === null || index === undefined) {
-    readout.replaceChildren(part("key", "Clicks"), part("key dashed", "Visitors"));
-    return;
+  const isChosen = index !== null && index !== undefined;
+  const parts = [part("key", isChosen ? `${count.format(series.values[index])} ${series.name}` : series.name)];
+  if (series.before.length) {
+    const before = isChosen && series.before[index] !== undefined ? `${count.format(series.before[index])} in ` : "";
+    parts.push(part("key dashed", before + series.beforeDates));
   }
-  const when = readoutFormat.format(series.at[index] * 1000);
-  readout.replaceChildren(
-    part("when", series.interval === "week" ? `Week of ${when}` : when),
-    part("key", `${count.format(series.clicks[index])} clicks`),
-    part("key dashed", `${count.format(series.visitors[index])} visitors`),
-    part("", `${count.format(series.scans[index])} scans`),
-  );
+  if (isChosen) {
+    const when = readoutFormat.format(series.at[index] * 1000);
+    parts.unshift(part("when", series.interval === "week" ? `Week of ${when}` : when));
+  }
+  readout.replaceChildren(...parts);
 }
 
 new ResizeObserver(() => {
@@ -235,7 +269,9 @@ function replace(part) {
   const isRead = old.matches("#series:hover") || old.contains(document.activeElement) || old.querySelector("details[open]");
   if (isRead) return;
   old.replaceWith(part);
+  window.htmx?.process(part);
   nameCountries(part);
+  showLists(part);
   if (part.querySelector("[data-chart]")) draw();
 }
 
@@ -248,6 +284,19 @@ if (latest && window.EventSource) {
   setInterval(updateTimes, 15000);
 }
 
+// The list that each card shows, also when the cards are replaced.
+const shownLists = new Map();
+
+document.addEventListener("change", ({ target }) => {
+  if (target.matches(".switch input")) shownLists.set(target.name, target.value);
+});
+
+function showLists(within) {
+  for (const choice of within.querySelectorAll(".switch input")) {
+    if (shownLists.get(choice.name) === choice.value) choice.checked = true;
+  }
+}
+
 function setUp() {
   nameCountries(document);
   offerZones();
@@ -256,6 +305,7 @@ function setUp() {
 
 document.addEventListener("htmx:afterSettle", ({ target }) => {
   nameCountries(target);
+  showLists(target);
   offerZones();
   if (target.querySelector("[data-chart]")) draw();
 });

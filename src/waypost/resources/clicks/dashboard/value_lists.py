@@ -1,0 +1,227 @@
+"""The lists of a page of statistics, on cards with tabs. Pure."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from waypost.redirect import DEFAULT_TARGET
+from waypost.resources.clicks.dashboard import symbols
+from waypost.resources.clicks.model import StatsTotals
+from waypost.resources.clicks.stats.read import StatsLists, StatsSeries
+from waypost.resources.links.routing import LinkRouting
+from waypost.visitors.places import find_place
+
+UNKNOWN = "Unknown"
+DIRECT = "Direct"
+DELETED = "Deleted link"
+
+
+class Icon(NamedTuple):
+    kind: Literal["flags", "brands", "device", "letter"]
+    id: str
+    """In the file of this kind; or strokes, or a letter."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueBar:
+    name: str
+    clicks: int
+    values: Sequence[str] = ()
+    """Of the filter that leaves these clicks."""
+    icon: Icon | None = None
+    is_country: bool = False
+    page: str = ""
+    """Of the link."""
+    note: str = ""
+    parts: "Sequence[ValueBar]" = ()
+    """Hosts, if several are one place."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueList:
+    name: str
+    id: str
+    filter: str
+    """Name of the filter with these values."""
+    bars: Sequence[ValueBar]
+    total: int
+    hints: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ListCard:
+    name: str
+    lists: Sequence[ValueList]
+    """One is shown at a time."""
+
+    @property
+    def id(self) -> str:
+        return f"card-{self.lists[0].id}"
+
+
+def list_cards(series: StatsSeries, lists: StatsLists, targets: ValueList | None) -> list[ListCard]:
+    """Return the cards with lists that have entries."""
+    values, total = lists.values, series.total
+    scans = [("true", total.scans), ("false", total.clicks - total.scans)] if total.scans else []
+    bars: Mapping[str, Sequence[ValueBar]] = {
+        "referrer": referrer_bars(values["referrer"]),
+        "is_scan": [ValueBar(_SCAN_NAMES[value], clicks, [value]) for value, clicks in scans if clicks],
+        "country": [_country(code, clicks) for code, clicks in values["country"]],
+        "device": [_named(value, clicks, value.capitalize(), _device(value)) for value, clicks in values["device"]],
+        "browser": [_named(*each, each[0], _brand(symbols.BROWSERS, each[0])) for each in values["browser"]],
+        "platform": [_named(*each, each[0], _brand(symbols.PLATFORMS, each[0])) for each in values["platform"]],
+        "link_id": [_link(lists, value, clicks) for value, clicks in values.get("link", ())],
+    }
+    cards = []
+    for name, members in _CARDS.items():
+        found = [ValueList(*names, bars[names[-1]], total.clicks) for names in members if bars[names[-1]]]
+        if found:
+            cards.append(ListCard(name, found))
+    return [*cards, ListCard("Targets", [targets])] if targets else cards
+
+
+_CARDS = {
+    "Sources": [("Referrers", "referrers", "referrer"), ("QR or link", "scans", "is_scan")],
+    "Places": [("Countries", "countries", "country")],
+    "Technology": [
+        ("Devices", "devices", "device"),
+        ("Browsers", "browsers", "browser"),
+        ("Platforms", "platforms", "platform"),
+    ],
+    "Links": [("Top links", "top-links", "link_id")],
+}
+"""Name, id and filter of each list."""
+_SCAN_NAMES = {"true": "QR code scanned", "false": "Link followed"}
+
+
+def source_name(referrer: str) -> str:
+    """Return the place of a referrer, or else its host."""
+    host = _host(referrer)
+    place = find_place(host)
+    return place.name if place else host.removeprefix("www.") or DIRECT
+
+
+def referrer_bars(counted: Iterable[tuple[str, int]]) -> list[ValueBar]:
+    """Return a bar for each place or host, with the hosts of a place that has several."""
+    clicks: Counter[str] = Counter()
+    hosts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for referrer, count in counted:
+        name, host = source_name(referrer), _host(referrer)
+        clicks[name] += count
+        hosts[name][host] += count
+    return [_source(name, count, hosts[name]) for name, count in clicks.most_common()]
+
+
+def _source(name: str, clicks: int, hosts: Counter[str]) -> ValueBar:
+    if name == DIRECT:
+        return ValueBar(name, clicks, [""])
+    place = find_place(next(iter(hosts)))
+    icon = Icon("brands", place.icon) if place and place.icon else Icon("letter", name[0].upper())
+    parts = [ValueBar(host, count, [host]) for host, count in hosts.most_common()]
+    return ValueBar(name, clicks, list(hosts), icon, parts=parts if place and len(parts) > 1 else ())
+
+
+def _host(referrer: str) -> str:
+    try:
+        return urlsplit(referrer).netloc or referrer
+    except ValueError:
+        return referrer
+
+
+def _country(code: str, clicks: int) -> ValueBar:
+    icon = Icon("flags", code) if code in symbols.FLAGS else None
+    return ValueBar(code or UNKNOWN, clicks, [code], icon, is_country=bool(code))
+
+
+def _named(value: str, clicks: int, name: str, icon: Icon | None) -> ValueBar:
+    return ValueBar(name or UNKNOWN, clicks, [value], icon)
+
+
+def _device(name: str) -> Icon | None:
+    return Icon("device", symbols.DEVICES[name]) if name in symbols.DEVICES else None
+
+
+def _brand(icons: Mapping[str, str], name: str) -> Icon | None:
+    return Icon("brands", icons[name]) if name in icons else Icon("letter", name[0]) if name else None
+
+
+def _link(lists: StatsLists, value: str, clicks: int) -> ValueBar:
+    link_id = UUID(value)
+    if link_id not in lists.names:
+        return ValueBar(DELETED, clicks)
+    return ValueBar(lists.names[link_id][0], clicks, [str(link_id)], page=f"/links/{link_id}")
+
+
+# The clicks of a link by target, and whether its variants got what their weights say.
+
+OWN_DESTINATION = "Link's own destination"
+GONE = "Not in the routing any more"
+AS_CONFIGURED = "This is as configured: chance explains the difference from the weights."
+DIFFERS = (
+    "This differs from the weights more than chance explains (significance level 1%). A visitor who clicks very often,"
+    " or a bot that is not recognized, can cause it."
+)
+NO_WINNER = "Clicks do not show which variant is better. Compare what visitors do at the destinations."
+_MIN_VISITORS = 100
+_MIN_EXPECTED = 5
+"""Visitors that each variant should have: with fewer, chi-square does not have its distribution."""
+_CRITICAL = (6.635, 9.210, 11.345, 13.277, 15.086, 16.812, 18.475, 20.090, 21.666, 23.209)
+"""The chi-square that chance exceeds in 1 of 100 cases, by degrees of freedom from 1."""
+
+
+def target_bars(counted: Sequence[tuple[str, int]], routing: LinkRouting | None) -> list[ValueBar]:
+    """Return the targets with clicks, then other rules and variants. Nothing for a link that never had any.
+
+    `counted`: names and clicks, most clicks first.
+    """
+    notes = {rule["name"]: "Rule" for rule in routing.rules} if routing else {}
+    notes |= {name: f"Variant, weight {weight}%" for name, weight in _weights(routing)}
+    clicks = dict(counted)
+    if not clicks or not (notes or clicks.keys() - {DEFAULT_TARGET}):
+        return []
+    notes[DEFAULT_TARGET] = ""
+    return [
+        ValueBar(_label(name), clicks.get(name, 0), [name] if name in clicks else (), note=notes.get(name, GONE))
+        for name in {**clicks, **notes}
+    ]
+
+
+def is_split(routing: LinkRouting) -> bool:
+    """Return whether visitors are divided by the weights. Those of an unsafe destination are sent elsewhere."""
+    return len(_weights(routing)) > 1 and not routing.unsafe_urls
+
+
+def describe_split(clicks: Mapping[str, int], totals: StatsTotals, routing: LinkRouting, since: str) -> list[str]:
+    """Compare the clicks of variants with their weights. Call it if `is_split`.
+
+    A visitor gets the same variant all day, so visitors are independent of each other, and clicks are not. Their
+    number is estimated by the clicks per visitor of all targets.
+
+    `clicks` and `totals` are those since these weights are used, or of a shorter time; `since` names its beginning.
+    """
+    weights = _weights(routing)
+    total = sum(clicks.get(name, 0) for name, _ in weights)
+    visitors = total * totals.visitors / max(1, totals.clicks)
+    needed = max(_MIN_VISITORS, -(-_MIN_EXPECTED * 100 // min(weight for _, weight in weights)))
+    if visitors < needed:
+        counted = f"about {visitors:,.0f} without a rule{since}, {needed:,} are needed"
+        return [f"Too few visitors to compare the split with the weights: {counted}."]
+    shares = {name: clicks.get(name, 0) / total for name, _ in weights}
+    chi_square = sum(visitors * (shares[name] - weight / 100) ** 2 / (weight / 100) for name, weight in weights)
+    split = ", ".join(f"{_label(name)} {shares[name]:.1%} (weight {weight}%)" for name, weight in weights)
+    verdict = DIFFERS if chi_square > _CRITICAL[len(weights) - 2] else AS_CONFIGURED
+    return [f"Clicks without a rule{since}: {split}. {verdict}", NO_WINNER]
+
+
+def _weights(routing: LinkRouting | None) -> list[tuple[str, int]]:
+    """Return the weights of the variants and, if any visitors are left for it, of the link's own destination."""
+    weights = [(variant["name"], variant["weight"]) for variant in routing.variants] if routing else []
+    rest = 100 - sum(weight for _, weight in weights)
+    return [*weights, (DEFAULT_TARGET, rest)] if weights and rest else weights
+
+
+def _label(name: str) -> str:
+    return OWN_DESTINATION if name == DEFAULT_TARGET else name
