@@ -17,6 +17,7 @@
 # make pictures    takes the pictures of the README again, with the data of `waypost demo`
 # make geo         rebuilds the bundled country data from Debian's tor-geoipdb
 # make bots        refreshes the copied lists of bots and prints what changed
+# make models      makes the table of device models again, and counts how many devices are recognized
 # make clean       removes what the others made, but never the data
 SHELL := /bin/bash
 UV_VERSION := 0.13.8
@@ -26,7 +27,7 @@ SOURCES := src tests bench clients docs_site compile_redirects.py hatch_build.py
 # Otherwise every process compiles all modules again, which is half of the time that it takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-fresh test-slow compiled test-compiled test-nodes image test-image lint dist bench attack attack-compiled docs client diagrams pictures geo bots clean
+.PHONY: run test test-fresh test-slow compiled test-compiled test-nodes image test-image lint dist bench attack attack-compiled docs client diagrams pictures geo bots models clean
 
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
@@ -124,6 +125,10 @@ geo: .venv/.installed-run
 
 bots: .venv/.installed-run
 	@.venv/bin/python scripts/refresh-bots
+
+models: .venv/.installed-test
+	@.venv/bin/python scripts/make-models
+	@.venv/bin/python scripts/check-devices
 
 pictures: .venv/.installed-test
 	@scripts/ensure 'command -v chromium-headless-shell' chromium-headless-shell

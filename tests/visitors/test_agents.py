@@ -1,16 +1,23 @@
 """What a visitor used."""
 
+import csv
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from ua_parser_builtins.lazy import MATCHERS
+from visitors.labelled import read_labelled
 
 from bench.user_agents import Agent as Labelled
 from bench.user_agents import agents
 from waypost.visitors.agents import BROWSERS, PLATFORMS, Agent, parse_user_agent
 
+FIELDS = ("device", "browser", "platform")
 IPHONE = b"Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko)"
 
 
@@ -23,6 +30,34 @@ def test_classifies_the_sample_mix() -> None:
     reported = {agent.raw: parse_user_agent(agent.raw) for agent in people}
     expected = {agent.raw: Agent(agent.browser, agent.platform, agent.device) for agent in people}  # type: ignore[arg-type]
     assert {raw: (reported[raw], expected[raw]) for raw in reported if reported[raw] != expected[raw]} == {}
+
+
+def what_people_send() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield a user agent, and for each field the value that is right, or several."""
+    cases = Path(__file__).parent / "cases"
+    for line in (cases / "user_agents.jsonl").read_text().splitlines():
+        case = json.loads(line)
+        yield case["user_agent"], {name: case[name] for name in FIELDS if case[name]}
+    with (cases / "more_user_agents.tsv").open(newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+            yield row["user_agent"], {name: row[name] for name in FIELDS}
+
+
+@pytest.mark.parametrize(("user_agent", "right"), list(what_people_send()))
+def test_what_people_send(user_agent: str, right: dict[str, Any]) -> None:
+    agent = parse_user_agent(user_agent.encode())
+    for name, values in right.items():
+        assert getattr(agent, name) in ([values] if isinstance(values, str) else values)
+
+
+def test_devices_on_lists_of_others() -> None:
+    """`make models` reports the same for all of the lists that this is a part of."""
+    rows = read_labelled()
+    wrong = Counter(row.device for row in rows if parse_user_agent(row.user_agent.encode()).device != row.device)
+    phones = sum(row.device == "mobile" for row in rows)
+    assert wrong.total() / len(rows) < 0.03
+    assert wrong["mobile"] / phones < 0.01
+    assert len(rows) > 1_000
 
 
 @pytest.mark.parametrize(

@@ -7,18 +7,19 @@ become "Other", because statistics keep a row for each name.
 import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+
+from waypost.visitors.devices import OTHER_DEVICE, Device, device_of
 
 if TYPE_CHECKING:
     import ua_parser_rs
 
-Device = Literal["desktop", "mobile", "tablet", "other"]
 OTHER = "Other"
-OTHER_DEVICE: Device = "other"
 
 _MAX_LENGTH = 512  # bytes of a user agent to examine: the relevant parts come earlier
 _CACHE_SIZE = 4_096
 
+ANDROID_BROWSER = "Android Browser"
 BROWSERS = {
     "Chrome": ("Chrome Mobile", "Chrome Mobile iOS", "Chrome Mobile WebView"),
     "Headless Chrome": ("HeadlessChrome",),
@@ -27,7 +28,7 @@ BROWSERS = {
     "Edge": ("Edge Mobile",),
     "Opera": ("Opera Mobile", "Opera Mini", "Opera Touch", "Opera Neon", "Opera Coast", "Opera Tablet"),
     "Internet Explorer": ("IE", "IE Mobile"),
-    "Android Browser": ("Android",),
+    ANDROID_BROWSER: ("Android",),
     "DuckDuckGo": ("DuckDuckGo Mobile",),
     "Facebook": ("Facebook Messenger",),
     "WeChat": ("WeChat Browser",),
@@ -38,9 +39,19 @@ BROWSERS = {
 PLATFORMS = {
     "webOS": ("Web0S",),
     "macOS": ("Mac OS X", "Mac OS"),
+    "tvOS": ("ATV OS X",),
+    "watchOS": ("WatchOS",),
     "Windows": ("Windows Phone", "Windows Mobile"),
     "ChromeOS": ("Chrome OS",),
-    "Linux": ("Ubuntu", "Debian", "Fedora", "Red Hat", "SUSE", "Gentoo", "Mandriva", "Arch Linux", "Linux Mint"),
+    "Android": ("Chromecast Android", "GoogleTV"),
+    "Fuchsia": ("Chromecast Fuchsia",),
+    "Symbian": ("Symbian OS", "Symbian^3", "Symbian^3 Anna", "Symbian^3 Belle"),
+    "Linux": (
+        *("Ubuntu", "Debian", "Fedora", "Red Hat", "SUSE", "Gentoo", "Mandriva", "Arch Linux", "Linux Mint", "CentOS"),
+        *("Kubuntu", "Lubuntu", "openSUSE", "PCLinuxOS", "Puppy", "BackTrack", "Slackware", "Mageia"),
+        # what TVs say that run it
+        *("Chromecast Linux", "Chromecast SmartSpeaker", "LG", "Philips", "Samsung"),
+    ),
 }
 
 OWN_BROWSERS = {
@@ -52,7 +63,27 @@ OWN_BROWSERS = {
     r"MetaIAB Facebook": "Facebook",
     r"NAVER\(inapp": "Naver",
     r"GSA/": "Google",  # the search app, on iPhones and Android alike
-    r"YaBrowser/|YaApp_": "Yandex Browser",
+    r"YaBrowser/|YaApp_|YaSearchBrowser/|YandexSearch": "Yandex Browser",
+    r"\bReddit/[0-9A-Z]": "Reddit",
+    r"\bTeams(?:Mobile-[A-Za-z]+)?/": "Microsoft Teams",
+    r"\bQQ/[0-9]": "QQ",  # the chat, whose browser is built on QQ Browser
+    r"\bZalo[ /]": "Zalo",
+    r"BingSapphire/": "Bing",
+    r"__weibo__": "Weibo",
+    r"DingTalk": "DingTalk",
+    r"AlipayClient": "Alipay",
+    r"YJApp-": "Yahoo! Japan",
+    r"\bViber/[0-9]": "Viber",
+    r"Snapchat": "Snapchat",
+    r"GoogleApp/": "Google",
+    r"Quark/": "Quark",
+    r"MZBrowser/": "Meizu Browser",
+    r"OppoBrowser/": "HeyTap Browser",
+    r"Sogou(?:Mobile|Search)": "Sogou",
+    r"ACHEETAHI/": "CM Browser",
+    r"Mobile VR;.* Firefox/": "Firefox",
+    r"PicoBrowser/": "Pico Browser",
+    r"^(?:Kodi|XBMC)/": "Kodi",
     r"MiuiBrowser/": "MIUI Browser",
     r"VivoBrowser/": "Vivo Browser",
     r"HeyTapBrowser/": "HeyTap Browser",
@@ -66,6 +97,8 @@ OWN_PLATFORMS = {
     r"Nintendo": "Nintendo",
     r"Xbox": "Xbox",
     r"HarmonyOS|OpenHarmony": "HarmonyOS",
+    # iPads that ask for the page of computers
+    r"Macintosh;.*(?:(?:Cr|Fx|Edg|OP)iOS|GSA|Mobile)/": "iOS",
     r"(FreeBSD|OpenBSD|NetBSD)": "$1",
 }
 """Pattern: name. Matched before ua-parser's patterns, which miss these or report what they are built on."""
@@ -73,13 +106,21 @@ OWN_PLATFORMS = {
 _BROWSER_NAMES = {family: name for name, families in BROWSERS.items() for family in families}
 _PLATFORM_NAMES = {family: name for name, families in PLATFORMS.items() for family in families}
 
-_DESKTOPS = frozenset({"Windows", "macOS", "Linux", "ChromeOS", "FreeBSD", "OpenBSD", "NetBSD"})
-_OTHERS = re.compile(  # TVs, consoles, headsets, and programs
-    r"TV\b|\bTV|Web0S|NetCast|BRAVIA|\bAFT[A-Z]|CrKey|Roku|PlayStation|Xbox|Nintendo|Oculus|Quest \d|PowerShell"
-)
-_TABLETS = re.compile(r"iPad|Tablet|PlayBook|Kindle|\bKF[A-Z]{2,5}\b|\bSM-[TPX]\d|Nexus (?:7|9|10)\b")
-_PHONES = re.compile(r"Mobi|iPhone|iPod|Windows Phone|BlackBerry|Opera Mini|Symbian|MIDP|KAIOS")
-_BROWSER_STARTS = ("Mozilla/", "Opera/")  # programs start with their own name
+_BOTS_BY_NAME = re.compile(r"\^\.\{0,200\}\?.*\[Ss\]\[?p", re.IGNORECASE)
+"""The patterns that take "Spider 8", a tablet, for a browser."""
+
+_CASES = {
+    word.lower(): word
+    for word in (
+        *("Mozilla", "AppleWebKit", "KHTML", "Gecko", "Version", "Mobile", "Safari", "Chrome", "Chromium", "Firefox"),
+        *("Linux", "Android", "Windows", "NT", "Macintosh", "Intel", "Mac", "OS", "X", "X11", "CrOS", "iPhone", "iPad"),
+        *("CPU", "HarmonyOS", "OpenHarmony", "Tizen", "Trident", "MSIE", "Edg", "EdgA", "EdgiOS", "CriOS", "FxiOS"),
+        *("OPR", "Opera", "SamsungBrowser", "HuaweiBrowser", "MiuiBrowser", "YaBrowser", "YandexSearch", "GSA"),
+        *("Instagram", "FBAN", "FBAV", "Snapchat", "Pinterest", "LinkedInApp", "BytedanceWebview", "MicroMessenger"),
+    )
+}
+"""Words of user agents, for programs that send them in lower case."""
+_LOWER_WORD = re.compile("[a-z0-9]+")
 
 _BETWEEN_WORDS = re.compile(r"(?<!\\)[()|]")  # of a pattern
 
@@ -99,11 +140,15 @@ def parse_user_agent(user_agent: bytes) -> Agent:
 @lru_cache(_CACHE_SIZE)
 def _parse_user_agent(user_agent: bytes) -> Agent:
     text = user_agent.decode("latin-1")
+    if text.islower():
+        text = _LOWER_WORD.sub(lambda word: _CASES.get(word[0], word[0]), text)
     patterns = _patterns()
     browser, platform = patterns.browsers.extract(text), patterns.platforms.extract(text)
     browser_name = _name(browser.family, _BROWSER_NAMES, patterns.words) if browser else OTHER
     platform_name = _name(platform.family, _PLATFORM_NAMES, patterns.words) if platform else OTHER
-    return Agent(browser_name, platform_name, _device(text, platform_name))
+    if browser_name == ANDROID_BROWSER and "AppleWebKit" not in text:  # a program, which only names the system
+        browser_name = OTHER
+    return Agent(browser_name, platform_name, device_of(text.lower(), platform_name))
 
 
 def parse_names(browser: str, platform: str, device: str) -> Agent:
@@ -116,20 +161,6 @@ def parse_names(browser: str, platform: str, device: str) -> Agent:
 def _name(family: str, names: dict[str, str], words: frozenset[str]) -> str:
     """Some patterns find any word. Only those that a pattern names are kept."""
     return names.get(family, family if family in words or family in names.values() else "") or OTHER
-
-
-def _device(text: str, platform: str) -> Device:
-    if _OTHERS.search(text):
-        return "other"
-    if _TABLETS.search(text):
-        return "tablet"
-    if _PHONES.search(text):
-        return "mobile"
-    if not text.startswith(_BROWSER_STARTS):
-        return "other"
-    if platform == "Android":  # Chrome and Firefox on tablets omit "Mobile"
-        return "tablet"
-    return "desktop" if platform in _DESKTOPS else "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +178,7 @@ def _patterns() -> _Patterns:
     from ua_parser_builtins.lazy import MATCHERS  # noqa: PLC0415  # 6 MB that only workers need
 
     browsers, platforms = (
-        [*own.items(), *((row.regex, row.family) for row in listed)]
+        [*own.items(), *((row.regex, row.family) for row in listed if not _BOTS_BY_NAME.match(row.regex))]
         for own, listed in ((OWN_BROWSERS, MATCHERS[0]), (OWN_PLATFORMS, MATCHERS[1]))
     )
     words = (

@@ -10,7 +10,7 @@ from waypost.kit.docs import doc
 from waypost.kit.fields import Documented, IdText, TimestampText
 from waypost.resources.clicks.model import Click, ClickKind
 from waypost.resources.pixels.model import Platform
-from waypost.visitors.agents import Device
+from waypost.visitors.devices import Device
 
 PlatformText = Annotated[str, Documented({"enum": list(get_args(Platform))})]
 DeviceText = Annotated[str, Documented({"enum": list(get_args(Device))})]

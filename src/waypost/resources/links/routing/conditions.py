@@ -19,8 +19,8 @@ from waypost.resources.links.routing.model import (
     ConditionType,
     Operator,
 )
-from waypost.visitors.agents import Device
 from waypost.visitors.countries import COUNTRIES
+from waypost.visitors.devices import Device
 
 MAX_VALUES = 250
 """All countries are fewer."""

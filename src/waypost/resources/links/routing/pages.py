@@ -29,7 +29,8 @@ from waypost.resources.links.routing.schemas import (
     RoutingFields,
     parse_routing,
 )
-from waypost.visitors.agents import OTHER, OTHER_DEVICE, Agent, Device
+from waypost.visitors.agents import OTHER, Agent
+from waypost.visitors.devices import OTHER_DEVICE, Device
 from waypost.visitors.queries import parse_query
 from waypost.web.dashboard import Form, PageCall, Pages, redirect
 
