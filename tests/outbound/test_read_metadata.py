@@ -44,6 +44,32 @@ class TestText:
             ("<title>&#0;&#x110000;&#99999999999999;</title>", "\ufffd\ufffd\ufffd;"),
             (f"<title>&#{'9' * 6000};x</title>", "\ufffd;x"),
             ("<title>never closed", None),
+            ("<svg viewBox='0'><title>no</title></svg><title>yes</title>", "yes"),
+            ("<SVG><Title>no</Title></SVG><title>yes</title>", "yes"),
+            (
+                "<svg><g><title>no</title><svg><title>no</title></svg><title>no</title></g></svg><title>yes</title>",
+                "yes",
+            ),
+            ("<svg><title>no<path></svg><title>yes</title>", "yes"),
+            ("<svg><style>a > b</style><title>no</title></svg><title>yes</title>", "yes"),
+            ("<svg><script><title>no</title></svg><title>yes</title>", "yes"),
+            ("<svg><foreignObject><div><title>no</title></div></foreignObject></svg><title>yes</title>", "yes"),
+            ("<svg><desc><p><title>no</title></desc><title>no</title></svg><title>yes</title>", "yes"),
+            ("<math><title>no</title></math><title>yes</title>", "yes"),
+            ("<svg/><title>yes</title>", "yes"),
+            ("<svg><path d='M0'><div><title>yes</title>", "yes"),
+            ("<svg><title>no</title>", None),
+            ("<svg><![CDATA[</svg><title>no</title>]]></svg><title>yes</title>", "yes"),
+            ("</svg></template><title>yes</title>", "yes"),
+            ("<template><svg></template><title>yes</title>", "yes"),
+            ("<template></svg><template></template><title>no</title></template><title>yes</title>", "yes"),
+            ("<template/><title>no</title>", None),
+            ("<!-- a -- b --!><title>yes</title>", "yes"),
+            ("<!--- <title>no</title> ---><title>yes</title>", "yes"),
+            ("<!-- --! > <title>no</title> --><title>yes</title>", "yes"),
+            ("<!x <title>no</title><title>yes</title>", "yes"),
+            ("<?php '<title>no</title>' ?><title>yes</title>", "yes"),
+            ("</ <title>no</title><title>yes</title>", "yes"),
             ("<title>   </title>", None),
             ("no markup", None),
             ("", None),
@@ -52,8 +78,31 @@ class TestText:
     def test_title(self, html: str, title: str | None) -> None:
         assert read(html).title == title
 
-    def test_og_title_stands_in_for_a_missing_title(self) -> None:
-        assert read("<meta property=og:title content=x>") == PageMetadata(title="x", og_title="x")
+    @pytest.mark.parametrize("title", ["", "<title></title>", "<title> &nbsp; </title>", "<svg><title>a</title></svg>"])
+    @pytest.mark.parametrize("name", ["og:title", "twitter:title"])
+    def test_other_titles_stand_in_for_a_missing_one(self, title: str, name: str) -> None:
+        assert read(f"{title}<meta property={name} content=x>") == PageMetadata(title="x", og_title="x")
+
+    @pytest.mark.parametrize(
+        ("html", "og_title", "og_description"),
+        [
+            ("<meta name=twitter:title content=a><meta name=description content=b>", "a", "b"),
+            ("<meta name=twitter:title content=a><meta property=og:title content=b>", "b", None),
+            ("<meta name=Description content=a><meta name=twitter:description content=b>", None, "b"),
+            ("<meta name=twitter:description content=a><meta name=og:description content=b>", None, "b"),
+            ("<meta name=description property='x OG:Description' content=a>", None, "a"),
+            ("<meta property='og:title twitter:title' content=a>", "a", None),
+            ("<meta property=og:title content=' '><meta name=twitter:title content=a>", "a", None),
+            ("<meta name=title content=a><meta name=og content=b><meta itemprop=description content=c>", None, None),
+            ("<template><meta property=og:title content=a></template>", None, None),
+            ("<svg><meta property=og:title content=a></svg>", "a", None),
+        ],
+    )
+    def test_what_other_networks_read_stands_in(
+        self, html: str, og_title: str | None, og_description: str | None
+    ) -> None:
+        seen = read(html)
+        assert (seen.og_title, seen.og_description) == (og_title, og_description)
 
     def test_it_is_trimmed_to_the_limits(self) -> None:
         seen = read(
@@ -88,6 +137,27 @@ class TestImage:
     def test_it_is_absolute_or_nothing(self, sent: str, image: str | None) -> None:
         assert read(f'<meta property="og:image" content="{sent}">').og_image == image
 
+    @pytest.mark.parametrize(
+        ("names", "image"),
+        [
+            (["og:image:url"], 0),
+            (["og:image:secure_url"], 0),
+            (["twitter:image"], 0),
+            (["twitter:image:src"], 0),
+            (["twitter:image", "og:image"], 1),
+            (["og:image:secure_url", "og:image:url"], 1),
+            (["og:image:width", "og:image:alt", "og:image:type"], None),
+            (["og:image:url twitter:image"], 0),
+        ],
+    )
+    def test_other_names_stand_in(self, names: list[str], image: int | None) -> None:
+        tags = (f'<meta property="{name}" content="https://example.com/{n}">' for n, name in enumerate(names))
+        assert read("".join(tags)).og_image == (None if image is None else f"https://example.com/{image}")
+
+    def test_the_first_that_can_be_used(self) -> None:
+        tags = '<meta property=og:image content="data:,"><meta property=og:image:secure_url content="/i.png">'
+        assert read(tags).og_image == "https://example.com/i.png"
+
 
 class TestEncoding:
     @pytest.mark.parametrize(
@@ -100,6 +170,13 @@ class TestEncoding:
             ("<title>漢字</title>".encode("shift_jis"), "text/html; charset=Shift_JIS", "漢字"),
             ("\ufeff<title>é</title>".encode("utf-16"), "text/html; charset=utf-8", "é"),
             ("<title>é</title>".encode(), "text/html; charset=nonsense", "é"),
+            ("<meta charset=utf-16><title>日本</title>".encode(), "text/html", "日本"),
+            ("<meta charset=UTF-16LE><title>é</title>".encode(), None, "é"),
+            ("<meta charset=utf-16be><title>é</title>".encode(), "text/html; charset=utf-8", "é"),
+            ("<meta http-equiv=content-type content='text/html; charset=utf-16'><title>é</title>".encode(), None, "é"),
+            ("<?xml version='1.0' encoding='utf-16'?><title>é</title>".encode(), "application/xhtml+xml", "é"),
+            ("<title>é</title>".encode("utf-16-be"), "text/html; charset=utf-16be", "é"),
+            ("<title>é</title>".encode("utf-16-le"), "text/html; charset=utf-16", "é"),
             (b"<title>a</title>" + b"\xc3", "text/html", "a"),
             ("<title>é</title>".encode() + b"\xe6\xbc", "text/html", "é"),
         ],
@@ -125,6 +202,10 @@ HOSTILE = {
     "references": "<title>" + "&#" * (SIZE // 2) + "</title>",
     "attributes": "<meta " + " ".join(f"a{n}=b" for n in range(SIZE // 9)) + ">",
     "less-than signs": "<" * SIZE,
+    "drawings": "<svg><desc>" * (SIZE // 22) + "</title>" * (SIZE // 16),
+    "templates": "<template>" * (SIZE // 20) + "</svg>" * (SIZE // 12),
+    "declarations": "<!" * (SIZE // 2),
+    "open ends": "</" * (SIZE // 2),
 }
 
 
