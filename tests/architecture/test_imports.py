@@ -37,8 +37,8 @@ def modules(package: Path) -> set[str]:
 
 
 WEB = {"waypost.web"}
-LATE = {"aiohttp", "dns", "cryptography", "PIL", "segno", "webauthn", "jwt", "jinja2", "markdown_it"}
-"""Loaded with the first outbound request, DNS lookup, secret, image, QR code, passkey, single sign-on, page and page of
+LATE = {"dns", "cryptography", "PIL", "segno", "webauthn", "jwt", "jinja2", "markdown_it"}
+"""Loaded with the first DNS lookup, secret, image, QR code, passkey, single sign-on, page and page of
 the documentation."""
 UNUSED = {
     "waypost.accounts.oidc.provider",

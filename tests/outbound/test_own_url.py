@@ -24,5 +24,7 @@ async def test_returns_the_status_over_https(tmp_path: Path) -> None:
 
 
 async def test_says_why_nothing_responds() -> None:
+    async with Receiver(page(""), PRIVATE) as server:
+        url = f"https://{PRIVATE}:{server.port}/"
     with pytest.raises(Unreachable, match="connection refused"):
-        await status_of("https://127.0.0.1:1/", ca_file=None)
+        await status_of(url, ca_file=None)

@@ -23,12 +23,10 @@ LIMIT = 65_536
 LONG_AGO = datetime(2001, 1, 1, tzinfo=UTC), datetime(2002, 1, 1, tzinfo=UTC)
 OK = response(200, b"ok")
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-ENDLESS = "the response is larger than 64 KiB"
 TOO_LARGE = "the response headers are too large"
 TOO_MANY_INTERIM = "too many interim responses (1xx)"
 CLOSED = "the connection was closed without a response"
 NO_HTTP = "the response is not valid HTTP"
-BROKE_OFF = "the response was cut off"
 
 # its successor is a hook, and would change the loops of all tests
 pytestmark = pytest.mark.filterwarnings('ignore:Overriding the "event_loop_policy" fixture')
@@ -101,15 +99,10 @@ class TestBroken:
         ("script", "expected"),
         [
             (servers.reset, "connection reset"),
-            (servers.hang_up, BROKE_OFF),
             (servers.always(b""), CLOSED),
-            (servers.always(b"HTTP/1.1 200 OK\r\nX: "), CLOSED),
+            (servers.always(b"HTTP/1.1 200 OK"), CLOSED),
             (servers.always(b"HTTP/1.1 100 Continue\r\n\r\n"), CLOSED),
-            (servers.always(CHUNKED + b"2\r\nok\r\n"), BROKE_OFF),
-            (servers.always(CHUNKED + b"no number\r\n"), NO_HTTP),
             (servers.always(b"SSH-2.0-OpenSSH_9.2\r\n\r\n"), NO_HTTP),
-            (servers.always(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nok"), NO_HTTP),
-            (servers.always(b"HTTP/1.1 200 OK\r\nNo colon\r\n\r\n"), NO_HTTP),
             (servers.always(b"\0" * 100), NO_HTTP),
         ],
     )
@@ -142,15 +135,9 @@ class TestBroken:
 
 
 class TestEndless:
-    FLOODS = pytest.mark.parametrize(
+    @pytest.mark.parametrize(
         ("start", "more", "expected"),
         [
-            (b"HTTP/1.1 200 OK\r\n\r\n", b"x" * LIMIT, ENDLESS),
-            (b"HTTP/1.1 302 No\r\nLocation: /\r\n\r\n", b"x" * LIMIT, ENDLESS),
-            (CHUNKED, b"1\r\nx\r\n" * 1000, ENDLESS),
-            (CHUNKED, b"1;%s\r\nx\r\n" % (b"x" * 10_000), ENDLESS),
-            (CHUNKED + b"1;", b"x" * LIMIT, ENDLESS),
-            (CHUNKED + b"0\r\n", b"X: %s\r\n" % (b"x" * 1000), ENDLESS),
             (b"HTTP/1.1 200 OK\r\nX: ", b"x" * LIMIT, TOO_LARGE),
             (b"HTTP/1.1 200 ", b"x" * LIMIT, TOO_LARGE),
             (b"HTTP/1.1 200 OK\r\n", b"X: y\r\n" * 1000, TOO_LARGE),
@@ -161,9 +148,7 @@ class TestEndless:
             (b"", b"\r\n" * 1000, TOO_LARGE),
         ],
     )
-
-    @FLOODS
-    async def test_it_ends_here(
+    async def test_a_head_is_refused(
         self, posting: Poster, tls: ssl.SSLContext | None, start: bytes, more: bytes, expected: str
     ) -> None:
         flood = Flood(start, more)
@@ -172,29 +157,35 @@ class TestEndless:
             await receiver.gone.wait()
         assert flood.sent < 12_000_000  # what the buffers of two sockets can hold, and a little more
 
-    async def test_a_length_beyond_all_bounds_is_taken_at_its_word(
-        self, posting: Poster, tls: ssl.SSLContext | None
+    @pytest.mark.parametrize(
+        ("start", "more", "status"),
+        [
+            (b"HTTP/1.1 200 OK\r\n\r\n", b"x" * LIMIT, 200),
+            (b"HTTP/1.1 302 No\r\nLocation: /\r\n\r\n", b"x" * LIMIT, 302),
+            (b"HTTP/1.1 500 No\r\nContent-Length: 99999999999\r\n\r\n", b"x" * LIMIT, 500),
+            (CHUNKED, b"1\r\nx\r\n" * 1000, 200),
+            (CHUNKED, b"1;%s\r\nx\r\n" % (b"x" * 10_000), 200),
+            (CHUNKED + b"1;", b"x" * LIMIT, 200),
+            (CHUNKED + b"0\r\n", b"X: %s\r\n" % (b"x" * 1000), 200),
+        ],
+    )
+    async def test_a_body_is_cut_off(
+        self, posting: Poster, tls: ssl.SSLContext | None, start: bytes, more: bytes, status: int
     ) -> None:
-        flood = Flood(b"HTTP/1.1 500 No\r\nContent-Length: 99999999999\r\n\r\n", b"x" * LIMIT)
+        flood = Flood(start, more)
         async with Receiver(flood, tls=tls) as receiver:
             answer = await post(posting, receiver.url())
             await receiver.gone.wait()
-        assert (answer.status, answer.body) == (500, b"")
+        assert answer.status == status
+        assert len(answer.body) <= LIMIT
         assert flood.sent < 12_000_000
 
     @pytest.mark.parametrize("length", [LIMIT, LIMIT + 1])
     async def test_to_the_byte(self, posting: Poster, tls: ssl.SSLContext | None, length: int) -> None:
-        with_length, without_length = (
-            response(200, b"x" * length),
-            b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + b"x" * length,
-        )
-        async with Receiver(servers.always(with_length), tls=tls) as receiver:
-            assert len((await post(posting, receiver.url())).body) == (length if length == LIMIT else 0)
-        async with Receiver(servers.always(without_length), tls=tls) as receiver:
-            if length == LIMIT:
-                assert len((await post(posting, receiver.url())).body) == length
-            else:
-                assert await reason(posting, receiver.url()) == ENDLESS
+        without_length = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + b"x" * length
+        for answer in (response(200, b"x" * length), without_length):
+            async with Receiver(servers.always(answer), tls=tls) as receiver:
+                assert (await post(posting, receiver.url())).body == b"x" * LIMIT
 
     async def test_answers_without_a_question(self, posting: Poster, tls: ssl.SSLContext | None) -> None:
         flood = Flood(b"", OK * 1000)
@@ -228,7 +219,6 @@ class TestSlow:
             assert await reason(posting, receiver.url().replace("http:", "https:"), deadline=SOON) == "timed out"
             await receiver.gone.wait()
 
-    @pytest.mark.filterwarnings("ignore:Sending a large body")  # larger than what sockets take unread
     async def test_for_sending(self, posting: Poster) -> None:
         with socket.create_server((OPEN, 0)) as deaf:
             url = "http://{}:{}/".format(*deaf.getsockname())

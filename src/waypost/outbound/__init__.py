@@ -1,6 +1,6 @@
 """Every outbound request of this service: to public addresses only (SSRF protection), and within a deadline.
 
-An idle process loads no HTTP or DNS library. `acme` and `mail` are imported from their own modules, when they are used.
+An idle process loads no DNS library. `acme` and `mail` are imported from their own modules, when they are used.
 """
 
 from waypost.outbound.blocklist import Blocklist
@@ -9,8 +9,9 @@ from waypost.outbound.destination_checker import DestinationChecker
 from waypost.outbound.dns_lookup import DnsLookup, printable
 from waypost.outbound.dns_records import DnsRecords
 from waypost.outbound.errors import BadRedirect, NotPublic, OutboundError, Unreachable, Unsafe, in_words
+from waypost.outbound.limit import Pace
 from waypost.outbound.page import PageMetadata
-from waypost.outbound.response import OutboundResponse, Pace
+from waypost.outbound.response import Headers, OutboundResponse
 from waypost.outbound.tls_probe import TlsProbe, TlsProbeResult
 from waypost.outbound.url_safety import SafeBrowsing, UrlSafety
 
@@ -20,6 +21,7 @@ __all__ = [
     "DestinationChecker",
     "DnsLookup",
     "DnsRecords",
+    "Headers",
     "NotPublic",
     "OperatorOutbound",
     "Outbound",

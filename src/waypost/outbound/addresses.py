@@ -12,15 +12,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from aiohappyeyeballs import AddrInfoType
 
 from waypost.kit.proxies import IpAddress, Network
 from waypost.kit.urls import ANY_NAME, NO_NAME, PrivateNames, Url, is_public_name
 from waypost.outbound.dns_records import DnsRecords
 from waypost.outbound.errors import NotPublic, Unreachable
-
-if TYPE_CHECKING:
-    from aiohttp import AddrInfoType
 
 ConnectOn = Callable[[socket.socket], Awaitable[None]]
 
@@ -207,7 +205,7 @@ class PinnedAddresses:
         self.refused: NotPublic | None = None
         """Kept here because connecting to several addresses loses the exception's type."""
 
-    def open_socket(self, target: "AddrInfoType") -> socket.socket:
+    def open_socket(self, target: AddrInfoType) -> socket.socket:
         family, kind, protocol, _, address = target
         self._check(str(address[0]))
         opened = socket.socket(family, kind, protocol)

@@ -1,30 +1,25 @@
-"""Outbound requests: what may be sent, and when the HTTP library is loaded.
+"""Outbound requests: where they may go, and what they cost.
 
-The library is loaded by the first request, in a thread: an idle process does without its 15 MB, and redirects do not
-wait for it.
+They ignore the environment's proxies and always verify TLS.
 """
 
 import asyncio
 import ssl
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from waypost.kit.errors import SettingsError
 from waypost.kit.outbound_proxy import ProxyServer
 from waypost.kit.proxies import IpAddress, Network
 from waypost.kit.urls import NO_NAME, PrivateNames, Url, canonical
 from waypost.outbound.addresses import ANY_ADDRESS, AllowedAddresses, HostResolver, UnresolvedHosts
+from waypost.outbound.connection import Connection, IdleConnections, connect
+from waypost.outbound.errors import Unreachable
+from waypost.outbound.http_client import read_body, read_decompressed, send
+from waypost.outbound.limit import Limit, Pace
 from waypost.outbound.proxy import Proxy
-from waypost.outbound.response import OutboundResponse, Pace
-
-if TYPE_CHECKING:
-    from aiohttp import ClientSession
-
-    OpenSession = Callable[[float | None], ClientSession]
-    """Gets the seconds that idle connections are kept. None: each is closed after one request."""
-
+from waypost.outbound.response import OutboundResponse
 
 MAX_IDLE = 4.0  # seconds; many servers close after five, and a POST that races with the close is lost
 
@@ -42,8 +37,7 @@ class Outbound:
         """`allow`, `names`: private networks and hosts. Raises SettingsError for what cannot be used."""
         self.names = names
         self._route_through(AllowedAddresses(tuple(allow), names=names), dns_servers, proxy)
-        self._tls = tls_context(ca_file) if ca_file else None
-        self._open_session: OpenSession | None = None
+        self._tls = _tls_for_http(ca_file) if ca_file else None
 
     def _route_through(self, allowed: AllowedAddresses, dns_servers: Sequence[str], proxy: ProxyServer | None) -> None:
         new_resolver = UnresolvedHosts if proxy and proxy.resolves_names else HostResolver
@@ -57,6 +51,17 @@ class Outbound:
     async def resolve(self, url: Url) -> list[IpAddress]:
         """Return the addresses that a request would go to. Raises NotPublic, Unreachable."""
         return await self._resolver.resolve(url)
+
+    async def connect(self, url: Url, limit: Limit, *, within: float | None = None) -> Connection:
+        """Open a connection. `within`: seconds of TCP and TLS, without DNS. Raises NotPublic, Unreachable."""
+        if self._tls is None:  # the system's authorities take a while to read
+            self._tls = await asyncio.to_thread(_tls_for_http, None)
+        pinned = await self._pin(url)
+        try:
+            async with asyncio.timeout(within):
+                return await connect(url, pinned, self._tls, limit)
+        except TimeoutError:
+            raise Unreachable(limit.when_late) from None
 
     async def request(
         self,
@@ -73,30 +78,18 @@ class Outbound:
     ) -> OutboundResponse:
         """Send one request, within `deadline` seconds in total; `connect_timeout` covers TCP and TLS.
 
-        With `body_types` (`text/html`), a body of any other type is not read. Raises NotPublic, Unreachable.
+        With `body_types` (`text/html`), a body of any other type is not read, nor that of an error or a redirect. Each
+        request has a connection of its own: none that was checked for another one is used. Raises NotPublic,
+        Unreachable.
         """
-        open_session = await self.load()
-        from waypost.outbound.connection import SentRequest  # noqa: PLC0415  # see above
-        from waypost.outbound.http_client import Limit, read_decompressed, send  # noqa: PLC0415
-
-        limit, sent = Limit(deadline, pace), SentRequest(url, max_body, connect_timeout)
-        read = partial(read_decompressed, max_body=max_body, types=body_types, limit=limit)
-        # a session for one request: no connection checked for another one is reused
-        async with open_session(None) as session:
-            return await send(session, method, sent, headers or {}, body, limit, read)
-
-    async def load(self) -> "OpenSession":
-        """Return what opens a session, which connects only where requests may go. The first call loads the library."""
-        if self._open_session is None:
-            self._open_session = await asyncio.to_thread(self._load)
-        return self._open_session
-
-    def _load(self) -> "OpenSession":
-        from waypost.outbound.http_client import open_session  # noqa: PLC0415  # see above
-
-        tls = self._tls or tls_context(None)
-        tls.set_alpn_protocols(["http/1.1"])
-        return partial(open_session, self._pin, tls)
+        async with Limit(deadline, pace).running() as limit:
+            connection = await self.connect(url, limit, within=connect_timeout)
+            try:
+                reader = await send(connection, method, url, headers or {}, body)
+                content = await read_decompressed(reader, max_body=max_body, types=body_types, limit=limit)
+            finally:
+                connection.abort()
+        return OutboundResponse(reader.status, reader.headers, content, url, reader.is_complete)
 
 
 class OperatorOutbound(Outbound):
@@ -120,35 +113,44 @@ class Poster:
     """POST requests over keep-alive connections, since opening a connection costs more than everything else.
 
     A new connection goes only where `Outbound.request` may go. A kept one is reused for the same scheme, host and port,
-    for a short time, and only if nothing arrived after its last response.
+    for a short time, and only after a response without any fault.
     """
 
     def __init__(self, outbound: Outbound) -> None:
         self._outbound = outbound
-        self._session: ClientSession | None = None
+        self._idle = IdleConnections()
 
     async def post(
         self, url: Url, *, headers: Mapping[str, str], body: bytes, deadline: float, max_body: int
     ) -> OutboundResponse:
-        """Send one POST and read the complete response within `deadline` seconds. Raises NotPublic, Unreachable.
+        """Send one POST and read its response within `deadline` seconds. Raises NotPublic, Unreachable.
 
-        A body whose Content-Length exceeds `max_body` bytes is not read; one without a length that exceeds them is
-        Unreachable. Bodies are never decompressed.
+        Bodies are never decompressed.
         """
-        open_session = await self._outbound.load()
-        from waypost.outbound.connection import SentRequest  # noqa: PLC0415  # see above
-        from waypost.outbound.http_client import Limit, read_complete, send  # noqa: PLC0415
-
-        if self._session is None:
-            self._session = open_session(MAX_IDLE)
-        headers = {"Accept-Encoding": "identity", **headers}
-        read = partial(read_complete, max_body=max_body)
-        return await send(self._session, "POST", SentRequest(url, max_body), headers, body, Limit(deadline), read)
+        origin = url.scheme, url.host, url.port
+        async with Limit(deadline).running() as limit:
+            connection = self._idle.take(origin) or await self._outbound.connect(url, limit)
+            try:
+                reader = await send(connection, "POST", url, {"Accept-Encoding": "identity", **headers}, body)
+                content = await read_body(reader, max_body=max_body)
+            except BaseException:
+                connection.abort()
+                raise
+            if reader.allows_another:
+                self._idle.put(origin, connection, seconds=MAX_IDLE)
+            else:
+                connection.abort()
+        return OutboundResponse(reader.status, reader.headers, content, url, reader.is_complete)
 
     async def close(self) -> None:
         """Close the idle connections."""
-        if self._session is not None:
-            await self._session.close()
+        self._idle.close()
+
+
+def _tls_for_http(ca_file: Path | None) -> ssl.SSLContext:
+    context = tls_context(ca_file)
+    context.set_alpn_protocols(["http/1.1"])
+    return context
 
 
 def tls_context(ca_file: Path | None) -> ssl.SSLContext:

@@ -1,312 +1,206 @@
-"""Connections: where a new one may go, when a kept one may be used again, and what a response may send.
-
-The limits are enforced where bytes arrive, because the HTTP parser and the client process received data in one go
-without returning to the event loop. A response has at most
-
-- MAX_INTERIM interim responses (1xx),
-- MAX_HEADS bytes up to the final status,
-- MAX_FRAMING bytes around its body: chunk sizes, chunk extensions, trailers,
-- `max_body` bytes of body, as sent.
-"""
+"""Connections: where a new one may go, how fast it is read, and when a kept one may be used again."""
 
 import asyncio
 import contextlib
+import socket
 import ssl
-from collections.abc import Awaitable, Callable
-from contextvars import ContextVar
-from dataclasses import dataclass
-from functools import partial
-from socket import AF_INET, AF_INET6, AI_NUMERICHOST, socket
+from collections.abc import Callable
 from typing import Any, cast
 
-import aiohappyeyeballs
-import aiohttp
-from aiohttp.abc import ResolveResult
-from aiohttp.client_proto import ResponseHandler
-from aiohttp.client_reqrep import ClientRequest
-from aiohttp.connector import Connection
-from aiohttp.http_exceptions import HttpProcessingError
+from aiohappyeyeballs import AddrInfoType, start_connection
 
 from waypost.kit.urls import Url
 from waypost.outbound.addresses import ConnectOn, PinnedAddresses
-from waypost.outbound.errors import HEADERS_TOO_LARGE, Unreachable, reason_of
+from waypost.outbound.errors import Unreachable, handshake_failed, reason_of
+from waypost.outbound.limit import TIMED_OUT, Limit
 from waypost.outbound.proxy import LATE, CannotConnect
 
-MAX_INTERIM = 20
-MAX_HEADS = 131_072
-MAX_FRAMING = 32_768
 CHUNK = 4_096
-"""Bytes parsed per iteration of the event loop: the most hostile ones take a few milliseconds."""
+"""Bytes read per iteration of the event loop: what is done with the most hostile ones takes a few milliseconds."""
 MAX_AGE = 60.0  # seconds until a host is resolved again
 MAX_KEPT = 512  # idle connections in total
-
-TIMED_OUT = "timed out"
 TRY_TIMEOUT = 1.5
 "Seconds until a proxy is asked for the next address of a host."
 
-TOO_MANY_INTERIM = "too many interim responses (1xx)"
+_NEXT_ADDRESS = 0.25  # seconds until the next address of a host is tried, too (RFC 8305)
+_FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
+
+Origin = tuple[str, str, int]
+"""Scheme, host and port."""
 
 
-Pin = Callable[[Url], Awaitable[PinnedAddresses]]
+class Connection(asyncio.BufferedProtocol):
+    """Between two requests, while it is idle, received data closes it: it belongs to no response."""
 
+    _transport: asyncio.Transport
 
-@dataclass(slots=True)
-class SentRequest:
-    """What a connector has to know about the request that the current task sends."""
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._opened = self._loop.time()
+        self._chunk = memoryview(bytearray(CHUNK))
+        self._received = b""
+        self._is_paused = False
+        self._has_ended = False
+        self._error: Exception | None = None
+        self._waiting: asyncio.Future[None] | None = None
+        self._forget: Callable[[Connection], None] | None = None
 
-    url: Url
-    max_body: int
-    connect_timeout: float | None = None
-    """Seconds of TCP and TLS, without DNS."""
-    when_late: str = TIMED_OUT
-    """The reason if time is up now."""
+    def send(self, data: bytes) -> None:
+        self._transport.write(data)
 
+    async def receive(self) -> bytes:
+        """Return what arrived; nothing at the end. Raises OSError."""
+        if not self._received and not self._has_ended:
+            if self._is_paused:
+                self._is_paused = False
+                self._transport.resume_reading()
+            self._waiting = self._loop.create_future()
+            await self._waiting
+        received, self._received = self._received, b""
+        if not received and self._error:
+            raise self._error
+        return received
 
-_FAMILIES = {4: AF_INET, 6: AF_INET6}
-sent_request: ContextVar[SentRequest] = ContextVar("sent_request")
-_pinned: ContextVar[PinnedAddresses] = ContextVar("pinned")  # a connector has one resolver for all requests
+    def rest(self, seconds: float, forget: Callable[["Connection"], None]) -> None:
+        """Wait for the next request for some seconds. `forget` is called if none can be sent any more."""
+        until = min(self._loop.time() + seconds, self._opened + MAX_AGE)
+        self._forget, self._end_of_rest = forget, self._loop.call_at(until, self.abort)
+        if self._received or self._has_ended:
+            self.abort()
 
+    def wake(self) -> bool:
+        """Return whether another request can be sent."""
+        self._forget = None
+        self._end_of_rest.cancel()
+        return self._loop.time() < self._end_of_rest.when()
 
-class Connector(aiohttp.TCPConnector):
-    """Connects to pinned addresses only, and checks every new socket before a byte of the request is sent."""
-
-    def __init__(self, pin: Pin, tls: ssl.SSLContext, *, keepalive: float | None) -> None:
-        """`keepalive`: seconds that idle connections are kept; None: each is closed after one request."""
-        reuse: dict[str, Any] = {"force_close": True} if keepalive is None else {"keepalive_timeout": keepalive}
-        options = {"ssl": tls, "use_dns_cache": False, "limit": 0, **reuse}
-        super().__init__(socket_factory=_open_socket, **options)
-        self._factory = cast("partial[ResponseHandler]", partial(BoundedConnection, {}, self._loop))
-        self._pin = pin
-
-    async def connect(self, req: ClientRequest, *args: Any, **options: Any) -> Connection:
-        connection = await super().connect(req, *args, **options)
-        while not (bounded := cast("BoundedConnection", connection.protocol)).is_reusable():
-            connection.close()
-            connection = await super().connect(req, *args, **options)
-        bounded.begin(sent_request.get().max_body)
-        connection.add_callback(bounded.rest)
-        return connection
-
-    async def _create_connection(self, req: ClientRequest, *args: Any, **options: Any) -> ResponseHandler:
-        sent = sent_request.get()
-        pinned = await self._pin(sent.url)
-        _pinned.set(pinned)
-        opened = None
-        try:
-            async with asyncio.timeout(sent.connect_timeout):
-                opened = await super()._create_connection(req, *args, **options)
-            pinned.check_connected()
-        except (aiohttp.ClientError, OSError) as error:
-            if opened is not None:  # an empty queue of responses is false
-                opened.abort()
-            is_late = isinstance(error, TimeoutError)
-            raise pinned.refused or Unreachable(sent.when_late if is_late else reason_of(error)) from error
-        return opened
-
-    async def _resolve_host(self, host: str, *_: Any, **__: Any) -> list[ResolveResult]:
-        """Return the pinned addresses, for a literal address, too: a proxy has another."""
-        pinned = _pinned.get()
-        return [
-            ResolveResult(
-                hostname=host,
-                host=str(address),
-                port=pinned.port,
-                family=_FAMILIES[address.version],
-                proto=0,
-                flags=AI_NUMERICHOST,
-            )
-            for address in pinned.addresses
-        ]
-
-    async def _wrap_create_connection(
-        self, *args: Any, addr_infos: list[aiohttp.AddrInfoType], req: ClientRequest, **options: Any
-    ) -> tuple[asyncio.Transport, ResponseHandler]:
-        if not _pinned.get().connect_on:
-            return await super()._wrap_create_connection(*args, addr_infos=addr_infos, req=req, **options)
-        opened = await self._connect_on(addr_infos)
-        tls = {name: options[name] for name in ("ssl", "server_hostname")}
-        try:
-            return await self._loop.create_connection(*args, sock=opened, **tls)
-        except ssl.CertificateError as error:
-            raise aiohttp.ClientConnectorCertificateError(req.connection_key, error) from error
-        except ssl.SSLError as error:
-            raise aiohttp.ClientConnectorSSLError(req.connection_key, error) from error
-        except OSError as error:
-            raise aiohttp.ClientConnectorError(req.connection_key, error) from error
-
-    async def _connect_on(self, addr_infos: list[aiohttp.AddrInfoType]) -> socket:
-        """Return a socket on which a proxy has connected to the host, by the first way that succeeds."""
-        *others, last = _pinned.get().connect_on
-        for connect_on in others:
-            with contextlib.suppress(TimeoutError, CannotConnect):
-                async with asyncio.timeout(TRY_TIMEOUT):
-                    return await _connect_on(connect_on, addr_infos)
-        return await _connect_on(last, addr_infos)
-
-
-async def _connect_on(connect_on: ConnectOn, addr_infos: list[aiohttp.AddrInfoType]) -> socket:
-    pinned, sent = _pinned.get(), sent_request.get()
-    sent.when_late = LATE
-    try:
-        opened = await aiohappyeyeballs.start_connection(addr_infos, socket_factory=_open_socket)
-    except OSError as error:
-        raise pinned.refused or Unreachable(f"the proxy cannot be reached: {reason_of(error)}") from error
-    try:
-        pinned.check_connected()
-        await connect_on(opened)
-    except BaseException:
-        opened.close()
-        raise
-    sent.when_late = TIMED_OUT
-    return opened
-
-
-def _open_socket(target: aiohttp.AddrInfoType) -> socket:
-    return _pinned.get().open_socket(target)
-
-
-class BoundedConnection(ResponseHandler):
-    """Aborts when a response exceeds a limit; the caller waiting for it gets Unreachable.
-
-    Between two requests, from `rest` to `begin`, received data closes it: it belongs to no response.
-    """
-
-    def __init__(self, resting: dict["BoundedConnection", None], loop: asyncio.AbstractEventLoop) -> None:
-        self._resting = resting
-        super().__init__(loop)
-        self._opened = loop.time()
-        self.begin(0)
-
-    def is_reusable(self) -> bool:
-        """Return whether it is new, or neither too old nor with unread data after its last response."""
-        if self not in self._resting:
-            return True
-        return not self.should_close and self._loop.time() - self._opened < MAX_AGE and not self._has_unread_data()
-
-    def begin(self, max_body: int) -> None:
-        """Reset the limits before each request."""
-        self._resting.pop(self, None)
-        self._max_body = max_body
-        self._received = 0
-        self._interim = 0
-        self._has_final = False
-
-    def rest(self) -> None:
-        self._resting[self] = None
-        if len(self._resting) > MAX_KEPT:
-            next(iter(self._resting)).close()
+    def abort(self) -> None:
+        """Close at once: a server that ignores the TLS shutdown would keep the connection open for half a minute."""
+        if self._forget:
+            self._forget(self)
+            self.wake()
+        self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        transport.set_protocol(_ChunkedReading(self))
-
-    def data_received(self, data: bytes) -> None:
-        if self._is_closing():
-            return  # TLS delivers buffered data while it is being closed
-        if data and self in self._resting:
-            self.close()
-            return
-        self._received += len(data)
-        if excess := self._excess():
-            self._refuse(excess)
-        else:
-            super().data_received(data)
-
-    def feed_data(self, data: Any, size: int = 0) -> None:
-        """Take one response head; the chunk just parsed may contain several."""
-        if self._is_closing():
-            return
-        if self._has_final:
-            self._refuse(Unreachable("more than one response"))
-        elif not _is_interim(data[0].code):
-            self._has_final = True
-            self._received = 0
-            super().feed_data(data, size)
-        elif self._interim < MAX_INTERIM:
-            self._interim += 1
-            super().feed_data(data, size)
-        else:
-            self._refuse(Unreachable(TOO_MANY_INTERIM))
-
-    def connection_lost(self, exc: BaseException | None) -> None:
-        self._resting.pop(self, None)
-        payload = self._payload
-        super().connection_lost(exc)
-        if payload is not None and not payload.is_eof() and not payload.exception():
-            payload.set_exception(aiohttp.ClientPayloadError())  # an unparsable body; aiohttp would wait for the rest
-
-    def close(self) -> None:
-        """Abort: a server that ignores the TLS shutdown would keep the connection open for half a minute."""
-        self._resting.pop(self, None)
-        self.abort()
-
-    def let_others_run(self) -> None:
-        self._pause_transport_reading()
-        self._loop.call_soon(self._read_on)
-
-    def _excess(self) -> Unreachable | None:
-        if not self._has_final:
-            return Unreachable(HEADERS_TOO_LARGE) if self._received > MAX_HEADS else None
-        body = 0 if self._payload is None else self._payload.total_bytes
-        is_too_long = self._received - min(body, self._max_body) > MAX_FRAMING
-        return too_long(self._max_body) if is_too_long else None
-
-    def _has_unread_data(self) -> bool:
-        """Return whether a message has begun: its rest would be parsed as the start of the next response."""
-        try:
-            return self._parser is not None and self._parser.feed_eof() is not None
-        except HttpProcessingError:
-            return True
-
-    def _is_closing(self) -> bool:
-        return self.transport is None or self.transport.is_closing()
-
-    def _read_on(self) -> None:
-        if not (self._reading_paused or self._buffer_paused):
-            self._resume_transport_reading()
-
-    def _refuse(self, error: Unreachable) -> None:
-        if self._payload is not None and not self._payload.is_eof():
-            self._payload.set_exception(error)
-        self.set_exception(error)
-        if self.transport:
-            self.transport.abort()
-
-
-class _ChunkedReading(asyncio.BufferedProtocol):
-    """Passes one chunk at a time from transport to connection, and lets other tasks run after each full one.
-
-    A separate protocol because uvloop treats a subclass of `asyncio.Protocol`, as the client's is, as unbuffered.
-    """
-
-    def __init__(self, connection: BoundedConnection) -> None:
-        self._connection = connection
-        self._chunk = memoryview(bytearray(CHUNK))
+        self._transport = cast("asyncio.Transport", transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002  # a hint
         return self._chunk
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._connection.data_received(bytes(self._chunk[:nbytes]))
-        if nbytes == CHUNK:
-            self._connection.let_others_run()
+        if self._forget:
+            self.abort()
+            return
+        self._received += self._chunk[:nbytes]
+        if len(self._received) >= CHUNK and not self._transport.is_closing():
+            self._is_paused = True
+            self._transport.pause_reading()
+        self._continue()
 
     def eof_received(self) -> None:
-        self._connection.eof_received()
+        self._end(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._connection.connection_lost(exc)
+        self._end(exc)
 
-    def pause_writing(self) -> None:
-        self._connection.pause_writing()
+    def _end(self, error: Exception | None) -> None:
+        if not self._has_ended:
+            self._has_ended, self._error = True, error
+        if self._forget:
+            self.abort()
+        self._continue()
 
-    def resume_writing(self) -> None:
-        self._connection.resume_writing()
+    def _continue(self) -> None:
+        if self._waiting and not self._waiting.done():
+            self._waiting.set_result(None)
 
 
-def too_long(limit: int) -> Unreachable:
-    return Unreachable(f"the response is larger than {limit // 1024} KiB")
+class IdleConnections:
+    """Connections that wait for another request to the same origin."""
+
+    def __init__(self) -> None:
+        self._origins: dict[Connection, Origin] = {}  # the one that is idle longest is the first
+        self._connections: dict[Origin, list[Connection]] = {}
+
+    def take(self, origin: Origin) -> Connection | None:
+        while connections := self._connections.get(origin):
+            connection = connections[-1]
+            self._forget(connection)
+            if connection.wake():
+                return connection
+            connection.abort()
+        return None
+
+    def put(self, origin: Origin, connection: Connection, *, seconds: float) -> None:
+        self._origins[connection] = origin
+        self._connections.setdefault(origin, []).append(connection)
+        connection.rest(seconds, self._forget)
+        if len(self._origins) > MAX_KEPT:
+            next(iter(self._origins)).abort()
+
+    def close(self) -> None:
+        for connection in list(self._origins):
+            connection.abort()
+
+    def _forget(self, connection: Connection) -> None:
+        origin = self._origins.pop(connection)
+        connections = self._connections[origin]
+        connections.remove(connection)
+        if not connections:
+            del self._connections[origin]
 
 
-def _is_interim(status: int) -> bool:
-    return 100 <= status < 200 and status != 101
+async def connect(url: Url, pinned: PinnedAddresses, tls: ssl.SSLContext, limit: Limit) -> Connection:
+    """Connect to one of the addresses. Raises NotPublic, Unreachable."""
+    try:
+        opened = await _socket(pinned, limit)
+    except OSError as error:
+        raise pinned.refused or Unreachable(reason_of(error)) from error
+    with_tls: dict[str, Any] = {"ssl": tls, "server_hostname": url.host} if url.scheme == "https" else {}
+    try:
+        _, connection = await asyncio.get_running_loop().create_connection(Connection, sock=opened, **with_tls)
+    except OSError as error:
+        raise handshake_failed(error) from error
+    return connection
+
+
+async def _socket(pinned: PinnedAddresses, limit: Limit) -> socket.socket:
+    """Return a socket on which the host answers. Raises OSError, Unreachable."""
+    if not pinned.connect_on:
+        return await _checked_socket(pinned, next_after=_NEXT_ADDRESS)
+    *others, last = pinned.connect_on
+    for connect_on in others:
+        with contextlib.suppress(TimeoutError, CannotConnect):
+            async with asyncio.timeout(TRY_TIMEOUT):
+                return await _through_proxy(connect_on, pinned, limit)
+    return await _through_proxy(last, pinned, limit)
+
+
+async def _through_proxy(connect_on: ConnectOn, pinned: PinnedAddresses, limit: Limit) -> socket.socket:
+    limit.when_late = LATE
+    try:
+        opened = await _checked_socket(pinned, next_after=None)
+    except OSError as error:
+        raise pinned.refused or Unreachable(f"the proxy cannot be reached: {reason_of(error)}") from error
+    try:
+        await connect_on(opened)
+    except BaseException:
+        opened.close()
+        raise
+    limit.when_late = TIMED_OUT
+    return opened
+
+
+async def _checked_socket(pinned: PinnedAddresses, *, next_after: float | None) -> socket.socket:
+    """`next_after`: seconds until another address is tried at the same time. None: one after the other."""
+    ways: list[AddrInfoType] = [
+        (_FAMILIES[address.version], socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (str(address), pinned.port))
+        for address in pinned.addresses
+    ]
+    opened = await start_connection(ways, happy_eyeballs_delay=next_after, socket_factory=pinned.open_socket)
+    try:
+        pinned.check_connected()
+    except OSError:
+        opened.close()
+        raise
+    return opened

@@ -8,9 +8,8 @@ OutboundError
 """
 
 import errno
+import ssl
 from typing import ClassVar
-
-HEADERS_TOO_LARGE = "the response headers are too large"
 
 _BY_NUMBER = {
     errno.ECONNREFUSED: "connection refused",
@@ -59,29 +58,18 @@ def in_words(reason: str) -> str:
     return reason.removeprefix("dns: ").replace("tls: ", "HTTPS failed: ", 1)
 
 
-def reason_of(error: Exception) -> str:
+def reason_of(error: OSError) -> str:
     """Return the reason in a few words, for users and delivery logs."""
-    import aiohttp  # noqa: PLC0415  # 9 MB, which an idle process does without
-
-    # the first match applies; several of these are also OSErrors
-    by_type: tuple[tuple[type[Exception], str], ...] = (
-        (aiohttp.ClientSSLError, "tls: the handshake failed"),
-        (TimeoutError, "timed out"),
-        (aiohttp.ServerDisconnectedError, "the connection was closed without a response"),
-        (aiohttp.ClientPayloadError, "the response was cut off"),
-        (ConnectionResetError, "connection reset"),  # the library's own has no number
-    )
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return f"tls: {getattr(error.certificate_error, 'verify_message', '') or 'the certificate is not valid'}"
-    for kind, reason in by_type:
-        if isinstance(error, kind):
-            return reason
-    if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionResetError):
-        return _BY_NUMBER.get(error.os_error.errno or 0, "tls: the handshake failed")  # the event loop's has no number
-    if isinstance(error, OSError) and "[SSL" in str(error):
+    if isinstance(error, TimeoutError):
+        return "timed out"
+    if isinstance(error, ssl.SSLError):
         return "tls: the connection was cut off"
-    if isinstance(error, OSError):
-        return _BY_NUMBER.get(error.errno or 0, "the connection failed")
-    # aiohttp has no other sign of it
-    is_too_large = any(text in str(error) for text in ("Got more than", "Too many headers"))
-    return HEADERS_TOO_LARGE if is_too_large else "the response is not valid HTTP"
+    if isinstance(error, ConnectionResetError):  # the event loop's own has no number
+        return "connection reset"
+    return _BY_NUMBER.get(error.errno or 0, "the connection failed")
+
+
+def handshake_failed(error: OSError) -> Unreachable:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return Unreachable(f"tls: {error.verify_message or 'the certificate is not valid'}")
+    return Unreachable(_BY_NUMBER.get(error.errno or 0, "tls: the handshake failed"))

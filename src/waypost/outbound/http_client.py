@@ -1,150 +1,83 @@
-"""Requests of the HTTP library. They connect to checked addresses only, and every response is limited in size and time.
+"""Requests of HTTP/1.1, and the bodies of their responses. They follow no redirects and keep no cookies."""
 
-They follow no redirects, keep no cookies, ignore the environment's proxies and always verify TLS.
-"""
-
-import asyncio
-import ssl
+import re
 import zlib
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-import aiohttp
-import yarl
+from waypost.kit.urls import DEFAULT_PORTS, Url
+from waypost.outbound.connection import Connection
+from waypost.outbound.content_encoding import ACCEPTED, decompressors
+from waypost.outbound.errors import Unreachable
+from waypost.outbound.limit import Limit
+from waypost.outbound.response_reader import ResponseReader
 
-from waypost.kit.urls import Url
-from waypost.outbound.connection import Connector, Pin, SentRequest, sent_request, too_long
-from waypost.outbound.errors import Unreachable, reason_of
-from waypost.outbound.response import OutboundResponse, Pace
-
-HEADERS = {"User-Agent": "Waypost", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
-MAX_HEADERS = 128
-MAX_HEADER = 16_384  # bytes of one line; content security policies are long
-_ZLIB = frozenset({"gzip", "x-gzip", "deflate"})
-_GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # detected by the first bytes
-
-_ReadBody = Callable[[aiohttp.ClientResponse], Awaitable[bytes]]
-
-
-class Limit:
-    """The time of one request. With a pace, each byte that arrives extends it, up to the deadline."""
-
-    def __init__(self, deadline: float, pace: Pace | None = None) -> None:
-        self._deadline = deadline
-        self._pace = pace
-        self._timeout = asyncio.timeout(None)
-        self._began = 0.0
-        self._received = 0
-
-    def running(self) -> asyncio.Timeout:
-        """Return the context in which the request is sent and its response read."""
-        self._began = asyncio.get_running_loop().time()
-        seconds = min(self._deadline, self._pace.first_byte) if self._pace else self._deadline
-        self._timeout = asyncio.timeout_at(self._began + seconds)
-        return self._timeout
-
-    def received(self, size: int) -> None:
-        if self._pace:
-            self._received += size
-            seconds = self._pace.first_byte + self._received / self._pace.rate
-            self._timeout.reschedule(self._began + min(self._deadline, seconds))
-
-
-def open_session(pin: Pin, tls: ssl.SSLContext, keepalive: float | None) -> aiohttp.ClientSession:
-    """`keepalive`: seconds that idle connections are kept. None: each is closed after one request."""
-    return aiohttp.ClientSession(
-        connector=Connector(pin, tls, keepalive=keepalive),
-        cookie_jar=_NoCookies(),
-        timeout=aiohttp.ClientTimeout(total=None),
-        trust_env=False,
-        auto_decompress=False,  # `read_decompressed` does it, within the limit
-        max_line_size=MAX_HEADER,
-        max_field_size=MAX_HEADER,
-        max_headers=MAX_HEADERS,
-    )
+_HEADERS = {"User-Agent": "Waypost", "Accept": "*/*", "Accept-Encoding": ACCEPTED}
+_SENDABLE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # what cannot end a line
 
 
 async def send(
-    session: aiohttp.ClientSession,
-    method: str,
-    sent: SentRequest,
-    headers: Mapping[str, str],
-    body: bytes | None,
-    limit: Limit,
-    read: _ReadBody,
-) -> OutboundResponse:
-    sent_request.set(sent)
-    try:
-        async with limit.running():
-            response = await session.request(
-                method, _target(sent.url), headers={**HEADERS, **headers}, data=body, allow_redirects=False
-            )
-            try:
-                return OutboundResponse(response.status, response.headers, await read(response), sent.url)
-            finally:
-                if not response.closed:
-                    response.close()
-    except TimeoutError:
-        raise Unreachable(sent.when_late) from None
-    except (aiohttp.ClientError, OSError, ValueError) as error:
-        raise Unreachable(reason_of(error)) from error
+    connection: Connection, method: str, url: Url, headers: Mapping[str, str], body: bytes | None
+) -> ResponseReader:
+    """Send a request and read the head of its response. Raises OSError, Unreachable."""
+    if body is None and method == "POST":
+        body = b""
+    fields = {**_HEADERS, **headers}
+    if not all(map(_SENDABLE.fullmatch, fields.values())):
+        raise Unreachable("a header of the request has characters that cannot be sent")
+    target, host = _target(url)
+    lines = [f"{method} {target} HTTP/1.1", f"Host: {host}", *(f"{name}: {value}" for name, value in fields.items())]
+    if body is not None:
+        lines.append(f"Content-Length: {len(body)}")
+    connection.send("\r\n".join([*lines, "", ""]).encode("latin-1") + (body or b""))
+    reader = ResponseReader(connection.receive)
+    await reader.read_head(method)
+    return reader
 
 
-class _NoCookies(aiohttp.DummyCookieJar):
-    """Does not parse cookies at all."""
+@lru_cache(1_024)
+def _target(url: Url) -> tuple[str, str]:
+    """Return the request's target, and its Host."""
+    parts = urlsplit(url.text)
+    query = f"?{parts.query}" if parts.query else ""
+    host = f"[{url.host}]" if ":" in url.host else url.host
+    port = "" if url.port == DEFAULT_PORTS[url.scheme] else f":{url.port}"
+    return f"{parts.path or '/'}{query}", f"{host}{port}"
 
-    def update_cookies_from_headers(self, headers: Sequence[str], response_url: yarl.URL) -> None:
-        pass
 
-
-async def read_complete(response: aiohttp.ClientResponse, *, max_body: int) -> bytes:
-    """Read a body without decompressing it. Raises Unreachable if it exceeds `max_body`."""
-    if (response.content_length or 0) > max_body:
-        return b""
+async def read_body(reader: ResponseReader, *, max_body: int) -> bytes:
+    """Read a body up to `max_body`, without decompressing it."""
     body = bytearray()
-    while chunk := await response.content.readany():
-        body += chunk
-        if len(body) > max_body:
-            raise too_long(max_body)
-    return bytes(body)
+    while len(body) <= max_body and (part := await reader.read()):
+        body += part
+    return bytes(body[:max_body])
 
 
-async def read_decompressed(
-    response: aiohttp.ClientResponse, *, max_body: int, types: Collection[str], limit: Limit
-) -> bytes:
+async def read_decompressed(reader: ResponseReader, *, max_body: int, types: Collection[str], limit: Limit) -> bytes:
     """Read and decompress a body up to `max_body`: nothing beyond it is read or decompressed.
 
-    Empty for another type, and an encoding we did not ask for; corrupt data ends where it breaks.
+    Empty for another type, and an encoding that is not readable; corrupt data ends where it breaks.
     """
-    encoding = response.headers.get("Content-Encoding", "").strip().lower()
-    if encoding not in _ZLIB | {"", "identity"} or (types and _type(response) not in types):
+    stages = decompressors(reader.headers.get("Content-Encoding", ""), max_body)
+    if stages is None or not max_body or (types and not _is_expected(reader, types)):
         return b""
-    decompressor = zlib.decompressobj(_GZIP_OR_ZLIB) if encoding in _ZLIB else None
-    body = bytearray()
-    while len(body) < max_body and not (decompressor and decompressor.eof):
+    body, size = bytearray(), 0
+    while len(body) <= max_body and size <= max_body and (part := await reader.read()):
+        size += len(part)
+        limit.received(len(part))
         try:
-            chunk = await response.content.readany()
-            limit.received(len(chunk))
-            body += decompressor.decompress(chunk, max_body - len(body)) if decompressor else chunk
-        except (Unreachable, zlib.error):  # the connection's limit ends the body: the part before it still counts
+            for stage in stages:
+                part = stage.decompress(part)
+        except zlib.error:
             break
-        if not chunk:
+        body += part
+        if any(stage.is_full for stage in stages):
             break
     return bytes(body[:max_body])
 
 
-def _type(response: aiohttp.ClientResponse) -> str:
-    """Avoids aiohttp's parser, whose time grows with the square of a hostile header's length."""
-    text = response.headers.get("Content-Type", "text/html")  # as browsers assume
-    return text.partition(";")[0].strip().lower()
-
-
-@lru_cache(1_024)
-def _target(url: Url) -> yarl.URL:
-    """Built from the checked parts, so that no third parser decides about the host."""
-    parts = urlsplit(url.text)
-    host = f"[{url.host}]" if ":" in url.host else url.host
-    return yarl.URL.build(
-        scheme=url.scheme, host=host, port=url.port, path=parts.path or "/", query_string=parts.query, encoded=True
-    )
+def _is_expected(reader: ResponseReader, types: Collection[str]) -> bool:
+    """Return whether it is no error and no redirect, and of one of the types."""
+    content_type = reader.headers.get("Content-Type", "text/html")  # as browsers assume
+    return 200 <= reader.status < 300 and content_type.partition(";")[0].strip().lower() in types
