@@ -4,6 +4,7 @@ One request does all of it. `links` chooses the texts for users. A page's previe
 """
 
 import asyncio
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
@@ -11,9 +12,11 @@ from weakref import WeakValueDictionary
 
 import ada_url
 
+from waypost.kit.clock import Clock, now
 from waypost.kit.fair_queue import FairQueue, TimeBudget
 from waypost.kit.urls import BadUrl, PrivateHost, Url
 from waypost.outbound.client import Outbound
+from waypost.outbound.cookies import Cookies
 from waypost.outbound.errors import BadRedirect, NotPublic, Unreachable, Unsafe
 from waypost.outbound.page import PageMetadata, read_metadata
 from waypost.outbound.response import OutboundResponse
@@ -33,6 +36,7 @@ MAX_PER_HOST = 1
 _BUSY = "Too many destinations are waiting to be checked. Try again in a moment."
 
 _AGENT = {"User-Agent": "Mozilla/5.0 (compatible; Waypost; link check)"}
+_NOT_ASCII = re.compile("[^\0-\x7f]")
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
@@ -50,8 +54,9 @@ _IMAGES = ("image/jpeg", "image/jpg", "image/png", "image/webp", "image/gif")  #
 
 
 class DestinationChecker:
-    def __init__(self, outbound: Outbound, safety: UrlSafety) -> None:
+    def __init__(self, outbound: Outbound, safety: UrlSafety, *, clock: Clock = now) -> None:
         self._outbound = outbound
+        self._clock = clock
         self._safety = safety
         self._checks = FairQueue(MAX_CONCURRENT, per_key=MAX_PER_ACCOUNT, max_waiting_per_key=64, busy_message=_BUSY)
         self._hosts = WeakValueDictionary[str, FairQueue]()
@@ -102,27 +107,30 @@ class DestinationChecker:
     async def _follow(
         self, url: Url, expected: _Expected, account: UUID, work: TimeBudget, wait: TimeBudget
     ) -> OutboundResponse:
+        cookies = Cookies(self._clock)
         for _ in range(MAX_REDIRECTS + 1):
             # shared fairly among accounts, so that none can keep a host to itself
             host = self._hosts.setdefault(url.host, FairQueue(MAX_PER_HOST, per_key=MAX_PER_HOST, busy_message=_BUSY))
             async with host.slot(account, wait):
                 try:
                     async with work.use():
-                        response = await self._fetch(url, expected)
+                        response = await self._fetch(url, expected, cookies)
                 except TimeoutError:
                     raise Unreachable("timed out") from None
-            if response.status not in _REDIRECTS or "Location" not in response.headers:
+            location = next(filter(None, response.headers.all("location")), None)
+            if response.status not in _REDIRECTS or location is None:
                 return response
-            url = self._redirect_target(url, response.headers["Location"])
+            cookies.receive(url, response.headers.all("set-cookie"))
+            url = self._redirect_target(url, location)
         raise Unreachable("too many redirects")
 
-    async def _fetch(self, url: Url, expected: _Expected) -> OutboundResponse:
+    async def _fetch(self, url: Url, expected: _Expected, cookies: Cookies) -> OutboundResponse:
         """Fetch one hop. Only 5xx fails: sites reject bots (even with 999), and a link may precede its page."""
         await self._check_safety(url)
         response = await self._outbound.request(
             "GET",
             url,
-            headers={**_AGENT, "Accept": expected.accept},
+            headers={**_AGENT, "Accept": expected.accept, **cookies.header(url)},
             deadline=DEADLINE,
             connect_timeout=CONNECT_TIMEOUT,
             max_body=expected.max_body,
@@ -134,6 +142,7 @@ class DestinationChecker:
 
     def _redirect_target(self, url: Url, location: str) -> Url:
         """Parse the location like browsers do, and apply the rules for URLs of users."""
+        location = _NOT_ASCII.sub(lambda byte: f"%{ord(byte[0]):02X}", location)
         if len(location) > MAX_LOCATION:
             raise BadRedirect("it redirects to a URL that is too long")
         try:
