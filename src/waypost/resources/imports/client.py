@@ -86,6 +86,8 @@ class SourceClient:
                     max_body=MAX_BODY,
                     pace=PACE,
                 )
+                if response.status < 400:
+                    return _json(response)
             except NotPublic:
                 raise SourceError(
                     f"{url.host} is not a public address. The operator may allow its network, or its name, in"
@@ -95,8 +97,6 @@ class SourceClient:
                 reason = f"{url.host} cannot be reached ({error.reason})"
                 wait = None
             else:
-                if response.status < 400:
-                    return _json(response)
                 reason, wait = self._refusal(response)
             failures += 1
             if failures == MAX_FAILURES:
@@ -108,6 +108,11 @@ class SourceClient:
         host, status = response.url.host, response.status
         if status == 403 and "X-Ratelimit-Reason" in response.headers:  # Bitly
             status = 429
+        if status in {401, 403} and _is_page(response):
+            raise UnexpectedAnswer(
+                f"{host} answered with an HTML page ({status}), not as an API does: a firewall, a challenge for"
+                " browsers or a sign-in page in front of it stops this service. Allow this service there."
+            )
         if status in {401, 403}:
             raise WrongToken(f"{host} refuses the token ({status}). Check that it may read links, and its workspace.")
         if status == 404:
@@ -130,9 +135,15 @@ def _json(response: OutboundResponse) -> Any:
     except ValueError:
         if response.body.strip() == b"Unauthorized":  # Rebrandly
             raise WrongToken(f"{response.url.host} refuses the token. Check it, and its workspace.") from None
+        if not response.is_complete:
+            raise Unreachable("the response was cut off") from None
         raise UnexpectedAnswer(
             f"{response.url.host} sent something else than JSON. Is {_path(response)} its API?"
         ) from None
+
+
+def _is_page(response: OutboundResponse) -> bool:
+    return "html" in response.headers.get("Content-Type", "").lower() or "Cf-Mitigated" in response.headers
 
 
 def _path(response: OutboundResponse) -> str:
