@@ -30,7 +30,7 @@ from waypost.outbound import (
 )
 from waypost.outbound.acme import Acme, SigningKey
 from waypost.outbound.acme_problems import AuthorityUnavailable
-from waypost.outbound.connection import CHUNK, Connection
+from waypost.outbound.connection import CHUNK, HttpConnection
 from waypost.outbound.response_reader import (
     MAX_FRAMING,
     MAX_HEADS,
@@ -115,7 +115,7 @@ class WatchedOutbound(Outbound):
         super().__init__(**options)
         self.watched = Watched()
 
-    async def connect(self, *args: Any, **options: Any) -> Connection:
+    async def connect(self, *args: Any, **options: Any) -> HttpConnection:
         connection = await super().connect(*args, **options)
         receive = connection.receive
 

@@ -30,12 +30,15 @@ from waypost.outbound import (
     connection,
 )
 from waypost.outbound.proxy import LATE
+from waypost.outbound.response_reader import CLOSED, NOT_HTTP, TOO_LARGE, TOO_MANY_INTERIM
 from waypost.settings import Settings
 
 PASSWORD, QUOTED = "pa ss@word:/", "pa%20ss%40word%3A%2F"
 BY_PROXY = "?resolve=proxy"
 SOON, LATER = 0.5, 30.0
 OTHER = "127.0.0.4"
+DID_NOT_WAIT = "the proxy did not wait for the host's response"
+UNUSABLE = "the response of the proxy cannot be used"
 
 
 def through(url: str, names: NameServer, **options: Any) -> Outbound:
@@ -236,15 +239,18 @@ class TestFailures:
     @pytest.mark.parametrize(
         ("script", "reason"),
         [
-            (servers.always(b""), "the proxy closed the connection"),
-            (servers.always(b"HTTP/1.1 200 OK\r\n"), "the proxy closed the connection"),
+            (servers.always(b""), f"{UNUSABLE}: {CLOSED}"),
+            (servers.always(b"HTTP/1.1 200 OK\r\n"), DID_NOT_WAIT),
             (servers.reset, "the proxy closed the connection"),
-            (servers.always(b"SSH-2.0-OpenSSH_9.2\r\n"), "the response of the proxy is not valid HTTP"),
-            (servers.always(b"HTTP/1.1 OK\r\n\r\n"), "the response of the proxy is not valid HTTP"),
-            (servers.always(b"HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n"), "the proxy sent more than its response"),
-            (servers.huge_head, "the response headers of the proxy are too large"),
-            (servers.many_headers, "the response headers of the proxy are too large"),
-            (servers.endless_interim(), "the response headers of the proxy are too large"),
+            (servers.always(b"SSH-2.0-OpenSSH_9.2\r\n"), f"{UNUSABLE}: {NOT_HTTP}"),
+            (servers.always(b"HTTP/1.1 OK\r\n\r\n"), f"{UNUSABLE}: {NOT_HTTP}"),
+            (
+                servers.always(b"HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n"),
+                DID_NOT_WAIT,
+            ),
+            (servers.huge_head, f"{UNUSABLE}: {TOO_LARGE}"),
+            (servers.many_headers, f"{UNUSABLE}: {TOO_LARGE}"),
+            (servers.endless_interim(), f"{UNUSABLE}: {TOO_MANY_INTERIM}"),
         ],
         ids=["closed", "cut off", "reset", "other protocol", "no status", "too much", "header", "headers", "interim"],
     )

@@ -14,7 +14,7 @@ from waypost.kit.outbound_proxy import ProxyServer
 from waypost.kit.proxies import IpAddress, Network
 from waypost.kit.urls import NO_NAME, PrivateNames, Url, canonical
 from waypost.outbound.addresses import ANY_ADDRESS, AllowedAddresses, HostResolver, UnresolvedHosts
-from waypost.outbound.connection import Connection, IdleConnections, connect
+from waypost.outbound.connection import HttpConnection, IdleConnections, connect
 from waypost.outbound.errors import Unreachable
 from waypost.outbound.http_client import read_body, read_decompressed, send
 from waypost.outbound.limit import Limit, Pace
@@ -52,16 +52,20 @@ class Outbound:
         """Return the addresses that a request would go to. Raises NotPublic, Unreachable."""
         return await self._resolver.resolve(url)
 
-    async def connect(self, url: Url, limit: Limit, *, within: float | None = None) -> Connection:
+    async def connect(self, url: Url, limit: Limit, *, within: float | None = None) -> HttpConnection:
         """Open a connection. `within`: seconds of TCP and TLS, without DNS. Raises NotPublic, Unreachable."""
-        if self._tls is None:  # the system's authorities take a while to read
-            self._tls = await asyncio.to_thread(_tls_for_http, None)
+        tls = await self._tls_context() if url.scheme == "https" else None
         pinned = await self._pin(url)
         try:
             async with asyncio.timeout(within):
-                return await connect(url, pinned, self._tls, limit)
+                return await connect(url, pinned, tls, limit)
         except TimeoutError:
             raise Unreachable(limit.when_late) from None
+
+    async def _tls_context(self) -> ssl.SSLContext:
+        if self._tls is None:  # the system's authorities take a while to read
+            self._tls = await asyncio.to_thread(_tls_for_http, None)
+        return self._tls
 
     async def request(
         self,

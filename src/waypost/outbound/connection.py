@@ -25,11 +25,11 @@ TRY_TIMEOUT = 1.5
 _NEXT_ADDRESS = 0.25  # seconds until the next address of a host is tried, too (RFC 8305)
 _FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 
-Origin = tuple[str, str, int]
+_Origin = tuple[str, str, int]
 """Scheme, host and port."""
 
 
-class Connection(asyncio.BufferedProtocol):
+class HttpConnection(asyncio.BufferedProtocol):
     """Between two requests, while it is idle, received data closes it: it belongs to no response."""
 
     _transport: asyncio.Transport
@@ -43,7 +43,7 @@ class Connection(asyncio.BufferedProtocol):
         self._has_ended = False
         self._error: Exception | None = None
         self._waiting: asyncio.Future[None] | None = None
-        self._forget: Callable[[Connection], None] | None = None
+        self._forget: Callable[[HttpConnection], None] | None = None
 
     def send(self, data: bytes) -> None:
         self._transport.write(data)
@@ -61,7 +61,7 @@ class Connection(asyncio.BufferedProtocol):
             raise self._error
         return received
 
-    def rest(self, seconds: float, forget: Callable[["Connection"], None]) -> None:
+    def rest(self, seconds: float, forget: Callable[["HttpConnection"], None]) -> None:
         """Wait for the next request for some seconds. `forget` is called if none can be sent any more."""
         until = min(self._loop.time() + seconds, self._opened + MAX_AGE)
         self._forget, self._end_of_rest = forget, self._loop.call_at(until, self.abort)
@@ -119,10 +119,10 @@ class IdleConnections:
     """Connections that wait for another request to the same origin."""
 
     def __init__(self) -> None:
-        self._origins: dict[Connection, Origin] = {}  # the one that is idle longest is the first
-        self._connections: dict[Origin, list[Connection]] = {}
+        self._origins: dict[HttpConnection, _Origin] = {}  # the one that is idle longest is the first
+        self._connections: dict[_Origin, list[HttpConnection]] = {}
 
-    def take(self, origin: Origin) -> Connection | None:
+    def take(self, origin: _Origin) -> HttpConnection | None:
         while connections := self._connections.get(origin):
             connection = connections[-1]
             self._forget(connection)
@@ -131,7 +131,7 @@ class IdleConnections:
             connection.abort()
         return None
 
-    def put(self, origin: Origin, connection: Connection, *, seconds: float) -> None:
+    def put(self, origin: _Origin, connection: HttpConnection, *, seconds: float) -> None:
         self._origins[connection] = origin
         self._connections.setdefault(origin, []).append(connection)
         connection.rest(seconds, self._forget)
@@ -142,7 +142,7 @@ class IdleConnections:
         for connection in list(self._origins):
             connection.abort()
 
-    def _forget(self, connection: Connection) -> None:
+    def _forget(self, connection: HttpConnection) -> None:
         origin = self._origins.pop(connection)
         connections = self._connections[origin]
         connections.remove(connection)
@@ -150,15 +150,15 @@ class IdleConnections:
             del self._connections[origin]
 
 
-async def connect(url: Url, pinned: PinnedAddresses, tls: ssl.SSLContext, limit: Limit) -> Connection:
-    """Connect to one of the addresses. Raises NotPublic, Unreachable."""
+async def connect(url: Url, pinned: PinnedAddresses, tls: ssl.SSLContext | None, limit: Limit) -> HttpConnection:
+    """Connect to one of the addresses, with TLS if a context is given. Raises NotPublic, Unreachable."""
     try:
         opened = await _socket(pinned, limit)
     except OSError as error:
         raise pinned.refused or Unreachable(reason_of(error)) from error
-    with_tls: dict[str, Any] = {"ssl": tls, "server_hostname": url.host} if url.scheme == "https" else {}
+    with_tls: dict[str, Any] = {"ssl": tls, "server_hostname": url.host} if tls else {}
     try:
-        _, connection = await asyncio.get_running_loop().create_connection(Connection, sock=opened, **with_tls)
+        _, connection = await asyncio.get_running_loop().create_connection(HttpConnection, sock=opened, **with_tls)
     except OSError as error:
         raise handshake_failed(error) from error
     return connection

@@ -25,7 +25,7 @@ class _Cookie:
         return is_same and (url.scheme == "https" or not self.needs_https)
 
 
-class Cookies:
+class SiteCookies:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._cookies: dict[str, _Cookie] = {}

@@ -16,7 +16,7 @@ from waypost.kit.clock import Clock, now
 from waypost.kit.fair_queue import FairQueue, TimeBudget
 from waypost.kit.urls import BadUrl, PrivateHost, Url
 from waypost.outbound.client import Outbound
-from waypost.outbound.cookies import Cookies
+from waypost.outbound.cookies import SiteCookies
 from waypost.outbound.errors import BadRedirect, NotPublic, Unreachable, Unsafe
 from waypost.outbound.page import PageMetadata, read_metadata
 from waypost.outbound.response import OutboundResponse
@@ -107,7 +107,7 @@ class DestinationChecker:
     async def _follow(
         self, url: Url, expected: _Expected, account: UUID, work: TimeBudget, wait: TimeBudget
     ) -> OutboundResponse:
-        cookies = Cookies(self._clock)
+        cookies = SiteCookies(self._clock)
         for _ in range(MAX_REDIRECTS + 1):
             # shared fairly among accounts, so that none can keep a host to itself
             host = self._hosts.setdefault(url.host, FairQueue(MAX_PER_HOST, per_key=MAX_PER_HOST, busy_message=_BUSY))
@@ -124,7 +124,7 @@ class DestinationChecker:
             url = self._redirect_target(url, location)
         raise Unreachable("too many redirects")
 
-    async def _fetch(self, url: Url, expected: _Expected, cookies: Cookies) -> OutboundResponse:
+    async def _fetch(self, url: Url, expected: _Expected, cookies: SiteCookies) -> OutboundResponse:
         """Fetch one hop. Only 5xx fails: sites reject bots (even with 999), and a link may precede its page."""
         await self._check_safety(url)
         response = await self._outbound.request(

@@ -7,7 +7,7 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from waypost.kit.urls import DEFAULT_PORTS, Url
-from waypost.outbound.connection import Connection
+from waypost.outbound.connection import HttpConnection
 from waypost.outbound.content_encoding import ACCEPTED, decompressors
 from waypost.outbound.errors import Unreachable
 from waypost.outbound.limit import Limit
@@ -18,7 +18,7 @@ _SENDABLE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # what cannot end a line
 
 
 async def send(
-    connection: Connection, method: str, url: Url, headers: Mapping[str, str], body: bytes | None
+    connection: HttpConnection, method: str, url: Url, headers: Mapping[str, str], body: bytes | None
 ) -> ResponseReader:
     """Send a request and read the head of its response. Raises OSError, Unreachable."""
     if body is None and method == "POST":

@@ -6,7 +6,6 @@ another one. The proxy itself may have any address.
 
 import asyncio
 import base64
-import re
 import socket
 from collections.abc import Sequence
 from functools import partial
@@ -15,13 +14,10 @@ from waypost.kit.outbound_proxy import ProxyServer
 from waypost.kit.urls import Url
 from waypost.outbound.addresses import ANY_ADDRESS, HostResolver, PinnedAddresses
 from waypost.outbound.errors import Unreachable
+from waypost.outbound.response_reader import ResponseReader
 
 LATE = "the proxy did not respond in time"
-_MAX_HEAD = 16_384  # bytes, with interim responses
-_CHUNK = 4_096
-_END = b"\r\n\r\n"
-_VERSION = b"HTTP/1."
-_STATUS = re.compile(rb"HTTP/1\.[01] ([1-5][0-9][0-9])[ \r]")
+_CHUNK = 4_096  # bytes
 
 
 class CannotConnect(Unreachable):
@@ -55,9 +51,13 @@ class Proxy:
         loop = asyncio.get_running_loop()
         try:
             await loop.sock_sendall(opened, "\r\n".join([*lines, "", ""]).encode())
-            status = await _read_status(loop, opened)
+            response = ResponseReader(lambda: loop.sock_recv(opened, _CHUNK))
+            await response.read_head("CONNECT")
         except OSError:
             raise Unreachable("the proxy closed the connection") from None
+        except Unreachable as error:
+            raise Unreachable(f"the response of the proxy cannot be used: {error.reason}") from None
+        status = response.status
         if status == 407:
             wants = "refused the user name and password" if self._server.user else "requires a user name and password"
             raise Unreachable(f"the proxy {wants} (407)")
@@ -65,26 +65,5 @@ class Proxy:
             raise CannotConnect(f"the proxy could not connect to the host ({status})")
         if status >= 300:
             raise Unreachable(f"the proxy refused to connect to the host ({status})")
-
-
-async def _read_status(loop: asyncio.AbstractEventLoop, opened: socket.socket) -> int:
-    """Read the response, after which the host waits for us. Raises Unreachable, OSError."""
-    head, left = b"", _MAX_HEAD
-    while True:
-        while (end := head.find(_END)) < 0:
-            chunk = await loop.sock_recv(opened, _CHUNK)
-            head, left = head + chunk, left - len(chunk)
-            if not chunk:
-                raise ConnectionResetError
-            if left < 0:
-                raise Unreachable("the response headers of the proxy are too large")
-            if not head.startswith(_VERSION[: len(head)]):
-                break
-        match = _STATUS.match(head)
-        if match is None:
-            raise Unreachable("the response of the proxy is not valid HTTP")
-        status, head = int(match[1]), head[end + len(_END) :]
-        if status >= 300 or (status >= 200 and not head):
-            return status
-        if status >= 200:
-            raise Unreachable("the proxy sent more than its response")
+        if not response.ends_with_head:
+            raise Unreachable("the proxy did not wait for the host's response")

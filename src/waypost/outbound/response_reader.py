@@ -59,6 +59,11 @@ class ResponseReader:
         closes = "close" in self.headers.get("connection", "").lower()
         return self.is_complete and self._is_tidy and not self._buffer and not closes
 
+    @property
+    def ends_with_head(self) -> bool:
+        """Whether nothing followed the head so far, not even the connection's end."""
+        return not self._buffer and not self._has_ended
+
     async def read_head(self, method: str) -> None:
         """Read the status and the headers. Raises OSError, Unreachable."""
         for _ in range(MAX_INTERIM + 1):
@@ -67,7 +72,7 @@ class ResponseReader:
             self.status = _status(head)
             if self.status == 101 or self.status >= 200:
                 self.headers = Headers(_fields(head))
-                self._begin_body(has_body=method != "HEAD" and self.status not in _WITHOUT_BODY)
+                self._begin_body(has_body=method not in {"HEAD", "CONNECT"} and self.status not in _WITHOUT_BODY)
                 return
         raise Unreachable(TOO_MANY_INTERIM)
 
