@@ -22,6 +22,7 @@ class ConnectProxy:
         host: str = "127.0.0.3",
     ) -> None:
         self._leads, self._refuses, self._credentials, self._host = leads or {}, refuses or {}, credentials, host
+        self._tasks: set[asyncio.Task[None]] = set()
         self.asked: list[str] = []
         self.heads: list[str] = []
 
@@ -29,12 +30,16 @@ class ConnectProxy:
         return f"http://{user and user + '@'}{self._host}:{self.port}{query}"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, self._host, 0)
+        self._server = await asyncio.start_server(self._accept, self._host, 0)
         self.port: int = self._server.sockets[0].getsockname()[1]
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
+        await asyncio.gather(*self._tasks)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._tasks.add(asyncio.create_task(self._serve(reader, writer)))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):

@@ -30,6 +30,7 @@ _MAX_STATUS = 64  # bytes in which it has to be
 _END = re.compile(rb"\n\r?\n")
 _FOLD = re.compile(rb"\r?\n[ \t]+")
 _BLANKS = " \t\r"
+_MAX_LIST = 100  # characters of lengths or codings
 _SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}")
 # possessive, so that it never backtracks
 _TIDY_HEAD = re.compile(rb"HTTP/1\.1 [1-9][0-9]{2} [^\r\n\0]*+\r\n(?:[!#-'*+\-.0-9A-Z^-z|~]++:[^\r\n\0]*+\r\n)*+\r\n")
@@ -188,12 +189,11 @@ def _is_tidy(head: bytes) -> bool:
 
 def _fields(head: bytes) -> list[tuple[str, str]]:
     """Return (name in lower case, value) of each line. One that has no colon is none."""
-    if b"\n " in head or b"\n\t" in head:
-        head = _FOLD.sub(b" ", head)
-    lines = head.decode("latin-1").split("\n", MAX_FIELDS + 1)[1 : MAX_FIELDS + 1]
+    text = b"\n".join(head.split(b"\n", MAX_FIELDS + 1)[1 : MAX_FIELDS + 1])
+    lines = _FOLD.sub(b" ", text).decode("latin-1").split("\n")
     parts = [line.partition(":") for line in lines]
     return [(name.strip(_BLANKS).lower(), value.strip(_BLANKS)) for name, colon, value in parts if colon]
 
 
 def _values(lists: Sequence[str]) -> list[str]:
-    return [value.strip(_BLANKS).lower() for text in lists for value in text.split(",")]
+    return [value.strip(_BLANKS).lower() for text in lists for value in text[:_MAX_LIST].split(",")]
