@@ -9,6 +9,7 @@ from architecture.test_docs import commands
 from test_cli import Waypost, waypost
 
 from waypost.cli import app
+from waypost.commands import remote
 
 __all__ = ["waypost"]
 
@@ -17,6 +18,7 @@ FILES = {"--file", "--token-file", "--secret-file", "--certificate", "--key-file
 WRONG_TEXTS = {
     "--domain": "example.com",
     "--timezone": "Mars/One",
+    "--encoding": "latin-99",
     "--scope": "everything",
     "--foreground": "reddish",
     "--background": "reddish",
@@ -84,6 +86,14 @@ def test_every_argument_has_wrong_values_or_none() -> None:
     every = [each for _, command in commands(app, "") for each in command.assemble_argument_collection()]
     open_ = {each.names[0] for each in every if not wrong_values(each) and kind_of(each) != "bool"}
     assert open_ - WITHOUT_WRONG_VALUES - {"_"} == set()
+
+
+def test_options_that_read_stdin_accept_a_hyphen() -> None:
+    every = [command for _, command in commands(app, "")] + [remote.app.meta]
+    arguments = [each for command in every for each in command.assemble_argument_collection(parse_docstring=True)]
+    reading = {each.names[0]: each.parameter for each in arguments if "- is stdin" in (each.parameter.help or "")}
+    assert reading.keys() == {"--token-file", "--key-file"}
+    assert all(parameter.allow_leading_hyphen for parameter in reading.values())
 
 
 def test_refuses_arguments_that_are_no_text(waypost: Waypost) -> None:

@@ -34,11 +34,12 @@ async def import_links(
     *,
     account: AccountOption,
     url: str | None = None,
-    token_file: str | None = None,
+    token_file: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     file: Path | None = None,
     domain: DomainsOption = (),
     clicks: FlagOption = False,
     timezone: str | None = None,
+    encoding: str | None = None,
     reserve_deleted_slugs: FlagOption = False,
     dry_run: FlagOption = False,
     json: JsonOption = False,
@@ -57,6 +58,8 @@ async def import_links(
         Also import clicks, where the source has their times. Otherwise its totals are kept apart.
     timezone
         Of times without a time zone, such as Europe/Berlin. Default: UTC.
+    encoding
+        Of a CSV file or SQL dump, such as cp1252. Default: what the file shows.
     reserve_deleted_slugs
         Reserve the slugs of deleted links in an archive for the account, so that no other can have them.
     dry_run
@@ -66,7 +69,7 @@ async def import_links(
     from waypost.commands import imports
 
     options = imports.ImportOptions(
-        source, account, url, token_file, file, domain, clicks, timezone, dry_run, reserve_deleted_slugs
+        source, account, url, token_file, file, domain, clicks, timezone, encoding, dry_run, reserve_deleted_slugs
     )
     report, code = await imports.run(settings, options)
     imports.show(report, "Dry run: nothing was changed. " if dry_run else "", as_json=json)

@@ -23,6 +23,7 @@ from waypost.kit.memory import limited_memory
 from waypost.redirect import ChangeFeed
 from waypost.resources.imports import lease, service
 from waypost.resources.imports.deps import Deps, new_deps
+from waypost.resources.imports.encodings import require_codec
 from waypost.resources.imports.model import Import
 from waypost.resources.imports.preview import Preview
 from waypost.resources.imports.report import Report
@@ -52,6 +53,7 @@ class ImportOptions:
     domains: Sequence[str] = ()
     with_clicks: bool = False
     timezone: str | None = None
+    encoding: str | None = None
     dry_run: bool = False
     reserves_deleted_slugs: bool = False
 
@@ -67,6 +69,7 @@ async def run(settings: Settings, options: ImportOptions) -> tuple[Report, int]:
         "clicks": options.with_clicks,
         "timezone": options.timezone,
         **({"reserve_deleted_slugs": True} if options.reserves_deleted_slugs else {}),
+        **({"encoding": source_options.encoding} if source_options.encoding else {}),
     }
     if options.reserves_deleted_slugs and options.source != "waypost":
         raise Invalid({"--reserve-deleted-slugs": ["Only an archive of Waypost has deleted links."]})
@@ -100,6 +103,7 @@ def _source_options(options: ImportOptions, domains: Mapping[str, str]) -> Sourc
         token=_read_token(options.token_file) if options.token_file else None,
         file=options.file,
         timezone=_read_timezone(options.timezone),
+        encoding=_read_encoding(options),
         site=next(iter(domains)) if len(domains) == 1 else None,
     )
 
@@ -202,6 +206,18 @@ def _read_timezone(name: str | None) -> ZoneInfo | None:
         return None if name is None else ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise Invalid({"--timezone": [f"{name} is not a time zone such as Europe/Berlin."]}) from None
+
+
+def _read_encoding(options: ImportOptions) -> str | None:
+    """Raises Invalid."""
+    if options.encoding is None:
+        return None
+    if options.source not in {"csv", "yourls"} or options.file is None:
+        raise Invalid({"--encoding": ["Only a CSV file or an SQL dump has an encoding."]})
+    try:
+        return require_codec(options.encoding)
+    except LookupError:
+        raise Invalid({"--encoding": [f"{options.encoding} is not an encoding such as utf-8 or cp1252."]}) from None
 
 
 def _digest(file: Path) -> str:

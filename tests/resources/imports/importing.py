@@ -20,7 +20,7 @@ from waypost.resources.imports.preview import Preview
 from waypost.resources.imports.report import Report
 from waypost.resources.imports.run import ImportRun
 from waypost.resources.imports.source import Address, LinkPage, Source, SourceLink, SourceOptions
-from waypost.resources.imports.sources.csv import open_source
+from waypost.resources.imports.sources.csv import Csv, open_source
 from waypost.settings.reserved import RESERVED
 
 SHARED = "go.test"
@@ -103,7 +103,7 @@ async def run_to_the_end(run: ImportRun | Preview) -> None:
         await run.stop(error)
 
 
-def csv_source(file: Path, content: str | bytes, **options: Any) -> Source:
+def csv_source(file: Path, content: str | bytes, **options: Any) -> Csv:
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
 
     async def never(_seconds: float, _reason: str) -> None:

@@ -85,7 +85,7 @@ class Decider:
             try:
                 drafts.append(self._draft(link, urls, done))
             except Refused as error:
-                done.refuse(link.source_id, str(error))
+                done.refuse(link.source_id, str(error), link.place)
         return drafts
 
     async def _check_urls(self, texts: Collection[str]) -> CheckedUrls:
@@ -114,7 +114,11 @@ class Decider:
             raise SourceError("The source sends the same links again and again. Its list has no end.")
 
     def _distinct(self, page: LinkPage, done: PageReport) -> Iterator[SourceLink]:
-        """Leave out what an earlier page had already: pages shift while links are added at the source."""
+        """Leave out what an earlier page had already: pages shift while links are added at the source.
+
+        What is not the same, or in a file, is refused: it is another link.
+        """
+        of_page: dict[int, SourceLink] = {}
         for link in page.links:
             key = hash(link.source_id)
             if link.address and not link.address.path:
@@ -122,7 +126,11 @@ class Decider:
                 done.warn(f"The root of {domain} is not imported: set the root URL of the domain here")
             elif key not in self._seen:
                 self._seen.add(key)
+                of_page[key] = link
                 yield link
+            elif page.is_of_file or of_page.get(key, link) != link:
+                done.counts.found += 1
+                done.refuse(link.source_id, "The source has another link of the same address or id.", link.place)
 
     def _draft(self, link: SourceLink, urls: CheckedUrls, done: PageReport) -> Draft:
         url = urls[link.destination_url]
@@ -212,7 +220,8 @@ class Decider:
             elif domain_id:
                 if (domain_id, draft.path) in is_alias or (owner and domain_of.get(owner) == domain_id):
                     address = f"{draft.host.hostname}/{draft.path}"
-                    done.refuse(draft.source.source_id, f"{address} leads to another link here already.")
+                    reason = f"{address} leads to another link here already."
+                    done.refuse(draft.source.source_id, reason, draft.source.place)
                     continue
                 is_alias.add((domain_id, draft.path))
             elif draft.path:

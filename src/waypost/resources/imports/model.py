@@ -96,7 +96,8 @@ class Import:
     """What decides what is imported. A command continues an import with the same options only.
 
     `url`; `file` (a digest of its content, or the id of an uploaded one); `domains` (hostname here by hostname of the
-    source; "" is the shared domain); `clicks` (whether they are imported); `timezone`.
+    source; "" is the shared domain); `clicks` (whether they are imported); `timezone`. If they were chosen: `encoding`
+    and `columns`, see `source.SourceOptions`.
     """
     created_at: datetime
     updated_at: datetime

@@ -14,6 +14,7 @@ Cursor = dict[str, Any]
 """What is read next. `phase`: `links` at first, `end` if nothing is left; `at`: where in it, null at first."""
 
 MAX_WARNINGS = 200
+_MORE = "There are further warnings, which are not listed"
 _START: Cursor = {"phase": "links", "at": None}
 
 
@@ -26,15 +27,18 @@ class PageReport:
     """How many links each is about, and the id of one of them; "" if it is about none."""
     refused: list[RefusedRow] = field(default_factory=list)
 
-    def refuse(self, source_id: str, reason: str) -> None:
-        self.refused.append(RefusedRow(printable_id(source_id), reason))
+    def refuse(self, source_id: str, reason: str, place: str = "") -> None:
+        """`place`: see `SourceLink.place`."""
+        reason = f"{place}: {reason}" if place else reason
+        self.refused.append(RefusedRow(printable_id(source_id), printable(reason)))
         self.counts.refused += 1
 
     def warn(self, text: str, source_id: str = "") -> None:
         text = printable(text)
+        if text not in self.warnings and len(self.warnings) >= MAX_WARNINGS:
+            text = _MORE
         count, example = self.warnings.get(text, (0, printable_id(source_id)))
-        if count or len(self.warnings) < MAX_WARNINGS:
-            self.warnings[text] = count + 1, example
+        self.warnings[text] = count + 1, example
 
     def add(self, other: "PageReport") -> None:
         self.counts.add(other.counts)

@@ -170,6 +170,8 @@ def warnings_about(draft: Draft) -> Iterator[str]:
     yield from draft.fitted.notes
     for part in source.left_out:
         yield f"Left out: {part}"
+    if source.created_at and _utc(source.created_at) > draft.link.created_at:
+        yield "The creation date is in the future: that of the import is used"
     if len(source.title or "") > _MAX_TEXT:
         yield f"The title is cut off after {_MAX_TEXT} characters"
     if len(source.tags) > MAX_TAGS:

@@ -18,6 +18,18 @@ def address_of(short_url: str) -> Address:
     return Address(hostname, unquote(parts.path).removeprefix("/"))
 
 
+def split(text: str) -> tuple[str | None, str]:
+    """Return host and path of a short URL that may lack its scheme, its host, or both."""
+    first = text.partition("/")[0]
+    if "://" not in text and not ("." in first or ":" in first):
+        return None, unquote(text)
+    try:
+        parts = urlsplit(text if "://" in text else f"//{text}")
+        return parts.hostname, unquote(parts.path)
+    except ValueError:
+        return None, text
+
+
 def hostname_of(origin: str) -> str | None:
     """Return the host of a URL that the operator entered. `SourceClient` says what is wrong with a bad one."""
     try:

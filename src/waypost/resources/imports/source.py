@@ -48,6 +48,10 @@ class SourceOptions:
     """Of times without a zone. None: UTC, with a warning."""
     site: str | None = None
     """Hostname of a file's own site, where its rows have none."""
+    encoding: str | None = None
+    """Of a file of text. None: the file shows it."""
+    columns: Sequence[str] | None = None
+    """The fields of the columns of a table, see `tables.columns`. None: their names decide."""
 
     def required_token(self) -> str:
         """Raises SourceError."""
@@ -112,6 +116,8 @@ class SourceLink:
     """All fields of a link of Waypost. It keeps its id, and is replaced as a whole if any of them changes."""
     left_out: Sequence[str] = ()
     """What of this link does not come along, in a few words each, such as `retargeting pixels`."""
+    place: str = ""
+    """Where it is in a file, such as `Line 12`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +138,8 @@ class LinkPage:
     """Said once each, such as columns that are not known."""
     total: int | None = None
     """How many links the source says it has, for the progress bar."""
+    is_of_file: bool = False
+    """Pages do not shift: a link that is there twice is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +169,9 @@ class SourceClick:
 class ClickPage:
     clicks: Sequence[SourceClick]
     next_cursor: str | None
+    unreadable: int = 0
+    """Clicks without a readable time or link."""
+    warnings: Sequence[str] = ()
 
 
 class Source(Protocol):

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from resources.imports.importing import csv_source
 
-from waypost.resources.imports.source import Address, LinkPage, UnexpectedAnswer
+from waypost.resources.imports.source import Address, LinkPage, SourceError, UnexpectedAnswer
 
 SHLINK = "Long URL,Tags,Domain,Short code,Title\nhttps://example.com/1,a|b,s.example,abc,First\n"
 
@@ -84,8 +84,8 @@ async def test_lists_unknown_columns_and_refuses_rows(tmp_path: Path) -> None:
         "Times without a time zone were read as UTC. If that is wrong, import again with the zone",
     ]
     assert [(row.source_id, row.reason) for row in page.refused] == [
-        ("/b", "The row has no destination."),
-        ("/c", "yesterday is not a time such as 2026-01-31T12:00:00Z."),
+        ("/b", "Line 3: The row has no destination."),
+        ("/c", "Line 4: yesterday is not a time such as 2026-01-31T12:00:00Z."),
     ]
     times = [link.created_at.astimezone(UTC).hour for link in page.links if link.created_at]
     assert times == [4, 4, 3]
@@ -100,7 +100,7 @@ async def test_reads_a_separator_of_several_characters_as_one(tmp_path: Path) ->
 
 async def test_names_few_of_many_unknown_columns(tmp_path: Path) -> None:
     columns = ",".join(f"column{number}" for number in range(1000))
-    [warning] = (await read(tmp_path, f"url,{columns}\nhttps://example.com/1\n")).warnings
+    [warning, _] = (await read(tmp_path, f"url,{columns}\nhttps://example.com/1\n")).warnings
     assert len(warning) < 1000
     assert warning.endswith("column19, …")
 
@@ -126,15 +126,59 @@ async def test_continues_at_a_row(tmp_path: Path) -> None:
     [
         ("a,b\n1,2\n", "no column with destinations"),
         ("", "no column with destinations"),
-        (b"url\n\xff\xfe\x00\x01\x81".replace(b"url", codecs.BOM_UTF8 + b"url"), "encoding"),
-        ('url\n"https://example.com' + "x" * 200_000, "never closed"),
+        (codecs.BOM_UTF16_LE + b"u\0r\0l\0\n\0\0\xd8x\0", "encoding is broken"),
+        (b"PK\x03\x04\0\0", "workbook of Excel"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", "workbook of Excel"),
+        (b"\x1f\x8b\x08\0", "compressed"),
+        ("  <!DOCTYPE html><table>", "web page"),
+        ("%PDF-1.7", "PDF"),
         ('url,"' + "x" * 200_000, "never closed"),
-        ("url\n" + "," * 300_000, "row is too long"),
-        ('url\n"' + '\n","' * 100_000, "row is too long"),
         ("url," * 100_000, "row is too long"),
-        ('sep="\nurl,slug\nhttps://example.com/1,a\n', "no column with destinations"),
+        ("url,slug\n" + 'a","b\n' * 100_000, "too many quotation marks"),
     ],
 )
 async def test_says_what_is_wrong_with_a_file(tmp_path: Path, content: str | bytes, message: str) -> None:
     with pytest.raises(UnexpectedAnswer, match=message):
         await read(tmp_path, content)
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ('"https://example.com' + "x" * 200_000, "never closed"),
+        ("," * 600_000, "too long"),
+        ('"' + "\n" * 10_000, "never closed"),
+    ],
+)
+async def test_a_row_that_is_too_long_is_refused_alone(tmp_path: Path, row: str, reason: str) -> None:
+    page = await read(tmp_path, f"url\n{row}\nhttps://example.com/1\n")
+    assert [link.destination_url for link in page.links] == ["https://example.com/1"]
+    [refused] = page.refused
+    assert refused.source_id == "row 1"
+    assert refused.reason.startswith("Line 2: ")
+    assert reason in refused.reason
+
+
+async def test_shows_columns_to_choose_from(tmp_path: Path) -> None:
+    content = "Ziel,Kürzel,Titel,Clicks\nhttps://example.com/1,a,One,7\n,,,\nhttps://example.com/2,b\n"
+    source = csv_source(tmp_path / "links.csv", content)
+    assert [(column.name, column.field) for column in await source.describe()] == [
+        ("Ziel", ""),
+        ("Kürzel", ""),
+        ("Titel", ""),
+        ("Clicks", "clicks"),
+    ]
+    assert (await source.describe())[0].samples == ["https://example.com/1", "https://example.com/2"]
+    assert (await source.describe())[2].samples == ["One"]
+    with pytest.raises(UnexpectedAnswer, match="no column with destinations"):
+        await source.check()
+
+
+async def test_reads_columns_as_they_are_chosen(tmp_path: Path) -> None:
+    content = "URL,Code,Titel\nhttps://s.example/x,301,https://example.com/1\n"
+    [found] = (await read(tmp_path, content, columns=["short_url", "path", "destination"])).links
+    assert (found.address, found.destination_url) == (Address("s.example", "301"), "https://example.com/1")
+    with pytest.raises(SourceError, match="chosen for another file"):
+        await read(tmp_path, content, columns=["destination"])
+    with pytest.raises(UnexpectedAnswer, match="no column with destinations"):
+        await read(tmp_path, content, columns=["", "path", ""])

@@ -121,6 +121,8 @@ class Turn:
             file=await self.uploads.find(import_.id) if import_.file_name else None,
             timezone=ZoneInfo(timezone) if timezone else None,
             site=urlsplit(url).hostname if import_.file_name and url else None,
+            encoding=import_.options.get("encoding"),
+            columns=import_.options.get("columns"),
         )
         source = open_source(import_.source, options, self.outbound, wait)
         if isinstance(source, Archive) and source.unpacked_size > MAX_UNPACKED:

@@ -1,0 +1,219 @@
+"""A CSV file with its columns, and what all of its rows have in common, such as the order of day and month."""
+
+from array import array
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from waypost.resources.imports.encodings import Encoding, find_encoding, is_broken, name_of
+from waypost.resources.imports.short_urls import split
+from waypost.resources.imports.source import Address, SourceError, SourceOptions, UnexpectedAnswer
+from waypost.resources.imports.tables.columns import DATES, Column, choose_fields, is_code
+from waypost.resources.imports.tables.dates import DateColumn
+from waypost.resources.imports.tables.records import Table, require_text
+from waypost.resources.imports.tables.values import trim
+
+_LISTED_NAMES = 20
+_LISTED_NAME = 40  # characters
+_SAMPLES, _SAMPLE = 3, 100
+"""Rows, and characters of a cell."""
+_HTTP_STATUSES = frozenset(("200", "301", "302", "303", "307", "308", "404", "410"))
+_BUCKETS = 256
+"""Of hashes, so that sorting one takes little memory."""
+
+Fields = Mapping[str, str]
+"""The values of a row that are not empty, by the names of `columns.FIELDS`."""
+
+
+class SheetRow(NamedTuple):
+    line: int
+    """In the file, from 1 on."""
+    fields: Fields
+    problem: str | None
+    """Why it is refused."""
+    surplus: int
+    """Cells that the header has no column for; less than 0 if the row is short."""
+    is_padded: bool
+    """It lacks its last value, and has an empty cell for it."""
+
+
+@dataclass(slots=True)
+class _Survey:
+    count: int = 0
+    problems: int = 0
+    short: int = 0
+    """Rows with fewer cells than the header."""
+    first_short: int = 0
+    """The line of the first one."""
+    is_padded: bool = False
+    """Some rows are."""
+    repeated: frozenset[int] = frozenset()
+    """Hashes of ids that several rows have."""
+    http_statuses: set[str] = field(default_factory=set)
+    """Fields that have no other values."""
+    dates: Mapping[str, DateColumn] = field(default_factory=lambda: {name: DateColumn() for name in DATES})
+
+
+class Sheet:
+    def __init__(self, path: Path, options: SourceOptions) -> None:
+        """Raises SourceError."""
+        require_text(path)
+        self._path, self._options = path, options
+        self._encoding = Encoding(options.encoding) if options.encoding else find_encoding(path)
+        self._table = Table(path, self._encoding)
+        self._fields = choose_fields(self._table.header) if options.columns is None else [*options.columns]
+        """Of each column; empty if it is left out."""
+        if len(self._fields) != len(self._table.header):
+            raise SourceError("The columns were chosen for another file. Choose them again.")
+        self._survey = _Survey()
+
+    @property
+    def count(self) -> int:
+        """Of rows. Call `survey` before."""
+        return self._survey.count
+
+    @property
+    def dates(self) -> Mapping[str, DateColumn]:
+        """Call `survey` before."""
+        return self._survey.dates
+
+    def describe(self) -> list[Column]:
+        rows = [*islice((cells for _, cells, _ in self._table.records() if any(map(trim, cells))), _SAMPLES)]
+        return [
+            Column(name, [row[index][:_SAMPLE] for row in rows if index < len(row)], field)
+            for index, (name, field) in enumerate(zip(self._table.header, self._fields, strict=True))
+        ]
+
+    def require_destination(self) -> None:
+        """Raises UnexpectedAnswer."""
+        if "destination" not in self._fields:
+            raise UnexpectedAnswer(
+                f"{self._path.name} has no column with destinations. Name it “Destination URL” in the first row,"
+                " and the others “Short link” (or “Domain” and “Slug”), “Title”, “Tags”, “Created at” and “Clicks”."
+            )
+
+    def survey(self) -> list[str]:
+        """Read all rows, and return what the report says of the file. Raises UnexpectedAnswer."""
+        warnings = [self._encoding.note] if self._encoding.note else []
+        self._survey = self._look()
+        if self._table.has_backslashes:
+            before, self._table = self._table, Table(self._path, self._encoding, has_escapes=True)
+            survey = self._look()
+            if survey.problems < self._survey.problems:
+                self._survey = survey
+                warnings.append("Backslashes before quotation marks were read as escapes")
+            else:
+                self._table = before
+        if self._options.columns is None and self._leave_out(self._survey.http_statuses):
+            self._survey = self._look()
+        left_out = [name for name, field in zip(self._table.header, self._fields, strict=True) if name and not field]
+        if left_out:
+            listed = ", ".join(name[:_LISTED_NAME] for name in left_out[:_LISTED_NAMES])
+            warnings.append(f"Columns that are not imported: {listed}{', …' if len(left_out) > _LISTED_NAMES else ''}")
+        if short := self._survey.short:
+            rows = "A row has" if short == 1 else f"{short:,} rows have"
+            place = f"line {self._survey.first_short:,}"
+            warnings.append(f"{rows} fewer cells than the header, such as {place}. What is missing was read as empty")
+        return warnings
+
+    def _look(self) -> _Survey:
+        survey, hashes = _Survey(), [array("q") for _ in range(_BUCKETS)]
+        statuses = {name for name in ("path", "status") if name in self._fields}
+        for row in self._read():
+            fields = row.fields
+            survey.count += 1
+            if row.problem:
+                survey.problems += 1
+                continue
+            survey.is_padded |= row.is_padded
+            if row.surplus < 0:
+                survey.short += 1
+                survey.first_short = survey.first_short or row.line
+            for name, column in survey.dates.items():
+                if name in fields:
+                    column.see(fields[name])
+            for name in [*statuses]:
+                if name in fields:
+                    (survey.http_statuses.add if fields[name] in _HTTP_STATUSES else statuses.discard)(name)
+            if source_id := self.id_of(fields):
+                key = hash(source_id)
+                hashes[key % _BUCKETS].append(key)
+        survey.http_statuses &= statuses
+        survey.repeated = frozenset(one for some in hashes for one, next_ in pairwise(sorted(some)) if one == next_)
+        return survey
+
+    def _leave_out(self, http_statuses: Collection[str]) -> bool:
+        """Leave out columns that have the statuses of redirects. Return whether there are any."""
+        before = [*self._fields]
+        for index, (title, name) in enumerate(zip(self._table.header, before, strict=True)):
+            if name in http_statuses and (name == "status" or is_code(title)):
+                self._fields[index] = ""
+        return self._fields != before
+
+    def rows(self) -> Iterator[SheetRow]:
+        """Yield each row that is not empty. Call `survey` before. Raises UnexpectedAnswer."""
+        survey, lines = self._survey, dict[int, int]()  # lines of the first rows whose ids are repeated
+        for row in self._read():
+            problem = row.problem
+            if problem is None and row.surplus > 0 and survey.is_padded:
+                problem = self._surplus_problem(row.surplus)
+            elif problem is None and survey.repeated and (source_id := self.id_of(row.fields)):
+                key = hash(source_id)
+                if key in lines:
+                    problem = f"Line {lines[key]:,} has the same {self._identity(row.fields)}."
+                elif key in survey.repeated:
+                    lines[key] = row.line
+            yield row if problem is None else row._replace(problem=problem)
+
+    def _read(self) -> Iterator[SheetRow]:
+        width, names, is_valid = len(self._table.header), self._fields, self._encoding.is_valid
+        for line, cells, problem_of_record in self._table.records():
+            problem, fields = problem_of_record, dict[str, str]()
+            for name, cell in zip(names, cells, strict=False):
+                if name and (text := trim(cell)):
+                    fields[name] = text
+            if not (fields or problem or any(map(trim, cells))):
+                continue
+            surplus = len(cells) - width
+            if surplus > 0 and any(map(trim, cells[width:])):
+                problem = self._surplus_problem(surplus)
+            elif not is_valid and is_broken("".join(fields.values())):
+                problem = f"The row has bytes that are not {name_of(self._encoding.codec)}."
+            yield SheetRow(line, fields, problem, surplus, surplus == 0 and not cells[-1])
+
+    def _surplus_problem(self, surplus: int) -> str:
+        width = len(self._table.header)
+        return (
+            f"The row has {width + surplus} cells, and the header {width}."
+            " A cell that contains the separator must be in quotation marks."
+        )
+
+    def address_of(self, fields: Fields) -> Address | None:
+        """Return None if the row names no short link."""
+        hostname, path = fields.get("domain"), fields.get("path")
+        short_url = fields.get("short_url")
+        if path and "://" in path:
+            short_url, path = path, None
+        if short_url:
+            host, ending = split(short_url)
+            hostname, path = hostname or host, path or ending
+        if path is None:
+            return None
+        if hostname and "/" in hostname:
+            hostname = split(hostname)[0]
+        return Address(hostname or self._options.site, path.removeprefix("/"))
+
+    def id_of(self, fields: Fields) -> str | None:
+        """Return None for a row without any."""
+        if "id" in fields:
+            return fields["id"]
+        if address := self.address_of(fields):
+            return f"{address.hostname or ''}/{address.path}" if address.path else None
+        return fields.get("destination")
+
+    def _identity(self, fields: Fields) -> str:
+        if "id" in fields:
+            return f"ID, {fields['id'][:100]}"
+        return "short link" if self.address_of(fields) else "destination, and both name no short link"
