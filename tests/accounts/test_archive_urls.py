@@ -81,7 +81,7 @@ async def test_urls_of_links_are_checked_like_those_of_the_api(source: Database,
     report = await restored(db, tmp_path, "Bea", archive)
     async with db.read() as tx:
         links = {link.slug: link for link in (Link(*row) for row in await tx.execute(select(*COLUMNS)))}
-    assert [row.reason for row in report.refused] == [UNSAFE]
+    assert [row.reason for row in report.refused] == [f"Line 3 of links.ndjson: {UNSAFE}"]
     assert {slug: (link.is_enabled, link.title, link.og_image) for slug, link in links.items()} == {
         "image": (True, UNTITLED, None),
         "routed": (False, "A title", None),

@@ -99,12 +99,12 @@ class ClickPages:
 
     async def _read(self, cursor: Cursor) -> BuiltPage:
         read = self._read_of_links if cursor["phase"] == "link_clicks" else self._read_all
-        clicks, following = await read(cursor)
         done, equal = PageReport(), EqualClicks.from_json(cursor.get("equal"))
+        clicks, following = await read(cursor, done)
         built = await self._build(clicks, equal, done)
         return BuiltPage(built, done, {**following, "equal": equal.to_json()})
 
-    async def _read_of_links(self, cursor: Cursor) -> tuple[Sequence[SourceClick], Cursor]:
+    async def _read_of_links(self, cursor: Cursor, done: PageReport) -> tuple[Sequence[SourceClick], Cursor]:
         """Read clicks of several links, until there are enough for a transaction."""
         assert self._of_links  # noqa: S101  # only then there is this phase
         if self._links is None or self._links[0] != cursor["page"]:  # it was killed, and continues
@@ -117,6 +117,7 @@ class ClickPages:
                 break
             page = await _or_none(self._of_links.clicks_of_link(ids[index], at))
             clicks += page.clicks
+            _report(page, done)
             _check_moves(at, page)
             at = page.next_cursor
             index += at is None
@@ -124,9 +125,10 @@ class ClickPages:
             return clicks, self._next_links(cursor["next"])
         return clicks, {**cursor, "link": ids[index], "at": at}
 
-    async def _read_all(self, cursor: Cursor) -> tuple[Sequence[SourceClick], Cursor]:
+    async def _read_all(self, cursor: Cursor, done: PageReport) -> tuple[Sequence[SourceClick], Cursor]:
         assert self._all  # noqa: S101  # only then there is this phase
         page = await self._all.click_page(cursor["at"])
+        _report(page, done)
         _check_moves(cursor["at"], page)
         return page.clicks, {"phase": "clicks" if page.next_cursor else "end", "at": page.next_cursor}
 
@@ -171,6 +173,13 @@ async def _or_none(page: Awaitable[ClickPage]) -> ClickPage:
         return await page
     except NotThere:
         return ClickPage((), None)
+
+
+def _report(page: ClickPage, done: PageReport) -> None:
+    for warning in page.warnings:
+        done.warn(warning)
+    if page.unreadable:
+        done.warn("Clicks that cannot be read, or have no time, are left out")
 
 
 def _check_moves(at: str | None, page: ClickPage) -> None:

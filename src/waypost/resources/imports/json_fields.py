@@ -1,17 +1,17 @@
 """Reads the fields of what an API sent. A field of another type refuses its row, and the rest is read."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from waypost.kit.clock import parse_timestamp
-from waypost.resources.imports.source import RefusedRow, SourceLink, UnexpectedAnswer
+from waypost.resources.imports.source import ClickPage, RefusedRow, SourceClick, SourceLink, UnexpectedAnswer
+from waypost.resources.imports.tables.dates import ZeroDate, is_zero_date, read_number
 
 Row = Mapping[str, Any]
 
-MAX_SECONDS = 1e11
-"""Numbers beyond are milliseconds."""
 MAX_NUMBER = 10**15
 """What a database adds up must fit into 64 bits."""
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
@@ -33,17 +33,35 @@ def rows(answer: Any, *names: str) -> list[Row]:
 
 
 def read_links(
-    found: Iterable[Row], id_name: str, read: Callable[[Row], SourceLink]
+    found: Sequence[Row], id_name: str, read: Callable[[Row], SourceLink], places: Iterable[str] | None = None
 ) -> tuple[list[SourceLink], list[RefusedRow]]:
-    """Read each row. Those that raise BadField are refused; `id_name` is the field that they are listed by."""
+    """Read each row. Those that raise BadField are refused; `id_name` is the field that they are listed by.
+
+    `places`: of each row, if they are in a file.
+    """
     links, refused = [], []
+    for row, place in zip(found, places or [""] * len(found), strict=True):
+        try:
+            link = read(row)
+            links.append(replace(link, place=place) if place else link)
+        except BadField as error:
+            source_id = UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", str(row.get(id_name, "?"))[:255])
+            refused.append(RefusedRow(source_id, f"{place}: {error}" if place else str(error)))
+    return links, refused
+
+
+def read_clicks(found: Iterable[Row], read: Callable[[Row], SourceClick | None], next_cursor: str | None) -> ClickPage:
+    """Read each row. Those for which `read` returns None, or raises BadField or ZeroDate, are counted."""
+    clicks, unreadable = list[SourceClick](), 0
     for row in found:
         try:
-            links.append(read(row))
-        except BadField as error:
-            source_id = str(row.get(id_name, "?"))[:255]
-            refused.append(RefusedRow(UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", source_id), str(error)))
-    return links, refused
+            click = read(row)
+        except (BadField, ZeroDate):
+            click = None
+        if click:
+            clicks.append(click)
+        unreadable += click is None
+    return ClickPage(clicks, next_cursor, unreadable)
 
 
 def text(row: Row, name: str) -> str | None:
@@ -51,7 +69,9 @@ def text(row: Row, name: str) -> str | None:
     value = row.get(name)
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    if value is not None and not (isinstance(value, str) and not UNSTORABLE.search(value)):
+    if isinstance(value, str) and UNSTORABLE.search(value):
+        raise BadField(f"{name} has characters that are not text, or of another encoding.")
+    if value is not None and not isinstance(value, str):
         raise BadField(f"{name} is not a text.")
     return value or None
 
@@ -83,17 +103,15 @@ def integer(row: Row, name: str) -> int | None:
 
 
 def time(row: Row, name: str) -> datetime | None:
-    """Read ISO 8601, or seconds or milliseconds since 1970. A time without a zone is UTC. Raises BadField."""
+    """Read ISO 8601, or a number as `tables.dates` does; 0 is none. A time without a zone is UTC. Raises BadField."""
     value = row.get(name)
-    if value is None or value == "":
+    if value in (None, "", 0, "0"):  # it may be a list
         return None
     try:
-        if isinstance(value, str) and not value.isdigit():
-            return parse_timestamp(value)
-        seconds = float(value)
-        return datetime.fromtimestamp(seconds / 1000 if abs(seconds) > MAX_SECONDS else seconds, UTC)
-    except (ValueError, TypeError, OverflowError, OSError):
+        found = read_number(str(value)) or parse_timestamp(value)
+    except (ValueError, TypeError):
         raise BadField(f"{name} is not a time: “{str(value)[:40]}”.") from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def names(row: Row, name: str, key: str | None = None) -> list[str]:
@@ -115,10 +133,12 @@ def objects(row: Row, name: str) -> list[Row]:
 
 
 def local_time(row: Row, name: str, zone: tzinfo) -> datetime | None:
-    """Read `2026-01-31 12:00:00` in this time zone. MySQL's zero date is None. Raises BadField."""
+    """Read `2026-01-31 12:00:00` in this time zone. Raises BadField, ZeroDate."""
     value = text(row, name)
-    if value is None or value.startswith("0000-00-00"):
+    if value is None:
         return None
+    if is_zero_date(value):
+        raise ZeroDate(value)
     try:
         return datetime.fromisoformat(value).replace(tzinfo=zone).astimezone(UTC)
     except (ValueError, OverflowError):

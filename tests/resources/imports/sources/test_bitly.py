@@ -110,7 +110,7 @@ async def test_refuses_rows_that_are_no_links() -> None:
         "created_at is not a time: “yesterday”.",
         "tags is not a list of texts.",
         "tags is not a list of texts.",
-        "id is not a text.",
+        "id has characters that are not text, or of another encoding.",
     ]
     assert page.refused[-1].source_id == "bit.ly/\ufffd\ufffd"
 

@@ -147,6 +147,7 @@ async def test_reads_all_fields_of_a_dump(tmp_path: Path) -> None:
             title="It's \\ a\nsale, (50 %)",
             created_at=datetime(2020, 7, 1, 10, tzinfo=UTC),
             clicks=42,
+            place="Row 1 of shop.yourls_url",
         ),
         SourceLink(
             "sho.example.com/Größe",
@@ -154,6 +155,7 @@ async def test_reads_all_fields_of_a_dump(tmp_path: Path) -> None:
             "https://www.example.com",
             created_at=datetime(2020, 1, 1, 11, tzinfo=UTC),
             clicks=0,
+            place="Row 2 of shop.yourls_url",
         ),
     ]
     assert await read_clicks(source) == [
@@ -247,4 +249,4 @@ async def test_ignores_tables_with_too_many_columns(tmp_path: Path) -> None:
 
 async def test_refuses_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="cannot be read: No such file"):
-        await YourlsDump(tmp_path / "missing.sql", None, None).check()
+        await YourlsDump(tmp_path / "missing.sql", SourceOptions()).check()

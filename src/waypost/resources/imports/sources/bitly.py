@@ -37,6 +37,7 @@ class Bitly:
         headers = {"Authorization": f"Bearer {token}"}
         self._client = SourceClient(outbound, origin, headers=headers, wait=wait, is_used_up=_is_used_up)
         self._groups: list[str] | None = None
+        self._inactive = 0
 
     async def check(self) -> None:
         await self._read_groups()
@@ -49,15 +50,17 @@ class Bitly:
             {"size": PAGE, "search_after": position, "archived": "both"},
         )
         links, refused = read_links(rows(answer, "links"), "id", _link)
+        warnings = [f"Bitly does not list the links of {self._inactive} inactive groups"] if self._inactive else []
         pagination = answer.get("pagination")
         next_position = text(pagination, "search_after") if isinstance(pagination, dict) else None
-        return LinkPage(links, sections.following(group, position, next_position, groups), refused)
+        return LinkPage(links, sections.following(group, position, next_position, groups), refused, warnings)
 
     async def _read_groups(self) -> list[str]:
         """Inactive groups refuse to be read."""
         if self._groups is None:
             found = rows(await self._client.get("/v4/groups"), "groups")
             self._groups = [required_text(group, "guid") for group in found if group.get("is_active", True)]
+            self._inactive = len(found) - len(self._groups)
         return self._groups
 
 

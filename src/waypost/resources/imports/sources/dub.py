@@ -4,12 +4,12 @@ from waypost.kit.clock import Clock, now, timestamp
 from waypost.outbound import Outbound
 from waypost.resources.imports.client import SourceClient, Wait
 from waypost.resources.imports.json_fields import (
-    BadField,
     Row,
     integer,
     names,
     nested,
     objects,
+    read_clicks,
     read_links,
     required_text,
     rows,
@@ -82,8 +82,7 @@ class Dub:
         if found and found == self._clicks_before:
             raise UnexpectedAnswer("Dub sends the same page of clicks again and again. Try again later.")
         self._clicks_before = found
-        clicks = [click for row in found if (click := _click(row))]
-        return ClickPage(clicks, f"{int(page) + 1} {end}" if found else None)
+        return read_clicks(found, _click, f"{int(page) + 1} {end}" if found else None)
 
     def _link(self, row: Row) -> SourceLink:
         key = required_text(row, "key")
@@ -141,29 +140,26 @@ def _path(key: str) -> str:
 
 
 def _click(row: Row) -> SourceClick | None:
-    """Its own fields stand in the row, and in newer versions in `click`. None if it has no readable link and time."""
-    try:
-        fields = {**row, **nested(row, "click")}
-        link_id = text(nested(row, "link"), "id") or text(fields, "link_id")
-        at = time(row, "timestamp")
-        if not link_id or not at:
-            return None
-        country = text(fields, "country") or ""
-        return SourceClick(
-            link_id,
-            at,
-            source_id=text(fields, "id") or text(fields, "click_id"),
-            referrer=_referrer(fields),
-            user_agent=text(fields, "ua"),
-            browser=text(fields, "browser"),
-            platform=text(fields, "os"),
-            device=text(fields, "device"),
-            country=country if len(country) == 2 else None,  # else `Unknown`
-            ip=text(fields, "ip"),
-            is_qr_scan=bool(fields.get("qr")),
-        )
-    except BadField:
+    """Its own fields are in the row, and in newer versions in `click`. None without link and time. Raises BadField."""
+    fields = {**row, **nested(row, "click")}
+    link_id = text(nested(row, "link"), "id") or text(fields, "link_id")
+    at = time(row, "timestamp")
+    if not link_id or not at:
         return None
+    country = text(fields, "country") or ""
+    return SourceClick(
+        link_id,
+        at,
+        source_id=text(fields, "id") or text(fields, "click_id"),
+        referrer=_referrer(fields),
+        user_agent=text(fields, "ua"),
+        browser=text(fields, "browser"),
+        platform=text(fields, "os"),
+        device=text(fields, "device"),
+        country=country if len(country) == 2 else None,  # else `Unknown`
+        ip=text(fields, "ip"),
+        is_qr_scan=bool(fields.get("qr")),
+    )
 
 
 def _referrer(fields: Row) -> str | None:

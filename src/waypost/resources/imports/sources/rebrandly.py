@@ -20,6 +20,7 @@ ORIGIN = "https://api.rebrandly.com"
 ORDER: dict[str, str | int] = {"orderBy": "createdAt", "orderDir": "desc"}
 PAGE = 25  # the most that Rebrandly sends
 MAX_WORKSPACES = 100
+_MAX_REACHED = f"Of more than {MAX_WORKSPACES} workspaces the others are left out: import each by its id"
 KEYS_OWN = ""
 """The workspace of requests that name none."""
 
@@ -49,7 +50,8 @@ class Rebrandly:
         found = await self._links(workspace, last)
         links, refused = read_links(found, "id", _link)
         next_last = required_text(found[-1], "id") if found else None
-        return LinkPage(links, sections.following(workspace, last, next_last, workspaces), refused)
+        warnings = [_MAX_REACHED] if len(workspaces) == MAX_WORKSPACES else []
+        return LinkPage(links, sections.following(workspace, last, next_last, workspaces), refused, warnings)
 
     async def _links(self, workspace: str, last: str) -> list[Row]:
         """Return a page of a workspace. The last one is empty."""

@@ -1,5 +1,6 @@
 """Shlink: the short URLs that an API key sees, their redirect rules and their visits."""
 
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -7,12 +8,12 @@ from waypost.outbound import Outbound
 from waypost.resources.imports import routing_data
 from waypost.resources.imports.client import SourceClient, Wait, ask_each
 from waypost.resources.imports.json_fields import (
-    BadField,
     Row,
     integer,
     names,
     nested,
     objects,
+    read_clicks,
     read_links,
     required_text,
     rows,
@@ -99,10 +100,9 @@ class Shlink:
         pagination = _pagination(answer, "visits")
         count = total(pagination, "totalItems") or 0
         newer += max(0, count - known) if cursor else 0
-        clicks = [click for row in found[newer:] if (click := _click(source_id, row))]
         is_last = not found or page >= (total(pagination, "pagesCount") or 0)
         following = f"{page + 1} {max(0, newer - len(found))} {count}"
-        return ClickPage(clicks, None if is_last else following)
+        return read_clicks(found[newer:], partial(_click, source_id), None if is_last else following)
 
     def _check_end(self, found: list[Row], *, is_first: bool) -> None:
         self._repeated = self._repeated + 1 if found == self._visits and not is_first else 0
@@ -231,18 +231,15 @@ def _condition(row: Row) -> dict[str, Any] | None:
 
 
 def _click(source_id: str, row: Row) -> SourceClick | None:
-    """None for a visit without a readable time."""
-    try:
-        at, location = time(row, "date"), nested(row, "visitLocation")
-        if at is None:
-            return None
-        return SourceClick(
-            source_id,
-            at,
-            referrer=text(row, "referer"),
-            user_agent=text(row, "userAgent"),
-            country=text(location, "countryCode"),
-            is_bot=bool(row.get("potentialBot")),
-        )
-    except BadField:
+    """None for a visit without a time. Raises BadField."""
+    at, location = time(row, "date"), nested(row, "visitLocation")
+    if at is None:
         return None
+    return SourceClick(
+        source_id,
+        at,
+        referrer=text(row, "referer"),
+        user_agent=text(row, "userAgent"),
+        country=text(location, "countryCode"),
+        is_bot=bool(row.get("potentialBot")),
+    )

@@ -2,19 +2,22 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, tzinfo
 from pathlib import Path
 from sys import getsizeof
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from waypost.outbound import Outbound
 from waypost.resources.imports import batches
 from waypost.resources.imports.client import SourceClient, Wait
 from waypost.resources.imports.json_fields import (
-    BadField,
     Row,
     integer,
     local_time,
+    read_clicks,
     read_links,
     required_text,
     rows,
@@ -34,7 +37,8 @@ from waypost.resources.imports.source import (
     UnexpectedAnswer,
     WrongToken,
 )
-from waypost.resources.imports.sql_dump import DumpRow, Position, table_rows
+from waypost.resources.imports.sql_dump import Dump, DumpRow, DumpTable, Position
+from waypost.resources.imports.tables.dates import ZeroDate
 
 PAGE, CLICK_PAGE = 500, 2_000
 LINK_COLUMNS = frozenset({"keyword", "url", "timestamp"})
@@ -44,7 +48,7 @@ ASSUMED_UTC = "YOURLS does not name its time zone: times are read as UTC. If tha
 
 def open_source(options: SourceOptions, outbound: Outbound, wait: Wait) -> "Yourls | YourlsDump":
     if options.file:
-        return YourlsDump(options.file, options.site, options.timezone)
+        return YourlsDump(options.file, options)
     return Yourls(outbound, options.required_token(), wait, options.required_url(), options.timezone)
 
 
@@ -102,66 +106,93 @@ class YourlsDump:
     name = "yourls"
     ignores_case = False
 
-    def __init__(self, file: Path, site: str | None, timezone: tzinfo | None) -> None:
+    def __init__(self, file: Path, options: SourceOptions) -> None:
         self._file = file
-        self._site = site
-        self._timezone = timezone
+        self._site = options.site
+        self._timezone = options.timezone
+        self._encoding = options.encoding
+        self._dump: Dump | None = None
 
     async def check(self) -> None:
         await asyncio.to_thread(self._page, LINK_COLUMNS, 1, None)
 
     async def link_page(self, cursor: str | None) -> LinkPage:
-        found, next_cursor = await asyncio.to_thread(self._page, LINK_COLUMNS, PAGE, cursor)
-        links, refused = read_links(found, "keyword", self._link)
-        return LinkPage(links, next_cursor, refused, _warnings(self._timezone))
+        page = await asyncio.to_thread(self._page, LINK_COLUMNS, PAGE, cursor)
+        zone = page.zone_of("timestamp", self._timezone)
+        places = (f"Row {position.number:,} of {position.table}" for _, position in page.found)
+        links, refused = read_links(page.rows, "keyword", lambda row: self._link(row, zone), places)
+        warnings = [*page.notes, *_warnings(zone)]
+        return LinkPage(links, page.next_cursor, refused, warnings, is_of_file=True)
 
     async def click_page(self, cursor: str | None) -> ClickPage:
         try:
-            found, next_cursor = await asyncio.to_thread(self._page, CLICK_COLUMNS, CLICK_PAGE, cursor)
+            page = await asyncio.to_thread(self._page, CLICK_COLUMNS, CLICK_PAGE, cursor)
         except NotThere:
             raise SourceError(f"{self._file.name} has no clicks: dump yourls_log too, or leave them out.") from None
-        return ClickPage([click for row in found if (click := self._click(row))], next_cursor)
+        zone = page.zone_of("click_time", self._timezone)
+        clicks = read_clicks(page.rows, lambda row: self._click(row, zone), page.next_cursor)
+        return replace(clicks, warnings=_warnings(zone))
 
-    def _page(self, columns: frozenset[str], size: int, cursor: str | None) -> tuple[list[Row], str | None]:
+    def _page(self, columns: frozenset[str], size: int, cursor: str | None) -> "_DumpPage":
+        if self._dump is None:
+            self._dump = Dump(self._file, (LINK_COLUMNS, CLICK_COLUMNS), self._encoding)
+        table = self._dump.table(columns)
         start = Position(*json.loads(cursor)) if cursor else None
-        found, is_last = batches.take(table_rows(self._file, columns, start), size, _size_of)
-        return [row for row, _ in found], None if is_last else json.dumps(found[-1][1])
+        found, is_last = batches.take(self._dump.rows(table, start), size, _size_of)
+        return _DumpPage(table, found, None if is_last else json.dumps(found[-1][1]), self._dump.notes)
 
-    def _link(self, row: Row) -> SourceLink:
+    def _link(self, row: Row, zone: tzinfo | None) -> SourceLink:
         keyword = required_text(row, "keyword")
-        return _link(row, Address(self._site, keyword), self._id(keyword), self._timezone)
+        return _link(row, Address(self._site, keyword), self._id(keyword), zone)
 
-    def _click(self, row: Row) -> SourceClick | None:
-        """None for a click without a readable time."""
-        try:
-            at = local_time(row, "click_time", self._timezone or UTC)
-            if at is None:
-                return None
-            referrer = text(row, "referrer")
-            return SourceClick(
-                self._id(required_text(row, "shorturl")),
-                at,
-                source_id=text(row, "click_id"),
-                referrer=None if referrer == "direct" else referrer,
-                user_agent=text(row, "user_agent"),
-                country=text(row, "country_code"),
-                ip=text(row, "ip_address"),
-            )
-        except BadField:
+    def _click(self, row: Row, zone: tzinfo | None) -> SourceClick | None:
+        """None without a time. Raises BadField, ZeroDate."""
+        at = local_time(row, "click_time", zone or UTC)
+        if at is None:
             return None
+        referrer = text(row, "referrer")
+        return SourceClick(
+            self._id(required_text(row, "shorturl")),
+            at,
+            source_id=text(row, "click_id"),
+            referrer=None if referrer == "direct" else referrer,
+            user_agent=text(row, "user_agent"),
+            country=text(row, "country_code"),
+            ip=text(row, "ip_address"),
+        )
 
     def _id(self, keyword: str) -> str:
         return f"{self._site}/{keyword}" if self._site else keyword
 
 
+class _DumpPage(NamedTuple):
+    table: DumpTable
+    found: Sequence[tuple[DumpRow, Position]]
+    next_cursor: str | None
+    notes: Sequence[str]
+
+    @property
+    def rows(self) -> list[Row]:
+        return [row for row, _ in self.found]
+
+    def zone_of(self, column: str, default: tzinfo | None) -> tzinfo | None:
+        return (self.table.timezone if column in self.table.timestamps else None) or default
+
+
 def _link(row: Row, address: Address, source_id: str, timezone: tzinfo | None) -> SourceLink:
+    created_at, left_out = None, tuple[str, ...]()
+    try:
+        created_at = local_time(row, "timestamp", timezone or UTC)
+    except ZeroDate as zero:
+        left_out = (f"the creation date “{zero}”, which is no date",)
     return SourceLink(
         source_id,
         address,
         required_text(row, "url"),
         title=text(row, "title"),
-        created_at=local_time(row, "timestamp", timezone or UTC),
+        created_at=created_at,
         clicks=integer(row, "clicks"),
+        left_out=left_out,
     )
 
 
