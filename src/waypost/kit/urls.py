@@ -38,7 +38,7 @@ _ZERO_WIDTH_RANGES = (
     (0x202A, 0x202E),
     (0x2060, 0x206F),
 )
-_ZERO_WIDTH = "\ufeff" + "".join(chr(code) for first, last in _ZERO_WIDTH_RANGES for code in range(first, last + 1))
+ZERO_WIDTH = "\ufeff" + "".join(chr(code) for first, last in _ZERO_WIDTH_RANGES for code in range(first, last + 1))
 """Characters without width that come along when a URL is copied from a text: marks, joiners, directions."""
 _AUTHORITY = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]+)")
 _HOST_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::[0-9]*)?")
@@ -122,8 +122,8 @@ def origin(text: str) -> str:
 
 def _without_zero_width(text: str) -> str:
     """Cut characters without width at both ends, and the spaces among them."""
-    inner = text.strip(_ZERO_WIDTH)
-    return text if len(inner) == len(text) else inner.strip(f" \t{_ZERO_WIDTH}")
+    inner = text.strip(ZERO_WIDTH)
+    return text if len(inner) == len(text) else inner.strip(f" \t{ZERO_WIDTH}")
 
 
 def _refuse_invisible(text: str) -> None:

@@ -8,10 +8,12 @@ from typing import Any
 
 from waypost.kit.clock import parse_timestamp
 from waypost.resources.imports.source import ClickPage, RefusedRow, SourceClick, SourceLink, UnexpectedAnswer
-from waypost.resources.imports.tables.dates import ZeroDate, is_zero_date, read_number
+from waypost.resources.imports.tables.dates import ZeroDate, is_zero_date
 
 Row = Mapping[str, Any]
 
+MAX_SECONDS = 1e11
+"""Numbers beyond are milliseconds."""
 MAX_NUMBER = 10**15
 """What a database adds up must fit into 64 bits."""
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
@@ -103,15 +105,17 @@ def integer(row: Row, name: str) -> int | None:
 
 
 def time(row: Row, name: str) -> datetime | None:
-    """Read ISO 8601, or a number as `tables.dates` does; 0 is none. A time without a zone is UTC. Raises BadField."""
+    """Read ISO 8601, or seconds or milliseconds since 1970. A time without a zone is UTC. Raises BadField."""
     value = row.get(name)
-    if value in (None, "", 0, "0"):  # it may be a list
+    if value is None or value == "":
         return None
     try:
-        found = read_number(str(value)) or parse_timestamp(value)
-    except (ValueError, TypeError):
+        if isinstance(value, str) and not value.isdigit():
+            return parse_timestamp(value)
+        seconds = float(value)
+        return datetime.fromtimestamp(seconds / 1000 if abs(seconds) > MAX_SECONDS else seconds, UTC)
+    except (ValueError, TypeError, OverflowError, OSError):
         raise BadField(f"{name} is not a time: “{str(value)[:40]}”.") from None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def names(row: Row, name: str, key: str | None = None) -> list[str]:

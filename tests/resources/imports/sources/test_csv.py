@@ -147,6 +147,7 @@ async def test_says_what_is_wrong_with_a_file(tmp_path: Path, content: str | byt
     [
         ('"https://example.com' + "x" * 200_000, "never closed"),
         ("," * 600_000, "too long"),
+        ('"' + "x" * 200_000 + '"', "too long"),
         ('"' + "\n" * 10_000, "never closed"),
     ],
 )
@@ -172,6 +173,8 @@ async def test_shows_columns_to_choose_from(tmp_path: Path) -> None:
     assert (await source.describe())[2].samples == ["One"]
     with pytest.raises(UnexpectedAnswer, match="no column with destinations"):
         await source.check()
+    redirects = csv_source(tmp_path / "redirects.csv", "URL,Code\nhttps://example.com/1,301\n")
+    assert [column.field for column in await redirects.describe()] == ["destination", ""]
 
 
 async def test_reads_columns_as_they_are_chosen(tmp_path: Path) -> None:

@@ -50,6 +50,12 @@ CELLS = {
     ),
     "cells with line breaks": Input(f'Title,URL,Slug\n"One\nTwo, ""three""",{A},a\nB,{B},b\n', {"a": A, "b": B}),
     "blanks before quotation marks": Input(f'{HEADER}{A}, a, "One, two"\n', {"a": {"title": "One, two"}}),
+    "blanks around quotation marks": Input(
+        f'URL , Slug , Title\n"{A}" , "a" , "One, two"\n', {"a": {"title": "One, two"}}
+    ),
+    "a quotation mark that is not doubled": Input(
+        f'{HEADER}{A},a,"One "two" three"\n{B},b,B\n', {"b": B}, {2: "doubled"}
+    ),
     "backslashes before quotation marks": Input(
         f'{HEADER}{A},a,"He said \\"hi, you\\""\n{B},b,"C:\\\\new"\n',
         {"a": {"title": 'He said "hi, you"'}, "b": {"title": "C:\\new"}},

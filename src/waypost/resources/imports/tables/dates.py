@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 from waypost.kit.clock import EPOCH, parse_timestamp
 
-FIRST_YEAR, LAST_YEAR = 1995, 2099
+_FIRST_YEAR, _LAST_YEAR = 1995, 2199
 """Of numbers, and of years with two digits: no short link is older."""
 _ORDERS = {"day/month/year": (2, 1, 0), "month/day/year": (2, 0, 1), "year/month/day": (0, 1, 2)}
 """Where year, month and day are."""
@@ -36,8 +36,8 @@ _DATE = re.compile(
 _ZONE = re.compile(r"(?:Z|[+-]\d{2}(?::?\d{2})?)$", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{5}|\d{8,19}|(?:\d{5}|\d{9,10})[.,]\d{1,9}", re.ASCII)
 _ZERO = re.compile(r"0|0{8}(?:0{6})?|(?:\d{4}([-/.])(?:00\1\d\d|\d\d\1(?:00))|00([-/.])00\2\d{4})(?:[ T].*)?", re.ASCII)
-_FIRST_DAY, _LAST_DAY = 34_700, 73_050
-"""Of Excel, which counts from 1900: those of FIRST_YEAR and LAST_YEAR."""
+_FIRST_DAY, _LAST_DAY = 34_700, 99_999
+"""Of Excel, which counts from 1900: 1995-01-01, and the last one of five digits."""
 _DAY_0 = datetime(1899, 12, 30)  # noqa: DTZ001  # in the time zone of the file
 _NOTHING = {"-", "null", "none", "never", "n/a", "nan", "nat", r"\n"}
 _EXAMPLE = "2026-01-31T12:00:00Z"
@@ -73,7 +73,7 @@ class DateColumn:
         if is_zero_date(text):
             raise ZeroDate(text)
         try:
-            return None if text.lower() in _NOTHING else _iso(text) or read_number(text) or self._date(text)
+            return None if text.lower() in _NOTHING else _iso(text) or _number(text) or self._date(text)
         except _Ambiguous:
             raise
         except (ValueError, OverflowError):
@@ -127,7 +127,7 @@ def _iso(text: str) -> datetime | None:
     return at if _ZONE.search(text, 10) else at.replace(tzinfo=None)
 
 
-def read_number(text: str) -> datetime | None:
+def _number(text: str) -> datetime | None:
     """Return None for what is no number, and a time without a zone for a date. Raises ValueError for other numbers."""
     if not _NUMBER.fullmatch(text):
         return None
@@ -135,7 +135,7 @@ def read_number(text: str) -> datetime | None:
     if _FIRST_DAY <= number < _LAST_DAY + 1:
         return _DAY_0 + timedelta(seconds=round(number * 86_400))
     for found in _readings(text, number):
-        if FIRST_YEAR <= found.year <= LAST_YEAR:
+        if _FIRST_YEAR <= found.year <= _LAST_YEAR:
             return found
     raise ValueError
 
@@ -167,4 +167,4 @@ def _named_day(match: re.Match[str]) -> date:
 
 def _year(text: str) -> int:
     year = int(text)
-    return year if len(text) > 2 else year + (1900 if year >= FIRST_YEAR % 100 else 2000)
+    return year if len(text) > 2 else year + (1900 if year >= _FIRST_YEAR % 100 else 2000)

@@ -75,12 +75,21 @@ class Table:
                     return
                 except csv.Error as error:
                     problem = _TOO_LONG if "larger" in str(error) else _QUOTES
+                    if problem == _QUOTES and (cells := self._read_leniently(lines.of_row)):
+                        problem = None
                     self.has_backslashes |= '\\"' in lines.of_row[0]
                 except _RowTooLong:
                     problem = _TOO_LONG
                 if problem:
                     lines.read_again()
                 yield Record(line, [] if problem else cells, problem)
+
+    def _read_leniently(self, lines: list[str]) -> list[str]:
+        """Return the cells of a line with blanks after a closing quotation mark; none if other marks are wrong."""
+        if len(lines) > 1 or lines[0].count('"') % 2:
+            return []
+        cells = next(csv.reader(lines, delimiter=self._delimiter, skipinitialspace=True), [])
+        return cells if len(cells) == len(self.header) and '"' not in "".join(cells) else []
 
     def _has_rows(self, lines: list[str]) -> bool:
         """Whether a cell contains what looks like other rows: then its quotation marks belong to two cells."""

@@ -13,7 +13,7 @@ from waypost.resources.imports.source import Address, SourceError, SourceOptions
 from waypost.resources.imports.tables.columns import DATES, Column, choose_fields, is_code
 from waypost.resources.imports.tables.dates import DateColumn
 from waypost.resources.imports.tables.records import Table, require_text
-from waypost.resources.imports.tables.values import trim
+from waypost.resources.imports.tables.values import EDGES, trim
 
 _LISTED_NAMES = 20
 _LISTED_NAME = 40  # characters
@@ -81,10 +81,11 @@ class Sheet:
 
     def describe(self) -> list[Column]:
         rows = [*islice((cells for _, cells, _ in self._table.records() if any(map(trim, cells))), _SAMPLES)]
-        return [
-            Column(name, [row[index][:_SAMPLE] for row in rows if index < len(row)], field)
-            for index, (name, field) in enumerate(zip(self._table.header, self._fields, strict=True))
-        ]
+        samples = [[row[index][:_SAMPLE] for row in rows if index < len(row)] for index in range(len(self._fields))]
+        self._leave_out(
+            {name for name, some in zip(self._fields, samples, strict=True) if _HTTP_STATUSES.issuperset(some)}
+        )
+        return [*map(Column, self._table.header, samples, self._fields)]
 
     def require_destination(self) -> None:
         """Raises UnexpectedAnswer."""
@@ -120,27 +121,27 @@ class Sheet:
 
     def _look(self) -> _Survey:
         survey, hashes = _Survey(), [array("q") for _ in range(_BUCKETS)]
-        statuses = {name for name in ("path", "status") if name in self._fields}
-        for row in self._read():
-            fields = row.fields
+        statuses: set[str] = {name for name in ("path", "status") if name in self._fields}
+        dates = [(name, column) for name, column in survey.dates.items() if name in self._fields]
+        for line, fields, problem, surplus, is_padded in self._read():
             survey.count += 1
-            if row.problem:
+            if problem:
                 survey.problems += 1
                 continue
-            survey.is_padded |= row.is_padded
-            if row.surplus < 0:
+            if is_padded:
+                survey.is_padded = True
+            elif surplus < 0:
                 survey.short += 1
-                survey.first_short = survey.first_short or row.line
-            for name, column in survey.dates.items():
+                survey.first_short = survey.first_short or line
+            for name, column in dates:
                 if name in fields:
                     column.see(fields[name])
-            for name in [*statuses]:
-                if name in fields:
-                    (survey.http_statuses.add if fields[name] in _HTTP_STATUSES else statuses.discard)(name)
+            if statuses:
+                statuses -= {name for name in statuses if fields.get(name, "200") not in _HTTP_STATUSES}
             if source_id := self.id_of(fields):
                 key = hash(source_id)
                 hashes[key % _BUCKETS].append(key)
-        survey.http_statuses &= statuses
+        survey.http_statuses = statuses
         survey.repeated = frozenset(one for some in hashes for one, next_ in pairwise(sorted(some)) if one == next_)
         return survey
 
@@ -172,7 +173,7 @@ class Sheet:
         for line, cells, problem_of_record in self._table.records():
             problem, fields = problem_of_record, dict[str, str]()
             for name, cell in zip(names, cells, strict=False):
-                if name and (text := trim(cell)):
+                if name and (text := cell.strip(EDGES)):
                     fields[name] = text
             if not (fields or problem or any(map(trim, cells))):
                 continue

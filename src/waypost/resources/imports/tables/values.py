@@ -2,6 +2,8 @@
 
 import re
 
+from waypost.kit.urls import ZERO_WIDTH
+
 _WORDS = {
     True: "active activated approved archived enabled live ok on online open public published running true yes y 1",
     False: (
@@ -14,19 +16,11 @@ _STATUSES = {word: is_enabled for is_enabled, words in _WORDS.items() for word i
 _GROUPED = re.compile(r"\d{1,3}([., '\u2019\xa0\u202f])\d{3}(?:\1\d{3})*|\d{1,3}(?:,\d{2})+,\d{3}", re.ASCII)
 _NO_PART = re.compile(r"[.,]0{1,2}$")
 _MAX_DIGITS = 15
-_EDGES = (
-    "".join(
-        chr(code)
-        for code in range(0x3001)
-        if chr(code).isspace() or code in {0x200B, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xAD}
-    )
-    + "\ufeff"
-)
-"""White space, and what has no width."""
+EDGES = ZERO_WIDTH + "".join(char for char in map(chr, range(0x3001)) if char.isspace())
 
 
 def trim(cell: str) -> str:
-    return cell.strip(_EDGES)
+    return cell.strip(EDGES)
 
 
 def is_enabled(status: str) -> bool | None:
