@@ -8,8 +8,8 @@ import pytest
 from architecture.code import ROOT
 
 LIMITS = {
-    "source lines without migrations": 67_600,
-    "files that name `expires_at` of a link": 23,
+    "source lines without migrations": 68_560,
+    "files that name `expires_at` of a link": 24,
     "files edited for one more field of a link": 9,
     "files edited for one more resource, outside its package": 10,
     "lines that only compose": 1_800,
