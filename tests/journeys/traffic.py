@@ -32,7 +32,7 @@ _REFERRERS: list[tuple[bytes, str]] = [
     (b"https://news.example.com/a/b?c=d&token=secret", "https://news.example.com/a/b"),
     (b"https://blog.example.org/post#comments", "https://blog.example.org/post"),
     (b"http://intranet.example:8080/wiki/Links", "http://intranet.example:8080/wiki/Links"),
-    (b"android-app://com.google.android.gm/", ""),
+    (b"android-app://com.google.android.gm/", "android-app://com.google.android.gm/"),
     *((b"https://site%d.example/page" % number, f"https://site{number}.example/page") for number in range(60)),
 ]
 """As sent, and as kept: origin and path."""

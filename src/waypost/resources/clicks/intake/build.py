@@ -22,16 +22,13 @@ from waypost.settings import Settings
 from waypost.visitors import countries
 from waypost.visitors.addresses import read_address
 from waypost.visitors.agents import Agent, parse_user_agent
+from waypost.visitors.referrers import MAX_RAW_REFERRER, read_referrer
 
 _MAX_TIME = 4_102_444_800_000_000  # the year 2100: a later time is a wrong clock
 _CACHE_SIZE = 8_192
-_MAX_RAW_REFERRER = 1_024  # bytes
-_MAX_REFERRER = 500  # characters
 _MAX_USER_AGENT = 512  # bytes
-_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 _PLATFORMS = {letter: platform for platform, letter in PLATFORM_LETTERS.items()}
 _PIXEL = re.compile(rb"([%b])([0-9a-f]{32})" % "".join(_PLATFORMS).encode())
-_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")  # and bidirectional controls
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +84,7 @@ def build_click(visit: Visit, account_id: bytes, settings: IntakeSettings) -> Cl
         ip,
         settings.country_of_address(address),  # of the full address
         _visitor_id(account_id, day, ip, user_agent, settings),
-        _origin_and_path(referrer[:_MAX_RAW_REFERRER]) if referrer else "",
+        read_referrer(referrer[:MAX_RAW_REFERRER]) if referrer else "",
         agent.device,
         agent.browser,
         agent.platform,
@@ -102,13 +99,12 @@ def redact(visit: Visit, settings: IntakeSettings) -> Visit:
 
     It becomes the same click, except that the country is that of the masked address.
     """
-    referrer = _origin_and_path(visit.referrer[:_MAX_RAW_REFERRER])
     return visit._replace(
         query=b"r=qr" if _is_scan(visit.query) else b"",
         peer=_masked(_address(visit, settings), visit, settings).encode(),
         forwarded_for=b"",
         forwarded=b"",
-        referrer=referrer.encode(),
+        referrer=read_referrer(visit.referrer[:MAX_RAW_REFERRER]).encode(),
         language=b"",
     )
 
@@ -136,19 +132,6 @@ def _visitor_id(account_id: bytes, day: int, ip: str, user_agent: bytes, setting
 
 def _is_scan(query: bytes) -> bool:
     return b"r=qr" in query and b"r=qr" in query.split(b"&")
-
-
-@lru_cache(_CACHE_SIZE)
-def _origin_and_path(raw: bytes) -> str:
-    """Drop the query, which may contain private data. Return "" for anything but a web page."""
-    if not raw.lower().startswith((b"http://", b"https://")):
-        return ""
-    try:
-        parts = urlsplit(_INVISIBLE.sub("", raw.decode("utf-8", "replace")))
-    except ValueError:
-        return ""
-    host = parts.netloc.rpartition("@")[2].lower().removesuffix(_DEFAULT_PORTS[parts.scheme])
-    return f"{parts.scheme}://{host}{parts.path or '/'}"[:_MAX_REFERRER] if host else ""
 
 
 @lru_cache(_CACHE_SIZE)
