@@ -66,7 +66,7 @@ def build_click(visit: Visit, account_id: bytes, settings: IntakeSettings) -> Cl
     if at >= _MAX_TIME:
         raise OverflowError(at)
     day, time = divmod(at, DAY)
-    address = _address(visit, settings)
+    address = address_of(visit, settings)
     ip = _masked(address, visit, settings)
     agent, bot = _client(user_agent)
     kind: ClickKind = PREFETCH if purpose and is_prefetch(purpose) else bot.kind if bot else HUMAN
@@ -101,7 +101,7 @@ def redact(visit: Visit, settings: IntakeSettings) -> Visit:
     """
     return visit._replace(
         query=b"r=qr" if _is_scan(visit.query) else b"",
-        peer=_masked(_address(visit, settings), visit, settings).encode(),
+        peer=_masked(address_of(visit, settings), visit, settings).encode(),
         forwarded_for=b"",
         forwarded=b"",
         referrer=read_referrer(visit.referrer[:MAX_RAW_REFERRER]).encode(),
@@ -109,7 +109,7 @@ def redact(visit: Visit, settings: IntakeSettings) -> Visit:
     )
 
 
-def _address(visit: Visit, settings: IntakeSettings) -> str:
+def address_of(visit: Visit, settings: IntakeSettings) -> str:
     return read_address(visit.peer, visit.forwarded_for, visit.forwarded, settings.trusted_proxies)
 
 

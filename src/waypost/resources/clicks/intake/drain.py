@@ -16,7 +16,7 @@ from uuid import UUID
 import structlog
 
 from waypost.database import Database, Tx, bulk
-from waypost.kit.clock import Clock, now
+from waypost.kit.clock import Clock, microseconds, now
 from waypost.kit.memory import scaled
 from waypost.metrics import Counter
 from waypost.redirect.spool import MAX_LINE_SIZE, UnknownFormat, link_of, read_lines, segments
@@ -191,17 +191,19 @@ class Drainer:
 
     async def _prepare(self, positions: Positions) -> Batch:
         batch = await asyncio.to_thread(self._read, positions)
-        return await self._complete(batch, max_deliveries=_MAX_DELIVERIES) if batch.ranges else batch
+        if not batch.ranges:
+            return batch
+        return await self._complete(batch, max_deliveries=_MAX_DELIVERIES, at=microseconds(self._clock()))
 
-    async def _complete(self, batch: Batch, *, max_deliveries: float) -> Batch:
-        """Turn the lines into clicks. The batch ends before the visit that has too many deliveries."""
+    async def _complete(self, batch: Batch, *, max_deliveries: float, at: int | None) -> Batch:
+        """Turn the lines into clicks. The batch may end earlier: see `enrich`."""
         lines = [line for lines in batch.lines for line in lines]
         links_visited = set(map(link_of, lines))
         await self._load_accounts(links_visited)
         accounts = {link: account for link in links_visited if (account := self._accounts.get(link))}
         webhook_counts = await count_webhooks(self._db, set(accounts.values())) if accounts else {}
         enriched = await asyncio.to_thread(
-            enrich, lines, accounts, webhook_counts, self._settings, max_deliveries=max_deliveries
+            enrich, lines, accounts, webhook_counts, self._settings, max_deliveries=max_deliveries, now=at
         )
         if enriched.lines < len(lines):
             batch.keep_lines(enriched.lines)

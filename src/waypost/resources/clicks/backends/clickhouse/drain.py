@@ -84,7 +84,7 @@ class ClickHouseDrainer(Drainer):
             await self.close()  # what was prepared can have ranges of another drainer's batch
             batch = await asyncio.to_thread(self._read_again, *self._pending.popitem())
             _REPEATED.add(1)
-            return await self._complete(batch, max_deliveries=math.inf)
+            return await self._complete(batch, max_deliveries=math.inf, at=None)
         batch = await super()._next_batch(positions)
         if batch.ranges:
             async with self._db.write() as tx:
