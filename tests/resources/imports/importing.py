@@ -41,6 +41,7 @@ class Pages:
 
     pages: Sequence[Sequence[SourceLink]]
     ignores_case: bool = False
+    is_of_file: bool = False
     asked: list[str | None] = field(default_factory=list)
     name: ClassVar[str] = "dub"
 
@@ -51,7 +52,7 @@ class Pages:
         self.asked.append(cursor)
         number = int(cursor or 0)
         is_last = number + 1 == len(self.pages)
-        return LinkPage(self.pages[number], None if is_last else str(number + 1))
+        return LinkPage(self.pages[number], None if is_last else str(number + 1), is_of_file=self.is_of_file)
 
 
 def new_deps(

@@ -1,7 +1,7 @@
 """Imports of links: where each goes, what a second run changes, and what is refused."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from waypost.database import Database, metadata
 from waypost.resources import links
 from waypost.resources.imports import rules
 from waypost.resources.imports.model import Import
-from waypost.resources.imports.page_plan import Progress
+from waypost.resources.imports.page_plan import MAX_WARNINGS, Progress
 from waypost.resources.imports.source import Address, SourceError
 from waypost.resources.links import Link, aliases
 from waypost.resources.links import store as link_store
@@ -223,6 +223,27 @@ async def test_leaves_out_roots_and_repeated_links(db: Database, alice: Person) 
     report = await run(new_deps(db), alice, source)
     assert (report.counts.found, report.counts.created, len(await stored(db))) == (2, 2, 2)
     assert any("root" in warning for warning in report.warnings)
+
+
+async def test_refuses_other_links_of_the_same_id(db: Database, alice: Person) -> None:
+    """A page cannot shift within itself, and a file not at all."""
+    first, other = link("a"), link("a", destination_url="https://example.com/b")
+    report = await run(new_deps(db), alice, Pages([[first, other, first]]))
+    assert (report.counts.found, report.counts.created, report.counts.refused) == (2, 1, 1)
+    file = Pages([[link("c"), link("c")], [link("d"), replace(link("c"), place="Line 4")]], is_of_file=True)
+    report = await run(new_deps(db), alice, file)
+    assert (report.counts.found, report.counts.created, report.counts.refused) == (4, 2, 2)
+    assert report.refused[-1].reason.startswith("Line 4: The source has another link")
+    assert set(await stored(db)) == {"a", "c", "d"}
+
+
+async def test_says_which_times_it_changes_and_how_many_warnings_it_leaves_out(db: Database, alice: Person) -> None:
+    later = START + timedelta(days=1)
+    links = [link(str(number), left_out=[f"part {number}"]) for number in range(MAX_WARNINGS + 5)]
+    report = await run(new_deps(db), alice, Pages([[link("a", created_at=later)], links]))
+    assert "The creation date is in the future: that of the import is used (a)" in report.warnings
+    assert len(report.warnings) == MAX_WARNINGS + 2  # with that of the first page
+    assert "further warnings" in report.warnings[-1]
 
 
 async def test_an_endless_list_is_an_error(db: Database, alice: Person) -> None:

@@ -129,7 +129,7 @@ CHOICES = (
         "CSV file",
         "A table of any service or spreadsheet with destinations, and optionally slugs, titles, tags and dates.",
         "file",
-        file_hint="A file with a header row. Comma, semicolon or tab, in UTF-8 or UTF-16.",
+        file_hint="A file with a header row, separated by commas, semicolons or tabs.",
         accepts=".csv,.tsv,.txt,text/csv",
         needs_timezone=True,
     ),

@@ -13,7 +13,8 @@ from waypost.resources.imports.source import RefusedRow
 Cursor = dict[str, Any]
 """What is read next. `phase`: `links` at first, `end` if nothing is left; `at`: where in it, null at first."""
 
-MAX_WARNINGS = 200
+MAX_WARNINGS, _MAX_KEPT = 200, 1_000
+"""Of a page, and of an import."""
 _MORE = "There are further warnings, which are not listed"
 _START: Cursor = {"phase": "links", "at": None}
 
@@ -110,6 +111,7 @@ class Progress:
 
 
 def _merge(warnings: dict[str, tuple[int, str]], new: Mapping[str, tuple[int, str]]) -> None:
-    for text, (count, example) in new.items():
+    for each, (count, example) in new.items():
+        text = each if each in warnings or len(warnings) < _MAX_KEPT else _MORE
         before, first = warnings.get(text, (0, example))
         warnings[text] = before + count if example else 1, first

@@ -62,7 +62,11 @@ async def test_reads_all_pages_of_all_active_groups_with_archived_links() -> Non
     bitly.groups |= {"Ba": [bitlink(300)], "Bz": [bitlink(301)], "Bx": [bitlink(302)]}
     bitly.inactive = {"Bx"}
     with source_of("bitly", bitly) as source:
-        found = await read_links(source)
+        pages = await read_pages(source)
+    found = [link for page in pages for link in page.links]
+    assert {warning for page in pages for warning in page.warnings} == {
+        "Groups that are inactive, whose links Bitly does not list: 1"
+    }
     assert {link.destination_url for link in found} == {
         f"https://www.example.com/{number}" for number in (*range(250), 300, 301)
     }

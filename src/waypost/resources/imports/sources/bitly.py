@@ -50,7 +50,9 @@ class Bitly:
             {"size": PAGE, "search_after": position, "archived": "both"},
         )
         links, refused = read_links(rows(answer, "links"), "id", _link)
-        warnings = [f"Bitly does not list the links of {self._inactive} inactive groups"] if self._inactive else []
+        warnings = (
+            [f"Groups that are inactive, whose links Bitly does not list: {self._inactive}"] if self._inactive else []
+        )
         pagination = answer.get("pagination")
         next_position = text(pagination, "search_after") if isinstance(pagination, dict) else None
         return LinkPage(links, sections.following(group, position, next_position, groups), refused, warnings)
