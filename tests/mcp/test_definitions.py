@@ -10,8 +10,9 @@ from architecture.facts import ENDPOINTS
 from waypost.kit.urls import UTM_KEYS
 from waypost.mcp.definitions import BY_NAME, DEFINITIONS, INSTRUCTIONS, ToolName
 from waypost.mcp.server import _TOOLS
-from waypost.resources.clicks import filters
+from waypost.resources.clicks.filters import ACCOUNT_FILTERS, DEVICES
 from waypost.resources.clicks.model import KINDS
+from waypost.resources.clicks.parameters import ALL
 from waypost.resources.clicks.stats import query
 from waypost.resources.links.lists import query as list_query
 from waypost.resources.links.model import LinkStatus
@@ -71,8 +72,8 @@ def test_fields_are_those_of_the_api() -> None:
     ("tool", "accepted"),
     [
         ("find_links", {*list_query.FILTERS, "page", "limit"}),
-        ("link_stats", {*query.NAMES, "link"}),
-        ("list_clicks", {*filters.FILTERS, "link", "page", "limit"}),
+        ("link_stats", {*query.NAMES, *ACCOUNT_FILTERS, "link"}),
+        ("list_clicks", {*ACCOUNT_FILTERS, "from", "to", "kind", "link", "page", "limit"}),
     ],
 )
 def test_filters_are_those_of_the_api(tool: str, accepted: set[str]) -> None:
@@ -81,7 +82,7 @@ def test_filters_are_those_of_the_api(tool: str, accepted: set[str]) -> None:
 
 def test_choices_are_those_of_the_api() -> None:
     clicks = BY_NAME["list_clicks"].properties
-    assert tuple(clicks["kind"]["enum"]) == (*KINDS, filters.ALL)
-    assert tuple(clicks["device"]["enum"]) == filters.DEVICES
+    assert tuple(clicks["kind"]["enum"]) == (*KINDS, ALL)
+    assert tuple(clicks["device"]["enum"]) == DEVICES
     assert tuple(BY_NAME["link_stats"].properties["interval"]["enum"]) == get_args(query.Interval)
     assert tuple(BY_NAME["find_links"].properties["status"]["enum"]) == get_args(LinkStatus)

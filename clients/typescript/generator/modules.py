@@ -58,9 +58,14 @@ def _is_wrapper(name: str, schema: Schema) -> bool:
 
 def _query(operation: Operation) -> Schema | None:
     parameters = [each for each in operation.parameters if each["in"] == "query"]
-    properties = {each["name"]: {**each["schema"], "description": each["description"]} for each in parameters}
+    properties = {each["name"]: {**_or_one(each["schema"]), "description": each["description"]} for each in parameters}
     summary = f"Parameters of the operation: {operation.summary}"
     return _with_times({"type": "object", "description": summary, "properties": properties}) if properties else None
+
+
+def _or_one(schema: Schema) -> Schema:
+    """Let a parameter with several values have one without a list."""
+    return {"anyOf": [schema["items"], schema]} if "items" in schema else schema
 
 
 def _with_times(schema: Schema) -> Schema:

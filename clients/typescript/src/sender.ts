@@ -115,8 +115,10 @@ export class Sender {
     }
     const url = new URL(PREFIX + path.replace(/^\/+/, ""), this.#origin);
     for (const [name, value] of query ? entriesOf(query) : []) {
-      if (value !== null) {
-        url.searchParams.set(name, String(value));
+      for (const each of Array.isArray(value) ? value : [value]) {
+        if (each !== null) {
+          url.searchParams.append(name, String(each));
+        }
       }
     }
     const headers = newHeaders("application/json");

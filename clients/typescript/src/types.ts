@@ -11,8 +11,8 @@ export interface AccountStats {
   timezone: string;
   /** Number of clicks by people, including QR code scans */
   clicks: number;
-  /** Number of unique visitors. A visitor counts once per UTC day. */
-  visitors: number;
+  /** Number of unique visitors. A visitor counts once per UTC day. Null for several links on days whose clicks were deleted */
+  visitors: number | null;
   /** Number of QR code scans, included in `clicks` */
   scans: number;
   /** Number of visits by crawlers, not included in `clicks` */
@@ -35,8 +35,22 @@ export interface AccountStats {
   browsers: ValueCount[];
   /** Clicks by operating system, the 50 most frequent */
   platforms: ValueCount[];
+  /** Clicks by hour of the week, without hours that have no clicks */
+  hours: Hour[];
+  /** The earlier time range, if `compare` was sent: cut at the same time of day */
+  previous?: PreviousStats;
   /** The 50 links with the most clicks */
   top_links: TopLink[];
+  /** Clicks by tag of the link, the 50 most frequent */
+  tags: ValueCount[];
+  /** Clicks by hostname of the link, the 50 most frequent */
+  hostnames: ValueCount[];
+  /** Clicks by UTM source of the link, the 50 most frequent */
+  utm_sources: ValueCount[];
+  /** Clicks by UTM medium of the link, the 50 most frequent */
+  utm_mediums: ValueCount[];
+  /** Clicks by UTM campaign of the link, the 50 most frequent */
+  utm_campaigns: ValueCount[];
 }
 export interface Alias {
   /** ID */
@@ -256,27 +270,45 @@ export interface ClicksListQuery {
      * @default 15
      */
   per_page?: number;
-  /** Clicks of this link only */
-  link_id?: string;
   /** Start of the time range */
   from?: TimeInput;
   /** End of the time range, exclusive */
   to?: TimeInput;
-  /** Two-letter country code, or `unknown` */
-  country?: string;
-  /** Type of device */
-  device?: Device;
-  /** Browser family */
-  browser?: string;
-  /** Operating system family */
-  platform?: string;
-  /** Origin and path of the referring page, or `direct` */
-  referrer?: string;
   /**
      * Kind of visit; only `human` visits count as clicks
      * @default human
      */
   kind?: ClickKindFilter;
+  /** Two-letter country codes, or `unknown`; `-` before one excludes it */
+  country?: string | string[];
+  /** Types of device: desktop, mobile, tablet, other; `-` before one excludes it */
+  device?: string | string[];
+  /** Browser families, or `unknown`; `-` before one excludes it */
+  browser?: string | string[];
+  /** Operating system families, or `unknown`; `-` before one excludes it */
+  platform?: string | string[];
+  /** Origin and path of the referring page, a host for all its pages, or `direct`; `-` before one excludes it */
+  referrer?: string | string[];
+  /** Names of rules and variants, or `default`; `-` before one excludes it */
+  target?: string | string[];
+  /** `true` for scans of QR codes, `false` for other clicks; `-` before one excludes it */
+  is_scan?: string | string[];
+  /** IDs of links; `-` before one excludes it */
+  link_id?: string | string[];
+  /** Tags that links have now, `none` for links without tags; `-` before one excludes it */
+  tag?: string | string[];
+  /** Hostnames of links; `-` before one excludes it */
+  hostname?: string | string[];
+  /** UTM sources of links, `none` for links without one; `-` before one excludes it */
+  utm_source?: string | string[];
+  /** UTM mediums of links, `none` for links without one; `-` before one excludes it */
+  utm_medium?: string | string[];
+  /** UTM campaigns of links, `none` for links without one; `-` before one excludes it */
+  utm_campaign?: string | string[];
+  /** UTM terms of links, `none` for links without one; `-` before one excludes it */
+  utm_term?: string | string[];
+  /** UTM contents of links, `none` for links without one; `-` before one excludes it */
+  utm_content?: string | string[];
 }
 export interface Condition {
   /** What the condition compares */
@@ -430,6 +462,14 @@ export type EventType = "link.created" | "link.clicked" | "pixel.fired";
 export interface FieldErrors {
   [key: string]: string[];
 }
+export interface Hour {
+  /** Day of the week, from 1 for Monday to 7 */
+  weekday: number;
+  /** Hour of the day, from 0 to 23, in the time zone of the intervals */
+  hour: number;
+  /** Number of clicks by people, including QR code scans */
+  clicks: number;
+}
 export interface Limits {
   /** Requests per minute and key */
   requests_per_minute: number;
@@ -541,8 +581,8 @@ export interface LinkStats {
   timezone: string;
   /** Number of clicks by people, including QR code scans */
   clicks: number;
-  /** Number of unique visitors. A visitor counts once per UTC day. */
-  visitors: number;
+  /** Number of unique visitors. A visitor counts once per UTC day. Null for several links on days whose clicks were deleted */
+  visitors: number | null;
   /** Number of QR code scans, included in `clicks` */
   scans: number;
   /** Number of visits by crawlers, not included in `clicks` */
@@ -565,6 +605,10 @@ export interface LinkStats {
   browsers: ValueCount[];
   /** Clicks by operating system, the 50 most frequent */
   platforms: ValueCount[];
+  /** Clicks by hour of the week, without hours that have no clicks */
+  hours: Hour[];
+  /** The earlier time range, if `compare` was sent: cut at the same time of day */
+  previous?: PreviousStats;
   /** ID of the link */
   link_id: string;
   /** Clicks that another service counted before the link was imported, for all time and in no other number; 0 if there are none */
@@ -616,21 +660,25 @@ export interface LinksClicksQuery {
   from?: TimeInput;
   /** End of the time range, exclusive */
   to?: TimeInput;
-  /** Two-letter country code, or `unknown` */
-  country?: string;
-  /** Type of device */
-  device?: Device;
-  /** Browser family */
-  browser?: string;
-  /** Operating system family */
-  platform?: string;
-  /** Origin and path of the referring page, or `direct` */
-  referrer?: string;
   /**
      * Kind of visit; only `human` visits count as clicks
      * @default human
      */
   kind?: ClickKindFilter;
+  /** Two-letter country codes, or `unknown`; `-` before one excludes it */
+  country?: string | string[];
+  /** Types of device: desktop, mobile, tablet, other; `-` before one excludes it */
+  device?: string | string[];
+  /** Browser families, or `unknown`; `-` before one excludes it */
+  browser?: string | string[];
+  /** Operating system families, or `unknown`; `-` before one excludes it */
+  platform?: string | string[];
+  /** Origin and path of the referring page, a host for all its pages, or `direct`; `-` before one excludes it */
+  referrer?: string | string[];
+  /** Names of rules and variants, or `default`; `-` before one excludes it */
+  target?: string | string[];
+  /** `true` for scans of QR codes, `false` for other clicks; `-` before one excludes it */
+  is_scan?: string | string[];
 }
 /** Parameters of the operation: List a link's aliases */
 export interface LinksListAliasesQuery {
@@ -682,6 +730,27 @@ export interface LinksStatsQuery {
      * @default UTC
      */
   timezone?: string;
+  /** Adds `previous`: the period before, as many days earlier, or the same dates a year earlier */
+  compare?: StatsComparison;
+  /**
+     * Adds the visitors of each entry to lists
+     * @default false
+     */
+  visitors?: boolean;
+  /** Two-letter country codes, or `unknown`; `-` before one excludes it */
+  country?: string | string[];
+  /** Types of device: desktop, mobile, tablet, other; `-` before one excludes it */
+  device?: string | string[];
+  /** Browser families, or `unknown`; `-` before one excludes it */
+  browser?: string | string[];
+  /** Operating system families, or `unknown`; `-` before one excludes it */
+  platform?: string | string[];
+  /** Origin and path of the referring page, a host for all its pages, or `direct`; `-` before one excludes it */
+  referrer?: string | string[];
+  /** Names of rules and variants, or `default`; `-` before one excludes it */
+  target?: string | string[];
+  /** `true` for scans of QR codes, `false` for other clicks; `-` before one excludes it */
+  is_scan?: string | string[];
 }
 export interface ListedApiKey {
   /** ID */
@@ -840,6 +909,20 @@ export interface Plan {
 }
 /** Type of a plan */
 export type PlanType = "trial" | "subscription" | "lifetime" | "none";
+export interface PreviousStats {
+  /** Start of the earlier time range */
+  from: string;
+  /** End of the earlier time range, exclusive */
+  to: string;
+  /** Number of clicks by people, including QR code scans */
+  clicks: number;
+  /** Number of unique visitors. A visitor counts once per UTC day. Null for several links on days whose clicks were deleted */
+  visitors: number | null;
+  /** Number of QR code scans, included in `clicks` */
+  scans: number;
+  /** Numbers for each interval of the earlier time range */
+  series: StatsEntry[];
+}
 export interface QrCode {
   /** ID */
   id: string;
@@ -934,13 +1017,15 @@ export interface RuleInput {
 }
 /** What an API key may do */
 export type Scope = "links:read" | "links:write" | "domains:read" | "domains:write" | "pixels:read" | "pixels:write" | "webhooks:manage";
+/** The earlier time range: just before, or a year earlier */
+export type StatsComparison = "previous_period" | "previous_year";
 export interface StatsEntry {
   /** Start of the interval, in UTC */
   at: string;
   /** Number of clicks by people, including QR code scans */
   clicks: number;
-  /** Number of unique visitors. A visitor counts once per UTC day. */
-  visitors: number;
+  /** Number of unique visitors. A visitor counts once per UTC day. Null for several links on days whose clicks were deleted */
+  visitors: number | null;
   /** Number of QR code scans, included in `clicks` */
   scans: number;
 }
@@ -960,6 +1045,43 @@ export interface StatsGetQuery {
      * @default UTC
      */
   timezone?: string;
+  /** Adds `previous`: the period before, as many days earlier, or the same dates a year earlier */
+  compare?: StatsComparison;
+  /**
+     * Adds the visitors of each entry to lists
+     * @default false
+     */
+  visitors?: boolean;
+  /** Two-letter country codes, or `unknown`; `-` before one excludes it */
+  country?: string | string[];
+  /** Types of device: desktop, mobile, tablet, other; `-` before one excludes it */
+  device?: string | string[];
+  /** Browser families, or `unknown`; `-` before one excludes it */
+  browser?: string | string[];
+  /** Operating system families, or `unknown`; `-` before one excludes it */
+  platform?: string | string[];
+  /** Origin and path of the referring page, a host for all its pages, or `direct`; `-` before one excludes it */
+  referrer?: string | string[];
+  /** Names of rules and variants, or `default`; `-` before one excludes it */
+  target?: string | string[];
+  /** `true` for scans of QR codes, `false` for other clicks; `-` before one excludes it */
+  is_scan?: string | string[];
+  /** IDs of links; `-` before one excludes it */
+  link_id?: string | string[];
+  /** Tags that links have now, `none` for links without tags; `-` before one excludes it */
+  tag?: string | string[];
+  /** Hostnames of links; `-` before one excludes it */
+  hostname?: string | string[];
+  /** UTM sources of links, `none` for links without one; `-` before one excludes it */
+  utm_source?: string | string[];
+  /** UTM mediums of links, `none` for links without one; `-` before one excludes it */
+  utm_medium?: string | string[];
+  /** UTM campaigns of links, `none` for links without one; `-` before one excludes it */
+  utm_campaign?: string | string[];
+  /** UTM terms of links, `none` for links without one; `-` before one excludes it */
+  utm_term?: string | string[];
+  /** UTM contents of links, `none` for links without one; `-` before one excludes it */
+  utm_content?: string | string[];
 }
 /** Length of an entry of a series */
 export type StatsInterval = "hour" | "day" | "week" | "month";
@@ -988,6 +1110,8 @@ export interface TopLink {
   title: string | null;
   /** Number of clicks by people, including QR code scans */
   clicks: number;
+  /** Number of unique visitors, if `visitors=true` was sent; null if clicks of some days were deleted */
+  visitors?: number | null;
 }
 export interface UtmParams {
   /** Source of the visitors, such as newsletter */
@@ -1018,6 +1142,8 @@ export interface ValueCount {
   value: string;
   /** Number of clicks by people, including QR code scans */
   clicks: number;
+  /** Number of unique visitors, if `visitors=true` was sent; null if clicks of some days were deleted */
+  visitors?: number | null;
 }
 export interface Variant {
   /** Name */

@@ -9,38 +9,29 @@ import shutil
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import islice, product
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID
 
 import pytest
 from people import START, FakeClock, new_person
-from resources.clicks.visited import SHARED, fill_clickhouse, new_click, new_link
+from resources.clicks.visited import SHARED, fill_clickhouse, new_click, new_link, read_page, read_statistics
 from resources.links.added import add_links
-from starlette.datastructures import QueryParams
 
-from waypost.accounts import Caller
 from waypost.database import Database
 from waypost.kit.clock import DAY, microseconds, timestamp
-from waypost.kit.errors import Problems
 from waypost.kit.pagination import PageRequest
-from waypost.resources.clicks import listing
 from waypost.resources.clicks.backends.clickhouse import ClickHouseStore, schema
 from waypost.resources.clicks.backends.clickhouse.client import LONG_TIMEOUT, ClickHouse, ResultRow
 from waypost.resources.clicks.backends.clickhouse.upkeep import VisitorCounter
 from waypost.resources.clicks.backends.sql import SqlClickStore, write
 from waypost.resources.clicks.backends.sql.write import add
 from waypost.resources.clicks.days import slice_between
-from waypost.resources.clicks.filters import read_filter
 from waypost.resources.clicks.model import KINDS, Click, Subject
-from waypost.resources.clicks.schemas import to_json as click_to_json
 from waypost.resources.clicks.stats.aggregate import Aggregate
-from waypost.resources.clicks.stats.api import targets_to_json, to_json, top_links_to_json
-from waypost.resources.clicks.stats.query import read_stats_query
-from waypost.resources.clicks.stats.read import find_sparklines, read_lists, read_series
+from waypost.resources.clicks.stats.read import find_sparklines
 from waypost.resources.clicks.store import ClickStore, ExportQuery
 
 VISITS = int(os.environ.get("CLICK_STORE_VISITS", "3000"))
@@ -155,30 +146,6 @@ def stats_queries(number: int) -> Iterator[dict[str, str]]:
         yield {"interval": interval, "timezone": zone, **chosen}
 
 
-async def statistics(place: Filled, subject: Subject, query: dict[str, str], now: datetime) -> dict[str, Any]:
-    parsed = read_stats_query(QueryParams(query), now)
-    async with place.store.reader(place.db) as reader:
-        series = await read_series(reader, subject, parsed, now)
-        lists = await read_lists(reader, series, shared_domain=SHARED)
-    stats = cast("dict[str, Any]", to_json(parsed, series, lists))
-    return stats | ({"targets": targets_to_json(lists)} if subject.link_id else {"top_links": top_links_to_json(lists)})
-
-
-async def page(place: Filled, subject: Subject, query: dict[str, str], number: int, now: datetime) -> dict[str, Any]:
-    problems = Problems()
-    click_filter = read_filter(QueryParams(query), problems, now)
-    problems.raise_if_any()
-    caller, request = (
-        cast("Caller", SimpleNamespace(account=SimpleNamespace(id=place.account))),
-        PageRequest(number, 50),
-    )
-    if subject.link_id is None:
-        found = await listing.list_clicks(place.db, place.store, caller, click_filter, request)
-    else:
-        found = await listing.list_link_clicks(place.db, place.store, caller, subject.link_id, click_filter, request)
-    return {"total": found.total, "clicks": [click_to_json(click) for click in found.items]}
-
-
 async def check_statistics_are_equal(stores: list[Filled]) -> None:
     """While all visitors are counted from the clicks, and once those of past days are counted."""
     now, counted = START + timedelta(minutes=5), 0
@@ -186,7 +153,10 @@ async def check_statistics_are_equal(stores: list[Filled]) -> None:
     queries = [(number, query) for number in range(4) for query in stats_queries(number)]
 
     async def read(place: Filled) -> list[dict[str, Any]]:
-        return [await statistics(place, subjects(place.account)[number], query, now) for number, query in queries]
+        return [
+            await read_statistics(place.db, place.store, subjects(place.account)[number], [*query.items()], now)
+            for number, query in queries
+        ]
 
     def assert_equal(place: Filled, found: list[dict[str, Any]]) -> None:
         for (number, query), stats, of_sqlite in zip(queries, found, expected, strict=True):
@@ -222,7 +192,14 @@ async def check_lists_are_equal(stores: list[Filled]) -> None:
     # a fifth of them has each filter, and each subject, range and page
     for number, query, chosen, page_number in queries if IS_LONG else queries[::5]:
         expected, *others = [
-            await page(place, subjects(place.account)[number], {**query, **chosen}, page_number, now)
+            await read_page(
+                place.db,
+                place.store,
+                subjects(place.account)[number],
+                [*query.items(), *chosen.items()],
+                PageRequest(page_number, 50),
+                now,
+            )
             for place in stores
         ]
         assert others == [expected, expected], (number, query, chosen, page_number)

@@ -22,7 +22,7 @@ from waypost.resources.clicks.backends.sql import write as sql_store
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.model import Click, Subject, click_retention, clicks
 from waypost.resources.clicks.stats.query import new_stats_query
-from waypost.resources.clicks.stats.read import read_lists, read_series
+from waypost.resources.clicks.stats.read import ACCOUNT_LISTS, LINK_LISTS, read_statistics
 
 pytestmark = pytest.mark.parametrize("urls", ["clickhouse"], indirect=True)
 TODAY = (START - EPOCH).days
@@ -68,9 +68,9 @@ async def statistics(env: Env, store: SqlClickStore | ClickHouseStore, made: Seq
             time_range = TimeRange(START.replace(hour=0) - timedelta(days=days), START)
             query = new_stats_query(time_range, interval, zone)  # type: ignore[arg-type]
             async with store.reader(env.db) as reader:
-                series = await read_series(reader, subject, query, START)
-                lists = await read_lists(reader, series, shared_domain=SHARED)
-            found.append((series.total, series.points, lists.values if zone == "UTC" else None))
+                lists = (LINK_LISTS if subject.link_id else ACCOUNT_LISTS).values()
+                read = await read_statistics(reader, subject, query, START, shared_domain=SHARED, lists=lists)
+            found.append((read.total, read.points, read.hours, read.lists if zone == "UTC" else None))
     return found
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -17,26 +18,36 @@ from contexts import new_context
 from people import BASE_URL, START, FakeClock, Person, new_client, new_person
 from resources.links.added import add_links
 from sqlalchemy import delete, insert
+from starlette.datastructures import QueryParams
 
 from waypost.database import Database
 from waypost.kit.clock import DAY, from_microseconds, microseconds
+from waypost.kit.errors import Problems
 from waypost.kit.ids import new_id
+from waypost.kit.pagination import PageRequest
 from waypost.resources import links
-from waypost.resources.clicks import api
+from waypost.resources.clicks import api, listing
 from waypost.resources.clicks.backends.clickhouse import ClickHouseStore
 from waypost.resources.clicks.backends.clickhouse.upkeep import VisitorCounter
 from waypost.resources.clicks.backends.sql import SqlClickStore
+from waypost.resources.clicks.filters import ACCOUNT_FILTERS, LINK_FILTERS
 from waypost.resources.clicks.model import (
     DIMENSIONS,
     KINDS,
     WHOLE_DAY,
     Click,
+    Subject,
     click_dimensions,
     click_retention,
     click_totals,
     clicks,
 )
+from waypost.resources.clicks.parameters import read_click_filter
+from waypost.resources.clicks.schemas import to_json
 from waypost.resources.clicks.stats import api as stats_api
+from waypost.resources.clicks.stats import read as stats_read
+from waypost.resources.clicks.stats.query import read_stats_query
+from waypost.resources.clicks.stats.read import ACCOUNT_LISTS, LINK_LISTS
 from waypost.resources.clicks.store import ClickStore
 from waypost.resources.links import add_clicks
 from waypost.resources.qrcodes import add_scans
@@ -92,6 +103,40 @@ class Env:
 
     async def stats(self, link: links.Link, **query: Any) -> dict[str, Any]:
         return (await self.shown(f"/links/{link.id}/stats", **query))["data"]
+
+
+async def read_statistics(
+    db: Database, store: ClickStore, subject: Subject, query: Sequence[tuple[str, str]], now: datetime
+) -> dict[str, Any]:
+    """Return what the API would. `query`: with names that may be repeated."""
+    names, lists = (LINK_FILTERS, LINK_LISTS) if subject.link_id else (ACCOUNT_FILTERS, ACCOUNT_LISTS)
+    parsed = read_stats_query(QueryParams(query), names, now)
+    async with store.reader(db) as reader:
+        found = await stats_read.read_statistics(
+            reader, subject, parsed, now, shared_domain=SHARED, lists=lists.values()
+        )
+    return stats_api.to_json(parsed, found, lists)
+
+
+async def read_page(
+    db: Database,
+    store: ClickStore,
+    subject: Subject,
+    query: Sequence[tuple[str, str]],
+    request: PageRequest,
+    now: datetime,
+) -> dict[str, Any]:
+    problems = Problems()
+    names = LINK_FILTERS if subject.link_id else ACCOUNT_FILTERS
+    click_filter = read_click_filter(QueryParams(query), names, problems, now)
+    problems.raise_if_any()
+    caller: Any = SimpleNamespace(account=SimpleNamespace(id=subject.account_id))
+    context: Any = SimpleNamespace(db=db, click_store=store, shared_domain=SHARED)
+    if subject.link_id is None:
+        found = await listing.list_clicks(context, caller, click_filter, request)
+    else:
+        found = await listing.list_link_clicks(context, caller, subject.link_id, click_filter, request)
+    return {"total": found.total, "clicks": [to_json(click) for click in found.items]}
 
 
 @contextlib.asynccontextmanager

@@ -85,8 +85,9 @@ class AccountStats:
     """Time zone of the intervals."""
     clicks: int
     """Number of clicks by people, including QR code scans."""
-    visitors: int
-    """Number of unique visitors. A visitor counts once per UTC day."""
+    visitors: int | None
+    """Number of unique visitors. A visitor counts once per UTC day. Null for several links on days whose clicks were
+    deleted."""
     scans: int
     """Number of QR code scans, included in `clicks`."""
     crawlers: int
@@ -109,8 +110,22 @@ class AccountStats:
     """Clicks by browser family, the 50 most frequent."""
     platforms: list[ValueCount]
     """Clicks by operating system, the 50 most frequent."""
+    hours: list[Hour]
+    """Clicks by hour of the week, without hours that have no clicks."""
     top_links: list[TopLink]
     """The 50 links with the most clicks."""
+    tags: list[ValueCount]
+    """Clicks by tag of the link, the 50 most frequent."""
+    hostnames: list[ValueCount]
+    """Clicks by hostname of the link, the 50 most frequent."""
+    utm_sources: list[ValueCount]
+    """Clicks by UTM source of the link, the 50 most frequent."""
+    utm_mediums: list[ValueCount]
+    """Clicks by UTM medium of the link, the 50 most frequent."""
+    utm_campaigns: list[ValueCount]
+    """Clicks by UTM campaign of the link, the 50 most frequent."""
+    previous: PreviousStats | None = None
+    """The earlier time range, if `compare` was sent: cut at the same time of day."""
 
     @classmethod
     def from_json(cls, data: Any) -> AccountStats:
@@ -134,7 +149,14 @@ class AccountStats:
             devices=read_many(ValueCount.from_json, get("devices")),
             browsers=read_many(ValueCount.from_json, get("browsers")),
             platforms=read_many(ValueCount.from_json, get("platforms")),
+            hours=read_many(Hour.from_json, get("hours")),
             top_links=read_many(TopLink.from_json, get("top_links")),
+            tags=read_many(ValueCount.from_json, get("tags")),
+            hostnames=read_many(ValueCount.from_json, get("hostnames")),
+            utm_sources=read_many(ValueCount.from_json, get("utm_sources")),
+            utm_mediums=read_many(ValueCount.from_json, get("utm_mediums")),
+            utm_campaigns=read_many(ValueCount.from_json, get("utm_campaigns")),
+            previous=read_optional(PreviousStats.from_json, get("previous")),
         )
 
 
@@ -645,6 +667,26 @@ class Domain:
 
 
 @dataclass(frozen=True)
+class Hour:
+    weekday: int
+    """Day of the week, from 1 for Monday to 7."""
+    hour: int
+    """Hour of the day, from 0 to 23, in the time zone of the intervals."""
+    clicks: int
+    """Number of clicks by people, including QR code scans."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Hour:
+        get = data.get
+        return new(
+            cls,
+            weekday=get("weekday"),
+            hour=get("hour"),
+            clicks=get("clicks"),
+        )
+
+
+@dataclass(frozen=True)
 class Limits:
     requests_per_minute: int
     """Requests per minute and key."""
@@ -732,8 +774,9 @@ class LinkStats:
     """Time zone of the intervals."""
     clicks: int
     """Number of clicks by people, including QR code scans."""
-    visitors: int
-    """Number of unique visitors. A visitor counts once per UTC day."""
+    visitors: int | None
+    """Number of unique visitors. A visitor counts once per UTC day. Null for several links on days whose clicks were
+    deleted."""
     scans: int
     """Number of QR code scans, included in `clicks`."""
     crawlers: int
@@ -756,6 +799,8 @@ class LinkStats:
     """Clicks by browser family, the 50 most frequent."""
     platforms: list[ValueCount]
     """Clicks by operating system, the 50 most frequent."""
+    hours: list[Hour]
+    """Clicks by hour of the week, without hours that have no clicks."""
     link_id: str
     """ID of the link."""
     imported_clicks: int
@@ -763,6 +808,8 @@ class LinkStats:
     there are none."""
     targets: list[ValueCount]
     """Clicks by the name of the rule or variant that the visitor was sent to, or `default`."""
+    previous: PreviousStats | None = None
+    """The earlier time range, if `compare` was sent: cut at the same time of day."""
 
     @classmethod
     def from_json(cls, data: Any) -> LinkStats:
@@ -786,9 +833,11 @@ class LinkStats:
             devices=read_many(ValueCount.from_json, get("devices")),
             browsers=read_many(ValueCount.from_json, get("browsers")),
             platforms=read_many(ValueCount.from_json, get("platforms")),
+            hours=read_many(Hour.from_json, get("hours")),
             link_id=get("link_id"),
             imported_clicks=get("imported_clicks"),
             targets=read_many(ValueCount.from_json, get("targets")),
+            previous=read_optional(PreviousStats.from_json, get("previous")),
         )
 
 
@@ -999,6 +1048,36 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class PreviousStats:
+    from_: datetime
+    """Start of the earlier time range."""
+    to: datetime
+    """End of the earlier time range, exclusive."""
+    clicks: int
+    """Number of clicks by people, including QR code scans."""
+    visitors: int | None
+    """Number of unique visitors. A visitor counts once per UTC day. Null for several links on days whose clicks were
+    deleted."""
+    scans: int
+    """Number of QR code scans, included in `clicks`."""
+    series: list[StatsEntry]
+    """Numbers for each interval of the earlier time range."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> PreviousStats:
+        get = data.get
+        return new(
+            cls,
+            from_=read_time(get("from")),
+            to=read_time(get("to")),
+            clicks=get("clicks"),
+            visitors=get("visitors"),
+            scans=get("scans"),
+            series=read_many(StatsEntry.from_json, get("series")),
+        )
+
+
+@dataclass(frozen=True)
 class QrCode:
     id: str
     """ID."""
@@ -1112,8 +1191,9 @@ class StatsEntry:
     """Start of the interval, in UTC."""
     clicks: int
     """Number of clicks by people, including QR code scans."""
-    visitors: int
-    """Number of unique visitors. A visitor counts once per UTC day."""
+    visitors: int | None
+    """Number of unique visitors. A visitor counts once per UTC day. Null for several links on days whose clicks were
+    deleted."""
     scans: int
     """Number of QR code scans, included in `clicks`."""
 
@@ -1173,6 +1253,8 @@ class TopLink:
     """Title of the link; None for a deleted link."""
     clicks: int
     """Number of clicks by people, including QR code scans."""
+    visitors: int | None = None
+    """Number of unique visitors, if `visitors=true` was sent; None if clicks of some days were deleted."""
 
     @classmethod
     def from_json(cls, data: Any) -> TopLink:
@@ -1183,6 +1265,7 @@ class TopLink:
             short_url=get("short_url"),
             title=get("title"),
             clicks=get("clicks"),
+            visitors=get("visitors"),
         )
 
 
@@ -1218,6 +1301,8 @@ class ValueCount:
     """Value."""
     clicks: int
     """Number of clicks by people, including QR code scans."""
+    visitors: int | None = None
+    """Number of unique visitors, if `visitors=true` was sent; None if clicks of some days were deleted."""
 
     @classmethod
     def from_json(cls, data: Any) -> ValueCount:
@@ -1226,6 +1311,7 @@ class ValueCount:
             cls,
             value=get("value"),
             clicks=get("clicks"),
+            visitors=get("visitors"),
         )
 
 

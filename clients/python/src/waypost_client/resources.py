@@ -15,6 +15,7 @@ from waypost_client.inputs import (
     ClickKindFilter,
     LinkCreate,
     RuleInput,
+    StatsComparison,
     UtmParamsInput,
     VariantInput,
 )
@@ -30,7 +31,6 @@ from waypost_client.models import (
     Delivery,
     DeliveryEventType,
     DeliveryStatus,
-    Device,
     Domain,
     ErrorCorrection,
     EventType,
@@ -75,33 +75,54 @@ class Clicks:
         *,
         page: int | None = None,
         per_page: int | None = None,
-        link_id: str | None = None,
         from_: datetime | str | None = None,
         to: datetime | str | None = None,
-        country: str | None = None,
-        device: Device | None = None,
-        browser: str | None = None,
-        platform: str | None = None,
-        referrer: str | None = None,
         kind: ClickKindFilter | None = None,
+        country: Sequence[str] | None = None,
+        device: Sequence[str] | None = None,
+        browser: Sequence[str] | None = None,
+        platform: Sequence[str] | None = None,
+        referrer: Sequence[str] | None = None,
+        target: Sequence[str] | None = None,
+        is_scan: Sequence[str] | None = None,
+        link_id: Sequence[str] | None = None,
+        tag: Sequence[str] | None = None,
+        hostname: Sequence[str] | None = None,
+        utm_source: Sequence[str] | None = None,
+        utm_medium: Sequence[str] | None = None,
+        utm_campaign: Sequence[str] | None = None,
+        utm_term: Sequence[str] | None = None,
+        utm_content: Sequence[str] | None = None,
     ) -> Pages[Click]:
         """List clicks.
 
         Lists clicks of all links, newest first. Bots and link previews are not clicks; request them by
-        `kind`.
+        `kind`.  Filters are combined with AND. The values of one filter are alternatives: repeat it, or
+        separate values with commas where these cannot be part of one (`country`, `device`, `browser`,
+        `platform`, `link_id`, `hostname`).
 
         Args:
             page: First page to read.
             per_page: Objects in each page; default: 100, the maximum.
-            link_id: Clicks of this link only.
             from_: Start of the time range.
             to: End of the time range, exclusive.
-            country: Two-letter country code, or `unknown`.
-            device: Type of device.
-            browser: Browser family.
-            platform: Operating system family.
-            referrer: Origin and path of the referring page, or `direct`.
             kind: Kind of visit; only `human` visits count as clicks.
+            country: Two-letter country codes, or `unknown`; `-` before one excludes it.
+            device: Types of device: desktop, mobile, tablet, other; `-` before one excludes it.
+            browser: Browser families, or `unknown`; `-` before one excludes it.
+            platform: Operating system families, or `unknown`; `-` before one excludes it.
+            referrer: Origin and path of the referring page, a host for all its pages, or `direct`; `-` before
+                one excludes it.
+            target: Names of rules and variants, or `default`; `-` before one excludes it.
+            is_scan: `true` for scans of QR codes, `false` for other clicks; `-` before one excludes it.
+            link_id: IDs of links; `-` before one excludes it.
+            tag: Tags that links have now, `none` for links without tags; `-` before one excludes it.
+            hostname: Hostnames of links; `-` before one excludes it.
+            utm_source: UTM sources of links, `none` for links without one; `-` before one excludes it.
+            utm_medium: UTM mediums of links, `none` for links without one; `-` before one excludes it.
+            utm_campaign: UTM campaigns of links, `none` for links without one; `-` before one excludes it.
+            utm_term: UTM terms of links, `none` for links without one; `-` before one excludes it.
+            utm_content: UTM contents of links, `none` for links without one; `-` before one excludes it.
         """
         return self._sender.pages(
             Click.from_json,
@@ -109,15 +130,24 @@ class Clicks:
             {
                 "page": page,
                 "per_page": per_page,
-                "link_id": link_id,
                 "from": from_,
                 "to": to,
+                "kind": kind,
                 "country": country,
                 "device": device,
                 "browser": browser,
                 "platform": platform,
                 "referrer": referrer,
-                "kind": kind,
+                "target": target,
+                "is_scan": is_scan,
+                "link_id": link_id,
+                "tag": tag,
+                "hostname": hostname,
+                "utm_source": utm_source,
+                "utm_medium": utm_medium,
+                "utm_campaign": utm_campaign,
+                "utm_term": utm_term,
+                "utm_content": utm_content,
             },
         )
 
@@ -322,16 +352,18 @@ class Links:
         per_page: int | None = None,
         from_: datetime | str | None = None,
         to: datetime | str | None = None,
-        country: str | None = None,
-        device: Device | None = None,
-        browser: str | None = None,
-        platform: str | None = None,
-        referrer: str | None = None,
         kind: ClickKindFilter | None = None,
+        country: Sequence[str] | None = None,
+        device: Sequence[str] | None = None,
+        browser: Sequence[str] | None = None,
+        platform: Sequence[str] | None = None,
+        referrer: Sequence[str] | None = None,
+        target: Sequence[str] | None = None,
+        is_scan: Sequence[str] | None = None,
     ) -> Pages[Click]:
         """List a link's clicks.
 
-        Lists clicks newest first, with the same filters.
+        Lists clicks newest first. Filters are those of all clicks, without those that select links.
 
         Args:
             id: ID of the link.
@@ -339,12 +371,15 @@ class Links:
             per_page: Objects in each page; default: 100, the maximum.
             from_: Start of the time range.
             to: End of the time range, exclusive.
-            country: Two-letter country code, or `unknown`.
-            device: Type of device.
-            browser: Browser family.
-            platform: Operating system family.
-            referrer: Origin and path of the referring page, or `direct`.
             kind: Kind of visit; only `human` visits count as clicks.
+            country: Two-letter country codes, or `unknown`; `-` before one excludes it.
+            device: Types of device: desktop, mobile, tablet, other; `-` before one excludes it.
+            browser: Browser families, or `unknown`; `-` before one excludes it.
+            platform: Operating system families, or `unknown`; `-` before one excludes it.
+            referrer: Origin and path of the referring page, a host for all its pages, or `direct`; `-` before
+                one excludes it.
+            target: Names of rules and variants, or `default`; `-` before one excludes it.
+            is_scan: `true` for scans of QR codes, `false` for other clicks; `-` before one excludes it.
         """
         return self._sender.pages(
             Click.from_json,
@@ -354,12 +389,14 @@ class Links:
                 "per_page": per_page,
                 "from": from_,
                 "to": to,
+                "kind": kind,
                 "country": country,
                 "device": device,
                 "browser": browser,
                 "platform": platform,
                 "referrer": referrer,
-                "kind": kind,
+                "target": target,
+                "is_scan": is_scan,
             },
         )
 
@@ -591,6 +628,15 @@ class Links:
         to: datetime | str | None = None,
         interval: StatsInterval | None = None,
         timezone: str | None = None,
+        compare: StatsComparison | None = None,
+        visitors: bool | None = None,
+        country: Sequence[str] | None = None,
+        device: Sequence[str] | None = None,
+        browser: Sequence[str] | None = None,
+        platform: Sequence[str] | None = None,
+        referrer: Sequence[str] | None = None,
+        target: Sequence[str] | None = None,
+        is_scan: Sequence[str] | None = None,
     ) -> LinkStats:
         """Get a link's statistics.
 
@@ -603,12 +649,36 @@ class Links:
             to: End of the time range, exclusive.
             interval: Length of one entry of the series.
             timezone: IANA name of the time zone of the series.
+            compare: Adds `previous`: the period before, as many days earlier, or the same dates a year earlier.
+            visitors: Adds the visitors of each entry to lists.
+            country: Two-letter country codes, or `unknown`; `-` before one excludes it.
+            device: Types of device: desktop, mobile, tablet, other; `-` before one excludes it.
+            browser: Browser families, or `unknown`; `-` before one excludes it.
+            platform: Operating system families, or `unknown`; `-` before one excludes it.
+            referrer: Origin and path of the referring page, a host for all its pages, or `direct`; `-` before
+                one excludes it.
+            target: Names of rules and variants, or `default`; `-` before one excludes it.
+            is_scan: `true` for scans of QR codes, `false` for other clicks; `-` before one excludes it.
         """
         return self._sender.send(
             lambda payload: LinkStats.from_json(payload["data"]),
             "GET",
             path_of("links", id, "stats"),
-            query={"from": from_, "to": to, "interval": interval, "timezone": timezone},
+            query={
+                "from": from_,
+                "to": to,
+                "interval": interval,
+                "timezone": timezone,
+                "compare": compare,
+                "visitors": visitors,
+                "country": country,
+                "device": device,
+                "browser": browser,
+                "platform": platform,
+                "referrer": referrer,
+                "target": target,
+                "is_scan": is_scan,
+            },
         )
 
     def update(
@@ -854,22 +924,81 @@ class Stats:
         to: datetime | str | None = None,
         interval: StatsInterval | None = None,
         timezone: str | None = None,
+        compare: StatsComparison | None = None,
+        visitors: bool | None = None,
+        country: Sequence[str] | None = None,
+        device: Sequence[str] | None = None,
+        browser: Sequence[str] | None = None,
+        platform: Sequence[str] | None = None,
+        referrer: Sequence[str] | None = None,
+        target: Sequence[str] | None = None,
+        is_scan: Sequence[str] | None = None,
+        link_id: Sequence[str] | None = None,
+        tag: Sequence[str] | None = None,
+        hostname: Sequence[str] | None = None,
+        utm_source: Sequence[str] | None = None,
+        utm_medium: Sequence[str] | None = None,
+        utm_campaign: Sequence[str] | None = None,
+        utm_term: Sequence[str] | None = None,
+        utm_content: Sequence[str] | None = None,
     ) -> AccountStats:
         """Get statistics of all links.
 
-        Includes the most clicked links.
+        Includes the most clicked links, and clicks by tag, hostname and campaign of the links.  All numbers
+        follow the filters, which are those of lists of clicks. A time range with too many clicks to count,
+        or with clicks that were deleted, is an error on `from` that names a later start.
 
         Args:
             from_: Start of the time range.
             to: End of the time range, exclusive.
             interval: Length of one entry of the series.
             timezone: IANA name of the time zone of the series.
+            compare: Adds `previous`: the period before, as many days earlier, or the same dates a year earlier.
+            visitors: Adds the visitors of each entry to lists.
+            country: Two-letter country codes, or `unknown`; `-` before one excludes it.
+            device: Types of device: desktop, mobile, tablet, other; `-` before one excludes it.
+            browser: Browser families, or `unknown`; `-` before one excludes it.
+            platform: Operating system families, or `unknown`; `-` before one excludes it.
+            referrer: Origin and path of the referring page, a host for all its pages, or `direct`; `-` before
+                one excludes it.
+            target: Names of rules and variants, or `default`; `-` before one excludes it.
+            is_scan: `true` for scans of QR codes, `false` for other clicks; `-` before one excludes it.
+            link_id: IDs of links; `-` before one excludes it.
+            tag: Tags that links have now, `none` for links without tags; `-` before one excludes it.
+            hostname: Hostnames of links; `-` before one excludes it.
+            utm_source: UTM sources of links, `none` for links without one; `-` before one excludes it.
+            utm_medium: UTM mediums of links, `none` for links without one; `-` before one excludes it.
+            utm_campaign: UTM campaigns of links, `none` for links without one; `-` before one excludes it.
+            utm_term: UTM terms of links, `none` for links without one; `-` before one excludes it.
+            utm_content: UTM contents of links, `none` for links without one; `-` before one excludes it.
         """
         return self._sender.send(
             lambda payload: AccountStats.from_json(payload["data"]),
             "GET",
             "/stats",
-            query={"from": from_, "to": to, "interval": interval, "timezone": timezone},
+            query={
+                "from": from_,
+                "to": to,
+                "interval": interval,
+                "timezone": timezone,
+                "compare": compare,
+                "visitors": visitors,
+                "country": country,
+                "device": device,
+                "browser": browser,
+                "platform": platform,
+                "referrer": referrer,
+                "target": target,
+                "is_scan": is_scan,
+                "link_id": link_id,
+                "tag": tag,
+                "hostname": hostname,
+                "utm_source": utm_source,
+                "utm_medium": utm_medium,
+                "utm_campaign": utm_campaign,
+                "utm_term": utm_term,
+                "utm_content": utm_content,
+            },
         )
 
 

@@ -1,5 +1,6 @@
 """JSON endpoints of clicks."""
 
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import get_args
 from uuid import UUID
@@ -12,87 +13,80 @@ from waypost.context import Context
 from waypost.kit.errors import Problems
 from waypost.kit.pagination import PageRequest
 from waypost.resources.clicks import listing
-from waypost.resources.clicks.filters import (
-    DEVICES,
-    FILTERS,
-    TEXT_SCHEMA,
-    UNKNOWN,
-    ClickFilter,
-    ClickKindFilter,
-    check_names,
-    read_filter,
-    read_link_id,
-)
+from waypost.resources.clicks.filters import ACCOUNT_FILTERS, DEVICES, LINK_FILTERS, ClickFilter, FilterName
 from waypost.resources.clicks.model import HUMAN
+from waypost.resources.clicks.parameters import ClickKindFilter, check_names, read_click_filter
 from waypost.resources.clicks.schemas import ClickJson, to_json
 from waypost.web import PAGING, Endpoint, Paginated, paginated, parameter, read_pagination, read_query
+from waypost.web.openapi.parameters import Schema
 
 _TEXT = {"type": "string"}
 TIME_RANGE_PARAMETERS = (
     parameter("from", {**_TEXT, "format": "date-time"}, "Start of the time range", "2026-11-01T00:00:00Z"),
     parameter("to", {**_TEXT, "format": "date-time"}, "End of the time range, exclusive", "2026-12-01T00:00:00Z"),
 )
+_NO_UTM = "`none` for links without one"
+_FILTERS: Mapping[FilterName, tuple[str, str]] = {
+    "country": ("Two-letter country codes, or `unknown`", "DE"),
+    "device": (f"Types of device: {', '.join(DEVICES)}", "mobile"),
+    "browser": ("Browser families, or `unknown`", "Firefox"),
+    "platform": ("Operating system families, or `unknown`", "Android"),
+    "referrer": ("Origin and path of the referring page, a host for all its pages, or `direct`", "news.example"),
+    "target": ("Names of rules and variants, or `default`", "iPhone"),
+    "is_scan": ("`true` for scans of QR codes, `false` for other clicks", "true"),
+    "link_id": ("IDs of links", "01a1fbb2-2855-72ee-8e77-c161c4205e89"),
+    "tag": ("Tags that links have now, `none` for links without tags", "spring"),
+    "hostname": ("Hostnames of links", "go.example.com"),
+    "utm_source": (f"UTM sources of links, {_NO_UTM}", "newsletter"),
+    "utm_medium": (f"UTM mediums of links, {_NO_UTM}", "email"),
+    "utm_campaign": (f"UTM campaigns of links, {_NO_UTM}", "spring"),
+    "utm_term": (f"UTM terms of links, {_NO_UTM}", "shoes"),
+    "utm_content": (f"UTM contents of links, {_NO_UTM}", "footer"),
+}
+
+
+def filter_parameters(names: Collection[FilterName]) -> list[Schema]:
+    found = []
+    for name in names:
+        text, example = _FILTERS[name]
+        described = parameter(name, {"type": "array", "items": _TEXT}, f"{text}; `-` before one excludes it", [example])
+        found.append({**described, "style": "form", "explode": True})
+    return found
+
+
 _PARAMETERS = (
     *TIME_RANGE_PARAMETERS,
-    parameter(
-        "country",
-        {**_TEXT, "pattern": f"^([A-Za-z][A-Za-z0-9]|{UNKNOWN['country']})$"},
-        f"Two-letter country code, or `{UNKNOWN['country']}`",
-        "DE",
-    ),
-    parameter("device", {**_TEXT, "enum": list(DEVICES)}, "Type of device"),
-    parameter("browser", TEXT_SCHEMA, "Browser family", "Firefox"),
-    parameter("platform", TEXT_SCHEMA, "Operating system family", "Android"),
-    parameter(
-        "referrer",
-        TEXT_SCHEMA,
-        f"Origin and path of the referring page, or `{UNKNOWN['referrer']}`",
-        "https://news.example/today",
-    ),
     parameter(
         "kind",
         {**_TEXT, "enum": list(get_args(ClickKindFilter)), "default": HUMAN},
         "Kind of visit; only `human` visits count as clicks",
     ),
 )
-
-_LINK_CLICKS_PARAMETERS = ("page", "per_page", *FILTERS)
-_CLICKS_PARAMETERS = ("page", "per_page", "link_id", *FILTERS)
-_LINK_ID = parameter(
-    "link_id", {"type": "string", "format": "uuid"}, "Clicks of this link only", "01a1fbb2-2855-72ee-8e77-c161c4205e89"
-)
+_NAMES = ("page", "per_page", "from", "to", "kind")
 
 
 async def list_(context: Context, caller: Caller, request: Request) -> Response:
-    """Lists clicks of all links, newest first. Bots and link previews are not clicks; request them by `kind`."""
-    problems = Problems()
-    link_id = read_link_id(read_query(request), problems)
-    parameters = _read_query(request, _CLICKS_PARAMETERS, problems, context.clock())
-    if link_id is not None:
-        return await _list_of_link(context, caller, link_id, parameters, request)
-    page = await listing.list_clicks(context.db, context.click_store, caller, *parameters)
+    """Lists clicks of all links, newest first. Bots and link previews are not clicks; request them by `kind`.
+
+    Filters are combined with AND. The values of one filter are alternatives: repeat it, or separate values with commas
+    where these cannot be part of one (`country`, `device`, `browser`, `platform`, `link_id`, `hostname`).
+    """
+    click_filter, page_request = _read_query(request, ACCOUNT_FILTERS, context.clock())
+    page = await listing.list_clicks(context, caller, click_filter, page_request)
     return paginated(page.map(to_json), request, context.base_url)
 
 
 async def clicks(context: Context, caller: Caller, link_id: UUID, request: Request) -> Response:
-    """Lists clicks newest first, with the same filters."""
-    parameters = _read_query(request, _LINK_CLICKS_PARAMETERS, Problems(), context.clock())
-    return await _list_of_link(context, caller, link_id, parameters, request)
-
-
-async def _list_of_link(
-    context: Context, caller: Caller, link_id: UUID, parameters: tuple[ClickFilter, PageRequest], request: Request
-) -> Response:
-    page = await listing.list_link_clicks(context.db, context.click_store, caller, link_id, *parameters)
+    """Lists clicks newest first. Filters are those of all clicks, without those that select links."""
+    click_filter, page_request = _read_query(request, LINK_FILTERS, context.clock())
+    page = await listing.list_link_clicks(context, caller, link_id, click_filter, page_request)
     return paginated(page.map(to_json), request, context.base_url)
 
 
-def _read_query(
-    request: Request, names: tuple[str, ...], problems: Problems, at: datetime
-) -> tuple[ClickFilter, PageRequest]:
-    query = read_query(request)
-    check_names(query, names, problems)
-    parameters = read_filter(query, problems, at), read_pagination(request, problems)
+def _read_query(request: Request, names: Collection[FilterName], at: datetime) -> tuple[ClickFilter, PageRequest]:
+    query, problems = read_query(request), Problems()
+    check_names(query, [*_NAMES, *names], problems)
+    parameters = read_click_filter(query, names, problems, at), read_pagination(request, problems)
     problems.raise_if_any()
     return parameters
 
@@ -105,7 +99,7 @@ ENDPOINTS = [
         "List clicks",
         "links:read",
         Paginated[ClickJson],
-        parameters=(*PAGING, _LINK_ID, *_PARAMETERS),
+        parameters=(*PAGING, *_PARAMETERS, *filter_parameters(ACCOUNT_FILTERS)),
         errors=[404],
     ),
     Endpoint(
@@ -116,6 +110,6 @@ ENDPOINTS = [
         "links:read",
         Paginated[ClickJson],
         tag="clicks",
-        parameters=(*PAGING, *_PARAMETERS),
+        parameters=(*PAGING, *_PARAMETERS, *filter_parameters(LINK_FILTERS)),
     ),
 ]

@@ -8,57 +8,62 @@ from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from waypost.accounts import Caller
-from waypost.database import Database
+from waypost.context import Context
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources import links
 from waypost.resources.clicks.days import DaySlice, PageSlice, slice_between
 from waypost.resources.clicks.filters import ClickFilter
-from waypost.resources.clicks.model import Click, Subject
-from waypost.resources.clicks.store import ClickReader, ClickStore
+from waypost.resources.clicks.model import HUMAN, Click, ClickKind, Subject
+from waypost.resources.clicks.selection import ClickSelection, select_clicks
+from waypost.resources.clicks.store import ClickReader
 
 _RECENT_DAYS = 62  # wrong clocks may put up to half of them into the future
 
 
-async def list_clicks(
-    db: Database, store: ClickStore, caller: Caller, click_filter: ClickFilter, request: PageRequest
-) -> Page[Click]:
-    async with store.reader(db, caller.account.id) as reader:
-        return await _page(reader, Subject(caller.account.id), click_filter, request)
+async def list_clicks(context: Context, caller: Caller, click_filter: ClickFilter, request: PageRequest) -> Page[Click]:
+    """Raises NotFound for a filter by a link that the account does not have."""
+    async with context.click_store.reader(context.db, caller.account.id) as reader:
+        return await _page(context, reader, Subject(caller.account.id), click_filter, request)
 
 
 async def list_link_clicks(
-    db: Database, store: ClickStore, caller: Caller, link_id: UUID, click_filter: ClickFilter, request: PageRequest
+    context: Context, caller: Caller, link_id: UUID, click_filter: ClickFilter, request: PageRequest
 ) -> Page[Click]:
     """Raises NotFound for a link of another account or a deleted one."""
-    async with store.reader(db, caller.account.id) as reader:
+    async with context.click_store.reader(context.db, caller.account.id) as reader:
         async with reader.transaction() as tx:
             await links.require_exists(tx, caller.account.id, link_id)
-        return await _page(reader, Subject(caller.account.id, link_id), click_filter, request)
+        return await _page(context, reader, Subject(caller.account.id, link_id), click_filter, request)
 
 
 async def list_latest(reader: ClickReader, subject: Subject, limit: int) -> list[Click]:
     """Return the latest clicks of people, without a total: usually the last days are enough."""
-    click_filter, latest = ClickFilter(), list[Click]()
-    all_days = await _find_days(reader, subject, click_filter)
+    selection, latest = ClickSelection(subject), list[Click]()
+    all_days = await _find_days(reader, subject, ClickFilter())
     for days in (all_days[-_RECENT_DAYS:], all_days[:-_RECENT_DAYS]):
         if days and len(latest) < limit:
-            counts = await _count_by_day(reader, subject, click_filter, days)
-            latest += await _read(reader, subject, click_filter, slices(counts, 0, limit - len(latest)))
+            counts = await _count_by_day(reader, selection, HUMAN, days)
+            latest += await _read(reader, selection, HUMAN, slices(counts, 0, limit - len(latest)))
     return latest
 
 
-async def _page(reader: ClickReader, subject: Subject, click_filter: ClickFilter, request: PageRequest) -> Page[Click]:
-    counts = await _count_by_day(reader, subject, click_filter, await _find_days(reader, subject, click_filter))
-    page_slices = slices(counts, request.offset, request.per_page, joins=not click_filter.values)
-    return Page(await _read(reader, subject, click_filter, page_slices), sum(count for _, count in counts), request)
+async def _page(
+    context: Context, reader: ClickReader, subject: Subject, click_filter: ClickFilter, request: PageRequest
+) -> Page[Click]:
+    async with reader.transaction() as tx:
+        selection = await select_clicks(tx, subject, click_filter.filters, shared_domain=context.shared_domain)
+    kind, days = click_filter.kind, await _find_days(reader, selection.subject, click_filter)
+    counts = await _count_by_day(reader, selection, kind, days)
+    page_slices = slices(counts, request.offset, request.per_page, joins=selection.has_all)
+    return Page(await _read(reader, selection, kind, page_slices), sum(count for _, count in counts), request)
 
 
 async def _read(
-    reader: ClickReader, subject: Subject, click_filter: ClickFilter, page_slices: Iterable[PageSlice]
+    reader: ClickReader, selection: ClickSelection, kind: ClickKind | None, page_slices: Iterable[PageSlice]
 ) -> list[Click]:
     page: list[Click] = []
     for page_slice in page_slices:
-        page += await reader.read_newest(subject, click_filter, page_slice)
+        page += await reader.read_newest(selection, kind, page_slice)
     return page
 
 
@@ -94,8 +99,8 @@ async def _find_days(reader: ClickReader, subject: Subject, click_filter: ClickF
 
 
 async def _count_by_day(
-    reader: ClickReader, subject: Subject, click_filter: ClickFilter, days: Sequence[DaySlice]
+    reader: ClickReader, selection: ClickSelection, kind: ClickKind | None, days: Sequence[DaySlice]
 ) -> list[tuple[DaySlice, int]]:
     """Return the days with matching clicks and the number of these, newest first."""
-    counts = await reader.count_by_day(subject, click_filter, days)
+    counts = await reader.count_by_day(selection, kind, days)
     return [(day_slice, counts[day_slice.day]) for day_slice in reversed(days) if counts.get(day_slice.day)]

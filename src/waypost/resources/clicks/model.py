@@ -7,7 +7,7 @@ the same tables hold the statistics of both.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 from uuid import UUID
 
 from sqlalchemy import (
@@ -42,6 +42,13 @@ instead of three. `link` is for accounts only; its values are link ids in 32 hex
 `target` is for links only, and only for clicks that have one.
 """
 
+LabelName = Literal["tag", "hostname", "utm_source", "utm_medium", "utm_campaign"]
+ListName = Literal["country", "referrer", "device", "browser", "platform", "target", "link"] | LabelName
+"""Of a list of values in statistics."""
+LABELS: tuple[LabelName, ...] = get_args(LabelName)
+"""What a link has now. For accounts only."""
+
+QUARTERS_PER_DAY = 96
 WHOLE_DAY = -1
 """Value of `quarter` in the row of a whole day, so that a year takes 365 rows. All its visitors are new."""
 
@@ -220,22 +227,31 @@ class Subject:
 @dataclass(slots=True)
 class StatsTotals:
     clicks: int = 0
-    visitors: int = 0
+    visitors: int | None = 0
+    """None: they are not known."""
     scans: int = 0
     crawlers: int = 0
     previews: int = 0
     first_at: datetime | None = None
     last_at: datetime | None = None
 
+    @property
+    def visits(self) -> int:
+        """Of people and bots, without prefetches."""
+        return self.clicks + self.crawlers + self.previews
+
     def add(self, other: "StatsTotals") -> None:
         self.clicks += other.clicks
-        self.visitors += other.visitors
+        self.visitors = None if self.visitors is None or other.visitors is None else self.visitors + other.visitors
         self.scans += other.scans
         self.crawlers += other.crawlers
         self.previews += other.previews
         self.first_at = min(filter(None, (self.first_at, other.first_at)), default=None)
         self.last_at = max(filter(None, (self.last_at, other.last_at)), default=None)
 
+
+TOP_COUNT = 50
+"""Entries of a list of values."""
 
 RankedValues = dict[str, list[tuple[str, int]]]
 """Values and their clicks by list, most clicks first, ties in the order of the values."""

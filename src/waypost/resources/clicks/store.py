@@ -4,6 +4,7 @@ There are two: `backends.sql` in the service's database, and `backends.clickhous
 same numbers, and `tests/resources/clicks/test_click_stores.py` compares them.
 """
 
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -16,8 +17,18 @@ from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Unavailable
 from waypost.resources.clicks.days import DaySlice, KnownDays, PageSlice, SignedSlice
-from waypost.resources.clicks.filters import ClickFilter
-from waypost.resources.clicks.model import HUMAN, Click, ClickKind, RankedValues, StatsTotals, Subject
+from waypost.resources.clicks.model import (
+    HUMAN,
+    Click,
+    ClickKind,
+    LabelName,
+    ListName,
+    RankedValues,
+    StatsTotals,
+    Subject,
+)
+from waypost.resources.clicks.selection import ClickSelection
+from waypost.resources.clicks.stats.tally import Counted, Tally
 
 if TYPE_CHECKING:  # imported by commands only
     from waypost.resources.clicks.backends.sql.rebuild import Difference, OnDay, RebuildResult
@@ -44,20 +55,54 @@ class ClickReader(Protocol):
     async def totals_by_bucket(self, subject: Subject, slices: Sequence[DaySlice]) -> dict[int, StatsTotals]:
         """Add up totals of quarters. Each slice begins and ends with a quarter, or is widened to do so."""
 
-    async def count_clicks(self, subject: Subject, day_slice: DaySlice) -> StatsTotals:
+    async def count_part(self, subject: Subject, day_slice: DaySlice) -> StatsTotals:
         """Count from clicks."""
 
+    async def clicks_by_quarter(
+        self, subject: Subject, slices: Sequence[DaySlice]
+    ) -> Sequence[tuple[int, int, int, int]]:
+        """Return (bucket, day of the week, quarter of the day, clicks). The first day of the week is a Thursday."""
+
     async def find_top_values(
-        self, subject: Subject, days: Mapping[int, int], partial_days: Sequence[SignedSlice]
+        self, subject: Subject, days: Mapping[int, int], partial_days: Sequence[SignedSlice], limit: int | None
     ) -> RankedValues:
-        """Return the top values of each list. `days`: the clicks of each whole day."""
+        """Return `limit` values of each list. None: TOP_COUNT. `days`: the clicks of each whole day."""
+
+    async def find_label_values(
+        self, subject: Subject, days: Mapping[int, int], partial_days: Sequence[SignedSlice], *, shared_domain: str
+    ) -> Mapping[LabelName, Counter[str]]:
+        """Return the clicks of each tag, hostname and UTM parameter of an account's links."""
+
+    max_counted: int
+    """Clicks that can be counted within two seconds, if nothing else is done meanwhile."""
+
+    async def count_clicks(
+        self,
+        selection: ClickSelection,
+        slices: Sequence[DaySlice],
+        sizes: Mapping[int, int],
+        tally: Tally,
+        *,
+        shared_domain: str,
+    ) -> Counted:
+        """Count clicks in the slices, of which the first and the last may be parts of days. Raises TooManyClicks.
+
+        `sizes`: about how many visits each day has. `tally`: what to count.
+        """
+
+    async def sum_links(
+        self, selection: ClickSelection, slices: Sequence[DaySlice], lists: Sequence[ListName]
+    ) -> Counted:
+        """Add up the sums of the links of a selection: of quarters of an hour, in lists of days. Without visitors."""
 
     async def count_by_day(
-        self, subject: Subject, click_filter: ClickFilter, days: Sequence[DaySlice]
+        self, selection: ClickSelection, kind: ClickKind | None, days: Sequence[DaySlice]
     ) -> dict[int, int]:
-        """Return the number of matching clicks by day. Days without any may be missing."""
+        """Return the number of matching clicks by day. Days without any may be missing. None: of every kind."""
 
-    async def read_newest(self, subject: Subject, click_filter: ClickFilter, page_slice: PageSlice) -> list[Click]: ...
+    async def read_newest(
+        self, selection: ClickSelection, kind: ClickKind | None, page_slice: PageSlice
+    ) -> list[Click]: ...
 
     async def clicks_per_day(self, subjects: Collection[UUID], days: Sequence[int]) -> Mapping[UUID, Mapping[int, int]]:
         """Return the clicks of people by subject and day. Those without clicks are missing."""

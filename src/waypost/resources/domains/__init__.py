@@ -20,6 +20,7 @@ from waypost.resources.domains.lookups import (
     is_on_shared_domain,
     join_host,
     lock_id,
+    select_ids,
     served_id_subquery,
 )
 from waypost.resources.domains.names import readable
@@ -44,5 +45,6 @@ __all__ = [
     "join_host",
     "lock_id",
     "readable",
+    "select_ids",
     "served_id_subquery",
 ]

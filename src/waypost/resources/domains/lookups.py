@@ -43,6 +43,10 @@ def id_subquery(account_id: UUID, hostname: str) -> ColumnElement[UUID | None]:
     )
 
 
+def select_ids(account_id: UUID, hostnames: Collection[str]) -> Select[UUID]:
+    return select(domains.c.id).where(domains.c.account_id == account_id, domains.c.hostname.in_(hostnames))
+
+
 def served_id_subquery(hostname: ColumnElement[str]) -> ColumnElement[UUID | None]:
     """Scalar subquery: the id of the served domain of any account, or null."""
     return select(domains.c.id).where(domains.c.hostname == hostname, domains.c.is_served).scalar_subquery()

@@ -24,6 +24,7 @@ ENUMS = {
     "PixelPlatform": "Advertising platform",
     "PlanType": "Type of a plan",
     "Scope": "What an API key may do",
+    "StatsComparison": "The earlier time range: just before, or a year earlier",
     "StatsInterval": "Length of an entry of a series",
     "TlsStatus": "Status of a certificate",
 }

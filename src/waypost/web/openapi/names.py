@@ -11,6 +11,7 @@ _OTHER = {
     "ChangedMeta": "BulkUpdateMeta",
     "ChangedRow": "BulkUpdateRow",
     "ChangedRows": "BulkUpdateResponse",
+    "Comparison": "StatsComparison",
     "CreatedMeta": "BulkCreateMeta",
     "CreatedRow": "BulkCreateRow",
     "CreatedRows": "BulkCreateResponse",

@@ -62,6 +62,12 @@ def values(made: Sequence[Click], name: str) -> list[dict[str, Any]]:
     return [{"value": value, "clicks": count} for value, count in ordered[:50]]
 
 
+def hours(made: Sequence[Click], zone: str) -> list[dict[str, int]]:
+    local = [moment(click).astimezone(ZoneInfo(zone)) for click in made]
+    counts = Counter((at.isoweekday(), at.hour) for at in local)
+    return [{"weekday": day, "hour": hour, "clicks": count} for (day, hour), count in sorted(counts.items())]
+
+
 def check(stats: dict[str, Any], made: Sequence[Click], start: datetime, end: datetime) -> None:
     """All statistics equal a count of the clicks themselves."""
     came = people(made, start, end)
@@ -83,6 +89,7 @@ def check(stats: dict[str, Any], made: Sequence[Click], start: datetime, end: da
         ("platforms", "platform"),
     ):
         assert stats[shown] == values(came, name), name
+    assert stats["hours"] == hours(came, stats["timezone"])
 
 
 async def test_shows_the_statistics_of_a_link(env: Env, link: links.Link) -> None:
@@ -113,6 +120,11 @@ async def test_shows_the_statistics_of_a_link(env: Env, link: links.Link) -> Non
         "devices": [{"value": "mobile", "clicks": 3}],
         "browsers": [{"value": "Firefox", "clicks": 3}],
         "platforms": [{"value": "Android", "clicks": 3}],
+        "hours": [
+            {"weekday": 1, "hour": 11, "clicks": 1},
+            {"weekday": 2, "hour": 10, "clicks": 1},
+            {"weekday": 2, "hour": 11, "clicks": 1},
+        ],
         "imported_clicks": 0,
         "targets": [],
     }
@@ -155,7 +167,7 @@ async def test_shows_the_statistics_of_an_account(env: Env, link: links.Link) ->
         await store.hide(tx, [gone], START)
     stats = (await env.shown("/stats"))["data"]
     assert (stats["clicks"], stats["visitors"], "link_id" in stats) == (6, 1, False)
-    assert list(stats)[-1] == "top_links"
+    assert list(stats)[-6] == "top_links"
     assert stats["top_links"] == [
         {"link_id": str(gone.id), "short_url": None, "title": None, "clicks": 3},
         {"link_id": str(other.id), "short_url": "x.example/b", "title": "A title", "clicks": 2},
@@ -313,7 +325,7 @@ async def test_all_problems_are_reported_together(env: Env, link: links.Link) ->
         assert answer.status_code == 422
         errors = answer.json()["error"]["errors"]
         assert set(errors) == set(wrong)
-        assert errors["page"] == ["Unknown parameter. Use one of: from, to, interval, timezone."]
+        assert errors["page"][0].startswith("Unknown parameter. Use one of: from, to, interval, timezone, compare, ")
 
 
 @ON_SQLITE
@@ -327,6 +339,11 @@ async def test_invalid_parameters(env: Env) -> None:
         ("timezone=europe/berlin", "timezone"),
         ("timezone=../UTC", "timezone"),
         ("interval=day&interval=week", "interval"),
+        ("compare=last_year", "compare"),
+        ("compare=previous_period&from=1971-01-01", "compare"),
+        ("visitors=yes", "visitors"),
+        ("device=phone", "device"),
+        ("link_id=1", "link_id"),
     ):
         answer = await env.get(f"/stats?{query}")
         assert (answer.status_code, list(answer.json()["error"]["errors"])) == (422, [name]), query

@@ -33,7 +33,7 @@ from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.model import DIMENSIONS, Click, Subject, click_dimensions, top_values_cache
 from waypost.resources.clicks.stats.aggregate import Aggregate
 from waypost.resources.clicks.stats.query import new_stats_query
-from waypost.resources.clicks.stats.read import read_lists, read_series
+from waypost.resources.clicks.stats.read import ACCOUNT_LISTS, LINK_LISTS, read_statistics
 from waypost.resources.links import model as link_model
 from waypost.resources.links import store as link_store
 
@@ -177,8 +177,10 @@ async def test_cached_lists_equal_summed_lists(env: Env, monkeypatch: pytest.Mon
         for busy in (0, 10**9):  # the second counts
             monkeypatch.setattr(top_values, "CACHE_THRESHOLD", busy)
             async with env.db.read() as tx:
-                series = await read_series(SqlReader(tx), subject, query, START + DAY)
-                found.append((await read_lists(SqlReader(tx), series, shared_domain="x")).values)
+                lists = (LINK_LISTS if subject.link_id else ACCOUNT_LISTS).values()
+                reader = SqlReader(tx)
+                statistics = await read_statistics(reader, subject, query, START + DAY, shared_domain="x", lists=lists)
+                found.append(statistics.lists)
         assert found[0] == found[1]
     assert from_cache_count >= ROUNDS // 4
 

@@ -30,6 +30,7 @@ _ZONE = "timezone"
 """The cookie with the browser's time zone."""
 
 _LATEST_COUNT = 12
+_LISTS: tuple[read.StatsList, ...] = ("country", "referrer", "device", "browser", "platform")
 _NO_REQUEST = Request({"type": "http", "headers": [], "query_string": b""})
 """A live message is rendered once for all open streams."""
 
@@ -103,52 +104,56 @@ class StatsPages(Pages[Context]):
         now: datetime,
         routed: LinkRouting | None,
     ) -> dict[str, Any]:
-        shared_domain, query = self._deps.shared_domain, choice.query
+        query, shared_domain = choice.query, self._deps.shared_domain
         if _is_for_lists(request):
-            series = await read.read_series(reader, subject, replace(query, buckets=[]), now)
-            return {"total": series.total, "cards": await self._read_cards(reader, choice, series, now, routed)}
-        series = await read.read_series(reader, subject, query, now)
-        before = await read.read_series(reader, subject, choice.comparison, now) if choice.comparison else None
+            return await self._read_lists(reader, choice, subject, now, routed)
+        if choice.comparison:
+            query = replace(query, comparison=choice.comparison)
+        found = await read.read_statistics(reader, subject, query, now, shared_domain=shared_domain)
         context: dict[str, Any] = {
-            "total": series.total,
-            "numbers": rendering.numbers(choice, series.total, before.total if before else None),
-            "chart": rendering.chart(choice, series, before, _metric(request)),
-            "chart_table": rendering.chart_table(choice, series),
+            "total": found.total,
+            "numbers": rendering.numbers(choice, found),
+            "chart": rendering.chart(choice, found, _metric(request)),
+            "chart_table": rendering.chart_table(choice, found),
             "cards": (),
             "latest": (),
         }
-        if series.total.clicks <= top_values.CACHE_THRESHOLD or "lists" in request.query_params:
-            context["cards"] = await self._read_cards(reader, choice, series, now, routed)
+        if found.total.clicks <= top_values.CACHE_THRESHOLD or "lists" in request.query_params:
+            context |= await self._read_lists(reader, choice, subject, now, routed)
         if not is_fragment_request(request):
             context["latest"] = await _latest_clicks(reader, subject, shared_domain=shared_domain)
         return context
 
-    async def _read_cards(
+    async def _read_lists(
         self,
         reader: ClickReader,
         choice: time_range.StatsChoice,
-        series: read.StatsSeries,
+        subject: Subject,
         now: datetime,
         routed: LinkRouting | None,
-    ) -> list[value_lists.ListCard]:
-        lists = await read.read_lists(reader, series, shared_domain=self._deps.shared_domain)
-        counted = lists.values.get("target", [])
+    ) -> dict[str, Any]:
+        """Return the total and the cards."""
+        query, shared_domain = replace(choice.query, buckets=[]), self._deps.shared_domain
+        names: list[read.StatsList] = [*_LISTS, "target" if subject.link_id else "link"]
+        found = await read.read_statistics(reader, subject, query, now, shared_domain=shared_domain, lists=names)
+        counted = [(each.value, each.clicks) for each in found.lists.get("target", ())]
         if not (bars := value_lists.target_bars(counted, routed)):
-            return value_lists.list_cards(series, lists, None)
+            return {"total": found.total, "cards": value_lists.list_cards(found, None)}
         hints: Sequence[str] = ()
-        start, end = choice.query.range
+        start, end = query.range
         if routed and value_lists.is_split(routed) and routed.updated_at < end:
-            since, totals, clicks = "", series.total, dict(counted)
+            since, totals, clicks = "", found.total, dict(counted)
             if routed.updated_at > start:  # clicks before it had other weights, or none
-                query = replace(choice.query, range=TimeRange(routed.updated_at, end), buckets=[])
-                later = await read.read_series(reader, series.subject, query, now)
-                found = await read.read_lists(reader, later, shared_domain=self._deps.shared_domain)
-                totals, clicks = later.total, dict(found.values["target"])
+                query = replace(query, range=TimeRange(routed.updated_at, end))
+                later = await read.read_statistics(
+                    reader, subject, query, now, shared_domain=shared_domain, lists=["target"]
+                )
+                totals, clicks = later.total, {each.value: each.clicks for each in later.lists["target"]}
                 since = f" since {routed.updated_at.astimezone(choice.zone):%-d %b %Y, %H:%M}"
             hints = value_lists.describe_split(clicks, totals, routed, since)
         total = sum(count for _, count in counted)
         targets = value_lists.ValueList("Targets", "targets", "target", bars, total, hints)
-        return value_lists.list_cards(series, lists, targets)
+        return {"total": found.total, "cards": value_lists.list_cards(found, targets)}
 
     def _respond(
         self, request: Request, template: str, choice: time_range.StatsChoice, context: dict[str, Any]

@@ -11,7 +11,7 @@ from waypost.resources.clicks.dashboard.time_range import StatsChoice
 from waypost.resources.clicks.dashboard.value_lists import source_name
 from waypost.resources.clicks.model import Click, StatsTotals
 from waypost.resources.clicks.stats.query import Interval
-from waypost.resources.clicks.stats.read import StatsSeries
+from waypost.resources.clicks.stats.read import Statistics
 
 METRICS = {"clicks": "Clicks", "visitors": "Visitors", "scans": "QR scans"}
 _LABELS: dict[Interval, str] = {
@@ -25,7 +25,8 @@ _LABELS: dict[Interval, str] = {
 @dataclass(frozen=True, slots=True)
 class StatNumber:
     metric: str
-    count: int
+    count: int | None
+    """None if it is not known."""
     before: int | None
     """None if there is no comparison."""
     dates: str
@@ -37,7 +38,7 @@ class StatNumber:
 
     @property
     def comparison(self) -> str:
-        if self.before is None:
+        if self.count is None or self.before is None:
             return ""
         if self.count == self.before:
             return f"as many as {self.dates}"
@@ -49,7 +50,7 @@ class StatNumber:
 
     @property
     def direction(self) -> str:
-        if self.before is None or self.count == self.before:
+        if self.count is None or self.before is None or self.count == self.before:
             return ""
         return "up" if self.count > self.before else "down"
 
@@ -66,13 +67,15 @@ class LatestClick:
     """Id and short URL of the link, in lists of an account."""
 
 
-def numbers(choice: StatsChoice, total: StatsTotals, before: StatsTotals | None) -> list[StatNumber]:
-    counts, counts_before = _counts(total), _counts(before) if before else {}
+def numbers(choice: StatsChoice, statistics: Statistics) -> list[StatNumber]:
+    before = statistics.previous
+    counts, counts_before = _counts(statistics.total), _counts(before.total) if before else {}
     return [StatNumber(name, counts[name], counts_before.get(name), choice.comparison_dates) for name in METRICS]
 
 
-def chart(choice: StatsChoice, series: StatsSeries, before: StatsSeries | None, metric: str) -> dict[str, Any]:
-    """`before`: entry by entry beside those of the series, as far as it goes."""
+def chart(choice: StatsChoice, statistics: Statistics, metric: str) -> dict[str, Any]:
+    """The entries of the comparison are beside those of the time range, as far as they go."""
+    before = statistics.previous
     return {
         "interval": choice.query.interval,
         "zone": choice.query.timezone,
@@ -80,21 +83,21 @@ def chart(choice: StatsChoice, series: StatsSeries, before: StatsSeries | None, 
         "end": int(choice.query.range.end.timestamp()),
         "isUntilNow": choice.is_until_now,
         "name": METRICS[metric],
-        "values": [_counts(point)[metric] for point in series.points],
+        "values": [_counts(point)[metric] for point in statistics.points],
         "before": [_counts(point)[metric] for point in before.points] if before else [],
         "beforeDates": choice.comparison_dates,
     }
 
 
-def chart_table(choice: StatsChoice, series: StatsSeries) -> list[tuple[str, int, int, int]]:
+def chart_table(choice: StatsChoice, statistics: Statistics) -> list[tuple[str, int, int | None, int]]:
     label = _LABELS[choice.query.interval]
     return [
         (bucket.at.astimezone(choice.zone).strftime(label), point.clicks, point.visitors, point.scans)
-        for bucket, point in zip(choice.query.buckets, series.points, strict=True)
+        for bucket, point in zip(choice.query.buckets, statistics.points, strict=True)
     ]
 
 
-def _counts(totals: StatsTotals) -> Mapping[str, int]:
+def _counts(totals: StatsTotals) -> Mapping[str, int | None]:
     return {"clicks": totals.clicks, "visitors": totals.visitors, "scans": totals.scans}
 
 

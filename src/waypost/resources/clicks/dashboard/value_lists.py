@@ -10,7 +10,7 @@ from uuid import UUID
 from waypost.redirect import DEFAULT_TARGET
 from waypost.resources.clicks.dashboard import symbols
 from waypost.resources.clicks.model import StatsTotals
-from waypost.resources.clicks.stats.read import StatsLists, StatsSeries
+from waypost.resources.clicks.stats.read import Statistics
 from waypost.resources.links.routing import LinkRouting
 from waypost.visitors.places import find_place
 
@@ -62,9 +62,10 @@ class ListCard:
         return f"card-{self.lists[0].id}"
 
 
-def list_cards(series: StatsSeries, lists: StatsLists, targets: ValueList | None) -> list[ListCard]:
+def list_cards(statistics: Statistics, targets: ValueList | None) -> list[ListCard]:
     """Return the cards with lists that have entries."""
-    values, total = lists.values, series.total
+    total = statistics.total
+    values = {name: [(each.value, each.clicks) for each in counts] for name, counts in statistics.lists.items()}
     scans = [("true", total.scans), ("false", total.clicks - total.scans)] if total.scans else []
     bars: Mapping[str, Sequence[ValueBar]] = {
         "referrer": referrer_bars(values["referrer"]),
@@ -73,7 +74,7 @@ def list_cards(series: StatsSeries, lists: StatsLists, targets: ValueList | None
         "device": [_named(value, clicks, value.capitalize(), _device(value)) for value, clicks in values["device"]],
         "browser": [_named(*each, each[0], _brand(symbols.BROWSERS, each[0])) for each in values["browser"]],
         "platform": [_named(*each, each[0], _brand(symbols.PLATFORMS, each[0])) for each in values["platform"]],
-        "link_id": [_link(lists, value, clicks) for value, clicks in values.get("link", ())],
+        "link_id": [_link(statistics, value, clicks) for value, clicks in values.get("link", ())],
     }
     cards = []
     for name, members in _CARDS.items():
@@ -148,11 +149,11 @@ def _brand(icons: Mapping[str, str], name: str) -> Icon | None:
     return Icon("brands", icons[name]) if name in icons else Icon("letter", name[0]) if name else None
 
 
-def _link(lists: StatsLists, value: str, clicks: int) -> ValueBar:
+def _link(statistics: Statistics, value: str, clicks: int) -> ValueBar:
     link_id = UUID(value)
-    if link_id not in lists.names:
+    if link_id not in statistics.names:
         return ValueBar(DELETED, clicks)
-    return ValueBar(lists.names[link_id][0], clicks, [str(link_id)], page=f"/links/{link_id}")
+    return ValueBar(statistics.names[link_id][0], clicks, [str(link_id)], page=f"/links/{link_id}")
 
 
 # The clicks of a link by target, and whether its variants got what their weights say.
@@ -204,7 +205,7 @@ def describe_split(clicks: Mapping[str, int], totals: StatsTotals, routing: Link
     """
     weights = _weights(routing)
     total = sum(clicks.get(name, 0) for name, _ in weights)
-    visitors = total * totals.visitors / max(1, totals.clicks)
+    visitors = total * (totals.visitors or 0) / max(1, totals.clicks)
     needed = max(_MIN_VISITORS, -(-_MIN_EXPECTED * 100 // min(weight for _, weight in weights)))
     if visitors < needed:
         counted = f"about {visitors:,.0f} without a rule{since}, {needed:,} are needed"

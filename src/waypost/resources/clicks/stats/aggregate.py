@@ -7,7 +7,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
-from waypost.resources.clicks.model import DIMENSIONS, HUMAN, KINDS, MAX_LINK_ROWS, WHOLE_DAY, Click
+from waypost.resources.clicks.model import DIMENSIONS, HUMAN, KINDS, MAX_LINK_ROWS, QUARTERS_PER_DAY, WHOLE_DAY, Click
 
 SubjectId = bytes
 """The UUID of a link or an account."""
@@ -22,8 +22,6 @@ VisitorRow = tuple[int, int, SubjectId, int]
 """(day, visitor id, subject, bits)"""
 
 StatsRow = tuple[Any, ...]
-
-QUARTERS_PER_DAY = 96
 
 FirstSeenCounts = tuple[int, int, int, int, int, int]
 """(visitors, new_in_15, new_in_30, new_in_45, firsts, lasts) of one quarter."""

@@ -1,6 +1,7 @@
 """Statistics as JSON, and their endpoints."""
 
-from typing import Annotated, Literal, get_args
+from collections.abc import Mapping
+from typing import Annotated, Any, NotRequired, get_args
 from uuid import UUID
 
 from starlette.requests import Request
@@ -13,24 +14,38 @@ from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc
 from waypost.kit.fields import IdText, TimestampText
 from waypost.resources import links
-from waypost.resources.clicks.api import TIME_RANGE_PARAMETERS
-from waypost.resources.clicks.filters import FilterField
-from waypost.resources.clicks.model import Subject
-from waypost.resources.clicks.stats.query import DEFAULT_INTERVAL, DEFAULT_ZONE, Interval, StatsQuery, read_stats_query
-from waypost.resources.clicks.stats.read import StatsLists, StatsSeries, read_lists, read_series
+from waypost.resources.clicks.api import TIME_RANGE_PARAMETERS, filter_parameters
+from waypost.resources.clicks.filters import ACCOUNT_FILTERS, LINK_FILTERS
+from waypost.resources.clicks.model import StatsTotals, Subject
+from waypost.resources.clicks.stats.query import (
+    DEFAULT_INTERVAL,
+    DEFAULT_ZONE,
+    Comparison,
+    Interval,
+    StatsQuery,
+    read_stats_query,
+)
+from waypost.resources.clicks.stats.read import ACCOUNT_LISTS, HOURS, LINK_LISTS, Statistics, StatsList, read_statistics
 from waypost.web import Data, Endpoint, data, parameter, read_query
+
+_VISITORS = (
+    "Number of unique visitors. A visitor counts once per UTC day. Null for several links on days whose clicks were"
+    " deleted"
+)
+_VISITORS_OF_VALUE = "Number of unique visitors, if `visitors=true` was sent; null if clicks of some days were deleted"
 
 
 class StatsEntryJson(TypedDict):
     at: Annotated[TimestampText, doc("Start of the interval, in UTC", "2026-11-19T00:00:00.000000Z")]
     clicks: Annotated[int, doc("Number of clicks by people, including QR code scans", 41)]
-    visitors: Annotated[int, doc("Number of unique visitors. A visitor counts once per UTC day.", 36)]
+    visitors: Annotated[int | None, doc(_VISITORS, 36)]
     scans: Annotated[int, doc("Number of QR code scans, included in `clicks`", 2)]
 
 
 class ValueCountJson(TypedDict):
     value: Annotated[str, doc("Value", "DE")]
     clicks: Annotated[int, doc("Number of clicks by people, including QR code scans", 38)]
+    visitors: NotRequired[Annotated[int | None, doc(_VISITORS_OF_VALUE, 30)]]
 
 
 class TopLinkJson(TypedDict):
@@ -38,6 +53,33 @@ class TopLinkJson(TypedDict):
     short_url: Annotated[str | None, doc("Short URL of the link; null for a deleted link", "go.example.com/spring")]
     title: Annotated[str | None, doc("Title of the link; null for a deleted link", "Pricing")]
     clicks: Annotated[int, doc("Number of clicks by people, including QR code scans", 44)]
+    visitors: NotRequired[Annotated[int | None, doc(_VISITORS_OF_VALUE, 40)]]
+
+
+class HourJson(TypedDict):
+    weekday: Annotated[int, doc("Day of the week, from 1 for Monday to 7", 4)]
+    hour: Annotated[int, doc("Hour of the day, from 0 to 23, in the time zone of the intervals", 9)]
+    clicks: Annotated[int, doc("Number of clicks by people, including QR code scans", 12)]
+
+
+_PreviousFrom = TypedDict(
+    "_PreviousFrom",
+    {"from": Annotated[TimestampText, doc("Start of the earlier time range", "2026-11-17T00:00:00.000000Z")]},
+)
+
+
+class PreviousStatsJson(_PreviousFrom):
+    to: Annotated[TimestampText, doc("End of the earlier time range, exclusive", "2026-11-18T09:30:00.000000Z")]
+    clicks: Annotated[int, doc("Number of clicks by people, including QR code scans", 52)]
+    visitors: Annotated[int | None, doc(_VISITORS, 47)]
+    scans: Annotated[int, doc("Number of QR code scans, included in `clicks`", 1)]
+    series: Annotated[
+        list[StatsEntryJson],
+        doc(
+            "Numbers for each interval of the earlier time range",
+            {"at": "2026-11-18T00:00:00.000000Z", "clicks": 15, "scans": 0, "visitors": 14},
+        ),
+    ]
 
 
 _From = TypedDict(
@@ -50,7 +92,7 @@ class StatsJson(_From):
     interval: Annotated[Interval, doc("Length of an entry of `series`", "day")]
     timezone: Annotated[str, doc("Time zone of the intervals", "UTC")]
     clicks: Annotated[int, doc("Number of clicks by people, including QR code scans", 59)]
-    visitors: Annotated[int, doc("Number of unique visitors. A visitor counts once per UTC day.", 51)]
+    visitors: Annotated[int | None, doc(_VISITORS, 51)]
     scans: Annotated[int, doc("Number of QR code scans, included in `clicks`", 3)]
     crawlers: Annotated[int, doc("Number of visits by crawlers, not included in `clicks`", 12)]
     previews: Annotated[int, doc("Number of requests for link previews, not included in `clicks`", 9)]
@@ -92,6 +134,16 @@ class StatsJson(_From):
             [{"clicks": 33, "value": "Android"}, {"clicks": 26, "value": "Windows"}],
         ),
     ]
+    hours: Annotated[
+        list[HourJson],
+        doc(
+            "Clicks by hour of the week, without hours that have no clicks",
+            [{"weekday": 4, "hour": 9, "clicks": 12}, {"weekday": 4, "hour": 17, "clicks": 9}],
+        ),
+    ]
+    previous: NotRequired[
+        Annotated[PreviousStatsJson, doc("The earlier time range, if `compare` was sent: cut at the same time of day")]
+    ]
 
 
 class LinkStatsJson(StatsJson):
@@ -115,49 +167,76 @@ class LinkStatsJson(StatsJson):
 
 class AccountStatsJson(StatsJson):
     top_links: Annotated[list[TopLinkJson], doc("The 50 links with the most clicks")]
+    tags: Annotated[
+        list[ValueCountJson], doc("Clicks by tag of the link, the 50 most frequent", {"clicks": 35, "value": "spring"})
+    ]
+    hostnames: Annotated[
+        list[ValueCountJson],
+        doc("Clicks by hostname of the link, the 50 most frequent", {"clicks": 59, "value": "go.example.com"}),
+    ]
+    utm_sources: Annotated[
+        list[ValueCountJson],
+        doc("Clicks by UTM source of the link, the 50 most frequent", {"clicks": 22, "value": "newsletter"}),
+    ]
+    utm_mediums: Annotated[
+        list[ValueCountJson],
+        doc("Clicks by UTM medium of the link, the 50 most frequent", {"clicks": 22, "value": "email"}),
+    ]
+    utm_campaigns: Annotated[
+        list[ValueCountJson],
+        doc("Clicks by UTM campaign of the link, the 50 most frequent", {"clicks": 22, "value": "spring"}),
+    ]
 
 
-def to_json(query: StatsQuery, series: StatsSeries, lists: StatsLists) -> StatsJson:
-    total = series.total
-    return {
+def to_json(query: StatsQuery, statistics: Statistics, lists: Mapping[str, StatsList]) -> dict[str, Any]:
+    """`lists`: those to show, by their names in JSON."""
+    total = statistics.total
+    found: dict[str, Any] = {
         "from": timestamp(query.range.start),
         "to": timestamp(query.range.end),
         "interval": query.interval,
         "timezone": query.timezone,
-        "clicks": total.clicks,
-        "visitors": total.visitors,
-        "scans": total.scans,
+        **_totals(total),
         "crawlers": total.crawlers,
         "previews": total.previews,
         "first_clicked_at": timestamp(total.first_at) if total.first_at else None,
         "last_clicked_at": timestamp(total.last_at) if total.last_at else None,
-        "series": [
-            {"at": timestamp(bucket.at), "clicks": point.clicks, "visitors": point.visitors, "scans": point.scans}
-            for bucket, point in zip(query.buckets, series.points, strict=True)
-        ],
-        "countries": _values(lists, "country"),
-        "referrers": _values(lists, "referrer"),
-        "devices": _values(lists, "device"),
-        "browsers": _values(lists, "browser"),
-        "platforms": _values(lists, "platform"),
+        "series": _series(query, statistics),
+        **{name: _list(query, statistics, list_) for name, list_ in lists.items()},
     }
+    if query.comparison and statistics.previous:
+        start, end = map(timestamp, query.comparison.range)
+        series = _series(query.comparison, statistics.previous)
+        found["previous"] = {"from": start, "to": end, **_totals(statistics.previous.total), "series": series}
+    return found
 
 
-def targets_to_json(lists: StatsLists) -> list[ValueCountJson]:
-    return _values(lists, "target")
+def _totals(totals: StatsTotals) -> dict[str, int | None]:
+    return {"clicks": totals.clicks, "visitors": totals.visitors, "scans": totals.scans}
 
 
-def _values(lists: StatsLists, name: FilterField | Literal["target"]) -> list[ValueCountJson]:
-    return [{"value": value, "clicks": count} for value, count in lists.values[name]]
+def _series(query: StatsQuery, statistics: Statistics) -> list[dict[str, Any]]:
+    points = zip(query.buckets, statistics.points, strict=True)
+    return [{"at": timestamp(bucket.at), **_totals(point)} for bucket, point in points]
 
 
-def top_links_to_json(lists: StatsLists) -> list[TopLinkJson]:
-    counted = [(UUID(value), count) for value, count in lists.values["link"]]
+def _list(query: StatsQuery, statistics: Statistics, name: StatsList) -> list[dict[str, Any]]:
+    if name == HOURS:
+        return [each._asdict() for each in statistics.hours]
     return [
-        {"link_id": str(link_id), "short_url": short_url, "title": title, "clicks": count}
-        for link_id, count in counted
-        for short_url, title in [lists.names.get(link_id, (None, None))]
+        {
+            **(_link(statistics, each.value) if name == "link" else {"value": each.value}),
+            "clicks": each.clicks,
+            **({"visitors": each.visitors} if query.has_visitors else {}),
+        }
+        for each in statistics.lists[name]
     ]
+
+
+def _link(statistics: Statistics, value: str) -> dict[str, str | None]:
+    link_id = UUID(value)
+    short_url, title = statistics.names.get(link_id, (None, None))
+    return {"link_id": str(link_id), "short_url": short_url, "title": title}
 
 
 _TEXT = {"type": "string"}
@@ -171,31 +250,53 @@ _PARAMETERS = (
     parameter(
         "timezone", {**_TEXT, "default": DEFAULT_ZONE}, "IANA name of the time zone of the series", "Europe/Berlin"
     ),
+    parameter(
+        "compare",
+        {**_TEXT, "enum": list(get_args(Comparison))},
+        "Adds `previous`: the period before, as many days earlier, or the same dates a year earlier",
+    ),
+    parameter("visitors", {"type": "boolean", "default": False}, "Adds the visitors of each entry to lists", True),
 )
 
 
 async def get(context: Context, caller: Caller, request: Request) -> Response:
-    """Includes the most clicked links."""
+    """Includes the most clicked links, and clicks by tag, hostname and campaign of the links.
+
+    All numbers follow the filters, which are those of lists of clicks. A time range with too many clicks to count, or
+    with clicks that were deleted, is an error on `from` that names a later start.
+    """
     at = context.clock()
-    query = read_stats_query(read_query(request), at)
+    query = read_stats_query(read_query(request), ACCOUNT_FILTERS, at)
     async with context.click_store.reader(context.db, caller.account.id) as reader:
-        series = await read_series(reader, Subject(caller.account.id), query, at)
-        lists = await read_lists(reader, series, shared_domain=context.shared_domain)
-    return data({**to_json(query, series, lists), "top_links": top_links_to_json(lists)})
+        statistics = await read_statistics(
+            reader,
+            Subject(caller.account.id),
+            query,
+            at,
+            shared_domain=context.shared_domain,
+            lists=ACCOUNT_LISTS.values(),
+        )
+    return data(to_json(query, statistics, ACCOUNT_LISTS))
 
 
 async def stats(context: Context, caller: Caller, link_id: UUID, request: Request) -> Response:
     """Clicks, visitors and scans over time, with countries, referrers, devices, browsers, platforms and targets."""
     at = context.clock()
-    query = read_stats_query(read_query(request), at)
+    query = read_stats_query(read_query(request), LINK_FILTERS, at)
     async with context.click_store.reader(context.db, caller.account.id) as reader:
         async with reader.transaction() as tx:
             await links.require_exists(tx, caller.account.id, link_id)
             imported = await links.find_imported_clicks(tx, [link_id])
-        series = await read_series(reader, Subject(caller.account.id, link_id), query, at)
-        lists = await read_lists(reader, series, shared_domain=context.shared_domain)
-    of_link = {"imported_clicks": imported.get(link_id, 0), "targets": targets_to_json(lists)}
-    return data({"link_id": str(link_id), **to_json(query, series, lists), **of_link})
+        statistics = await read_statistics(
+            reader,
+            Subject(caller.account.id, link_id),
+            query,
+            at,
+            shared_domain=context.shared_domain,
+            lists=LINK_LISTS.values(),
+        )
+    of_link = {"link_id": str(link_id), "imported_clicks": imported.get(link_id, 0)}
+    return data(of_link | to_json(query, statistics, LINK_LISTS))
 
 
 ENDPOINTS = [
@@ -207,7 +308,8 @@ ENDPOINTS = [
         "links:read",
         Data[AccountStatsJson],
         tag="clicks",
-        parameters=_PARAMETERS,
+        parameters=(*_PARAMETERS, *filter_parameters(ACCOUNT_FILTERS)),
+        errors=[404],
     ),
     Endpoint(
         "GET",
@@ -217,6 +319,6 @@ ENDPOINTS = [
         "links:read",
         Data[LinkStatsJson],
         tag="clicks",
-        parameters=_PARAMETERS,
+        parameters=(*_PARAMETERS, *filter_parameters(LINK_FILTERS)),
     ),
 ]

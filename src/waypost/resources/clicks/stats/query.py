@@ -6,17 +6,19 @@ A day begins at its first midnight, or where clocks are set forward over it. An 
 at the end of daylight saving time is two buckets, and where clocks move by half an hour, so is that half hour.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
 from zoneinfo import ZoneInfo
 
+from waypost.kit.clock import from_microseconds, microseconds
 from waypost.kit.errors import Invalid, Problems
 from waypost.kit.timezones import zone_names
 from waypost.resources.clicks.days import TimeRange
-from waypost.resources.clicks.filters import check_choice, check_names, check_order, read_time_range
+from waypost.resources.clicks.filters import NO_FILTERS, FilterName, Filters
+from waypost.resources.clicks.parameters import check_choice, check_names, check_order, read_time_range
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
@@ -30,11 +32,16 @@ DEFAULT_DAYS = 30
 _HOUR = timedelta(hours=1)
 _HOURS = tuple(_HOUR * count for count in range(24))
 
-NAMES = ("from", "to", "interval", "timezone")
+Comparison = Literal["previous_period", "previous_year"]
+COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
+
+NAMES = ("from", "to", "interval", "timezone", "compare", "visitors")
+"""The parameters besides filters."""
 DEFAULT_INTERVAL: Interval = "day"
 DEFAULT_ZONE = "UTC"
 
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+_BEFORE = _EARLIEST - timedelta(days=1)
 _LATEST = datetime(9000, 1, 1, tzinfo=UTC)
 
 
@@ -52,12 +59,17 @@ class StatsQuery:
     interval: Interval
     timezone: str
     buckets: list[Bucket]
+    filters: Filters = NO_FILTERS
+    comparison: "StatsQuery | None" = None
+    """The query of an earlier time range."""
+    has_visitors: bool = False
+    """Whether lists have the visitors of each value."""
 
 
-def read_stats_query(parameters: "QueryParams", now: datetime) -> StatsQuery:
-    """Raises Invalid."""
+def read_stats_query(parameters: "QueryParams", names: Collection[FilterName], now: datetime) -> StatsQuery:
+    """`names`: of the filters. Raises Invalid."""
     problems = Problems()
-    check_names(parameters, NAMES, problems)
+    check_names(parameters, [*NAMES, *names], problems)
     start, end = read_time_range(parameters, problems, now)
     for name, at in (("from", start), ("to", end)):
         if at and not _EARLIEST <= at <= _LATEST:
@@ -66,10 +78,16 @@ def read_stats_query(parameters: "QueryParams", now: datetime) -> StatsQuery:
     check_choice("interval", interval, get_args(Interval), problems)
     if timezone not in zone_names():
         problems.add("timezone", "This must be the name of a time zone, such as Europe/Berlin.")
+    compare, visitors = parameters.get("compare"), parameters.get("visitors", "false")
+    check_choice("compare", compare or COMPARISONS[0], COMPARISONS, problems)
+    check_choice("visitors", visitors, ("true", "false"), problems)
+    filters = Filters.read(parameters.multi_items(), names, problems)
     problems.raise_if_any()
     end = end or now
     start = start or default_start(end, ZoneInfo(timezone))
-    return new_stats_query(TimeRange(start, end), cast(Interval, interval), timezone)
+    query = new_stats_query(TimeRange(start, end), cast(Interval, interval), timezone)
+    query = replace(query, filters=filters, has_visitors=visitors == "true")
+    return replace(query, comparison=earlier_query(query, cast(Comparison, compare))) if compare else query
 
 
 def new_stats_query(time_range: TimeRange, interval: Interval, timezone: str) -> StatsQuery:
@@ -78,6 +96,35 @@ def new_stats_query(time_range: TimeRange, interval: Interval, timezone: str) ->
     check_order(*time_range, problems)
     problems.raise_if_any()
     return StatsQuery(time_range, interval, timezone, divide(time_range, interval, ZoneInfo(timezone)))
+
+
+def earlier_query(query: StatsQuery, comparison: Comparison) -> StatsQuery:
+    """Return the query of the time range to compare with, which begins and ends at the same times of day.
+
+    Raises Invalid. The previous period is so many days earlier that it ends at the beginning of this one, or before.
+    """
+    zone = ZoneInfo(query.timezone)
+    first, last = (at.astimezone(zone).replace(tzinfo=None) for at in query.range)
+    days = max(timedelta(days=1), -((first - last) // timedelta(days=1)) * timedelta(days=1))
+    try:
+        if comparison == "previous_period":
+            first, last = first - days, last - days
+        else:
+            first, last = _year_before(first), _year_before(last)
+        start, end = (at.replace(tzinfo=zone).astimezone(UTC) for at in (first, last))
+    except OverflowError:
+        start = end = _BEFORE
+    if start < _EARLIEST:
+        raise Invalid(
+            {"compare": [f"There is no earlier time range to compare with: it begins before {_EARLIEST.year}."]}
+        )
+    if start >= end:  # clocks were set back within the time range
+        end = start + (query.range.end - query.range.start)
+    return replace(new_stats_query(TimeRange(start, end), query.interval, query.timezone), filters=query.filters)
+
+
+def _year_before(at: datetime) -> datetime:
+    return at.replace(year=at.year - 1, day=28) if (at.month, at.day) == (2, 29) else at.replace(year=at.year - 1)
 
 
 def default_start(end: datetime, zone: tzinfo) -> datetime:
@@ -153,6 +200,16 @@ def _next_hour(at: datetime, zone: tzinfo) -> datetime:
     local = at.astimezone(zone)
     end = at + _HOUR - timedelta(minutes=local.minute, seconds=local.second)
     return end if _offset(end, zone) == local.utcoffset() else _change(at, end, zone)
+
+
+def offset_of(at: int, zone: tzinfo) -> int:
+    """Return the zone's offset in microseconds at a time in microseconds."""
+    return (_offset(from_microseconds(at), zone) or timedelta()) // timedelta(microseconds=1)
+
+
+def change_of_offset(begin: int, end: int, zone: tzinfo) -> int:
+    """Return the time between the two, in microseconds, at which the zone's offset changes."""
+    return microseconds(_change(from_microseconds(begin), from_microseconds(end), zone))
 
 
 def _change(before: datetime, after: datetime, zone: tzinfo) -> datetime:

@@ -104,11 +104,17 @@ class ClickHouse:
         self._is_probing = False
 
     async def query(
-        self, sql: str, parameters: Mapping[str, Any] | None = None, *, limit: float = QUERY_TIMEOUT
+        self,
+        sql: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        limit: float = QUERY_TIMEOUT,
     ) -> Sequence[ResultRow]:
         """Return the rows. Raises ClickStoreUnavailable, like the other methods."""
         async with self._attempt(limit) as client:
-            result = await client.query(sql, parameters=dict(parameters or {}), settings=_time_limit(limit))
+            all_settings = {**_time_limit(limit), **(settings or {})}
+            result = await client.query(sql, parameters=dict(parameters or {}), settings=all_settings)
         return result.result_rows
 
     async def command(

@@ -3,6 +3,7 @@
 Visitors of a past day are read from `visitor_counts`, those of other days are counted from the clicks.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
@@ -11,11 +12,26 @@ from uuid import UUID
 from waypost.database import Database
 from waypost.kit.clock import DAY, QUARTER, from_microseconds
 from waypost.resources.clicks.backends.clickhouse.client import ClickHouse, ResultRow
+from waypost.resources.clicks.backends.clickhouse.count import ClickCounter, sum_links
+from waypost.resources.clicks.backends.clickhouse.matching import Matching, find_link_ids, match, on_days
 from waypost.resources.clicks.backends.clickhouse.upkeep import first_seen
-from waypost.resources.clicks.backends.sql.top_values import TOP_COUNT, rank, split_agents
+from waypost.resources.clicks.backends.sql.top_values import rank, split_agents
 from waypost.resources.clicks.days import DaySlice, KnownDays, PageSlice, SignedSlice, find_kept_since
-from waypost.resources.clicks.filters import ClickFilter
-from waypost.resources.clicks.model import DIMENSIONS, WHOLE_DAY, Click, ClickKind, RankedValues, StatsTotals, Subject
+from waypost.resources.clicks.label_values import LabelValues, sum_labels
+from waypost.resources.clicks.model import (
+    DIMENSIONS,
+    TOP_COUNT,
+    WHOLE_DAY,
+    Click,
+    ClickKind,
+    Dimension,
+    ListName,
+    RankedValues,
+    StatsTotals,
+    Subject,
+)
+from waypost.resources.clicks.selection import ClickSelection
+from waypost.resources.clicks.stats.tally import Counted, Tally
 
 # ruff: noqa: S608  # these statements consist of constants of this package and of numbers
 
@@ -33,7 +49,9 @@ _COUNTS: dict[ClickKind | None, Callable[[ResultRow], int]] = {
     None: lambda sums: sums[0] + sums[2] + sums[3] + sums[6],
 }
 """Counts the visits of a kind in a row of sums."""
-_VALUES = {
+_LINKS = 20_000
+"""Of a batch whose tags, hostnames and UTM parameters are read."""
+_VALUES: Mapping[Dimension, str] = {
     "country": "toString(country)",
     "referrer": "referrer",
     "agent": "concat(device, '\\t', browser, '\\t', platform)",
@@ -62,8 +80,11 @@ WHERE quarter BETWEEN low AND high GROUP BY bucket"""
 
 
 class ClickHouseReader:
+    max_counted = 50_000_000
+
     def __init__(self, client: ClickHouse, db: Database) -> None:
         self.transaction = db.read
+        self._db = db
         self._client = client
         self._kept_since: int | None = None
         self._sums: dict[UUID, dict[int, ResultRow]] = {}
@@ -93,7 +114,7 @@ class ClickHouseReader:
             totals[bucket].visitors = count
         return totals
 
-    async def count_clicks(self, subject: Subject, day_slice: DaySlice) -> StatsTotals:
+    async def count_part(self, subject: Subject, day_slice: DaySlice) -> StatsTotals:
         ((*counts, visitors),) = await self._client.query(
             "SELECT countIf(kind = 'human'), countIf(kind = 'human' AND is_scan), countIf(kind = 'crawler'),"
             " countIf(kind = 'preview'), minOrNullIf(toUnixTimestamp64Micro(created_at), kind = 'human'),"
@@ -105,56 +126,105 @@ class ClickHouseReader:
         return totals
 
     async def find_top_values(
-        self, subject: Subject, days: Mapping[int, int], partial_days: Sequence[SignedSlice]
+        self, subject: Subject, days: Mapping[int, int], partial_days: Sequence[SignedSlice], limit: int | None
     ) -> RankedValues:
-        lists = []
+        lists, limit = [], limit or TOP_COUNT
         for name in subject.dimensions:
-            sources = [
-                (
-                    f"SELECT value, toInt64(clicks) AS clicks FROM click_dimensions"
-                    f" WHERE subject_id = {_id(subject.id)} AND dimension = {DIMENSIONS[name]}"
-                    f" AND day IN ({_numbers(days) or 'NULL'})"
-                ),
-                *(
-                    f"SELECT {_VALUES[name]} AS value, {sign} AS clicks FROM clicks"
-                    f" WHERE {where(subject, [day_slice])} AND kind = 'human'"
-                    for sign, day_slice, _ in partial_days
-                ),
-            ]
-            limit = "" if name == "agent" else f"ORDER BY total DESC, value LIMIT {TOP_COUNT}"
+            sources = self._sources(name, subject, days, partial_days)
+            order = "" if name == "agent" else f"ORDER BY total DESC, value LIMIT {limit}"
             lists.append(
-                f"SELECT '{name}' AS name, value, sum(clicks) AS total FROM ({' UNION ALL '.join(sources)})"
-                f" GROUP BY value HAVING total > 0 {limit}"
+                f"SELECT '{name}' AS name, value, sum(clicks) AS total FROM ({sources})"
+                f" GROUP BY value HAVING total > 0 {order}"
             )
         query = " UNION ALL ".join(f"SELECT * FROM ({values})" for values in lists)
         counts = split_agents(await self._client.query(query))
-        return {name: values[:TOP_COUNT] for name, values in rank(counts).items()}
+        return {name: values[:limit] for name, values in rank(counts).items()}
+
+    async def find_label_values(
+        self, subject: Subject, days: Mapping[int, int], partial_days: Sequence[SignedSlice], *, shared_domain: str
+    ) -> LabelValues:
+        """In batches of links: what they have is in PostgreSQL."""
+        found: LabelValues = {}
+        after = ""
+        while True:
+            query = (
+                f"SELECT value, sum(clicks) AS total FROM ({self._sources('link', subject, days, partial_days)})"
+                f" WHERE value > '{after}' GROUP BY value ORDER BY value LIMIT {_LINKS}"
+            )
+            clicks: dict[str, int] = {link: count for link, count in await self._client.query(query)}  # noqa: C416
+            async with self.transaction() as tx:
+                labels = await sum_labels(tx, clicks, shared_domain=shared_domain)
+            found = {name: found.get(name, Counter()) + counts for name, counts in labels.items()}
+            if len(clicks) < _LINKS:
+                return found
+            after = max(clicks)
+
+    async def clicks_by_quarter(
+        self, subject: Subject, slices: Sequence[DaySlice]
+    ) -> Sequence[tuple[int, int, int, int]]:
+        if not slices:
+            return ()
+        days = _numbers(sorted({each.day for each in slices}))
+        rows = await self._client.query(
+            "SELECT bucket, of_quarter.day % 7 AS weekday, quarter, sum(clicks)"
+            f" FROM (SELECT day, quarter, clicks FROM click_counts WHERE subject_id = {_id(subject.id)}"
+            f" AND day IN ({days}) AND clicks > 0) AS of_quarter"
+            f" INNER JOIN ({_slices_query(slices)}) AS slices ON of_quarter.day = slices.day"
+            " WHERE quarter BETWEEN low AND high GROUP BY bucket, weekday, quarter"
+        )
+        return [(bucket, day, quarter, clicks) for bucket, day, quarter, clicks in rows]
+
+    async def count_clicks(
+        self,
+        selection: ClickSelection,
+        slices: Sequence[DaySlice],
+        sizes: Mapping[int, int],  # noqa: ARG002  # the server divides the work
+        tally: Tally,
+        *,
+        shared_domain: str,
+    ) -> Counted:
+        if not slices:
+            return Counted()
+        counter = ClickCounter(self._client, await self._match(selection), slices)
+        return await counter.count(tally, self._db, shared_domain=shared_domain)
+
+    async def sum_links(
+        self, selection: ClickSelection, slices: Sequence[DaySlice], lists: Sequence[ListName]
+    ) -> Counted:
+        async with self.transaction() as tx:
+            ids = await find_link_ids(tx, selection)
+        return await sum_links(self._client, ids or (), slices, lists)
 
     async def count_by_day(
-        self, subject: Subject, click_filter: ClickFilter, days: Sequence[DaySlice]
+        self, selection: ClickSelection, kind: ClickKind | None, days: Sequence[DaySlice]
     ) -> dict[int, int]:
         counts: dict[int, int] = {}
-        whole_days = [day_slice for day_slice in days if day_slice.is_whole_day]
-        others = [day_slice for day_slice in days if not day_slice.is_whole_day]
-        if not click_filter.values:
-            count = _COUNTS[click_filter.kind]
-            sums = await self._sums_by_day(subject)
-            counts = {each.day: count(sums[each.day]) for each in whole_days if each.day in sums}
-            whole_days = []
-        for day_slices in filter(None, (whole_days, *([day_slice] for day_slice in others))):
-            filters, parameters = _filters(click_filter)
-            query = f"SELECT day, count() FROM clicks WHERE {where(subject, day_slices)}{filters} GROUP BY day"
-            counts |= _by_day(await self._client.query(query, parameters))
+        if selection.has_all:
+            count, sums = _COUNTS[kind], await self._sums_by_day(selection.subject)
+            counts = {each.day: count(sums[each.day]) for each in days if each.is_whole_day and each.day in sums}
+            days = [each for each in days if not each.is_whole_day]
+        if days:
+            matching = await self._match(selection)
+            whole_days = [each for each in days if each.is_whole_day]
+            parts = [[each] for each in days if not each.is_whole_day]
+            for slices in filter(None, (whole_days, *parts)):
+                query = (
+                    f"SELECT day, count() FROM clicks WHERE {matching.of_kind(kind)} AND {on_days(slices)} GROUP BY day"
+                )
+                counts |= _by_day(await self._client.query(query, matching.parameters, settings=matching.settings))
         return counts
 
-    async def read_newest(self, subject: Subject, click_filter: ClickFilter, page_slice: PageSlice) -> list[Click]:
+    async def read_newest(
+        self, selection: ClickSelection, kind: ClickKind | None, page_slice: PageSlice
+    ) -> list[Click]:
         """Select ids first: of skipped clicks, only the columns of the order are read."""
-        filters, parameters = _filters(click_filter)
-        conditions, order = where(subject, page_slice.days), "ORDER BY created_at DESC, id DESC"
+        matching, order = await self._match(selection), "ORDER BY created_at DESC, id DESC"
+        conditions = f"{matching.of_kind(kind)} AND {on_days(sorted(page_slice.days))}"
         limit = f"LIMIT {page_slice.take} OFFSET {page_slice.skip}"
-        page = f"SELECT created_at, id FROM clicks WHERE {conditions}{filters} {order} {limit}"
+        page = f"SELECT created_at, id FROM clicks WHERE {conditions} {order} {limit}"
         query = f"SELECT {CLICK_COLUMNS} FROM clicks WHERE {conditions} AND (created_at, id) IN ({page}) {order}"
-        return [read_click(row) for row in await self._client.query(query, parameters)]
+        rows = await self._client.query(query, matching.parameters, settings=matching.settings)
+        return [read_click(row) for row in rows]
 
     async def clicks_per_day(self, subjects: Collection[UUID], days: Sequence[int]) -> Mapping[UUID, Mapping[int, int]]:
         found: dict[UUID, dict[int, int]] = {}
@@ -167,6 +237,24 @@ class ClickHouseReader:
             for id_, day, count in rows:
                 found.setdefault(UUID(bytes=id_), {})[day] = count
         return found
+
+    @staticmethod
+    def _sources(name: Dimension, subject: Subject, days: Iterable[int], partial_days: Sequence[SignedSlice]) -> str:
+        """Return a query of values and clicks: of whole days, and of parts of days."""
+        of_days = (
+            f"SELECT value, toInt64(clicks) AS clicks FROM click_dimensions WHERE subject_id = {_id(subject.id)}"
+            f" AND dimension = {DIMENSIONS[name]} AND day IN ({_numbers(days) or 'NULL'})"
+        )
+        of_parts = (
+            f"SELECT {_VALUES[name]} AS value, {sign} AS clicks FROM clicks"
+            f" WHERE {where(subject, [day_slice])} AND kind = 'human'"
+            for sign, day_slice, _ in partial_days
+        )
+        return " UNION ALL ".join([of_days, *of_parts])
+
+    async def _match(self, selection: ClickSelection) -> Matching:
+        async with self.transaction() as tx:
+            return match(selection, await find_link_ids(tx, selection))
 
     async def _sums_by_day(self, subject: Subject) -> dict[int, ResultRow]:
         """Return the sums of all days, in order: a row of each, with the columns of _TOTALS and the prefetches."""
@@ -270,15 +358,6 @@ def where(subject: Subject | None, days: Sequence[DaySlice]) -> str:
         conditions.append(f"created_at >= fromUnixTimestamp64Micro({first.begin})")
         conditions.append(f"created_at < fromUnixTimestamp64Micro({first.end})")
     return " AND ".join(conditions)
-
-
-def _filters(click_filter: ClickFilter) -> tuple[str, Mapping[str, str]]:
-    """Return (SQL conditions, parameters)."""
-    conditions = [] if click_filter.kind is None else [f"kind = '{click_filter.kind}'"]
-    conditions += [f"{name} = {{{name}:String}}" for name in click_filter.values]
-    return "".join(f" AND {condition}" for condition in conditions), {
-        str(name): value for name, value in click_filter.values.items()
-    }
 
 
 def _slices_query(slices: Sequence[DaySlice]) -> str:

@@ -2,14 +2,17 @@
 
 import contextlib
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, String, bindparam, column, func, select, text
 
 from waypost.database import Id, Instant, Tx
-from waypost.resources.clicks.backends.sql.top_values import find_top_values, totals_by_day
+from waypost.resources.clicks.backends.sql import matching, top_values
+from waypost.resources.clicks.backends.sql.count import count_clicks, sum_links
+from waypost.resources.clicks.backends.sql.label_values import find_label_values
 from waypost.resources.clicks.backends.sql.write import COLUMNS, read_click
 from waypost.resources.clicks.days import (
     DaySlice,
@@ -20,7 +23,6 @@ from waypost.resources.clicks.days import (
     in_values,
     within,
 )
-from waypost.resources.clicks.filters import ClickFilter, FilterField
 from waypost.resources.clicks.model import (
     CRAWLER,
     DIMENSIONS,
@@ -30,6 +32,8 @@ from waypost.resources.clicks.model import (
     WHOLE_DAY,
     Click,
     ClickKind,
+    LabelName,
+    ListName,
     RankedValues,
     StatsTotals,
     Subject,
@@ -37,9 +41,8 @@ from waypost.resources.clicks.model import (
     click_totals,
     clicks,
 )
-
-if TYPE_CHECKING:
-    pass
+from waypost.resources.clicks.selection import ClickSelection
+from waypost.resources.clicks.stats.tally import Counted, Tally
 
 _totals, _dimensions = click_totals.c, click_dimensions.c
 _COUNT_COLUMNS: dict[ClickKind | None, ColumnElement[int]] = {
@@ -83,12 +86,17 @@ _TOTALS_BY_BUCKET = {
     )
     for dialect, slices in _SLICES.items()
 }
-
-_OWN_DIMENSIONS: dict[FilterField, int] = {"country": DIMENSIONS["country"], "referrer": DIMENSIONS["referrer"]}
-"""Fields with their own dimension; the others share one."""
+_CLICKS_BY_QUARTER = {
+    dialect: text(
+        f"SELECT bucket, day % 7, quarter, SUM(clicks) FROM {slices} WHERE clicks > 0 GROUP BY 1, 2, 3"  # noqa: S608  # constants
+    ).bindparams(bindparam("subject", type_=Id), bindparam("slices", type_=String))
+    for dialect, slices in _SLICES.items()
+}
 
 
 class SqlReader:
+    max_counted = 3_000_000
+
     def __init__(self, tx: Tx) -> None:
         self.tx = tx
 
@@ -100,17 +108,21 @@ class SqlReader:
         return await find_known_days(self.tx)
 
     async def totals_by_day(self, subject: Subject, days: Sequence[int]) -> dict[int, StatsTotals]:
-        return await totals_by_day(self.tx, subject.id, days)
+        return await top_values.totals_by_day(self.tx, subject.id, days)
 
     async def totals_by_bucket(self, subject: Subject, slices: Sequence[DaySlice]) -> dict[int, StatsTotals]:
         if not slices:
             return {}
-        numbers = [(each.bucket, each.day, each.first_quarter, each.last_quarter) for each in slices]
-        parameters = {"subject": subject.id, "slices": json.dumps(numbers)}
-        rows = await self.tx.execute(_TOTALS_BY_BUCKET[self.tx.dialect.name], parameters)
+        rows = await self.tx.execute(_TOTALS_BY_BUCKET[self.tx.dialect.name], _slices(subject, slices))
         return {row[0]: StatsTotals(*row[1:]) for row in rows}
 
-    async def count_clicks(self, subject: Subject, day_slice: DaySlice) -> StatsTotals:
+    async def clicks_by_quarter(
+        self, subject: Subject, slices: Sequence[DaySlice]
+    ) -> Sequence[tuple[int, int, int, int]]:
+        rows = await self.tx.execute(_CLICKS_BY_QUARTER[self.tx.dialect.name], _slices(subject, slices))
+        return [(bucket, day, quarter, int(count)) for bucket, day, quarter, count in rows]
+
+    async def count_part(self, subject: Subject, day_slice: DaySlice) -> StatsTotals:
         is_human = clicks.c.kind == HUMAN
         query = select(
             func.count().filter(is_human),
@@ -124,21 +136,47 @@ class SqlReader:
         return StatsTotals(*(await self.tx.execute(query.where(subject.clicks, *within(day_slice)))).one())
 
     async def find_top_values(
-        self, subject: Subject, days: Mapping[int, int], partial_days: Sequence[SignedSlice]
+        self, subject: Subject, days: Mapping[int, int], partial_days: Sequence[SignedSlice], limit: int | None
     ) -> RankedValues:
-        return await find_top_values(self.tx, subject, days, partial_days)
+        return await top_values.find_top_values(self.tx, subject, days, partial_days, limit)
+
+    async def find_label_values(
+        self, subject: Subject, days: Mapping[int, int], partial_days: Sequence[SignedSlice], *, shared_domain: str
+    ) -> Mapping[LabelName, Counter[str]]:
+        return await find_label_values(self.tx, subject, list(days), partial_days, shared_domain=shared_domain)
+
+    async def count_clicks(
+        self,
+        selection: ClickSelection,
+        slices: Sequence[DaySlice],
+        sizes: Mapping[int, int],
+        tally: Tally,
+        *,
+        shared_domain: str,
+    ) -> Counted:
+        return await count_clicks(self.tx, selection, slices, sizes, tally, shared_domain=shared_domain)
+
+    async def sum_links(
+        self, selection: ClickSelection, slices: Sequence[DaySlice], lists: Sequence[ListName]
+    ) -> Counted:
+        return await sum_links(self.tx, selection, slices, lists)
 
     async def count_by_day(
-        self, subject: Subject, click_filter: ClickFilter, days: Sequence[DaySlice]
+        self, selection: ClickSelection, kind: ClickKind | None, days: Sequence[DaySlice]
     ) -> dict[int, int]:
-        counts = await _count_whole_days(self.tx, subject, click_filter, [day.day for day in days if day.is_whole_day])
+        whole_days = [day_slice for day_slice in days if day_slice.is_whole_day]
+        counts = await _count_whole_days(self.tx, selection, kind, [each.day for each in whole_days])
         for day_slice in days:
             if not day_slice.is_whole_day:
-                counts[day_slice.day] = await _count(self.tx, subject, click_filter, day_slice)
+                conditions = matching.conditions(self.tx, selection, kind, [day_slice])
+                query = select(func.count()).select_from(clicks).where(*conditions)
+                counts[day_slice.day] = (await self.tx.execute(query)).scalar_one()
         return counts
 
-    async def read_newest(self, subject: Subject, click_filter: ClickFilter, page_slice: PageSlice) -> list[Click]:
-        rows = await self.tx.execute(_newest_query(self.tx, subject, click_filter, page_slice))
+    async def read_newest(
+        self, selection: ClickSelection, kind: ClickKind | None, page_slice: PageSlice
+    ) -> list[Click]:
+        rows = await self.tx.execute(_newest_query(self.tx, selection, kind, page_slice))
         return [read_click(row) for row in rows]
 
     async def clicks_per_day(self, subjects: Collection[UUID], days: Sequence[int]) -> Mapping[UUID, Mapping[int, int]]:
@@ -151,66 +189,36 @@ class SqlReader:
         return found
 
 
-async def _count_whole_days(tx: Tx, subject: Subject, click_filter: ClickFilter, days: Sequence[int]) -> dict[int, int]:
-    conditions = _match_dimension(tx, click_filter.values)
-    if not click_filter.values:
+def _slices(subject: Subject, slices: Sequence[DaySlice]) -> dict[str, Any]:
+    numbers = [(each.bucket, each.day, each.first_quarter, each.last_quarter) for each in slices]
+    return {"subject": subject.id, "slices": json.dumps(numbers)}
+
+
+async def _count_whole_days(
+    tx: Tx, selection: ClickSelection, kind: ClickKind | None, days: Sequence[int]
+) -> dict[int, int]:
+    links, by_dimension = selection.links, matching.match_dimension(tx, selection.clauses)
+    few = links.few if links else [selection.subject.id]
+    if few is not None and not selection.clauses:
         day = _totals.day
-        query = select(day, _COUNT_COLUMNS[click_filter.kind]).where(
-            _totals.subject_id == subject.id, _totals.quarter == WHOLE_DAY
+        query = select(day, func.sum(_COUNT_COLUMNS[kind])).where(
+            _totals.subject_id.in_(few), _totals.quarter == WHOLE_DAY
         )
-    elif conditions and click_filter.kind == HUMAN:
+    elif few is not None and by_dimension and kind == HUMAN:
+        dimension, conditions = by_dimension
         day = _dimensions.day
-        query = (
-            select(day, func.sum(_dimensions.clicks))
-            .where(_dimensions.subject_id == subject.id, *conditions)
-            .group_by(day)
+        query = select(day, func.sum(_dimensions.clicks)).where(
+            _dimensions.subject_id.in_(few), _dimensions.dimension == DIMENSIONS[dimension], *conditions
         )
     else:
         day = clicks.c.day
-        query = select(day, func.count()).where(subject.clicks, *click_filter.conditions).group_by(day)
-    rows = await tx.execute(query.where(in_values(tx, day, days)))
+        query = select(day, func.count()).where(*matching.conditions(tx, selection, kind))
+    rows = await tx.execute(query.where(in_values(tx, day, days)).group_by(day))
     return {row[0]: int(row[1]) for row in rows}
 
 
-def _match_dimension(tx: Tx, values: Mapping[FilterField, str]) -> list[ColumnElement[bool]]:
-    """Conditions on `click_dimensions`; none unless one dimension has all these fields."""
-    if set(values) <= {"device", "browser", "platform"}:
-        return [
-            _dimensions.dimension == DIMENSIONS["agent"],
-            *(_match_agent(tx, name, value) for name, value in values.items()),
-        ]
-    if len(values) == 1:
-        ((name, value),) = values.items()
-        return [_dimensions.dimension == _OWN_DIMENSIONS[name], _dimensions.value == value]
-    return []
-
-
-def _match_agent(tx: Tx, name: FilterField, value: str) -> ColumnElement[bool]:
-    """SQL condition: this field of the agent has the value. LIKE would interpret wildcards."""
-    if name == "device":
-        return func.substr(_dimensions.value, 1, len(value) + 1) == f"{value}\t"
-    if name == "platform":
-        return func.substr(_dimensions.value, func.length(_dimensions.value) - len(value)) == f"\t{value}"
-    find_position = func.strpos if tx.dialect.name == "postgresql" else func.instr
-    return find_position(_dimensions.value, f"\t{value}\t") > 0
-
-
-async def _count(tx: Tx, subject: Subject, click_filter: ClickFilter, day_slice: DaySlice) -> int:
-    query = select(func.count()).select_from(clicks).where(*_conditions(tx, subject, click_filter, [day_slice]))
-    return (await tx.execute(query)).scalar_one()
-
-
-def _newest_query(tx: Tx, subject: Subject, click_filter: ClickFilter, page_slice: PageSlice) -> Select[Any]:
+def _newest_query(tx: Tx, selection: ClickSelection, kind: ClickKind | None, page_slice: PageSlice) -> Select[Any]:
     """Select ids first, so that skipped clicks are read from the index only."""
     order = clicks.c.created_at.desc(), clicks.c.id.desc()
-    ids = select(clicks.c.id).where(*_conditions(tx, subject, click_filter, page_slice.days)).order_by(*order)
+    ids = select(clicks.c.id).where(*matching.conditions(tx, selection, kind, page_slice.days)).order_by(*order)
     return select(*COLUMNS).where(clicks.c.id.in_(ids.offset(page_slice.skip).limit(page_slice.take))).order_by(*order)
-
-
-def _conditions(
-    tx: Tx, subject: Subject, click_filter: ClickFilter, days: Sequence[DaySlice]
-) -> list[ColumnElement[bool]]:
-    conditions = [subject.clicks, *click_filter.conditions]
-    if len(days) > 1:
-        return [in_values(tx, clicks.c.day, [day.day for day in days]), *conditions]
-    return [*within(days[0]), *conditions]

@@ -49,6 +49,7 @@ from waypost.resources.clicks.days import DaySlice, SignedSlice, day_of, find_kn
 from waypost.resources.clicks.model import (
     DIMENSIONS,
     HUMAN,
+    TOP_COUNT,
     WHOLE_DAY,
     Dimension,
     RankedValues,
@@ -186,7 +187,6 @@ def _hex(tx: Tx, id_: ColumnElement[UUID]) -> ColumnElement[str]:
     return func.lower(func.hex(id_))
 
 
-TOP_COUNT = 50
 CACHED_COUNT = 128
 CACHE_THRESHOLD = 20_000
 """Clicks in a time range. Above it, summing up values takes longer than all other statistics: so the worker caches
@@ -227,19 +227,19 @@ class CachedDays:
 
 
 async def find_top_values(
-    tx: Tx, subject: Subject, days: Mapping[int, int], partial_days: Sequence[SignedSlice]
+    tx: Tx, subject: Subject, days: Mapping[int, int], partial_days: Sequence[SignedSlice], limit: int | None
 ) -> RankedValues:
-    """Return TOP_COUNT values of each list. `days`: the clicks of each whole day."""
-    ranked = None
-    if sum(days.values()) + sum(each.clicks_of_day for each in partial_days) > CACHE_THRESHOLD:
+    """Return `limit` values of each list. None: TOP_COUNT. `days`: the clicks of each whole day."""
+    ranked, count = None, limit or TOP_COUNT
+    if limit is None and sum(days.values()) + sum(each.clicks_of_day for each in partial_days) > CACHE_THRESHOLD:
         partial_counts = await sum_partial_days(tx, subject, partial_days, _MAX_PARTIAL_DAY_VALUES)
         if partial_counts is not None:
             ranked = await _rank_with_cache(tx, subject, days, partial_counts)
             if ranked is None:
                 ranked = await rank_values(tx, subject, list(days), partial_counts, TOP_COUNT)
     if ranked is None:
-        ranked = await rank_values(tx, subject, list(days), partial_days, TOP_COUNT)
-    return {name: counted[:TOP_COUNT] for name, counted in ranked.items()}
+        ranked = await rank_values(tx, subject, list(days), partial_days, count)
+    return {name: counted[:count] for name, counted in ranked.items()}
 
 
 async def find_cached_days(tx: Tx, account_id: UUID) -> dict[CacheKey, CachedDays]:
