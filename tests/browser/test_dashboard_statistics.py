@@ -1,5 +1,6 @@
 """VisitTotals in a real browser: in its time zone, as clicks arrive, by keyboard, and without scripts."""
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -77,6 +78,29 @@ async def test_statistics_page_shows_and_updates_clicks(chromium: Browser, servi
     for width in (360, 390, 768):
         await page.set_viewport_size({"width": width, "height": 800})
         assert await page.evaluate(TOO_WIDE) == []
+
+    await page.focus("#referrers a")
+    await page.keyboard.press("Enter")
+    await page.wait_for_url("**period=7d**referrer=news.example")
+    await expect(page.locator("#filters")).to_be_focused()
+    await expect(page.locator(".chips")).to_contain_text("Referrer is news.example")
+    await expect(page.locator("#latest")).to_be_hidden()
+    await page.locator(".switch").get_by_text("Platforms").click()
+    await page.click("#platforms a")
+    await expect(page.locator(".chips")).to_contain_text("Platform is Linux")
+    await expect(page.locator("#platforms")).to_be_visible()  # the card still shows this list
+    await page.go_back()
+    await expect(page.locator(".chips")).not_to_contain_text("Platform")
+    await page.get_by_label("Remove the filter Referrer news.example").click()
+    await expect(page.locator("#latest")).to_be_visible()
+    box = await page.locator(".u-over").bounding_box()
+    assert box
+    await page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 9)
+    await page.mouse.down()
+    await page.mouse.move(box["x"] + box["width"] - 2, box["y"] + 9, steps=3)
+    await page.mouse.up()
+    await page.wait_for_url("**period=custom**")
+    await expect(page.locator("#to")).to_have_value(re.compile(r"\d{4}-\d\d-\d\d"))
     assert (ada.trouble, await page.evaluate("violations")) == ([], [])
 
     await ada.visit(url)  # knows the zone by now, and asks once
@@ -86,6 +110,8 @@ async def test_statistics_page_shows_and_updates_clicks(chromium: Browser, servi
     plain = await signed_in(chromium, service, java_script_enabled=False)
     await plain.page.goto(url)
     await expect(plain.page.locator("#clicks tr")).to_contain_text("Desktop, Chrome, Linux")
+    await plain.page.click("#countries a")
+    await plain.page.get_by_label(re.compile("Remove the filter Country")).click()
     await plain.page.select_option("#period", "custom")
     await plain.page.click("form.period button")
     assert await plain.page.input_value("#to") == f"{datetime.now(UTC):%Y-%m-%d}"

@@ -1,7 +1,8 @@
 """The overview of an account and the page of a link: statistics, and the latest clicks live."""
 
+import asyncio
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -13,14 +14,20 @@ from starlette.routing import Route
 
 from waypost.accounts.sessions import store as sessions
 from waypost.context import Context
+from waypost.kit.csv_cells import csv_text
+from waypost.kit.errors import Errors, Invalid, NotFound, Problems
 from waypost.resources import domains, links
 from waypost.resources.clicks import listing
 from waypost.resources.clicks.backends.sql import top_values
 from waypost.resources.clicks.dashboard import live, rendering, time_range, value_lists
 from waypost.resources.clicks.dashboard.page_state import PageState
 from waypost.resources.clicks.days import TimeRange
+from waypost.resources.clicks.filters import ACCOUNT_FILTERS, LINK_FILTERS, FilterName, Filters
 from waypost.resources.clicks.model import Subject
-from waypost.resources.clicks.stats import read
+from waypost.resources.clicks.stats import csv_rows, read
+from waypost.resources.clicks.stats.query import StatsQuery
+from waypost.resources.clicks.stats.read import StatsList
+from waypost.resources.clicks.stats.tally import MAX_VALUES
 from waypost.resources.clicks.store import ClickReader, ClicksUnavailable
 from waypost.resources.links import routing
 from waypost.resources.links.routing import LinkRouting
@@ -30,9 +37,23 @@ _ZONE = "timezone"
 """The cookie with the browser's time zone."""
 
 _LATEST_COUNT = 12
-_LISTS: tuple[read.StatsList, ...] = ("country", "referrer", "device", "browser", "platform")
 _NO_REQUEST = Request({"type": "http", "headers": [], "query_string": b""})
 """A live message is rendered once for all open streams."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a request asks for."""
+
+    request: Request
+    now: datetime
+    """The end of a time range until now: by a later one, it would end in the past."""
+    choice: time_range.StatsChoice
+    query: StatsQuery
+    state: PageState
+    metric: str
+    problems: Errors
+    """Of filters."""
 
 
 class StatsPages(Pages[Context]):
@@ -44,32 +65,32 @@ class StatsPages(Pages[Context]):
     def endpoints(self) -> list[Route]:
         return [
             self.get("/", self._overview, "view"),
+            self.get("/stats/csv", self._file, "view"),
             self.get("/stats/live", self._live, "view"),
             self.get("/links/{id:uuid}", self._link, "view"),
+            self.get("/links/{id:uuid}/csv", self._file, "view"),
             self.get("/links/{id:uuid}/live", self._live, "view"),
         ]
 
     async def _overview(self, call: PageCall) -> Response:
         request, session, deps = call.request, call.session, self._deps
-        now = deps.clock()
-        choice = _choose(request, since=session.account.created_at, now=now)
-        context = await self._read_context(request, choice, Subject(session.account.id), now)
-        context["live_url"] = "/stats/live"
+        asked = self._ask(request, ACCOUNT_FILTERS, since=session.account.created_at)
+        context = await self._read_context(asked, Subject(session.account.id))
+        context |= {"live_url": "/stats/live", "files": _files(asked.state, "/stats/csv", read.ACCOUNT_LISTS)}
         if not is_fragment_request(request):
             async with deps.db.read_for(session.account.id) as tx:
                 context["imported_clicks"] = await links.count_imported_clicks(tx, session.account.id)
-        return self._respond(request, "clicks/overview.html", choice, context)
+        return self._respond(asked, "clicks/overview.html", context)
 
     async def _link(self, call: PageCall) -> Response:
         request, session, deps = call.request, call.session, self._deps
-        now = deps.clock()
         async with deps.db.read_for(session.account.id) as tx:
             link = await links.get(tx, session.account.id, call.id)
             unserved = await domains.find_unserved(tx, [link.domain_id])
             routed = await routing.find(tx, link.id)
             imported = await links.find_imported_clicks(tx, [link.id])
-        choice = _choose(request, since=link.created_at, now=now)
-        context = await self._read_context(request, choice, Subject(session.account.id, link.id), now, routed)
+        asked = self._ask(request, LINK_FILTERS, since=link.created_at)
+        context = await self._read_context(asked, Subject(session.account.id, link.id), routed)
         context |= {
             "link": link,
             "is_domain_served": not unserved,
@@ -77,95 +98,151 @@ class StatsPages(Pages[Context]):
             "imported_clicks": imported.get(link.id, 0),
             "url": f"{deps.base_url.partition(':')[0]}://{link.short_url(deps.shared_domain)}",
             "live_url": f"/links/{link.id}/live",
+            "files": _files(asked.state, f"/links/{link.id}/csv", read.LINK_LISTS),
         }
-        return self._respond(request, "clicks/link.html", choice, context)
+        return self._respond(asked, "clicks/link.html", context)
+
+    def _ask(self, request: Request, offered: Collection[FilterName], *, since: datetime) -> "_Asked":
+        now = self._deps.clock()
+        zone, problems = request.cookies.get(_ZONE, ""), Problems()
+        choice = time_range.choose(request.query_params, browser_zone=zone, since=since, now=now)
+        filters = Filters.read(request.query_params.multi_items(), offered, problems)
+        metric = request.query_params.get("metric", "")
+        metric = metric if metric in rendering.METRICS else "clicks"
+        chosen = {name: choice.form.text(name) for name in choice.form.fields if request.query_params.get(name)}
+        state = PageState(
+            request.url.path, chosen | ({} if metric == "clicks" else {"metric": metric}), filters, offered
+        )
+        query = replace(choice.query, filters=filters, comparison=choice.comparison)
+        return _Asked(request, now, choice, query, state, metric, problems.errors)
 
     async def _read_context(
-        self,
-        request: Request,
-        choice: time_range.StatsChoice,
-        subject: Subject,
-        now: datetime,
-        routed: LinkRouting | None = None,
+        self, asked: "_Asked", subject: Subject, routed: LinkRouting | None = None
     ) -> dict[str, Any]:
-        """`now`: the time of the choice; by a later one, a time range until now would end in the past."""
         try:
             async with self._deps.click_store.reader(self._deps.db, subject.account_id) as reader:
-                return await self._read_statistics(reader, request, choice, subject, now, routed)
+                return await self._read_statistics(reader, asked, subject, routed)
         except ClicksUnavailable:
             return {"is_unavailable": True, "latest": ()}
+        except Invalid as error:
+            return {"refusal": " ".join(text for texts in error.errors.values() for text in texts), "latest": ()}
 
     async def _read_statistics(
-        self,
-        reader: ClickReader,
-        request: Request,
-        choice: time_range.StatsChoice,
-        subject: Subject,
-        now: datetime,
-        routed: LinkRouting | None,
+        self, reader: ClickReader, asked: "_Asked", subject: Subject, routed: LinkRouting | None
     ) -> dict[str, Any]:
-        query, shared_domain = choice.query, self._deps.shared_domain
+        """With filters, the lists are counted with the totals; without, they can be read later."""
+        query, request = asked.query, asked.request
         if _is_for_lists(request):
-            return await self._read_lists(reader, choice, subject, now, routed)
-        if choice.comparison:
-            query = replace(query, comparison=choice.comparison)
-        found = await read.read_statistics(reader, subject, query, now, shared_domain=shared_domain)
-        context: dict[str, Any] = {
+            found, cards = await self._read_lists(reader, asked, replace(query, comparison=None), subject, routed)
+            return {"total": found.total, **cards}
+        context: dict[str, Any] = {"cards": (), "hours": None, "latest": ()}
+        if query.filters or "lists" in request.query_params:
+            found, cards = await self._read_lists(reader, asked, query, subject, routed)
+            context |= cards
+        else:
+            found = await self._read(reader, subject, query, asked.now)
+            if found.total.clicks <= top_values.CACHE_THRESHOLD:
+                alone = replace(query, buckets=[], comparison=None)
+                context |= (await self._read_lists(reader, asked, alone, subject, routed))[1]
+        context |= {
             "total": found.total,
-            "numbers": rendering.numbers(choice, found),
-            "chart": rendering.chart(choice, found, _metric(request)),
-            "chart_table": rendering.chart_table(choice, found),
-            "cards": (),
-            "latest": (),
+            "numbers": rendering.numbers(asked.choice, found),
+            "chart": rendering.chart(asked.choice, found, asked.metric),
+            "chart_table": rendering.chart_table(asked.choice, found),
         }
-        if found.total.clicks <= top_values.CACHE_THRESHOLD or "lists" in request.query_params:
-            context |= await self._read_lists(reader, choice, subject, now, routed)
+        ids = [UUID(text) for each in query.filters.of_links if each.name == "link_id" for text, _ in each.values]
+        names = await read.find_names(reader, ids, shared_domain=self._deps.shared_domain)
+        context["filtered_links"] = {str(id_): short_url for id_, (short_url, _) in names.items()}
         if not is_fragment_request(request):
-            context["latest"] = await _latest_clicks(reader, subject, shared_domain=shared_domain)
+            context["latest"] = await _latest_clicks(reader, subject, shared_domain=self._deps.shared_domain)
         return context
 
-    async def _read_lists(
+    async def _read(
         self,
         reader: ClickReader,
-        choice: time_range.StatsChoice,
         subject: Subject,
+        query: StatsQuery,
         now: datetime,
-        routed: LinkRouting | None,
-    ) -> dict[str, Any]:
-        """Return the total and the cards."""
-        query, shared_domain = replace(choice.query, buckets=[]), self._deps.shared_domain
-        names: list[read.StatsList] = [*_LISTS, "target" if subject.link_id else "link"]
-        found = await read.read_statistics(reader, subject, query, now, shared_domain=shared_domain, lists=names)
-        counted = [(each.value, each.clicks) for each in found.lists.get("target", ())]
-        if not (bars := value_lists.target_bars(counted, routed)):
-            return {"total": found.total, "cards": value_lists.list_cards(found, None)}
-        hints: Sequence[str] = ()
-        start, end = query.range
-        if routed and value_lists.is_split(routed) and routed.updated_at < end:
-            since, totals, clicks = "", found.total, dict(counted)
-            if routed.updated_at > start:  # clicks before it had other weights, or none
-                query = replace(query, range=TimeRange(routed.updated_at, end))
-                later = await read.read_statistics(
-                    reader, subject, query, now, shared_domain=shared_domain, lists=["target"]
-                )
-                totals, clicks = later.total, {each.value: each.clicks for each in later.lists["target"]}
-                since = f" since {routed.updated_at.astimezone(choice.zone):%-d %b %Y, %H:%M}"
-            hints = value_lists.describe_split(clicks, totals, routed, since)
-        total = sum(count for _, count in counted)
-        targets = value_lists.ValueList("Targets", "targets", "target", bars, total, hints)
-        return {"total": found.total, "cards": value_lists.list_cards(found, targets)}
+        lists: Collection[StatsList] = (),
+        limit: int | None = None,
+    ) -> read.Statistics:
+        """A comparison that cannot be counted is left out."""
+        of_lists: dict[str, Any] = {"lists": lists, "limit": limit, "shared_domain": self._deps.shared_domain}
+        try:
+            return await read.read_statistics(reader, subject, query, now, **of_lists)
+        except Invalid as error:
+            if "compare" not in error.errors:
+                raise
+            alone = replace(query, comparison=None)
+            return await read.read_statistics(reader, subject, alone, now, **of_lists)
 
-    def _respond(
-        self, request: Request, template: str, choice: time_range.StatsChoice, context: dict[str, Any]
-    ) -> Response:
-        options = {
+    async def _read_lists(
+        self, reader: ClickReader, asked: "_Asked", query: StatsQuery, subject: Subject, routed: LinkRouting | None
+    ) -> tuple[read.Statistics, dict[str, Any]]:
+        of_subject = read.LINK_LISTS if subject.link_id else read.ACCOUNT_LISTS
+        found = await self._read(reader, subject, query, asked.now, of_subject.values())
+        counted = {each.value: each.clicks for each in found.lists.get("target", ())}
+        targets = None
+        if bars := value_lists.target_bars([*counted.items()], routed):
+            hints: Sequence[str] = ()
+            if routed and not query.filters:
+                hints = await self._describe_split(reader, asked, subject, routed, found)
+            targets = value_lists.ValueList("Targets", "targets", "target", bars, sum(counted.values()), hints)
+        cards = value_lists.list_cards(found, targets)
+        return found, {"cards": cards, "hours": value_lists.heat_map(found.hours)}
+
+    async def _describe_split(
+        self, reader: ClickReader, asked: "_Asked", subject: Subject, routed: LinkRouting, found: read.Statistics
+    ) -> Sequence[str]:
+        start, end = asked.query.range
+        if not value_lists.is_split(routed) or routed.updated_at >= end:
+            return ()
+        since = ""
+        if routed.updated_at > start:  # clicks before it had other weights, or none
+            query = replace(asked.query, range=TimeRange(routed.updated_at, end), buckets=[], comparison=None)
+            found = await self._read(reader, subject, query, asked.now, ["target"])
+            since = f" since {routed.updated_at.astimezone(asked.choice.zone):%-d %b %Y, %H:%M}"
+        clicks = {each.value: each.clicks for each in found.lists["target"]}
+        return value_lists.describe_split(clicks, found.total, routed, since)
+
+    async def _file(self, call: PageCall) -> Response:
+        """Send the series, or all values of a list, in the state of the page."""
+        request, deps, since = call.request, self._deps, call.session.account.created_at
+        subject = Subject(call.session.account.id)
+        if link_id := request.path_params.get("id"):
+            async with deps.db.point_read() as tx:
+                link = await links.get(tx, subject.account_id, link_id)
+            subject, since = Subject(subject.account_id, link.id), link.created_at
+        offered, lists = (LINK_FILTERS, read.LINK_LISTS) if link_id else (ACCOUNT_FILTERS, read.ACCOUNT_LISTS)
+        asked, name = self._ask(request, offered, since=since), request.query_params.get("list", "")
+        if name and name not in lists:
+            raise NotFound
+        if errors := {**asked.choice.form.errors, **asked.problems}:
+            raise Invalid(errors)
+        query, names = replace(asked.query, comparison=None), [lists[name]] if name else []
+        async with deps.click_store.reader(deps.db, subject.account_id) as reader:
+            found = await self._read(reader, subject, query, asked.now, names, limit=MAX_VALUES)
+        file = f"{name or 'clicks'}-{asked.now.astimezone(asked.choice.zone):%Y-%m-%d}.csv"
+        headers = {"Content-Disposition": f'attachment; filename="{file}"', "Cache-Control": "no-store"}
+        content = await asyncio.to_thread(csv_text, csv_rows.rows_of(query, found, lists.get(name)))
+        return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
+
+    def _respond(self, asked: "_Asked", template: str, context: dict[str, Any]) -> Response:
+        request, choice = asked.request, asked.choice
+        context = {
+            "is_unavailable": False,
+            "refusal": "",
+            "chips": asked.state.chips(context.pop("filtered_links", {})),
             "periods": time_range.PERIODS,
             "intervals": time_range.INTERVALS,
             "comparisons": time_range.COMPARISONS,
+            "choice": choice,
+            "state": asked.state,
+            "metric": asked.metric,
+            "problems": asked.problems,
+            **context,
         }
-        state = {"state": _state(request, choice), "metric": _metric(request)}
-        context = {"is_unavailable": False, **context, "choice": choice, **state, **options}
-        status = 422 if choice.form.errors else 200
+        status = 422 if choice.form.errors or asked.problems or context["refusal"] else 200
         if _is_for_lists(request):
             return self._views.render_fragment(request, "clicks/_lists.html", "lists", status=status, **context)
         if is_fragment_request(request):
@@ -200,21 +277,13 @@ def _is_for_lists(request: Request) -> bool:
     return is_fragment_request(request, "lists") and "lists" in request.query_params
 
 
-def _state(request: Request, choice: time_range.StatsChoice) -> PageState:
-    """Return what was chosen. The rest has its defaults on every page."""
-    chosen = {name: choice.form.text(name) for name in choice.form.fields if request.query_params.get(name)}
-    metric = _metric(request)
-    return PageState(request.url.path, chosen | ({"metric": metric} if metric != "clicks" else {}))
-
-
-def _metric(request: Request) -> str:
-    metric = request.query_params.get("metric", "")
-    return metric if metric in rendering.METRICS else "clicks"
-
-
-def _choose(request: Request, *, since: datetime, now: datetime) -> time_range.StatsChoice:
-    browser_zone = request.cookies.get(_ZONE, "")
-    return time_range.choose(request.query_params, browser_zone=browser_zone, since=since, now=now)
+def _files(state: PageState, path: str, lists: Collection[str]) -> list[tuple[str, str]]:
+    """Return the name and the URL of each file."""
+    named = {name: name.capitalize().replace("_", " ").replace("Utm", "UTM") for name in lists}
+    return [
+        ("Clicks over time", state.url(path)),
+        *((text, state.url(path, list=name)) for name, text in named.items()),
+    ]
 
 
 async def _latest_clicks(reader: ClickReader, subject: Subject, *, shared_domain: str) -> list[rendering.LatestClick]:

@@ -28,7 +28,7 @@ class StatNumber:
     count: int | None
     """None if it is not known."""
     before: int | None
-    """None if there is no comparison."""
+    """None if there is nothing to compare with."""
     dates: str
     """Of the comparison."""
 
@@ -38,7 +38,7 @@ class StatNumber:
 
     @property
     def comparison(self) -> str:
-        if self.count is None or self.before is None:
+        if self.before is None or self.count is None or not (self.count or self.before):
             return ""
         if self.count == self.before:
             return f"as many as {self.dates}"
@@ -50,7 +50,7 @@ class StatNumber:
 
     @property
     def direction(self) -> str:
-        if self.count is None or self.before is None or self.count == self.before:
+        if self.before is None or self.count is None or self.count == self.before:
             return ""
         return "up" if self.count > self.before else "down"
 
@@ -67,15 +67,12 @@ class LatestClick:
     """Id and short URL of the link, in lists of an account."""
 
 
-def numbers(choice: StatsChoice, statistics: Statistics) -> list[StatNumber]:
-    before = statistics.previous
-    counts, counts_before = _counts(statistics.total), _counts(before.total) if before else {}
+def numbers(choice: StatsChoice, found: Statistics) -> list[StatNumber]:
+    counts, counts_before = _counts(found.total), _counts(found.previous.total) if found.previous else {}
     return [StatNumber(name, counts[name], counts_before.get(name), choice.comparison_dates) for name in METRICS]
 
 
-def chart(choice: StatsChoice, statistics: Statistics, metric: str) -> dict[str, Any]:
-    """The entries of the comparison are beside those of the time range, as far as they go."""
-    before = statistics.previous
+def chart(choice: StatsChoice, found: Statistics, metric: str) -> dict[str, Any]:
     return {
         "interval": choice.query.interval,
         "zone": choice.query.timezone,
@@ -83,17 +80,17 @@ def chart(choice: StatsChoice, statistics: Statistics, metric: str) -> dict[str,
         "end": int(choice.query.range.end.timestamp()),
         "isUntilNow": choice.is_until_now,
         "name": METRICS[metric],
-        "values": [_counts(point)[metric] for point in statistics.points],
-        "before": [_counts(point)[metric] for point in before.points] if before else [],
+        "values": [_counts(point)[metric] for point in found.points],
+        "before": [_counts(point)[metric] for point in found.previous.points] if found.previous else [],
         "beforeDates": choice.comparison_dates,
     }
 
 
-def chart_table(choice: StatsChoice, statistics: Statistics) -> list[tuple[str, int, int | None, int]]:
+def chart_table(choice: StatsChoice, found: Statistics) -> list[tuple[str, int, int | None, int]]:
     label = _LABELS[choice.query.interval]
     return [
         (bucket.at.astimezone(choice.zone).strftime(label), point.clicks, point.visitors, point.scans)
-        for bucket, point in zip(choice.query.buckets, statistics.points, strict=True)
+        for bucket, point in zip(choice.query.buckets, found.points, strict=True)
     ]
 
 

@@ -3,20 +3,22 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from waypost.redirect import DEFAULT_TARGET
 from waypost.resources.clicks.dashboard import symbols
+from waypost.resources.clicks.filters import EMPTY_WORDS, FilterName
 from waypost.resources.clicks.model import StatsTotals
-from waypost.resources.clicks.stats.read import Statistics
+from waypost.resources.clicks.stats.read import HourCount, Statistics, ValueCount
 from waypost.resources.links.routing import LinkRouting
 from waypost.visitors.places import find_place
 
-UNKNOWN = "Unknown"
 DIRECT = "Direct"
 DELETED = "Deleted link"
+OWN_DESTINATION = "Link's own destination"
 
 
 class Icon(NamedTuple):
@@ -44,8 +46,8 @@ class ValueBar:
 class ValueList:
     name: str
     id: str
-    filter: str
-    """Name of the filter with these values."""
+    filter: FilterName
+    """With these values."""
     bars: Sequence[ValueBar]
     total: int
     hints: Sequence[str] = ()
@@ -62,40 +64,87 @@ class ListCard:
         return f"card-{self.lists[0].id}"
 
 
-def list_cards(statistics: Statistics, targets: ValueList | None) -> list[ListCard]:
+def list_cards(found: Statistics, targets: ValueList | None) -> list[ListCard]:
     """Return the cards with lists that have entries."""
-    total = statistics.total
-    values = {name: [(each.value, each.clicks) for each in counts] for name, counts in statistics.lists.items()}
+    total = found.total
     scans = [("true", total.scans), ("false", total.clicks - total.scans)] if total.scans else []
-    bars: Mapping[str, Sequence[ValueBar]] = {
-        "referrer": referrer_bars(values["referrer"]),
-        "is_scan": [ValueBar(_SCAN_NAMES[value], clicks, [value]) for value, clicks in scans if clicks],
-        "country": [_country(code, clicks) for code, clicks in values["country"]],
-        "device": [_named(value, clicks, value.capitalize(), _device(value)) for value, clicks in values["device"]],
-        "browser": [_named(*each, each[0], _brand(symbols.BROWSERS, each[0])) for each in values["browser"]],
-        "platform": [_named(*each, each[0], _brand(symbols.PLATFORMS, each[0])) for each in values["platform"]],
-        "link_id": [_link(statistics, value, clicks) for value, clicks in values.get("link", ())],
+    bars: dict[str, Sequence[ValueBar]] = {
+        name: [name_value(name, each.value, each.clicks) for each in counted] for name, counted in found.lists.items()
     }
+    bars["is_scan"] = [name_value("is_scan", value, clicks) for value, clicks in scans if clicks]
+    bars["referrer"] = referrer_bars(found.lists["referrer"])
+    bars["link_id"] = [_link(found.names, each.value, each.clicks) for each in found.lists.get("link", ())]
     cards = []
     for name, members in _CARDS.items():
-        found = [ValueList(*names, bars[names[-1]], total.clicks) for names in members if bars[names[-1]]]
-        if found:
-            cards.append(ListCard(name, found))
+        lists = [ValueList(*names, bars[names[-1]], total.clicks) for names in members if bars.get(names[-1])]
+        cards += [ListCard(name, lists)] if lists else []
     return [*cards, ListCard("Targets", [targets])] if targets else cards
 
 
-_CARDS = {
-    "Sources": [("Referrers", "referrers", "referrer"), ("QR or link", "scans", "is_scan")],
+_CARDS: Mapping[str, Sequence[tuple[str, str, FilterName]]] = {
+    "Sources": [
+        ("Referrers", "referrers", "referrer"),
+        ("Campaigns", "campaigns", "utm_campaign"),
+        ("UTM sources", "utm-sources", "utm_source"),
+        ("UTM mediums", "utm-mediums", "utm_medium"),
+        ("QR or link", "scans", "is_scan"),
+    ],
     "Places": [("Countries", "countries", "country")],
     "Technology": [
         ("Devices", "devices", "device"),
         ("Browsers", "browsers", "browser"),
         ("Platforms", "platforms", "platform"),
     ],
-    "Links": [("Top links", "top-links", "link_id")],
+    "Links": [("Top links", "top-links", "link_id"), ("Tags", "tags", "tag"), ("Domains", "hostnames", "hostname")],
 }
 """Name, id and filter of each list."""
-_SCAN_NAMES = {"true": "QR code scanned", "false": "Link followed"}
+_NAMES = {
+    ("is_scan", "true"): "QR code scanned",
+    ("is_scan", "false"): "Link followed",
+    ("target", DEFAULT_TARGET): OWN_DESTINATION,
+}
+
+
+def name_value(filter_: str, value: str, clicks: int = 0) -> ValueBar:
+    """Return the bar of a value of a filter, as people call it."""
+    if filter_ == "referrer":
+        return _source(source_name(value), clicks, Counter({value: clicks}))
+    name = value.capitalize() if filter_ == "device" else _NAMES.get((filter_, value), value)
+    empty = EMPTY_WORDS.get(filter_, "unknown").capitalize()  # type: ignore[call-overload]  # lists without a filter
+    is_country = filter_ == "country" and value != ""
+    return ValueBar(name or empty, clicks, [value], _icon(filter_, value), is_country=is_country)
+
+
+def _icon(filter_: str, value: str) -> Icon | None:
+    icons = {"device": symbols.DEVICES, "browser": symbols.BROWSERS, "platform": symbols.PLATFORMS}.get(filter_, {})
+    if filter_ == "country" and value in symbols.FLAGS:
+        return Icon("flags", value)
+    if value in icons:
+        return Icon("device" if filter_ == "device" else "brands", icons[value])
+    return Icon("letter", value[0]) if value and filter_ in {"browser", "platform"} else None
+
+
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_LEVELS = 5
+
+
+class HeatMap(NamedTuple):
+    days: Sequence[tuple[str, Sequence[tuple[int, int]]]]
+    """Name and hours, each with its clicks and its level, which is 0 without clicks and at most _LEVELS."""
+    peak: str
+
+
+def heat_map(hours: Sequence[HourCount]) -> HeatMap | None:
+    if not hours:
+        return None
+    clicks = {(weekday, hour): count for weekday, hour, count in hours}
+    (weekday, hour), most = max(clicks.items(), key=lambda each: each[1])
+    days = [
+        (name, [(count, ceil(_LEVELS * count / most)) for at in range(24) for count in [clicks.get((number, at), 0)]])
+        for number, name in enumerate(_WEEKDAYS, 1)
+    ]
+    peak = f"Most clicks come on {_WEEKDAYS[weekday - 1]}s from {hour}:00 to {hour + 1}:00"
+    return HeatMap(days, f"{peak}: {most:,}, {most / sum(clicks.values()):.1%} of all.")
 
 
 def source_name(referrer: str) -> str:
@@ -105,11 +154,11 @@ def source_name(referrer: str) -> str:
     return place.name if place else host.removeprefix("www.") or DIRECT
 
 
-def referrer_bars(counted: Iterable[tuple[str, int]]) -> list[ValueBar]:
+def referrer_bars(counted: Iterable[ValueCount]) -> list[ValueBar]:
     """Return a bar for each place or host, with the hosts of a place that has several."""
     clicks: Counter[str] = Counter()
     hosts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for referrer, count in counted:
+    for referrer, count, _ in counted:
         name, host = source_name(referrer), _host(referrer)
         clicks[name] += count
         hosts[name][host] += count
@@ -132,33 +181,15 @@ def _host(referrer: str) -> str:
         return referrer
 
 
-def _country(code: str, clicks: int) -> ValueBar:
-    icon = Icon("flags", code) if code in symbols.FLAGS else None
-    return ValueBar(code or UNKNOWN, clicks, [code], icon, is_country=bool(code))
-
-
-def _named(value: str, clicks: int, name: str, icon: Icon | None) -> ValueBar:
-    return ValueBar(name or UNKNOWN, clicks, [value], icon)
-
-
-def _device(name: str) -> Icon | None:
-    return Icon("device", symbols.DEVICES[name]) if name in symbols.DEVICES else None
-
-
-def _brand(icons: Mapping[str, str], name: str) -> Icon | None:
-    return Icon("brands", icons[name]) if name in icons else Icon("letter", name[0]) if name else None
-
-
-def _link(statistics: Statistics, value: str, clicks: int) -> ValueBar:
+def _link(names: Mapping[UUID, tuple[str, str]], value: str, clicks: int) -> ValueBar:
     link_id = UUID(value)
-    if link_id not in statistics.names:
+    if link_id not in names:
         return ValueBar(DELETED, clicks)
-    return ValueBar(statistics.names[link_id][0], clicks, [str(link_id)], page=f"/links/{link_id}")
+    return ValueBar(names[link_id][0], clicks, [str(link_id)], page=f"/links/{link_id}")
 
 
 # The clicks of a link by target, and whether its variants got what their weights say.
 
-OWN_DESTINATION = "Link's own destination"
 GONE = "Not in the routing any more"
 AS_CONFIGURED = "This is as configured: chance explains the difference from the weights."
 DIFFERS = (

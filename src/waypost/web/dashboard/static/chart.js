@@ -303,7 +303,12 @@ function setUp() {
   draw();
 }
 
+// A link that had the focus may be gone: then the filters get it.
+let hadFocus = false;
+
+document.addEventListener("htmx:beforeSwap", ({ target }) => { hadFocus = target.contains(document.activeElement); });
 document.addEventListener("htmx:afterSettle", ({ target }) => {
+  if (hadFocus && document.activeElement === document.body) document.getElementById("filters")?.focus();
   nameCountries(target);
   showLists(target);
   offerZones();
