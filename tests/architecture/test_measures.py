@@ -8,20 +8,20 @@ import pytest
 from architecture.code import ROOT
 
 LIMITS = {
-    "source lines without migrations": 68_650,
+    "source lines without migrations": 70_700,
     "files that name `expires_at` of a link": 24,
     "files edited for one more field of a link": 9,
     "files edited for one more resource, outside its package": 10,
     "lines that only compose": 1_800,
-    "files with more than 10 first-party imports": 85,
+    "files with more than 10 first-party imports": 88,
     "type names with more than one meaning": 1,
     "circles of files": 0,
-    "files of `clicks`": 47,
+    "files of `clicks`": 57,
     "decision records": 35,
     "files that run: POST /v1/links, own": 27,
-    "files that run: click → statistics, own": 14,
-    "files that run: event → delivery, own": 5,
-    "files that run: GET /v1/links/{id}/stats, own": 24,
+    "files that run: click → statistics, own": 15,
+    "files that run: event → delivery, own": 6,
+    "files that run: GET /v1/links/{id}/stats, own": 27,
 }
 
 
