@@ -50,7 +50,7 @@ def enrich(
     ends before a fetcher's visit after which the browser's may still come, unless it is None.
     """
     result, deliveries = Enriched(lines=len(lines)), 0
-    has_fetchers = HINT_OF_FETCHER in b"".join(lines)  # a third of the time of a look at each line
+    has_fetchers = HINT_OF_FETCHER in b"".join(lines)
     visits: list[Visit] = []
     for number, visit in enumerate(_decoded(lines, result)):
         account = accounts.get(visit.link) if visit else None
