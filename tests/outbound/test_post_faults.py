@@ -1,10 +1,12 @@
 """Receivers of every kind of malice, over TCP and TLS, on both event loops: a plain reason each, at a bounded cost."""
 
 import asyncio
+import gc
 import os
 import socket
 import ssl
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from servers import ALLOW, OPEN, Flood, NameServer, Receiver, Script, response
 
 from waypost.kit.urls import canonical
 from waypost.outbound import Outbound, OutboundResponse, Poster, Unreachable
+from waypost.outbound.connection import HttpConnection
 
 SOON = 0.5  # a deadline that is meant to pass
 LATE = 30.0  # one that is not
@@ -193,6 +196,37 @@ class TestEndless:
             assert (await post(posting, receiver.url())).body == b"ok"
             await receiver.gone.wait()
         assert flood.sent < 12_000_000
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        Flood(CHUNKED, b"1\r\nx\r\n" * 1000),
+        Flood(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * LIMIT),
+        Flood(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000),
+        servers.always(OK),
+        servers.reset,
+        servers.stall,
+    ],
+    ids=["chunks", "body", "interim", "closed", "reset", "stall"],
+)
+async def test_a_closed_connection_does_not_wait_for_a_collection_of_garbage(
+    posting: Poster, tls: ssl.SSLContext | None, script: Script
+) -> None:
+    """Workers collect garbage rarely, and each connection with TLS has 256 KiB."""
+    async with Receiver(script, tls=tls) as receiver:
+        gc.collect()
+        gc.disable()
+        try:
+            with suppress(Unreachable):
+                await post(posting, receiver.url(), deadline=SOON if script is servers.stall else LATE)
+            await receiver.gone.wait()
+            for _ in range(20):  # the connection is told that it is closed
+                await asyncio.sleep(0)
+            left = [found for found in gc.get_objects() if isinstance(found, HttpConnection)]
+        finally:
+            gc.enable()
+    assert left == []
 
 
 class TestSlow:

@@ -32,11 +32,10 @@ _Origin = tuple[str, str, int]
 class HttpConnection(asyncio.BufferedProtocol):
     """Between two requests, while it is idle, received data closes it: it belongs to no response."""
 
-    _transport: asyncio.Transport
-
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._opened = self._loop.time()
+        self._transport: asyncio.Transport | None = None
         self._chunk = memoryview(bytearray(CHUNK))
         self._received = b""
         self._is_paused = False
@@ -46,20 +45,27 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._forget: Callable[[HttpConnection], None] | None = None
 
     def send(self, data: bytes) -> None:
-        self._transport.write(data)
+        """Nothing is sent, and nothing received, if the connection is lost."""
+        if self._transport:
+            self._transport.write(data)
 
     async def receive(self) -> bytes:
         """Return what arrived; nothing at the end. Raises OSError."""
         if not self._received and not self._has_ended:
-            if self._is_paused:
+            if self._is_paused and self._transport:
                 self._is_paused = False
                 self._transport.resume_reading()
             self._waiting = self._loop.create_future()
             await self._waiting
         received, self._received = self._received, b""
         if not received and self._error:
-            raise self._error
+            raise self._take_error(self._error)
         return received
+
+    def _take_error(self, error: Exception) -> Exception:
+        """Forget it: its traceback leads to this connection, which would wait for a collection of garbage."""
+        self._error = None
+        return error
 
     def rest(self, seconds: float, forget: Callable[["HttpConnection"], None]) -> None:
         """Wait for the next request for some seconds. `forget` is called if none can be sent any more."""
@@ -79,7 +85,8 @@ class HttpConnection(asyncio.BufferedProtocol):
         if self._forget:
             self._forget(self)
             self.wake()
-        self._transport.abort()
+        if self._transport:
+            self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
@@ -92,7 +99,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             self.abort()
             return
         self._received += self._chunk[:nbytes]
-        if len(self._received) >= CHUNK and not self._transport.is_closing():
+        if len(self._received) >= CHUNK and self._transport and not self._transport.is_closing():
             self._is_paused = True
             self._transport.pause_reading()
         self._continue()
@@ -101,6 +108,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._end(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None  # with TLS it has 256 KiB, which would wait for a collection of garbage
         self._end(exc)
 
     def _end(self, error: Exception | None) -> None:
