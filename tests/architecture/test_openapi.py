@@ -428,8 +428,8 @@ def test_documents_the_error_statuses_of_each_endpoint(document: Document) -> No
     assert document.statuses("links_update") == always | {"200", "403", "404", "413", "422"}
     assert document.statuses("links_delete") == always | {"204", "403", "404"}
     assert all(document.statuses(each) == always | {"200", "403", "404", "422"} for each in COUNTED[:3])
-    assert document.statuses("stats_get") == document.statuses("webhooks_list") == always | {"200", "403", "422"}
-    assert document.statuses("pixels_list") == document.statuses("webhooks_list")
+    assert document.statuses("stats_get") == document.statuses("clicks_list") == always | {"200", "403", "404", "422"}
+    assert document.statuses("pixels_list") == document.statuses("webhooks_list") == always | {"200", "403", "422"}
     for of_links, of_pixels in (
         ("links_create", "pixels_create"),
         ("links_get", "pixels_get"),

@@ -94,8 +94,8 @@ class Tally:
         self.lists = lists
         self.limit = limit
         self.has_visitors = has_visitors
-        wanted = {"profile": PROFILE, "referrer": ("referrer",), "target": ("target",), "link": ("link", *LABELS)}
-        self.columns = [name for name, of_lists in wanted.items() if not set(lists).isdisjoint(of_lists)]
+        needed_by = {"profile": PROFILE, "referrer": ("referrer",), "target": ("target",), "link": ("link", *LABELS)}
+        self.columns = [name for name, of_lists in needed_by.items() if not set(lists).isdisjoint(of_lists)]
         """Those that batches need."""
         self.needs_labels = has_visitors and not set(lists).isdisjoint(LABELS)
         self._counted = Counted()
