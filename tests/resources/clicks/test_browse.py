@@ -205,7 +205,7 @@ async def test_reports_all_problems_at_once(env: Env, link: links.Link) -> None:
     errors = answer.json()["error"]["errors"]
     assert set(errors) == set(wrong)
     assert errors["kind"] == ["This must be one of: human, crawler, preview, prefetch, all."]
-    assert "Use one of: page, per_page, link_id, from, to," in errors["colour"][0]
+    assert "Use one of: page, per_page, from, to, kind, country," in errors["colour"][0]
     del wrong["link_id"]
     answer = await env.get(f"/links/{link.id}/clicks", **wrong)
     assert set(answer.json()["error"]["errors"]) == set(wrong)

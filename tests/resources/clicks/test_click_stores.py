@@ -47,9 +47,14 @@ class PatientClickHouse(ClickHouse):
     """A million visits may take the tests' engine longer than somebody who reads a page would wait."""
 
     async def query(
-        self, sql: str, parameters: Mapping[str, Any] | None = None, *, limit: float = LONG_TIMEOUT
+        self,
+        sql: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        limit: float = LONG_TIMEOUT,
     ) -> Sequence[ResultRow]:
-        return await super().query(sql, parameters, limit=limit)
+        return await super().query(sql, parameters, settings=settings, limit=limit)
 
 
 @dataclass

@@ -3,6 +3,7 @@
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,12 +15,17 @@ from domains import domain
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from people import START
-from resources.clicks.visited import SHARED, Env, moment, new_click, read_page, read_statistics, spread
+from resources.clicks.visited import ON_SQLITE, SHARED, Env, moment, new_click, read_page, read_statistics, spread
 
-from waypost.kit.clock import parse_timestamp, timestamp
+from waypost.kit.clock import EPOCH, parse_timestamp, timestamp
 from waypost.kit.pagination import PageRequest
 from waypost.resources import links
-from waypost.resources.clicks.filters import ACCOUNT_FILTERS, LINK_FILTERS
+from waypost.resources.clicks import selection
+from waypost.resources.clicks.backends.clickhouse import ClickHouseStore
+from waypost.resources.clicks.backends.clickhouse.read import ClickHouseReader
+from waypost.resources.clicks.backends.sql import count
+from waypost.resources.clicks.backends.sql.read import SqlReader
+from waypost.resources.clicks.filters import ACCOUNT_FILTERS, LINK_FILTERS, Clause, Filters, FilterValue
 from waypost.resources.clicks.model import KINDS, Click, Subject
 from waypost.resources.clicks.schemas import to_json
 from waypost.resources.links import store
@@ -79,8 +85,10 @@ class World:
 
 
 @pytest.fixture
-async def world(env: Env) -> World:
-    """The account of eight links, of which one is deleted, and more clicks than one statement counts at a time."""
+async def world(env: Env, monkeypatch: pytest.MonkeyPatch) -> World:
+    """An account with six links, of which one is deleted. A day has more clicks than one statement counts."""
+    monkeypatch.setattr(count, "BATCH_SIZE", 25)
+    monkeypatch.setattr(selection, "FEW_LINKS", 2)
     chance = random.Random(3)
     own = await domain(env.db, env.alice.account_id, CUSTOM)
     made_links = [
@@ -266,3 +274,98 @@ async def test_statistics_and_lists_equal_a_plain_count(
 
 def matches_target(world: World, click: Click, sent: Sequence[tuple[str, str]]) -> bool:
     return matches(world, click._replace(kind="human"), [each for each in sent if each[0] == "target"])
+
+
+AWKWARD = ["'", '"', "\\", "\\\\'", "%_", "{a}", "{a:String}", ":a", "--", "a,b", "😀", "x" * 2_000]
+
+
+async def test_two_hundred_awkward_values_are_values(env: Env) -> None:
+    """Nothing in them is SQL, a parameter or a pattern; and many are no problem."""
+    link = await env.link()
+    await env.fill([new_click(link, target=text, browser="x") for text in AWKWARD])
+    many = [*AWKWARD, *(f"{number} ' \\ {'y' * 1_000}" for number in range(187))]
+    excluded = Clause("target", tuple(FilterValue(text, is_excluded=True) for text in AWKWARD[:4]))
+    for values, expected in ((many, len(AWKWARD)), (AWKWARD[1:2], 1), (AWKWARD[3:4], 1), ([], len(AWKWARD) - 4)):
+        included = Clause("target", tuple(FilterValue(text, is_excluded=False) for text in values))
+        query = [*Filters((included if values else excluded,)).to_query(), ("browser", "x")]
+        stats = await read_statistics(env.db, env.click_store, Subject(env.alice.account_id), query, env.clock())
+        assert stats["clicks"] == expected, values
+
+
+async def test_days_whose_clicks_were_deleted(env: Env) -> None:
+    one, other, third = await env.link(tags=["a", "b"]), await env.link(tags=["a"]), await env.link()
+    days = [START - days * DAY for days in (9, 8, 2, 1)]
+    await env.fill([new_click(link, at, visitor_id=at.day) for link in (one, other, other, third) for at in days])
+    kept_since = (START - 5 * DAY - EPOCH).days
+    await env.delete_clicks(kept_since)
+    answer = await env.get("/stats", country="DE")
+    assert answer.status_code == 422
+    message = "Only clicks since 2029-12-27T00:00:00.000000Z are kept, and filters need them. Choose a later start."
+    assert answer.json()["error"]["errors"] == {"from": [message]}
+    assert (await env.get("/stats", country="DE", from_="2029-12-27T00:00:00.000000Z")).status_code == 200
+    compared = await env.get("/stats", country="DE", from_="2029-12-27", compare="previous_period")
+    assert compared.json()["error"]["errors"] == {"compare": [message]}
+
+    of_links = (await env.shown("/stats", tag="a", from_="2029-12-23"))["data"]
+    assert (of_links["clicks"], of_links["visitors"]) == (12, None)
+    assert of_links["countries"] == [{"value": "DE", "clicks": 12}]
+    assert [each["clicks"] for each in of_links["top_links"]] == [8, 4]
+    assert of_links["tags"] == [{"value": "a", "clicks": 12}, {"value": "b", "clicks": 4}]
+    assert sum(each["clicks"] for each in of_links["hours"]) == 12
+    shown = {each["at"][:10]: (each["clicks"], each["visitors"]) for each in of_links["series"] if each["clicks"]}
+    assert shown == {"2029-12-23": (3, None), "2029-12-24": (3, None), "2029-12-30": (3, 1), "2029-12-31": (3, 1)}
+    assert of_links["first_clicked_at"] == timestamp(days[0])
+
+    of_one = (await env.shown("/stats", tag="b", from_="2029-12-23"))["data"]
+    assert (of_one["clicks"], of_one["visitors"], of_one["tags"][1]["clicks"]) == (4, 4, 4)
+    with_visitors = (await env.shown("/stats", visitors="true", from_="2029-12-23"))["data"]
+    assert (with_visitors["clicks"], with_visitors["visitors"]) == (16, 4)
+    assert with_visitors["countries"] == [{"value": "DE", "clicks": 16, "visitors": None}]
+
+
+async def test_too_many_clicks_are_an_error_that_names_a_later_start(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = await env.link()
+    await env.fill([new_click(link, START - days * DAY) for days in range(10) for _ in range(10)])
+    for reader in (SqlReader, ClickHouseReader):
+        monkeypatch.setattr(reader, "max_counted", 45)
+    for path in ("/stats", f"/links/{link.id}/stats"):
+        errors = (await env.get(path, country="DE")).json()["error"]["errors"]
+        text = "There are about 100 visits in this time range, too many to count. Start later, at "
+        assert errors == {"from": [f"{text}2029-12-28T12:00:00.000000Z."]}
+        counted = (await env.shown(path, country="DE", from_="2029-12-28T12:00:00Z"))["data"]
+        assert counted["clicks"] == 50
+        assert (await env.get(path)).status_code == 200
+    compared = {"country": "DE", "from": "2029-12-29", "compare": "previous_period"}
+    assert (await env.get("/stats", **compared)).status_code == 200
+    monkeypatch.setattr(count, "COUNT_SECONDS", -1)
+    if not isinstance(env.click_store, ClickHouseStore):
+        slow = (await env.get("/stats", country="DE", from_="2029-12-29")).json()["error"]["errors"]
+        assert slow["from"][0].endswith("Start later, at 2029-12-31T00:00:00.000000Z.")
+
+
+async def test_filters_that_select_links_are_for_accounts(env: Env) -> None:
+    own, foreign = await env.link(), await env.link(env.bob)
+    async with env.db.write() as tx:
+        await store.hide(tx, [deleted := await links.get(tx, own.account_id, own.id)], START)
+    for link in (foreign, deleted):
+        for path in ("/stats", "/clicks"):
+            assert (await env.get(path, link_id=str(link.id))).status_code == 404
+            assert (await env.get(path, link_id=f"-{link.id}")).status_code == 404
+    other = await env.link()
+    for path in (f"/links/{other.id}/stats", f"/links/{other.id}/clicks"):
+        answer = await env.get(path, tag="a", link_id=str(other.id))
+        assert answer.status_code == 422
+        assert set(answer.json()["error"]["errors"]) == {"tag", "link_id"}
+    assert (await env.shown("/stats", tag="absent"))["data"]["clicks"] == 0
+
+
+@ON_SQLITE
+async def test_a_renamed_tag_is_absent(env: Env) -> None:
+    """A page that is open shows the filter, and nothing matches it any more."""
+    link = await env.link(tags=["old"])
+    await env.fill([new_click(link)])
+    assert (await env.shown("/stats", tag="old"))["data"]["tags"] == [{"value": "old", "clicks": 1}]
+    async with env.db.write() as tx:
+        await store.save(tx, [(link, replace(link, tags=["new"]))])
+    assert (await env.shown("/stats", tag="old"))["data"]["clicks"] == 0
+    assert (await env.shown("/stats"))["data"]["tags"] == [{"value": "new", "clicks": 1}]

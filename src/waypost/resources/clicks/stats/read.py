@@ -2,7 +2,7 @@
 
 The API, pages, shares, files and mails call the same function, with a query that was parsed once:
 
-    query = read_stats_query(request.query_params, ACCOUNT_FILTERS, now)  # or new_stats_query, and replace(filters=…)
+    query = read_stats_query(parameters, ACCOUNT_FILTERS, Problems(), now)  # or new_stats_query(…), with filters
     async with click_store.reader(db, account_id) as reader:
         statistics = await read_statistics(
             reader, Subject(account_id), query, now, lists=("country", "hour"), shared_domain=shared_domain
@@ -36,6 +36,8 @@ from waypost.resources.clicks.stats.tally import Counted, Tally, TooManyClicks, 
 from waypost.resources.clicks.store import ClickReader, ClickStore, ClicksUnavailable
 
 SPARKLINE_DAYS = 14
+_NAMES = 500
+"""Links of a statement."""
 HOURS: Final = "hour"
 StatsList = ListName | Literal["hour"]
 _LISTS: Mapping[str, StatsList] = {
@@ -214,6 +216,9 @@ async def _count(reader: ClickReader, scope: _Scope, lists: Collection[StatsList
     if selection.links and selection.links.few is not None:
         per_day = (await reader.clicks_per_day(selection.links.few, list(sizes))).values() if sizes else ()
         sizes = {day: sum(of_link.get(day, 0) for of_link in per_day) for day in sizes}
+    for each in kept:
+        if not each.is_whole_day:
+            sizes[each.day] = sizes[each.day] * (each.end - each.begin) // DAY
     if sum(sizes.values()) > reader.max_counted:
         _refuse(kept, sizes, reader.max_counted)
     names = [name for name in lists if name != HOURS]
@@ -405,10 +410,11 @@ async def find_names(
     reader: ClickReader, link_ids: Sequence[UUID], *, shared_domain: str
 ) -> dict[UUID, tuple[str, str]]:
     """Return short URL and title of the links that exist."""
-    if not link_ids:
-        return {}
-    async with reader.transaction() as tx:
-        return await links.find_names(tx, link_ids, shared_domain=shared_domain)
+    names: dict[UUID, tuple[str, str]] = {}
+    for start in range(0, len(link_ids), _NAMES):
+        async with reader.transaction() as tx:
+            names |= await links.find_names(tx, link_ids[start : start + _NAMES], shared_domain=shared_domain)
+    return names
 
 
 async def count_recent_clicks(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from waypost.kit.clock import QUARTER
+from waypost.kit.clock import DAY, QUARTER
 from waypost.resources.clicks.days import TOTAL_BUCKET
 from waypost.resources.clicks.model import LABELS, QUARTERS_PER_DAY, LabelName, ListName
 
@@ -94,10 +94,11 @@ class Tally:
         self.lists = lists
         self.limit = limit
         self.has_visitors = has_visitors
-        needed_by = {"profile": PROFILE, "referrer": ("referrer",), "target": ("target",), "link": ("link", *LABELS)}
-        self.columns = [name for name, of_lists in needed_by.items() if not set(lists).isdisjoint(of_lists)]
+        needed = {"profile": PROFILE, "referrer": ("referrer",), "target": ("target",), "link": ("link", *LABELS)}
+        self.columns = [name for name, of_lists in needed.items() if not set(lists).isdisjoint(of_lists)]
         """Those that batches need."""
         self.needs_labels = has_visitors and not set(lists).isdisjoint(LABELS)
+        self._divides_days = any(start % DAY for start in starts[1:])
         self._counted = Counted()
         self._columns: dict[str, Counter[str]] = {}
         self._of_days, self._of_slots = _Distinct(), _Distinct()
@@ -147,12 +148,11 @@ class Tally:
         visitors[TOTAL_BUCKET] += of_days.total()
         if not self.starts:
             return
-        slots = {text: (bucket_of(self.starts, int(text)), day) for text, day in days.items()}
-        if len(set(slots.values())) == len(set(days.values())):  # no bucket begins within one of the days
-            buckets = {day: bucket for bucket, day in slots.values()}
+        if not self._divides_days:
             for day, count in of_days.items():
-                visitors[buckets[day]] += count
+                visitors[bucket_of(self.starts, day * QUARTERS_PER_DAY)] += count
             return
+        slots = {text: (bucket_of(self.starts, int(text)), day) for text, day in days.items()}
         of_slots = self._of_slots.count_new(zip(map(slots.__getitem__, batch.quarters), batch.visitors, strict=True))
         for (bucket, _), count in of_slots.items():
             visitors[bucket] += count

@@ -60,14 +60,13 @@ async def count_clicks(
     tally: Tally,
     *,
     shared_domain: str,
-    seconds: float = COUNT_SECONDS,
 ) -> Counted:
     """Count the clicks in the slices, of which only the first and the last may be parts of days.
 
-    `sizes`: about how many visits each day has. Raises TooManyClicks when it takes longer than `seconds`.
+    `sizes`: about how many visits each day has. Raises TooManyClicks when it takes longer than COUNT_SECONDS.
     """
     now = asyncio.get_running_loop().time
-    deadline = now() + seconds
+    deadline = now() + COUNT_SECONDS
     query, known = _query(tx, selection, tally.columns), dict[str, Mapping[LabelName, Collection[str]]]()
     for part in _divide(slices, sizes):
         row = (await tx.execute(query, _parameters(tx, part))).one()
