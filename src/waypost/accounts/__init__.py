@@ -39,9 +39,11 @@ from waypost.accounts.service import (
 from waypost.accounts.sign_in.passwords import hash_password
 from waypost.accounts.sign_in.passwords import verify as verify_password
 from waypost.accounts.store import (
+    add_label_change,
     adjust_image_bytes,
     adjust_links_count,
     count_image_bytes,
+    count_label_changes,
     count_links,
     email_subquery,
     find_account,
@@ -71,9 +73,11 @@ __all__ = [
     "RateLimiters",
     "Scope",
     "SignInClient",
+    "add_label_change",
     "adjust_image_bytes",
     "adjust_links_count",
     "count_image_bytes",
+    "count_label_changes",
     "count_links",
     "create_account",
     "create_key",

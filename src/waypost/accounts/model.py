@@ -60,6 +60,8 @@ accounts = Table(
     # updated by links in their own transactions: counting a million rows for the total of a page would take 50 ms
     Column("links_count", Integer, nullable=False, server_default="0"),
     Column("image_bytes", BigInteger, nullable=False, server_default="0"),  # of hosted images; updated by links, too
+    # how often links got other tags, hostnames or UTM parameters: what was added up by these before is outdated
+    Column("label_changes", Integer, nullable=False, server_default="0"),
     Column("suspended_at", Instant),  # links and keys of a suspended account do not work; nothing is deleted
     Column("suspended_reason", Text),
     Column("created_at", Instant, nullable=False),

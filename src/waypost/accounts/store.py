@@ -119,6 +119,16 @@ async def adjust_links_count(tx: Tx, account_id: UUID, difference: int) -> bool:
     return (await tx.execute(statement)).rowcount > 0
 
 
+async def count_label_changes(tx: Tx, account_id: UUID) -> int:
+    return await tx.scalar(select(_accounts.label_changes).where(_accounts.id == account_id)) or 0
+
+
+async def add_label_change(tx: Tx, account_id: UUID) -> None:
+    """Call it where links with clicks get other tags, hostnames or UTM parameters, near the end of the transaction."""
+    statement = update(accounts).where(_accounts.id == account_id).values(label_changes=_accounts.label_changes + 1)
+    await tx.execute(statement)
+
+
 async def count_image_bytes(tx: Tx, account_id: UUID) -> int:
     row = (await tx.execute(select(_accounts.image_bytes).where(_accounts.id == account_id))).one_or_none()
     return row.image_bytes if row else 0

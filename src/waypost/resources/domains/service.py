@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from waypost import audit
-from waypost.accounts import Caller, lock_account
+from waypost.accounts import Caller, add_label_change, lock_account
 from waypost.audit import Actor, Item
 from waypost.context import Context
 from waypost.database import Tx
@@ -166,6 +166,7 @@ async def delete_locked(deps: Deps, tx: Tx, domain: Domain) -> None:
         await history.record_end(tx, domain.account_id, domain.hostname, since=domain.unverified_since, at=now)
     await certificates.delete_certificate(tx, domain.hostname, now)
     await deps.detach_links(tx, domain.account_id, domain.id)
+    await add_label_change(tx, domain.account_id)
     await deps.routes.host_changed(tx, domain.hostname)
 
 

@@ -14,6 +14,7 @@ from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.resources import domains
 from waypost.resources.links import aliases, rules, store
 from waypost.resources.links.aliases import Alias
+from waypost.resources.links.labels import labels_of
 from waypost.resources.links.model import Link
 from waypost.resources.links.rules import LinkPlan
 
@@ -43,6 +44,8 @@ async def apply(context: Context, tx: Tx, account: UUID, plans: Sequence[LinkPla
         await store.save_search_texts(tx, [plan.after for plan in plans if plan.before and plan.aliases])
     if new and not await accounts.adjust_links_count(tx, account, len(new)):
         raise NotFound
+    if any(labels_of(old) != labels_of(link) for old, link in changes):
+        await accounts.add_label_change(tx, account)
     image_bytes = sum(link.og_image_bytes for link in new)
     image_bytes += sum(link.og_image_bytes - old.og_image_bytes for old, link in changes)
     if not await accounts.adjust_image_bytes(tx, account, image_bytes, limit=rules.MAX_IMAGES_MB << 20):

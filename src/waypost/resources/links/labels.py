@@ -13,7 +13,7 @@ from waypost.database import Tx
 from waypost.kit.errors import NotFound
 from waypost.kit.urls import UtmKey
 from waypost.resources import domains
-from waypost.resources.links.model import HOSTNAME, NOT_DELETED, link_tags, links
+from waypost.resources.links.model import HOSTNAME, NOT_DELETED, Link, link_tags, links
 
 _BATCH = 500  # parameters of one statement
 
@@ -22,6 +22,11 @@ class LinkLabels(NamedTuple):
     hostname: str
     tags: Collection[str]
     utm_params: Mapping[str, str]
+
+
+def labels_of(link: Link) -> tuple[Any, ...]:
+    """Return what differs if a change of the link moves its clicks to others in statistics."""
+    return link.domain_id, link.tags, link.utm_params
 
 
 async def find_labels(tx: Tx, ids: Collection[UUID], *, shared_domain: str) -> dict[UUID, LinkLabels]:

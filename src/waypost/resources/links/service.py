@@ -155,6 +155,8 @@ async def hide(deps: Deps, tx: Tx, links: Sequence[Link]) -> None:
         await store.hide(tx, links, deps.clock())
         await domains.change_links_counts(tx, [(link.domain_id, None) for link in links])
         await accounts.adjust_links_count(tx, links[0].account_id, -len(links))
+        if any(link.tags for link in links):
+            await accounts.add_label_change(tx, links[0].account_id)
         await deps.routes.changed(tx, [link.slug for link in links])
 
 

@@ -4,20 +4,25 @@ import asyncio
 import json
 import os
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import pytest
+from contexts import new_context
+from domains import domain
 from people import START
-from resources.clicks.visited import Env, fill, new_click, open_env
+from resources.clicks.visited import SHARED, Env, fill, new_click, new_link, open_env
+from resources.links.added import add_links
 from sqlalchemy import delete, insert, select, update
 
 from waypost.accounts.model import accounts
-from waypost.database import Database
+from waypost.database import Database, Tx
 from waypost.kit.clock import EPOCH, timestamp
+from waypost.kit.errors import Problems
 from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks.backends.sql import top_values, write
@@ -34,13 +39,19 @@ from waypost.resources.clicks.model import DIMENSIONS, Click, Subject, click_dim
 from waypost.resources.clicks.stats.aggregate import Aggregate
 from waypost.resources.clicks.stats.query import new_stats_query
 from waypost.resources.clicks.stats.read import ACCOUNT_LISTS, LINK_LISTS, read_statistics
+from waypost.resources.domains import store as domain_store
+from waypost.resources.domains.service import delete_locked
 from waypost.resources.links import model as link_model
 from waypost.resources.links import store as link_store
+from waypost.resources.links.apply import apply
+from waypost.resources.links.rules import LinkPlan
+from waypost.resources.links.service import hide
 
 ROUNDS = int(os.environ.get("TOP_VALUES_ROUNDS", "12"))
 DAY = timedelta(days=1)
 TODAY = (START - EPOCH).days
-LISTS = ("countries", "referrers", "devices", "browsers", "platforms", "top_links")
+LABELS = ("tags", "hostnames", "utm_campaigns")
+LISTS = ("countries", "referrers", "devices", "browsers", "platforms", "top_links", *LABELS)
 
 
 @pytest.fixture
@@ -463,3 +474,70 @@ def test_runs_begin_and_end_with_a_day_with_clicks() -> None:
         "30d": CachedDays(TODAY - 10, TODAY - 3, 61)
     }  # the first day may have begun elsewhere
     assert choose_days_to_cache({}, TODAY) == {}
+
+
+@pytest.fixture
+def summed_days(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of days in each sum of labels that the cache did not serve."""
+    noted_days: list[int] = []
+    sum_label_values = top_values.sum_label_values
+
+    async def noted(tx: Any, subject: Any, days: Sequence[int], *rest: Any, **more: Any) -> Any:
+        noted_days.append(len(days))
+        return await sum_label_values(tx, subject, days, *rest, **more)
+
+    monkeypatch.setattr(top_values, "sum_label_values", noted)
+    return noted_days
+
+
+async def test_labels_are_cached_until_links_get_others(env: Env, summed_days: list[int]) -> None:
+    context = new_context(env.db, env.clock)
+    account = env.alice.account_id
+    own = await domain(env.db, env.alice.account_id, "x.example")
+    made = [await env.link(tags=["a", f"t{n}"], domain_id=own, hostname="x.example") for n in range(3)]
+    made.append(await env.link(utm_params={"utm_campaign": "spring"}))
+    await fill(env.db, [click for day in range(20) for link in made for click in some(link, day, 5)])
+
+    async def change(tx: Tx, link: links.Link, **fields: Any) -> None:
+        await apply(context, tx, account, [LinkPlan(link, replace(link, **fields))], Problems())
+
+    async def shown() -> dict[str, dict[str, int]]:
+        found = await lists(env)
+        return {name: {each["value"]: each["clicks"] for each in found[name]} for name in LABELS}
+
+    await refresh(env)
+    summed_days.clear()
+    assert await shown() == {
+        "tags": {"a": 300, "t0": 100, "t1": 100, "t2": 100},
+        "hostnames": {"x.example": 300, SHARED: 100},
+        "utm_campaigns": {"spring": 100},
+    }
+    assert summed_days == [2]  # today, and the first day
+    async with env.db.write() as tx:  # a new link, and another field
+        await add_links(tx, [new_link(account, tags=["b"])])
+        await change(tx, made[0], title="B")
+    summed_days.clear()
+    assert (await shown())["tags"]["a"] == 300
+    assert summed_days == [2]
+
+    async def delete_domain(tx: Tx) -> None:
+        domain = await domain_store.get_for_update(tx, account, own)
+        await delete_locked(links.domain_deps(context), tx, domain)
+
+    changes: list[tuple[Callable[[Tx], Awaitable[Any]], str, dict[str, int]]] = [
+        (lambda tx: change(tx, made[0], tags=["a"]), "tags", {"a": 300, "t1": 100, "t2": 100}),
+        (lambda tx: change(tx, made[3], utm_params={}), "utm_campaigns", {}),
+        (lambda tx: hide(cast("Any", context), tx, [made[2]]), "tags", {"a": 200, "t1": 100}),
+        (lambda tx: change(tx, made[1], domain_id=None), "hostnames", {"x.example": 200, SHARED: 200}),
+        (delete_domain, "hostnames", {SHARED: 400}),
+    ]
+    for make, name, expected in changes:
+        async with env.db.write() as tx:
+            await make(tx)
+        summed_days.clear()
+        assert (await shown())[name] == expected
+        assert summed_days == [20]
+        await refresh(env)
+        summed_days.clear()
+        assert (await shown())[name] == expected
+        assert summed_days == [2]

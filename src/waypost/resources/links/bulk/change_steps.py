@@ -105,6 +105,8 @@ async def _restore_next(deps: Deps, change: BulkChange) -> bool:
             # the domain of a link may be gone: it is on the shared domain then
             await domains.change_links_counts(tx, [(None, link.domain_id) for link in restored if link.hostname])
             await accounts.adjust_links_count(tx, change.account_id, len(restored))
+            if any(link.tags for link in restored):
+                await accounts.add_label_change(tx, change.account_id)
         with_aliases = await aliases.find_of_links(tx, [link.id for link in restored])
         routes = [link.slug for link in restored]
         routes += sorted({alias.hostname for of_link in with_aliases.values() for alias in of_link})

@@ -12,7 +12,6 @@ from sqlalchemy import ColumnElement, Select, String, bindparam, column, func, s
 from waypost.database import Id, Instant, Tx
 from waypost.resources.clicks.backends.sql import matching, top_values
 from waypost.resources.clicks.backends.sql.count import count_clicks, sum_links
-from waypost.resources.clicks.backends.sql.label_values import find_label_values
 from waypost.resources.clicks.backends.sql.write import COLUMNS, read_click
 from waypost.resources.clicks.days import (
     DaySlice,
@@ -143,7 +142,7 @@ class SqlReader:
     async def find_label_values(
         self, subject: Subject, days: Mapping[int, int], partial_days: Sequence[SignedSlice], *, shared_domain: str
     ) -> Mapping[LabelName, Counter[str]]:
-        return await find_label_values(self.tx, subject, list(days), partial_days, shared_domain=shared_domain)
+        return await top_values.find_label_values(self.tx, subject, days, partial_days, shared_domain=shared_domain)
 
     async def count_clicks(
         self,

@@ -46,6 +46,7 @@ from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks.backends.sql import write
 from waypost.resources.clicks.days import DaySlice, SignedSlice, day_of, find_known_days, in_values, within
+from waypost.resources.clicks.label_values import LabelValues, sum_labels
 from waypost.resources.clicks.model import (
     DIMENSIONS,
     HUMAN,
@@ -303,8 +304,8 @@ def _min_clicks(cached: Sequence[tuple[str, int]], partial_counts: Mapping[str, 
 
 async def _find_largest_cached_days(
     tx: Tx, subject_id: UUID, days: Mapping[int, int]
-) -> tuple[CachedDays | None, RankedValues]:
-    """Return those with the most clicks. Fewer than half of all clicks would not save time."""
+) -> tuple[CachedDays | None, dict[str, Any]]:
+    """Return those with the most clicks, and their values. Fewer than half of all clicks would not save time."""
     conditions = (
         _cache.subject_id == subject_id,
         _cache.first_day >= min(days),
@@ -317,6 +318,74 @@ async def _find_largest_cached_days(
         if sum(clicks for day, clicks in days.items() if cached_days.has(day)) == cached_days.clicks:
             return cached_days, json.loads(row.top_values)
     return None, {}
+
+
+# What links have now: it may change at any time, and with it what the clicks of all days add up to.
+
+_MAX_LABELS = 2_000
+"""Of a list. Accounts with more are not cached."""
+_MAX_ADDED_UP = 1_000_000
+"""Clicks of cached days that are added up again after a change of labels, rather than at the next refresh."""
+_LINKS = 20_000
+"""Read at a time."""
+
+
+async def find_label_values(
+    tx: Tx, subject: Subject, days: Mapping[int, int], partial_days: Sequence[SignedSlice], *, shared_domain: str
+) -> LabelValues:
+    """Return the clicks of each tag, hostname and UTM parameter of the account's links."""
+    cached_days, cached = await _find_largest_cached_days(tx, subject.id, days) if days else (None, {})
+    labels: Any = cached.get("labels")
+    if cached_days and labels and cached_days.clicks < _MAX_ADDED_UP:
+        is_current = labels["changes"] == await accounts.count_label_changes(tx, subject.account_id)
+        labels = labels if is_current else None
+    if not cached_days or not labels:
+        return await sum_label_values(tx, subject, list(days), partial_days, shared_domain=shared_domain)
+    other_days = [day for day in days if not cached_days.has(day)]
+    found = await sum_label_values(tx, subject, other_days, partial_days, shared_domain=shared_domain)
+    for name, counted in labels["lists"].items():
+        found[name].update({value or shared_domain: count for value, count in counted})
+    return found
+
+
+async def _find_outdated_labels(tx: Tx, account_id: UUID) -> set[CacheKey]:
+    changes = await accounts.count_label_changes(tx, account_id)
+    query = select(_cache.time_range, _cache.top_values).where(_cache.subject_id == account_id)
+    cached = {time_range: json.loads(values).get("labels") for time_range, values in await tx.execute(query)}
+    return {
+        (account_id, time_range) for time_range, labels in cached.items() if labels and labels["changes"] != changes
+    }
+
+
+async def sum_label_values(
+    tx: Tx, subject: Subject, days: Sequence[int], partial_days: Sequence[SignedSlice], *, shared_domain: str
+) -> LabelValues:
+    found: LabelValues = {}
+    after = ""
+    while True:
+        clicks = await _count_links(tx, subject, days, partial_days, after)
+        for name, counts in (await sum_labels(tx, clicks, shared_domain=shared_domain)).items():
+            found[name] = found[name] + counts if name in found else counts
+        if len(clicks) < _LINKS:
+            return found
+        after = max(clicks)
+
+
+async def _count_links(
+    tx: Tx, subject: Subject, days: Sequence[int], partial_days: Sequence[SignedSlice], after: str
+) -> dict[str, int]:
+    """Return the clicks of the next links, in the order of their hex digits."""
+    counts: Any = select(_dimensions.value, _dimensions.clicks).where(
+        in_values(tx, _dimensions.day, days),
+        _dimensions.subject_id == subject.id,
+        _dimensions.dimension == DIMENSIONS["link"],
+        _dimensions.value > after,
+    )
+    if partial_days:
+        counts = union_all(counts, partial_count_queries(tx, subject, partial_days)["link"])
+    value, count = counts.subquery().c
+    query = select(value, func.sum(count)).where(value > after).group_by(value).order_by(value).limit(_LINKS)
+    return {link: int(total) for link, total in await tx.execute(query)}
 
 
 async def rank_values(
@@ -458,7 +527,7 @@ class StatsCacheRefresher:
     async def _check(self, account: UUID) -> None:
         today = day_of(self._clock())
         async with self._db.read() as tx:
-            cached = await find_cached_days(tx, account)
+            cached, outdated = await find_cached_days(tx, account), await _find_outdated_labels(tx, account)
             due: dict[CacheKey, CachedDays] = {}
             known_days = (await find_known_days(tx)).days
             for subject in await _find_busy(tx, account):
@@ -469,7 +538,8 @@ class StatsCacheRefresher:
             async with self._db.write() as tx:
                 key = tuple_(_cache.subject_id, _cache.time_range)
                 await tx.execute(delete(top_values_cache).where(key.in_(obsolete)))
-        self._stale += [(account, key, days) for key, days in due.items() if cached.get(key) != days]
+        stale = {key: days for key, days in due.items() if cached.get(key) != days or key in outdated}
+        self._stale += [(account, key, days) for key, days in stale.items()]
 
     async def _refresh(self, account: UUID, key: CacheKey, to_cache: CachedDays) -> None:
         (subject_id, time_range), attempt = key, new_id()
@@ -480,12 +550,18 @@ class StatsCacheRefresher:
         async with self._db.read() as tx:
             days = [day for day in (await find_known_days(tx)).days if to_cache.has(day)]
             totals = await totals_by_day(tx, subject_id, days)
-            ranked = await rank_values(tx, subject, list(totals), (), CACHED_COUNT)
+            values: dict[str, Any] = await rank_values(tx, subject, list(totals), (), CACHED_COUNT)
+            if subject.link_id is None:
+                labels = await sum_label_values(tx, subject, list(totals), (), shared_domain="")
+                if max(map(len, labels.values())) <= _MAX_LABELS:
+                    changes = await accounts.count_label_changes(tx, account)
+                    lists = {name: list(counts.items()) for name, counts in labels.items()}
+                    values["labels"] = {"changes": changes, "lists": lists}
         row = {
             "first_day": to_cache.first_day,
             "last_day": to_cache.last_day,
             "clicks": sum(total.clicks for total in totals.values()),
-            "top_values": json.dumps(ranked, ensure_ascii=False),
+            "top_values": json.dumps(values, ensure_ascii=False),
         }
         statement = update(top_values_cache).where(_cache.subject_id == subject_id, _cache.time_range == time_range)
         async with self._db.write() as tx:
