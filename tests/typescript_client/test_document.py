@@ -133,7 +133,11 @@ def _check_request(document: Document, operation: Operation, sent: dict[str, Any
     ids = {each["name"]: each["example"] for each in operation.parameters if each["in"] == "path"}
     url = urlsplit(sent["url"])
     assert (sent["method"], url.path) == (operation.method, f"/api/v1{operation.path}".format_map(ids))
-    query = {each["name"]: [str(each["example"])] for each in operation.parameters if each["in"] == "query"}
+    query = {
+        each["name"]: texts if isinstance(texts := each["example"], list) else [str(texts).replace("True", "true")]
+        for each in operation.parameters
+        if each["in"] == "query"
+    }
     assert parse_qs(url.query) == query
     assert ("idempotency-key" in sent["headers"]) == (operation.method == "POST")
     assert sent["headers"]["authorization"] == "Bearer wp_live_key"

@@ -56,7 +56,7 @@ class Document:
             path,
             operation["summary"],
             operation.get("description", ""),
-            operation.get("parameters", []),
+            [each for each in operation.get("parameters", []) if "x-media-type" not in each],
             referred(content[_JSON]["schema"]) if content else None,
             _FORM in content,
             referred(answer),
@@ -73,6 +73,7 @@ class Operation:
     summary: str
     description: str
     parameters: list[Schema]
+    """Without those of files."""
     body: str | None
     """Name of the schema of the body."""
     is_form: bool

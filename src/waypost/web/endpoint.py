@@ -67,6 +67,8 @@ class Endpoint:
     read: Reader = read_fields
     parameters: Sequence[Mapping[str, Any]] = ()
     """Of the query, and those of the path that are not ids."""
+    csv: str = ""
+    """An example of the answer to a request that accepts CSV, if there is one."""
     checks_destination: bool = False
     """Whether the answer has a header if a destination could not be reached, and was accepted nevertheless."""
     errors: Sequence[int] = ()

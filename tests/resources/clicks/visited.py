@@ -110,7 +110,7 @@ async def read_statistics(
 ) -> dict[str, Any]:
     """Return what the API would. `query`: with names that may be repeated."""
     names, lists = (LINK_FILTERS, LINK_LISTS) if subject.link_id else (ACCOUNT_FILTERS, ACCOUNT_LISTS)
-    parsed = read_stats_query(QueryParams(query), names, now)
+    parsed = read_stats_query(QueryParams(query), names, Problems(), now)
     async with store.reader(db) as reader:
         found = await stats_read.read_statistics(
             reader, subject, parsed, now, shared_domain=SHARED, lists=lists.values()

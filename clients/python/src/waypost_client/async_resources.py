@@ -645,7 +645,8 @@ class Links:
         """Get a link's statistics.
 
         Clicks, visitors and scans over time, with countries, referrers, devices, browsers, platforms and
-        targets.
+        targets.  Filters, errors and files are those of the statistics of all links; filters that select
+        links are not accepted.
 
         Args:
             id: ID of the link.
@@ -950,7 +951,8 @@ class Stats:
 
         Includes the most clicked links, and clicks by tag, hostname and campaign of the links.  All numbers
         follow the filters, which are those of lists of clicks. A time range with too many clicks to count,
-        or with clicks that were deleted, is an error on `from` that names a later start.
+        or with clicks that were deleted, is an error on `from` that names a later start. With the header
+        `Accept: text/csv`, the answer is the series as CSV, or all values of a `list`.
 
         Args:
             from_: Start of the time range.

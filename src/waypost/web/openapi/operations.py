@@ -84,6 +84,8 @@ def _responses(endpoint: Endpoint, operation: Schema, schemas: Schemas, base_url
         name = schemas.answer(endpoint.answer)
         example = _example(schemas, name, base_url + PREFIX + endpoint.path)
         success["content"] = {"application/json": {"schema": reference(name), "example": example}}
+        if endpoint.csv:
+            success["content"]["text/csv"] = {"schema": {"type": "string"}, "example": endpoint.csv}
     others = {str(status): answer for status, answer in endpoint.others.items()}
     return dict(sorted(({str(endpoint.status): success} | others | _errors(endpoint, operation)).items()))
 

@@ -2,12 +2,14 @@
 
 from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import pairwise
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from waypost.kit.clock import parse_timestamp
 from waypost.kit.errors import Invalid
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.stats.query import (
@@ -16,6 +18,8 @@ from waypost.resources.clicks.stats.query import (
     Interval,
     default_start,
     divide,
+    earlier_query,
+    new_stats_query,
 )
 
 ZONES = [
@@ -180,3 +184,36 @@ def test_buckets_cover_the_time_range_once(naive: datetime, length: timedelta, i
     assert found[0].at <= start
     longest = {"hour": 1, "day": 26, "week": 7 * 24 + 2, "month": 31 * 24 + 2}[interval]  # St. John's, 1988
     assert all(bucket.end - bucket.start <= timedelta(hours=longest) for bucket in found)
+
+
+@pytest.mark.parametrize(
+    ("zone", "asked", "comparison", "expected"),
+    [
+        ("UTC", "2029-11-01T00:00/2029-11-20T09:30", "previous_period", "2029-10-12T00:00/2029-10-31T09:30"),
+        ("UTC", "2029-11-01T00:00/2029-12-01T00:00", "previous_period", "2029-10-02T00:00/2029-11-01T00:00"),
+        ("UTC", "2029-11-01T10:00/2029-11-01T12:00", "previous_period", "2029-10-31T10:00/2029-10-31T12:00"),
+        # clocks are set back in between: the same local times
+        ("Europe/Berlin", "2029-10-31T23:00/2029-11-02T08:00", "previous_period", "2029-10-29T23:00/2029-10-31T08:00"),
+        ("Europe/Berlin", "2029-10-28T23:00/2029-10-30T23:00", "previous_period", "2029-10-26T22:00/2029-10-28T23:00"),
+        ("UTC", "2028-02-29T00:00/2028-03-01T00:00", "previous_year", "2027-02-28T00:00/2027-03-01T00:00"),
+        ("UTC", "2028-02-28T00:00/2028-02-29T06:00", "previous_year", "2027-02-28T00:00/2027-02-28T06:00"),
+        ("Europe/Berlin", "2029-03-26T22:00/2029-03-28T22:00", "previous_year", "2028-03-26T22:00/2028-03-28T22:00"),
+        # 20 minutes that begin before and end after clocks are set back
+        ("Europe/Berlin", "2029-10-28T00:50/2029-10-28T01:10", "previous_period", "2029-10-27T00:50/2029-10-27T01:10"),
+    ],
+)
+def test_earlier_time_ranges_begin_and_end_at_the_same_times(
+    zone: str, asked: str, comparison: Any, expected: str
+) -> None:
+    start, end = (parse_timestamp(f"{text}Z") for text in asked.split("/"))
+    earlier = earlier_query(new_stats_query(TimeRange(start, end), "hour", zone), comparison)
+    assert "/".join(f"{at:%Y-%m-%dT%H:%M}" for at in earlier.range) == expected
+    assert (earlier.buckets[0].start, earlier.buckets[-1].end) == earlier.range
+
+
+@pytest.mark.parametrize(("start", "end"), [("1971-01-01", "1999-01-01"), ("1970-01-01", "3990-01-01")])
+def test_nothing_is_compared_with_the_time_before_1970(start: str, end: str) -> None:
+    time_range = TimeRange(parse_timestamp(start), parse_timestamp(end))
+    with pytest.raises(Invalid) as raised:
+        earlier_query(new_stats_query(time_range, "month", "UTC"), "previous_period")
+    assert raised.value.errors.keys() == {"compare"}

@@ -1,6 +1,5 @@
 """The overview of an account and the page of a link: statistics, and the latest clicks live."""
 
-import asyncio
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,7 +13,6 @@ from starlette.routing import Route
 
 from waypost.accounts.sessions import store as sessions
 from waypost.context import Context
-from waypost.kit.csv_cells import csv_text
 from waypost.kit.errors import Errors, Invalid, NotFound, Problems
 from waypost.resources import domains, links
 from waypost.resources.clicks import listing
@@ -27,7 +25,6 @@ from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats import csv_rows, read
 from waypost.resources.clicks.stats.query import StatsQuery
 from waypost.resources.clicks.stats.read import StatsList
-from waypost.resources.clicks.stats.tally import MAX_VALUES
 from waypost.resources.clicks.store import ClickReader, ClicksUnavailable
 from waypost.resources.links import routing
 from waypost.resources.links.routing import LinkRouting
@@ -221,10 +218,10 @@ class StatsPages(Pages[Context]):
             raise Invalid(errors)
         query, names = replace(asked.query, comparison=None), [lists[name]] if name else []
         async with deps.click_store.reader(deps.db, subject.account_id) as reader:
-            found = await self._read(reader, subject, query, asked.now, names, limit=MAX_VALUES)
+            found = await self._read(reader, subject, query, asked.now, names, limit=csv_rows.MAX_ROWS + 1)
         file = f"{name or 'clicks'}-{asked.now.astimezone(asked.choice.zone):%Y-%m-%d}.csv"
         headers = {"Content-Disposition": f'attachment; filename="{file}"', "Cache-Control": "no-store"}
-        content = await asyncio.to_thread(csv_text, csv_rows.rows_of(query, found, lists.get(name)))
+        content = await csv_rows.to_csv(query, found, lists.get(name))
         return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
 
     def _respond(self, asked: "_Asked", template: str, context: dict[str, Any]) -> Response:

@@ -1,7 +1,10 @@
 """Statistics as JSON, and their endpoints."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, NotRequired, get_args
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated, Any, NamedTuple, NotRequired, get_args
 from uuid import UUID
 
 from starlette.requests import Request
@@ -12,11 +15,14 @@ from waypost.accounts import Caller
 from waypost.context import Context
 from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc
+from waypost.kit.errors import Problems
 from waypost.kit.fields import IdText, TimestampText
 from waypost.resources import links
 from waypost.resources.clicks.api import TIME_RANGE_PARAMETERS, filter_parameters
-from waypost.resources.clicks.filters import ACCOUNT_FILTERS, LINK_FILTERS
+from waypost.resources.clicks.filters import ACCOUNT_FILTERS, LINK_FILTERS, FilterName
 from waypost.resources.clicks.model import StatsTotals, Subject
+from waypost.resources.clicks.parameters import check_choice
+from waypost.resources.clicks.stats import csv_rows
 from waypost.resources.clicks.stats.query import (
     DEFAULT_INTERVAL,
     DEFAULT_ZONE,
@@ -26,7 +32,9 @@ from waypost.resources.clicks.stats.query import (
     read_stats_query,
 )
 from waypost.resources.clicks.stats.read import ACCOUNT_LISTS, HOURS, LINK_LISTS, Statistics, StatsList, read_statistics
+from waypost.resources.clicks.store import ClickReader
 from waypost.web import Data, Endpoint, data, parameter, read_query
+from waypost.web.openapi.parameters import Schema
 
 _VISITORS = (
     "Number of unique visitors. A visitor counts once per UTC day. Null for several links on days whose clicks were"
@@ -259,45 +267,94 @@ _PARAMETERS = (
 )
 
 
+def _list_parameter(lists: Collection[str]) -> Schema:
+    text = f"With `Accept: text/csv`, the list to return in place of the series: {', '.join(lists)}"
+    return {**parameter("list", _TEXT, text, "countries"), "x-media-type": "text/csv"}
+
+
+class _StatsRequest(NamedTuple):
+    query: StatsQuery
+    lists: Mapping[str, StatsList]
+    """Those to read, by name."""
+    is_csv: bool
+
+
+def _read_request(
+    request: Request, filters: Collection[FilterName], lists: Mapping[str, StatsList], now: datetime
+) -> _StatsRequest:
+    """Raises Invalid."""
+    parameters, problems = read_query(request), Problems()
+    is_csv, name = prefers_csv(request.headers.get("accept", "")), parameters.get("list")
+    if name is not None and not is_csv:
+        problems.add("list", "Only files have one list: send the header `Accept: text/csv` with it.")
+    elif name is not None:
+        check_choice("list", name, lists, problems)
+    query = read_stats_query(parameters, filters, problems, now)
+    if not is_csv:
+        return _StatsRequest(query, lists, is_csv)
+    return _StatsRequest(replace(query, comparison=None), {name: lists[name]} if name else {}, is_csv)
+
+
+def prefers_csv(accept: str) -> bool:
+    """Return whether a header `Accept` prefers CSV to JSON. A name is preferred to a wildcard."""
+    qualities: dict[str, float] = {}
+    for text in accept.split(","):
+        name, *parameters = (part.strip().lower() for part in text.split(";"))
+        quality = next((part[2:] for part in parameters if part.startswith("q=")), "1")
+        qualities[name] = float(quality) if re.fullmatch(r"[01](\.\d{1,3})?", quality, re.ASCII) else 0
+    csv = qualities.get("text/csv", 0)
+    return csv > qualities.get("application/json", 0) and csv >= qualities.get("*/*", 0)
+
+
+async def _respond(
+    context: Context, subject: Subject, sent: _StatsRequest, now: datetime, reader: ClickReader, **more: Any
+) -> Response:
+    """`more`: what JSON has besides."""
+    query, lists, shared_domain = sent.query, sent.lists, context.shared_domain
+    limit = csv_rows.MAX_ROWS + 1 if sent.is_csv and lists else None
+    found = await read_statistics(
+        reader, subject, query, now, shared_domain=shared_domain, lists=lists.values(), limit=limit
+    )
+    if not sent.is_csv:
+        response: Response = data(more | to_json(query, found, lists))
+    else:
+        name, list_ = next(iter(lists.items()), ("statistics", None))
+        headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
+        content = await csv_rows.to_csv(query, found, list_)
+        response = Response(content, media_type="text/csv; charset=utf-8", headers=headers)
+    response.headers["Vary"] = "Accept"
+    return response
+
+
 async def get(context: Context, caller: Caller, request: Request) -> Response:
     """Includes the most clicked links, and clicks by tag, hostname and campaign of the links.
 
     All numbers follow the filters, which are those of lists of clicks. A time range with too many clicks to count, or
-    with clicks that were deleted, is an error on `from` that names a later start.
+    with clicks that were deleted, is an error on `from` that names a later start. With the header `Accept: text/csv`,
+    the answer is the series as CSV, or all values of a `list`.
     """
-    at = context.clock()
-    query = read_stats_query(read_query(request), ACCOUNT_FILTERS, at)
+    now = context.clock()
+    sent = _read_request(request, ACCOUNT_FILTERS, ACCOUNT_LISTS, now)
     async with context.click_store.reader(context.db, caller.account.id) as reader:
-        statistics = await read_statistics(
-            reader,
-            Subject(caller.account.id),
-            query,
-            at,
-            shared_domain=context.shared_domain,
-            lists=ACCOUNT_LISTS.values(),
-        )
-    return data(to_json(query, statistics, ACCOUNT_LISTS))
+        return await _respond(context, Subject(caller.account.id), sent, now, reader)
 
 
 async def stats(context: Context, caller: Caller, link_id: UUID, request: Request) -> Response:
-    """Clicks, visitors and scans over time, with countries, referrers, devices, browsers, platforms and targets."""
-    at = context.clock()
-    query = read_stats_query(read_query(request), LINK_FILTERS, at)
+    """Clicks, visitors and scans over time, with countries, referrers, devices, browsers, platforms and targets.
+
+    Filters, errors and files are those of the statistics of all links; filters that select links are not accepted.
+    """
+    now = context.clock()
+    sent = _read_request(request, LINK_FILTERS, LINK_LISTS, now)
     async with context.click_store.reader(context.db, caller.account.id) as reader:
         async with reader.transaction() as tx:
             await links.require_exists(tx, caller.account.id, link_id)
             imported = await links.find_imported_clicks(tx, [link_id])
-        statistics = await read_statistics(
-            reader,
-            Subject(caller.account.id, link_id),
-            query,
-            at,
-            shared_domain=context.shared_domain,
-            lists=LINK_LISTS.values(),
-        )
-    of_link = {"link_id": str(link_id), "imported_clicks": imported.get(link_id, 0)}
-    return data(of_link | to_json(query, statistics, LINK_LISTS))
+        of_link = {"link_id": str(link_id), "imported_clicks": imported.get(link_id, 0)}
+        return await _respond(context, Subject(caller.account.id, link_id), sent, now, reader, **of_link)
 
+
+_CSV = "at,clicks,visitors,scans\r\n2026-11-20T00:00:00.000000Z,18,15,1\r\n"
 
 ENDPOINTS = [
     Endpoint(
@@ -308,8 +365,9 @@ ENDPOINTS = [
         "links:read",
         Data[AccountStatsJson],
         tag="clicks",
-        parameters=(*_PARAMETERS, *filter_parameters(ACCOUNT_FILTERS)),
+        parameters=(*_PARAMETERS, _list_parameter(ACCOUNT_LISTS), *filter_parameters(ACCOUNT_FILTERS)),
         errors=[404],
+        csv=_CSV,
     ),
     Endpoint(
         "GET",
@@ -319,6 +377,7 @@ ENDPOINTS = [
         "links:read",
         Data[LinkStatsJson],
         tag="clicks",
-        parameters=(*_PARAMETERS, *filter_parameters(LINK_FILTERS)),
+        parameters=(*_PARAMETERS, _list_parameter(LINK_LISTS), *filter_parameters(LINK_FILTERS)),
+        csv=_CSV,
     ),
 ]

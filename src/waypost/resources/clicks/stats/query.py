@@ -35,7 +35,7 @@ _HOURS = tuple(_HOUR * count for count in range(24))
 Comparison = Literal["previous_period", "previous_year"]
 COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
 
-NAMES = ("from", "to", "interval", "timezone", "compare", "visitors")
+NAMES = ("from", "to", "interval", "timezone", "compare", "visitors", "list")
 """The parameters besides filters."""
 DEFAULT_INTERVAL: Interval = "day"
 DEFAULT_ZONE = "UTC"
@@ -66,9 +66,10 @@ class StatsQuery:
     """Whether lists have the visitors of each value."""
 
 
-def read_stats_query(parameters: "QueryParams", names: Collection[FilterName], now: datetime) -> StatsQuery:
-    """`names`: of the filters. Raises Invalid."""
-    problems = Problems()
+def read_stats_query(
+    parameters: "QueryParams", names: Collection[FilterName], problems: Problems, now: datetime
+) -> StatsQuery:
+    """`names`: of the filters. `problems`: those found before. Raises Invalid."""
     check_names(parameters, [*NAMES, *names], problems)
     start, end = read_time_range(parameters, problems, now)
     for name, at in (("from", start), ("to", end)):
