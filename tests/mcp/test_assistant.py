@@ -70,6 +70,17 @@ async def test_reports_statistics_and_clicks_without_addresses(service: Service,
             assert sum(stats["clicks_by_day"].values()) == 3
             assert stats["referrers"] == {"https://news.example/a": 3}
         assert stats["top_links"] == [{"short_url": link, "title": "A page", "clicks": 3}]
+        filtered = await ask(
+            assistant,
+            "link_stats",
+            filters={"referrer": ["news.example", "b.example"], "tag": "-x", "is_scan": False},
+            compare="previous_period",
+        )
+        assert (filtered["clicks"], filtered["previous"]["clicks"]) == (3, 0)
+        assert sum(filtered["busiest_hours"].values()) == 3
+        assert (await ask(assistant, "list_clicks", filters={"device": "-desktop"}))["total"] == 0
+        assert "device: This must be one of" in await refusal(assistant, "list_clicks", filters={"device": "phone"})
+        assert "x: Unknown parameter." in await refusal(assistant, "link_stats", link=link, filters={"x": ["y"]})
         clicks = await ask(assistant, "list_clicks", link=link, limit=2)
         assert (clicks["total"], clicks["more"]) == (3, "Page 1 of 2. Call again with page=2.")
         assert {"browser": "Firefox", "device": "desktop", "platform": "Linux"}.items() <= clicks["clicks"][0].items()

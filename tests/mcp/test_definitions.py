@@ -72,17 +72,26 @@ def test_fields_are_those_of_the_api() -> None:
     ("tool", "accepted"),
     [
         ("find_links", {*list_query.FILTERS, "page", "limit"}),
-        ("link_stats", {*query.NAMES, *ACCOUNT_FILTERS, "link"}),
-        ("list_clicks", {*ACCOUNT_FILTERS, "from", "to", "kind", "link", "page", "limit"}),
+        ("link_stats", {*query.NAMES, "filters", "link"}),
+        ("list_clicks", {*ACCOUNT_FILTERS, "filters", "from", "to", "kind", "link", "page", "limit"}),
     ],
 )
 def test_filters_are_those_of_the_api(tool: str, accepted: set[str]) -> None:
     assert BY_NAME[tool].properties.keys() <= accepted
 
 
+def test_describes_all_filters_of_the_api() -> None:
+    text = BY_NAME["link_stats"].properties["filters"]["description"]
+    assert [name for name in re.findall(r"[a-z_]+", text) if name in ACCOUNT_FILTERS] == [
+        name for name in ACCOUNT_FILTERS if name != "link_id"
+    ]
+
+
 def test_choices_are_those_of_the_api() -> None:
     clicks = BY_NAME["list_clicks"].properties
     assert tuple(clicks["kind"]["enum"]) == (*KINDS, ALL)
     assert tuple(clicks["device"]["enum"]) == DEVICES
-    assert tuple(BY_NAME["link_stats"].properties["interval"]["enum"]) == get_args(query.Interval)
+    statistics = BY_NAME["link_stats"].properties
+    assert tuple(statistics["interval"]["enum"]) == get_args(query.Interval)
+    assert tuple(statistics["compare"]["enum"]) == query.COMPARISONS
     assert tuple(BY_NAME["find_links"].properties["status"]["enum"]) == get_args(LinkStatus)

@@ -19,6 +19,7 @@ STATS = {
     "interval": "day",
     "first_clicked_at": None,
     "last_clicked_at": "2026-11-01T22:59:59.123456Z",
+    "hours": [{"weekday": 7, "hour": 9, "clicks": 1}, {"weekday": 7, "hour": 23, "clicks": 2}],
     "series": [
         {"at": "2026-10-24T22:00:00.000000Z", **ENTRY},  # midnight in Berlin
         {"at": "2026-10-25T23:00:00.000000Z", **ENTRY, "clicks": 0},
@@ -77,6 +78,7 @@ def test_names_the_next_page() -> None:
 def test_sums_up_statistics() -> None:
     made = results.statistics({**STATS, "imported_clicks": 7})
     assert (made["clicks"], made["imported_clicks"]) == (100, 7)
+    assert made["busiest_hours"] == {"Sun 23:00": 2, "Sun 09:00": 1}
     assert made["clicks_by_day"] == {"2026-10-25": 1, "2026-10-27": 1}  # in the time zone, and without empty days
     assert made["countries"] == {"unknown": 60, "DE": 40}
     assert len(made["referrers"]) == 9

@@ -39,7 +39,8 @@ class ApiCalls:
         require_scope(self.caller, self._endpoints[operation].scope)
 
     async def get(self, operation: str, *ids: str, **query: Any) -> Any:
-        sent = urlencode({name: value for name, value in query.items() if value is not None})
+        given = {name: value for name, value in query.items() if value is not None}
+        sent = urlencode(given, doseq=True, errors="backslashreplace")
         return await self._json(operation, ids, sent)
 
     async def send(self, operation: str, *ids: str, body: Mapping[str, Any] | None = None) -> Any:

@@ -37,6 +37,12 @@ _TIMES: JsonObject = {
     "from": {**_TEXT, "description": "ISO 8601 time or date"},
     "to": {**_TEXT, "description": "Exclusive"},
 }
+_FILTERS: JsonObject = {
+    "type": "object",
+    "description": "Values, or lists of alternatives; -x excludes x. Names: country, device, browser, platform,"
+    " referrer, target, is_scan; without link also tag, hostname, utm_source, utm_medium, utm_campaign, utm_term,"
+    " utm_content",
+}
 _NEW: JsonObject = {
     "destination_url": _TEXT,
     "slug": {**_TEXT, "pattern": "^[A-Za-z0-9_-]+$"},
@@ -144,11 +150,14 @@ DEFINITIONS = (
     Definition(
         "link_stats",
         "links_stats",
-        "Clicks, visitors and scans with countries, referrers, devices, browsers, platforms and targets (A/B variants"
-        " and rules) of a link. Without link: of the account, with its top links. The last 30 days by default.",
+        "Clicks, visitors and scans with countries, referrers, devices, browsers, platforms, busiest hours and targets"
+        " (A/B variants and rules) of a link. Without link: of the account, with its top links, tags and campaigns."
+        " The last 30 days by default.",
         {
             "link": _LINK,
             **_TIMES,
+            "filters": _FILTERS,
+            "compare": {**_TEXT, "enum": ["previous_period", "previous_year"]},
             "interval": {**_TEXT, "enum": ["hour", "day", "week", "month"], "default": "day"},
             "timezone": {**_TEXT, "description": "IANA name", "default": "UTC"},
         },
@@ -163,6 +172,7 @@ DEFINITIONS = (
             "country": {**_TEXT, "description": "ISO code"},
             "device": {**_TEXT, "enum": ["desktop", "mobile", "tablet", "other"]},
             "referrer": _TEXT,
+            "filters": {"type": "object", "description": "As in link_stats"},
             "kind": {**_TEXT, "enum": ["human", "crawler", "preview", "prefetch", "all"], "default": "human"},
             **_PAGE,
         },

@@ -19,6 +19,8 @@ _UNKNOWN = {"referrers": "direct"}
 """As in the filters of clicks."""
 _TIMES = ("from", "to", "first_clicked_at", "last_clicked_at")
 _LISTS = ("countries", "referrers", "devices", "browsers", "platforms", "targets")
+_LISTS_OF_LABELS = ("tags", "hostnames", "utm_sources", "utm_mediums", "utm_campaigns")
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _SHOWN = {"\n", "\t", "\u200c", "\u200d"}
 """Invisible characters that stay; the last two join and part letters, also of emoji."""
 _INVISIBLE = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
@@ -125,7 +127,15 @@ def statistics(stats: JsonObject) -> JsonObject:
         counts["imported_clicks"] = stats["imported_clicks"]
     times = {name: _moment(stats[name]) for name in _TIMES if stats[name]}
     result: JsonObject = {**counts, **times, "timezone": stats["timezone"], f"clicks_by_{interval}": latest}
-    result |= {name: _top(stats[name], _UNKNOWN.get(name, "unknown")) for name in _LISTS if stats.get(name)}
+    lists = (*_LISTS, *_LISTS_OF_LABELS)
+    result |= {name: _top(stats[name], _UNKNOWN.get(name, "unknown")) for name in lists if stats.get(name)}
+    busiest = sorted(stats["hours"], key=lambda each: -int(each["clicks"]))[:_TOP]
+    result["busiest_hours"] = {
+        f"{_WEEKDAYS[each['weekday'] - 1]} {each['hour']:02}:00": each["clicks"] for each in busiest
+    }
+    if previous := stats.get("previous"):
+        counts = {name: previous[name] for name in ("clicks", "visitors", "scans")}
+        result["previous"] = {"from": _moment(previous["from"]), "to": _moment(previous["to"]), **counts}
     if len(latest) < len(series):
         result["more"] = f"Only the last {_MAX_SERIES} with clicks are listed: ask for a shorter time range."
     return result

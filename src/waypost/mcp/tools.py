@@ -90,7 +90,7 @@ class Tools:
         return ToolAnswer(results.created_rows(answer, self._scheme))
 
     async def _link_stats(self, given: Arguments) -> ToolAnswer:
-        query = {name: value for name, value in given.items() if name != "link"}
+        query = _filtered({name: value for name, value in given.items() if name != "link"})
         if "link" in given:
             answer = await self._api.get("links_stats", await self._id(given), **query)
             return ToolAnswer(results.as_data(results.statistics(answer["data"])))
@@ -99,7 +99,7 @@ class Tools:
 
     async def _list_clicks(self, given: Arguments) -> ToolAnswer:
         of_link = ("links_clicks", await self._id(given)) if "link" in given else ("clicks_list",)
-        answer = await self._api.get(*of_link, **_paging(given))
+        answer = await self._api.get(*of_link, **_filtered(_paging(given)))
         return ToolAnswer(
             results.as_data(results.page("clicks", list(map(results.click, answer["data"])), answer["meta"]))
         )
@@ -132,6 +132,15 @@ class Tools:
         if found is None:
             raise ToolError(f"There is no link “{results.shorten(name)}”. Search with find_links.")
         return str(found)
+
+
+def _filtered(query: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the query with the filters as parameters of their own. The API knows their names."""
+    filters = {
+        name: str(value).lower() if isinstance(value, bool) else value
+        for name, value in query.get("filters", {}).items()
+    }
+    return {**filters, **{name: value for name, value in query.items() if name != "filters"}}
 
 
 def _paging(given: Arguments) -> dict[str, Any]:
