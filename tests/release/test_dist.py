@@ -130,7 +130,7 @@ def test_the_metadata_are_complete(dist: Path) -> None:
     assert (about["Name"], about["Version"], about["License-Expression"]) == ("waypost", VERSION, "Apache-2.0")
     links = dict(each.split(", ") for each in about.get_all("Project-URL", []))
     assert set(links) == {"Homepage", "Documentation", "Source", "Changelog", "Issues"}
-    notices = {path for path in tracked("src") if path.endswith("/NOTICE")}
+    notices = {path for path in tracked("src") if Path(path).name.startswith(("NOTICE", "COPYING"))}
     assert set(about.get_all("License-File", [])) == {"LICENSE", *notices}
     assert about.get_all("Provides-Extra") == ["clickhouse", "mcp", "remote"]
 

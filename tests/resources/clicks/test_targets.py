@@ -13,7 +13,7 @@ from resources.clicks.test_dashboard import link_of, words
 from resources.clicks.visited import fill, new_click
 
 from waypost.kit.ids import new_id
-from waypost.resources.clicks.dashboard import rendering as targets
+from waypost.resources.clicks.dashboard import value_lists as targets
 from waypost.resources.clicks.model import StatsTotals
 from waypost.resources.links import routing
 from waypost.resources.links.routing import LinkRouting, RuleJson, VariantJson
@@ -69,7 +69,7 @@ async def test_clicks_by_target_are_shown_with_their_kind(place: WebApp) -> None
         "Targets B Variant, weight 40% 380 78% Link's own destination 100 21% Old <name> Not in the routing any more"
         " 4 <1% iPhone Rule 3 <1% C Variant, weight 10% 0 0%"
         " Clicks without a rule since 1 Jan 2030, 10:00: B 44.4% (weight 40%), C 0.0% (weight 10%),"
-        f" Link's own destination 55.6% (weight 50%). {targets.DIFFERS} {targets.NO_WINNER} Countries"
+        f" Link's own destination 55.6% (weight 50%). {targets.DIFFERS} {targets.NO_WINNER} Times"
     ) in words(page.text)
     assert "Old <name>" not in page.text
     before = words((await ada.get(f"/links/{link.id}?period=custom&from=2029-12-28&to=2029-12-30")).text)
@@ -78,7 +78,7 @@ async def test_clicks_by_target_are_shown_with_their_kind(place: WebApp) -> None
     async with place.db.write() as tx:
         await routing.delete_of_links(tx, [link.id])
     assert "Targets B Not in the routing any more 380 78%" in words((await ada.get(f"/links/{link.id}")).text)
-    assert "Targets" not in (await ada.get(f"/links/{plain.id}")).text
+    assert "Link's own destination" not in words((await ada.get(f"/links/{plain.id}")).text)
     assert "Targets" not in (await ada.get("/")).text
 
 

@@ -272,7 +272,7 @@ async def test_webhooks_and_pixel_events_wait(db: Database) -> None:
         async with db.read() as tx:
             deliveries = await delivery_queue._find_due_deliveries(tx, START, 9)
             return (
-                {each.endpoint.webhook_id for each in deliveries},
+                {each.receiver.webhook_id for each in deliveries},
                 {row.pixel_id for row in await tx.execute(event_queue._WITHOUT_JOB)},
             )
 
