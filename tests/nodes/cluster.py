@@ -4,8 +4,10 @@ The configuration of HAProxy is the one in deploy/: the network has its addresse
 """
 
 import contextlib
+import csv
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -95,6 +97,7 @@ class Cluster:
         """`skewed`: the node whose clock is 10 s ahead."""
         self.postgres.start()
         self._start_haproxy("haproxy-db", "postgresql.cfg")
+        eventually(self._haproxy_found_primary)
         self._clickhouse_server.start()
         self.clickhouse = ClickHouse(self._clickhouse_server)
         self._start_haproxy("haproxy-http", "http.cfg")
@@ -165,6 +168,17 @@ class Cluster:
         with (self.directory / f"{machine}.log").open("wb") as log:
             command = self.network.on(machine, "haproxy", "-db", "-f", str(path))
             self._haproxies.append(subprocess.Popen(command, stdout=log, stderr=log))
+
+    def _haproxy_found_primary(self) -> bool:
+        """Before its first checks HAProxy holds the standby for a primary too."""
+        with socket.socket(socket.AF_UNIX) as control:
+            try:
+                control.connect(str(self.directory / "waypost-postgresql.sock"))
+            except OSError:
+                return False
+            control.sendall(b"show stat\n")
+            rows = csv.DictReader(control.makefile("r"))
+            return any(row["svname"] == self.postgres.standby.name and row["status"] == "DOWN" for row in rows)
 
 
 def _is_ready(node: Node) -> bool:
