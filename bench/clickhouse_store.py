@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -94,8 +95,13 @@ def _requests(stored: Stored) -> list[tuple[str, str]]:
     in_zone = "interval=hour&timezone=Asia/Kolkata"
     link, account = f"/v1/links/{stored.link}", "/v1"
     busy, large = f"a link with {stored.clicks // 100:,} clicks", f"an account with {stored.clicks // 5 * 2:,} clicks"
+    filtered = "country=US,DE&device=-tablet"
+    days = min(_DAYS, _DAYS * 1_000_000 / (0.4 * stored.clicks))
+    million = f"from={now() - timedelta(days=days):%Y-%m-%dT%H:%M:%SZ}"
     return [
         (f"stats of {busy}", f"{link}/stats"),
+        (f"filtered stats of {busy}", f"{link}/stats?{filtered}"),
+        ("filtered stats of a million clicks", f"{account}/stats?{filtered}&{million}"),
         (f"stats of {large}", f"{account}/stats"),
         (f"stats of {busy}, by hour in a half-hour time zone", f"{link}/stats?{in_zone}"),
         (f"stats of {large}, by hour in a half-hour time zone", f"{account}/stats?{in_zone}"),

@@ -13,6 +13,7 @@ from sqlalchemy import text
 
 from bench.click_store import ClickStore
 from bench.client import Client, percentile
+from bench.history import DAYS
 from bench.report import Failed, Row, measured
 from bench.run import Run
 from bench.seed import add_keys
@@ -56,6 +57,9 @@ def _requests(store: ClickStore) -> list[tuple[str, str]]:
     half_hour = "interval=hour&timezone=Asia/Kolkata"
     deep = min(1_000, store.link_clicks // 15)
     busy = f"a link with {store.link_clicks:,} clicks"
+    filtered = "country=US,DE&device=-tablet"
+    days = DAYS * 1_000_000 * 10 // (3 * store.clicks)  # the largest account has three tenths of all clicks
+    million = f"from={datetime.now(UTC) - timedelta(days=min(DAYS, days)):%Y-%m-%d}"
     return [
         (f"stats of {busy}", f"{link}/stats"),
         ("stats of the largest account, 30 days", f"{account}/stats"),
@@ -63,6 +67,8 @@ def _requests(store: ClickStore) -> list[tuple[str, str]]:
         (f"stats of {busy}, by hour in a half-hour time zone", f"{link}/stats?{half_hour}"),
         ("stats of the largest account, over all time", f"{account}/stats?{all_time}"),
         ("stats of the largest account, by hour in a half-hour time zone", f"{account}/stats?{half_hour}"),
+        (f"filtered stats of {busy}, over all time", f"{link}/stats?{filtered}&{all_time}"),
+        ("filtered stats of a million clicks", f"{account}/stats?{filtered}&{million}"),
         (f"newest page of clicks of {busy}", f"{link}/clicks"),
         ("newest page of clicks of the largest account", f"{account}/clicks"),
         (f"page {deep:,} of clicks of {busy}", f"{link}/clicks?page={deep}"),

@@ -18,6 +18,7 @@ from waypost.visitors.countries import (
     read_pack,
     write_pack,
 )
+from waypost.visitors.country_names import country_name
 
 
 @pytest.fixture(scope="session")
@@ -63,6 +64,11 @@ def test_returns_iso_countries_only() -> None:
     assert set(pack.countries) <= COUNTRIES | {""}
     assert len(pack.countries) > 230
     assert len(COUNTRIES) == 249
+
+
+def test_each_country_has_a_name() -> None:
+    assert {code for code in COUNTRIES if country_name(code) == code} == set()
+    assert (country_name("DE"), country_name("XK")) == ("Germany", "XK")
 
 
 def test_packing_keeps_range_boundaries() -> None:

@@ -17,6 +17,7 @@ from waypost.resources.clicks.days import DaySlice
 from waypost.resources.clicks.listing import list_latest, slices
 from waypost.resources.clicks.model import Click, Subject, click_retention
 from waypost.resources.clicks.schemas import to_json
+from waypost.resources.clicks.selection import ClickSelection
 from waypost.resources.links import store
 
 HOUR = timedelta(hours=1)
@@ -283,6 +284,6 @@ async def test_finds_the_latest_clicks_of_long_ago(env: Env, link: links.Link) -
     async with env.click_store.reader(env.db) as reader:
         for subject in (Subject(link.account_id, link.id), Subject(link.account_id)):
             for most in range(1, len(people) + 2):
-                found = await list_latest(reader, subject, most)
+                found = await list_latest(reader, ClickSelection(subject), most)
                 assert [to_json(click)["id"] for click in found] == newest(people)[:most]
-        assert await list_latest(reader, Subject(uuid4()), 3) == []
+        assert await list_latest(reader, ClickSelection(Subject(uuid4())), 3) == []

@@ -11,7 +11,7 @@ from waypost.accounts import Caller
 from waypost.context import Context
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources import links
-from waypost.resources.clicks.days import DaySlice, PageSlice, slice_between
+from waypost.resources.clicks.days import DaySlice, PageSlice, TimeRange, slice_between
 from waypost.resources.clicks.filters import ClickFilter
 from waypost.resources.clicks.model import HUMAN, Click, ClickKind, Subject
 from waypost.resources.clicks.selection import ClickSelection, select_clicks
@@ -36,10 +36,13 @@ async def list_link_clicks(
         return await _page(context, reader, Subject(caller.account.id, link_id), click_filter, request)
 
 
-async def list_latest(reader: ClickReader, subject: Subject, limit: int) -> list[Click]:
+async def list_latest(
+    reader: ClickReader, selection: ClickSelection, limit: int, within: TimeRange | None = None
+) -> list[Click]:
     """Return the latest clicks of people, without a total: usually the last days are enough."""
-    selection, latest = ClickSelection(subject), list[Click]()
-    all_days = await _find_days(reader, subject, ClickFilter())
+    latest = list[Click]()
+    asked = ClickFilter(start=within.start, end=within.end) if within else ClickFilter()
+    all_days = await _find_days(reader, selection.subject, asked)
     for days in (all_days[-_RECENT_DAYS:], all_days[:-_RECENT_DAYS]):
         if days and len(latest) < limit:
             counts = await _count_by_day(reader, selection, HUMAN, days)

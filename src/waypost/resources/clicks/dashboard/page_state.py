@@ -15,7 +15,6 @@ class Chip:
     label: str
     name: str
     icon: Icon | None
-    is_country: bool
     is_excluded: bool
     removed: str
     reversed: str
@@ -66,7 +65,7 @@ class PageState:
         opposite = [FilterValue(text, not is_excluded) for text in texts]
         reversed_ = without.with_values(filter_, [*without.values_of(filter_), *opposite])
         bar = name_value(filter_, texts[0])
-        return Chip(LABELS[filter_], name, bar.icon, bar.is_country, is_excluded, without.url(), reversed_.url())
+        return Chip(LABELS[filter_], name, bar.icon, is_excluded, without.url(), reversed_.url())
 
     def values_of(self, name: FilterName) -> Sequence[FilterValue]:
         return next((clause.values for clause in self.filters.clauses if clause.name == name), ())

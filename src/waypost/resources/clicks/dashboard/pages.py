@@ -22,6 +22,7 @@ from waypost.resources.clicks.dashboard.page_state import PageState
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.filters import ACCOUNT_FILTERS, LINK_FILTERS, FilterName, Filters
 from waypost.resources.clicks.model import Subject
+from waypost.resources.clicks.selection import ClickSelection, select_clicks
 from waypost.resources.clicks.stats import csv_rows, read
 from waypost.resources.clicks.stats.query import StatsQuery
 from waypost.resources.clicks.stats.read import StatsList
@@ -132,7 +133,7 @@ class StatsPages(Pages[Context]):
         if _is_for_lists(request):
             found, cards = await self._read_lists(reader, asked, replace(query, comparison=None), subject, routed)
             return {"total": found.total, **cards}
-        context: dict[str, Any] = {"cards": (), "hours": None, "latest": ()}
+        context: dict[str, Any] = {"cards": (), "hours": None, "latest": (), "matching": ()}
         if query.filters or "lists" in request.query_params:
             found, cards = await self._read_lists(reader, asked, query, subject, routed)
             context |= cards
@@ -151,8 +152,23 @@ class StatsPages(Pages[Context]):
         names = await read.find_names(reader, ids, shared_domain=self._deps.shared_domain)
         context["filtered_links"] = {str(id_): short_url for id_, (short_url, _) in names.items()}
         if not is_fragment_request(request):
-            context["latest"] = await _latest_clicks(reader, subject, shared_domain=self._deps.shared_domain)
+            context["latest"] = await self._latest_clicks(reader, ClickSelection(subject))
+        if query.filters:
+            async with reader.transaction() as tx:
+                selection = await select_clicks(tx, subject, query.filters, shared_domain=self._deps.shared_domain)
+            context["matching"] = await self._latest_clicks(reader, selection, query.range)
         return context
+
+    async def _latest_clicks(
+        self, reader: ClickReader, selection: ClickSelection, within: TimeRange | None = None
+    ) -> list[rendering.LatestClick]:
+        latest = await listing.list_latest(reader, selection, _LATEST_COUNT, within)
+        if selection.subject.link_id:
+            return [rendering.latest_click(click) for click in latest]
+        ids = {UUID(bytes=click.link_id) for click in latest}
+        names = await read.find_names(reader, sorted(ids), shared_domain=self._deps.shared_domain)
+        deleted = (value_lists.DELETED, "")
+        return [rendering.latest_click(click, names.get(UUID(bytes=click.link_id), deleted)[0]) for click in latest]
 
     async def _read(
         self,
@@ -265,7 +281,7 @@ class StatsPages(Pages[Context]):
 
     async def _render_latest(self, subject: Subject) -> str:
         async with self._deps.click_store.reader(self._deps.db) as reader:
-            latest = await _latest_clicks(reader, subject, shared_domain=self._deps.shared_domain)
+            latest = await self._latest_clicks(reader, ClickSelection(subject))
         return self._views.render(_NO_REQUEST, "clicks/_latest_rows.html", latest=latest)
 
 
@@ -281,12 +297,3 @@ def _files(state: PageState, path: str, lists: Collection[str]) -> list[tuple[st
         ("Clicks over time", state.url(path)),
         *((text, state.url(path, list=name)) for name, text in named.items()),
     ]
-
-
-async def _latest_clicks(reader: ClickReader, subject: Subject, *, shared_domain: str) -> list[rendering.LatestClick]:
-    latest = await listing.list_latest(reader, subject, _LATEST_COUNT)
-    if subject.link_id:
-        return [rendering.latest_click(click) for click in latest]
-    ids = {UUID(bytes=click.link_id) for click in latest}
-    names, deleted = await read.find_names(reader, sorted(ids), shared_domain=shared_domain), (value_lists.DELETED, "")
-    return [rendering.latest_click(click, names.get(UUID(bytes=click.link_id), deleted)[0]) for click in latest]

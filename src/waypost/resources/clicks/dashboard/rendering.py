@@ -8,7 +8,7 @@ from uuid import UUID
 
 from waypost.kit.clock import from_microseconds
 from waypost.resources.clicks.dashboard.time_range import StatsChoice
-from waypost.resources.clicks.dashboard.value_lists import source_name
+from waypost.resources.clicks.dashboard.value_lists import name_value, source_name
 from waypost.resources.clicks.model import Click, StatsTotals
 from waypost.resources.clicks.stats.query import Interval
 from waypost.resources.clicks.stats.read import Statistics
@@ -103,7 +103,7 @@ def latest_click(click: Click, short_url: str | None = None) -> LatestClick:
     return LatestClick(
         id=UUID(bytes=click.id),
         at=from_microseconds(click.at),
-        country=click.country,
+        country=name_value("country", click.country).name,
         agent=agent(click.device.capitalize(), click.browser, click.platform),
         referrer=source_name(click.referrer),
         is_scan=click.is_scan,

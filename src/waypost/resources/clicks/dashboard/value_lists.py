@@ -14,6 +14,7 @@ from waypost.resources.clicks.filters import EMPTY_WORDS, FilterName
 from waypost.resources.clicks.model import StatsTotals
 from waypost.resources.clicks.stats.read import HourCount, Statistics, ValueCount
 from waypost.resources.links.routing import LinkRouting
+from waypost.visitors.country_names import country_name
 from waypost.visitors.places import find_place
 
 DIRECT = "Direct"
@@ -34,7 +35,6 @@ class ValueBar:
     values: Sequence[str] = ()
     """Of the filter that leaves these clicks."""
     icon: Icon | None = None
-    is_country: bool = False
     page: str = ""
     """Of the link."""
     note: str = ""
@@ -109,10 +109,13 @@ def name_value(filter_: str, value: str, clicks: int = 0) -> ValueBar:
     """Return the bar of a value of a filter, as people call it."""
     if filter_ == "referrer":
         return _source(source_name(value), clicks, Counter({value: clicks}))
-    name = value.capitalize() if filter_ == "device" else _NAMES.get((filter_, value), value)
+    name = _NAMES.get((filter_, value), value)
+    if filter_ == "country":
+        name = country_name(value)
+    elif filter_ == "device":
+        name = value.capitalize()
     empty = EMPTY_WORDS.get(filter_, "unknown").capitalize()  # type: ignore[call-overload]  # lists without a filter
-    is_country = filter_ == "country" and value != ""
-    return ValueBar(name or empty, clicks, [value], _icon(filter_, value), is_country=is_country)
+    return ValueBar(name or empty, clicks, [value], _icon(filter_, value))
 
 
 def _icon(filter_: str, value: str) -> Icon | None:

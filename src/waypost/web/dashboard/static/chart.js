@@ -1,28 +1,16 @@
-// Statistics: the chart, countries by their names, the browser's time zone, and clicks as they arrive.
+// Statistics: the chart, the browser's time zone, and clicks as they arrive.
 
 const language = "en-GB"; // days before months, as the server writes them
 const style = getComputedStyle(document.documentElement);
 const token = (name) => style.getPropertyValue(name).trim();
 
-// Names of countries, and relative times
-
-const countries = new Intl.DisplayNames(language, { type: "region", fallback: "code" });
-
-function nameCountries(within) {
-  for (const element of within.querySelectorAll("[data-country]")) {
-    try {
-      element.textContent = countries.of(element.dataset.country);
-    } catch {
-      // the browser does not know the country: its code stays
-    }
-  }
-}
+// Relative times
 
 const ago = new Intl.RelativeTimeFormat(language);
 const UNITS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]];
 
 function updateTimes() {
-  for (const time of document.querySelectorAll("#clicks time")) {
+  for (const time of document.querySelectorAll(".clicks time")) {
     const seconds = (Date.now() - Date.parse(time.dateTime)) / 1000;
     const unit = UNITS.find(([, length]) => seconds >= length);
     time.textContent = unit ? ago.format(-Math.floor(seconds / unit[1]), unit[0]) : "just now";
@@ -228,13 +216,13 @@ function addClicks(html) {
   const list = document.getElementById("clicks");
   const template = document.createElement("template");
   template.innerHTML = html;
-  const fresh = [...template.content.children].filter((row) => !document.getElementById(row.id));
+  const known = new Set([...list.children].map((row) => row.dataset.click));
+  const fresh = [...template.content.children].filter((row) => !known.has(row.dataset.click));
   if (!fresh.length) return;
   for (const row of fresh) row.classList.add("fresh");
   list.prepend(...fresh);
   while (list.children.length > MAX_ROWS) list.lastElementChild.remove();
   document.getElementById("no-clicks").hidden = true;
-  nameCountries(list);
   updateTimes();
   refresh();
 }
@@ -270,7 +258,6 @@ function replace(part) {
   if (isRead) return;
   old.replaceWith(part);
   window.htmx?.process(part);
-  nameCountries(part);
   showLists(part);
   if (part.querySelector("[data-chart]")) draw();
 }
@@ -298,7 +285,6 @@ function showLists(within) {
 }
 
 function setUp() {
-  nameCountries(document);
   offerZones();
   draw();
 }
@@ -309,7 +295,6 @@ let hadFocus = false;
 document.addEventListener("htmx:beforeSwap", ({ target }) => { hadFocus = target.contains(document.activeElement); });
 document.addEventListener("htmx:afterSettle", ({ target }) => {
   if (hadFocus && document.activeElement === document.body) document.getElementById("filters")?.focus();
-  nameCountries(target);
   showLists(target);
   offerZones();
   if (target.querySelector("[data-chart]")) draw();
