@@ -16,6 +16,7 @@ from waypost.commands.domains import domain
 from waypost.commands.import_links import import_links
 from waypost.commands.members import member
 from waypost.commands.operators import operator
+from waypost.commands.reports import report
 from waypost.commands.runner import (
     EXIT_FAILED,
     EXIT_OK,
@@ -50,7 +51,7 @@ def _version() -> str:
 
 # plain text: rendering help as Markdown would take 0.1 s more
 app = App(name="waypost", help="Branded short links, self-hosted.", help_format="plaintext", version=_version)
-for group in (account, member, key, audit, operator, domain, clicks, stats, export, webhook, secrets, spool):
+for group in (account, member, key, audit, operator, domain, clicks, stats, report, export, webhook, secrets, spool):
     app.command(group)
 app.command(import_links, name="import")
 

@@ -14,6 +14,7 @@ from waypost.settings import Settings
 if TYPE_CHECKING:
     from waypost.accounts import Account, RateLimiters
     from waypost.accounts.data.archive.parts import Files
+    from waypost.mail import SendMail
     from waypost.outbound import DestinationChecker, Poster
     from waypost.redirect import HostTable, RouteTable
     from waypost.web import Endpoints, Guard
@@ -53,6 +54,7 @@ class Worker:
     context: Context
     resources: "Sequence[Resource]"
     poster: "Poster"
+    send_mail: "SendMail"
     destination_checker: "DestinationChecker"
     stack: AsyncExitStack
     """Closes what a package opens."""

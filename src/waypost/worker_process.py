@@ -63,14 +63,19 @@ def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, stack: Asyn
     poster = Poster(context.outbound)
     stack.push_async_callback(poster.close)
     checker = new_destination_checker(settings, context.outbound)
+    send_mail = mail_sender(settings)
     worker = Worker(
-        settings=settings, context=context, resources=RESOURCES, poster=poster, destination_checker=checker, stack=stack
+        settings=settings,
+        context=context,
+        resources=RESOURCES,
+        poster=poster,
+        send_mail=send_mail,
+        destination_checker=checker,
+        stack=stack,
     )
     parts = [resource.worker_parts(worker) for resource in RESOURCES if resource.worker_parts]
     parts.append(
-        WorkerParts(
-            periodic=[(60, partial(delete_expired, db, now))], handlers={mail.JOB: mail.handler(mail_sender(settings))}
-        )
+        WorkerParts(periodic=[(60, partial(delete_expired, db, now))], handlers={mail.JOB: mail.handler(send_mail)})
     )
     return [WorkerParts(job_runners(parts)), *parts]
 

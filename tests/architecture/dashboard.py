@@ -111,6 +111,8 @@ async def ids_of(client: httpx.AsyncClient, db: Database, seeded: SeededService)
         "/links/imports/": {"id": seeded.imports[0]},
         "/operator/": {"id": str(account.id)},
         "/operator/links/": {"id": seeded.links[0]},
+        "/stats/reports/": {"id": missing},
+        "/stats/reports/unsubscribe/": {"token": "unknown"},
         "/pixels/": {"id": seeded.pixels[0]},
         "/webhooks/": {"id": seeded.webhook, "delivery": seeded.deliveries[0]},
     }

@@ -64,7 +64,8 @@ def test_no_unknown_command_or_setting_is_mentioned(path: Path) -> None:
     named = set(  # not of `docker compose exec waypost`, where it is a container
         re.findall(
             r"(?<!exec )\bwaypost"
-            r" ((?:account|member|key|audit|operator|clicks|stats|export|webhook|secrets|domain|spool) [\w-]+|[a-z]+)",
+            r" ((?:account|member|key|audit|operator|clicks|stats|report|export|webhook|secrets|domain|spool) [\w-]+"
+            r"|[a-z]+)",
             code,
         )
     )

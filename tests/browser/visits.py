@@ -76,6 +76,7 @@ def of_everybody() -> Iterator[Visit]:
         "account/data",
         "account/delete",
         "account/verify",
+        "stats/reports",
     ]
     yield from (Visit(f"/{name}") for name in names)
 
@@ -85,6 +86,8 @@ def of_owner(seeded: SeededService) -> Iterator[Visit]:
     yield from _of_links(seeded)
     yield from _of_resources(seeded)
     yield from _of_imports(seeded)
+    yield Visit(f"/stats/reports?link_id={seeded.links[1]}")
+    yield Visit("/stats/reports", form="form[action='/stats/reports']", fields={"#timezone": "x", "#period": "x"})
     key, passkey = f"/integrations/api/{seeded.key}", f"/account/passkeys/{seeded.passkey}"
     yield from (Visit(key), Visit(f"{key}/revoke"), Visit(f"{passkey}/remove"))
     yield Visit("/integrations/api", click="[data-dialog]", shows="dialog[open]")

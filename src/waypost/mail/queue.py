@@ -1,7 +1,8 @@
 """Sends emails with jobs: queued in the caller's transaction, sent afterwards, retried if that fails.
 
-Every email of the service is queued here. One mailbox gets 3 an hour and 6 a day of each kind, so that a third party
-who requests emails cannot suppress a security notice. The counts are in the database: they apply across restarts and
+Every email of the service is queued here, but for reports of statistics, which are counted here and sent by jobs of
+their own. One mailbox gets 3 an hour and 6 a day of each kind, and 20 reports, so that a third party who requests
+emails cannot suppress a security notice. The counts are in the database: they apply across restarts and
 to all nodes.
 
 Without a mail server an email is printed on the terminal, or else written to a file. Most emails contain a sign-in
@@ -31,13 +32,15 @@ _NOT_SENT = "email not sent: WAYPOST_SMTP_URL is not set"
 _FILE_RETENTION = timedelta(days=8)
 """Longer than any link in an email is valid."""
 
-MailKind = Literal["requested", "security", "service", "reports"]
+MailKind = Literal["requested", "security", "service", "reports", "statistics"]
 """`requested`: anyone can trigger it; `security`: the account was changed; `service`: a resource has a problem.
 
-`reports`: visitors reported links, for operators.
+`reports`: visitors reported links, for operators. `statistics`: reports of statistics, for who subscribed to them.
 """
 
 MAX_PER_HOUR, MAX_PER_DAY = 3, 6
+MAX_STATISTICS = 20
+"""Of the kind `statistics`, an hour and a day: many are sent at the same minute."""
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 
 mail_rate_limits = Table(
@@ -49,12 +52,18 @@ mail_rate_limits = Table(
 )
 _rate_limits = mail_rate_limits.c
 
+IMAGE_ID = "picture"
+
 log = structlog.get_logger(__name__)
 
 
 class SendMail(Protocol):
     async def __call__(self, mail: Mapping[str, str], *, unique: str) -> None:
-        """Send `to`, `subject` and `text` of `mail`. Raises if the server does not accept it."""
+        """Send `to`, `subject` and `text` of `mail`. Raises if the server does not accept it.
+
+        Some have `html`, with an `image` in it, a PNG file in base64 that the HTML calls `cid:` and IMAGE_ID, and an
+        `unsubscribe_url`.
+        """
 
 
 async def send_later(
@@ -64,8 +73,7 @@ async def send_later(
 
     `owner_id`: of the account or person with whose deletion an unsent email is deleted.
     """
-    if not await _count(tx, to, kind, now):
-        log.info("email not queued: too many emails to this address", kind=kind)  # without the address: it is personal
+    if not await count(tx, to, kind, now):
         return False
     await jobs.enqueue(tx, JOB, {"to": to, "subject": subject, "text": text}, now=now, account_id=owner_id)
     return True
@@ -82,7 +90,7 @@ def handler(send: SendMail) -> jobs.Handler:
 
 
 async def log_mail(mail: Mapping[str, str], *, unique: str) -> None:  # noqa: ARG001  # a SendMail
-    log.info(_NOT_SENT, **mail)
+    log.info(_NOT_SENT, **{name: mail[name] for name in ("to", "subject", "text")})
 
 
 class MailDirectory:
@@ -108,7 +116,7 @@ class MailDirectory:
                     path.unlink()
 
 
-async def _count(tx: Tx, recipient: str, kind: MailKind, now: datetime) -> bool:
+async def count(tx: Tx, recipient: str, kind: MailKind, now: datetime) -> bool:
     """Count an email and return True, or return False if the recipient is over its limit."""
     await tx.execute(delete(mail_rate_limits).where(_rate_limits.sent_at <= now - _DAY))
     digest = sha256(f"{kind}:{mailbox(recipient)}".encode()).hexdigest()
@@ -118,7 +126,9 @@ async def _count(tx: Tx, recipient: str, kind: MailKind, now: datetime) -> bool:
         await tx.execute(select(_rate_limits.sent).where(_rate_limits.digest == digest).with_for_update())
     ).scalar_one()
     sent = [at for at in map(from_microseconds, stored) if at > now - _DAY]
-    if len(sent) >= MAX_PER_DAY or sum(at > now - _HOUR for at in sent) >= MAX_PER_HOUR:
+    per_hour, per_day = (MAX_STATISTICS,) * 2 if kind == "statistics" else (MAX_PER_HOUR, MAX_PER_DAY)
+    if len(sent) >= per_day or sum(at > now - _HOUR for at in sent) >= per_hour:
+        log.info("email not queued: too many emails to this address", kind=kind)  # without the address: it is personal
         return False
     counted = [microseconds(at) for at in (*sent, now)]
     await tx.execute(update(mail_rate_limits).where(_rate_limits.digest == digest).values(sent=counted, sent_at=now))

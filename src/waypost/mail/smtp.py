@@ -1,6 +1,7 @@
 """Mail through the operator's SMTP server. Sends no password over an unencrypted connection unless configured to."""
 
 import asyncio
+from base64 import b64decode
 from collections.abc import Mapping
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -10,6 +11,7 @@ from pathlib import Path
 import aiosmtplib
 
 from waypost.kit.clock import Clock
+from waypost.mail.queue import IMAGE_ID
 from waypost.outbound.client import tls_context
 from waypost.outbound.dns_lookup import printable
 from waypost.outbound.errors import Unreachable
@@ -27,7 +29,7 @@ class Mailer:
         self._clock = clock
 
     async def send(self, mail: Mapping[str, str], *, unique: str) -> None:
-        """`mail`: `to`, `subject` and plain `text`. `unique`: the same when a mail is retried. Raises Unreachable."""
+        """`mail`: see `SendMail`. `unique`: the same when a mail is retried. Raises Unreachable."""
         try:
             async with asyncio.timeout(DEADLINE):
                 await self._deliver(self._message(mail, unique))
@@ -40,7 +42,14 @@ class Mailer:
         message["Date"] = format_datetime(self._clock())
         message["Message-ID"] = f"<{unique}@{self._sender.domain}>"
         message["Auto-Submitted"] = "auto-generated"
+        if url := mail.get("unsubscribe_url"):  # RFC 8058
+            message["List-Unsubscribe"], message["List-Unsubscribe-Post"] = f"<{url}>", "List-Unsubscribe=One-Click"
         message.set_content(mail["text"])
+        if html := mail.get("html"):
+            message.add_alternative(html, subtype="html", cte="quoted-printable")
+        if image := mail.get("image"):
+            *_, part = message.iter_parts()
+            part.add_related(b64decode(image), "image", "png", cid=f"<{IMAGE_ID}>", filename=f"{IMAGE_ID}.png")
         return message
 
     async def _deliver(self, message: EmailMessage) -> None:

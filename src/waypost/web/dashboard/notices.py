@@ -28,6 +28,8 @@ NOTICES: Mapping[str, str] = {
     "paid": "Thank you. Stripe has received your order.",
     "refused": "Your plan is not active, so nothing was changed.",
     "key-revoked": "Key revoked.",
+    "report-subscribed": "Subscribed. The list shows when the next report is sent.",
+    "report-ended": "Subscription ended.",
     # members
     "role": "Role changed.",
     "member-removed": "Member removed.",

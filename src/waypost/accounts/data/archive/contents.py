@@ -29,6 +29,7 @@ aliases.ndjson         further addresses of links
 deleted_links.ndjson   what is left of deleted links
 qr_styles.ndjson       styles of QR codes that differ from the default
 imports.ndjson         imports of links that were requested in the dashboard (without tokens and files)
+report_subscriptions.ndjson  reports of statistics by email
 audit_log.ndjson       the audit log, newest first
 images.tar             uploaded preview images
 clicks.ndjson          every visit, oldest first, as the API shows them, and its `target`; bots and previews included

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from starlette.requests import Request
@@ -20,7 +21,7 @@ from waypost.resources.clicks.backends.sql import top_values
 from waypost.resources.clicks.dashboard import live, rendering, time_range, value_lists
 from waypost.resources.clicks.dashboard.page_state import PageState
 from waypost.resources.clicks.days import TimeRange
-from waypost.resources.clicks.filters import ACCOUNT_FILTERS, LINK_FILTERS, FilterName, Filters
+from waypost.resources.clicks.filters import ACCOUNT_FILTERS, LINK_FILTERS, FilterName, Filters, FilterValue
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.selection import ClickSelection, select_clicks
 from waypost.resources.clicks.stats import csv_rows, read
@@ -75,6 +76,7 @@ class StatsPages(Pages[Context]):
         asked = self._ask(request, ACCOUNT_FILTERS, since=session.account.created_at)
         context = await self._read_context(asked, Subject(session.account.id))
         context |= {"live_url": "/stats/live", "files": _files(asked.state, "/stats/csv", read.ACCOUNT_LISTS)}
+        context["report_query"] = _report_query(asked.state)
         if not is_fragment_request(request):
             async with deps.db.read_for(session.account.id) as tx:
                 context["imported_clicks"] = await links.count_imported_clicks(tx, session.account.id)
@@ -97,6 +99,7 @@ class StatsPages(Pages[Context]):
             "url": f"{deps.base_url.partition(':')[0]}://{link.short_url(deps.shared_domain)}",
             "live_url": f"/links/{link.id}/live",
             "files": _files(asked.state, f"/links/{link.id}/csv", read.LINK_LISTS),
+            "report_query": urlencode({"link_id": str(link.id)}),
         }
         return self._respond(asked, "clicks/link.html", context)
 
@@ -297,3 +300,11 @@ def _files(state: PageState, path: str, lists: Collection[str]) -> list[tuple[st
         ("Clicks over time", state.url(path)),
         *((text, state.url(path, list=name)) for name, text in named.items()),
     ]
+
+
+def _report_query(state: PageState) -> str:
+    """Return the parameters of the page that subscribes to reports: the tag, if the page shows one."""
+    match state.values_of("tag"):
+        case [FilterValue(text, is_excluded=False)] if text:
+            return urlencode({"tag": text})
+    return ""

@@ -68,8 +68,13 @@ class LatestClick:
 
 
 def numbers(choice: StatsChoice, found: Statistics) -> list[StatNumber]:
+    return compare(found, choice.comparison_dates)
+
+
+def compare(found: Statistics, dates: str) -> list[StatNumber]:
+    """`dates`: of the earlier time range."""
     counts, counts_before = _counts(found.total), _counts(found.previous.total) if found.previous else {}
-    return [StatNumber(name, counts[name], counts_before.get(name), choice.comparison_dates) for name in METRICS]
+    return [StatNumber(name, counts[name], counts_before.get(name), dates) for name in METRICS]
 
 
 def chart(choice: StatsChoice, found: Statistics, metric: str) -> dict[str, Any]:

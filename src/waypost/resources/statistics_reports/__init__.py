@@ -1,0 +1,1 @@
+"""Reports of statistics by email, each week or month. Reports of abuse are in `resources/reports`."""

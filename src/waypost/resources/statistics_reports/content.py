@@ -1,0 +1,155 @@
+"""What a report says: a subject, a text, and an HTML document for programs of emails. Pure but for its templates.
+
+Top lists have short URLs, never destinations or titles of links: those of protected links must not be in emails.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from waypost import mail
+from waypost.resources.clicks.dashboard import rendering, value_lists
+from waypost.resources.clicks.dashboard.value_lists import ValueBar
+from waypost.resources.clicks.filters import Clause, Filters, FilterValue
+from waypost.resources.clicks.stats.query import StatsQuery
+from waypost.resources.clicks.stats.read import Statistics, StatsList
+from waypost.resources.statistics_reports import chart
+from waypost.resources.statistics_reports.model import ReportSubject
+from waypost.resources.statistics_reports.periods import NAMES, ReportDays, ReportPeriod
+from waypost.web.dashboard.filters import FILTERS
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+LISTS: Sequence[StatsList] = ("link", "referrer", "country", "device")
+_LIST_IDS = ("top-links", "referrers", "countries", "devices")
+_TOP = 5
+_MAX_NAME = 80
+
+
+class ReportUrls(NamedTuple):
+    base: str
+    unsubscribe: str
+    manage: str
+    """Empty for recipients that are no members."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportEmail:
+    subject: str
+    text: str
+    html: str
+    days: Sequence[tuple[date, int]]
+    """Clicks of each day, for the picture. Empty without clicks."""
+
+    def draw(self) -> bytes:
+        is_week = len(self.days) <= chart.MAX_LABELLED
+        labels = [f"{day:%a %-d}" if is_week else f"{day:%-d %b}" * (day.day % 7 == 1) for day, _ in self.days]
+        return chart.draw([clicks for _, clicks in self.days], labels)
+
+
+def filters_of(subject: ReportSubject) -> Filters:
+    return Filters((Clause("tag", (FilterValue(subject.tag, is_excluded=False),)),) if subject.tag else ())
+
+
+def write(
+    period: ReportPeriod,
+    days: ReportDays,
+    before: ReportDays,
+    subject: ReportSubject,
+    name: str,
+    query: StatsQuery,
+    found: Statistics,
+    urls: ReportUrls,
+) -> ReportEmail:
+    """`name`: of the account, the tag, or the short URL."""
+    zone = ZoneInfo(query.timezone)
+    name = " ".join(name.split())
+    name = name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
+    clicks = [
+        (bucket.at.astimezone(zone).date(), point.clicks)
+        for bucket, point in zip(query.buckets, found.points, strict=True)
+    ]
+    title = f"{NAMES[period]} report: {f'links tagged {name}' if subject.tag else name}"
+    dates_before = str(before).removesuffix(f" {days.last.year}")
+    context = {
+        "title": title,
+        "period": period,
+        "days": days,
+        "zone": query.timezone.replace("_", " "),
+        "numbers": rendering.compare(found, dates_before),
+        "series": _series(period, clicks) if found.total.clicks else (),
+        "summary": _summary(clicks),
+        "alt": "Clicks by day: " + ", ".join(f"{day:%a %-d %b} {count:,}" for day, count in clicks),
+        "lists": _lists(found),
+        "statistics_url": _statistics_url(subject, days, query.timezone, urls.base),
+        "urls": urls,
+        "image_id": mail.IMAGE_ID,
+        "image_width": chart.WIDTH,
+        "total": found.total.clicks,
+    }
+    return ReportEmail(
+        f"{title}, {found.total.clicks:,} click{'' if found.total.clicks == 1 else 's'}",
+        _environment().get_template("email.txt").render(context),
+        _environment().get_template("email.html").render(context),
+        clicks if found.total.clicks else (),
+    )
+
+
+def _series(period: ReportPeriod, clicks: Sequence[tuple[date, int]]) -> list[tuple[str, int]]:
+    """Return the clicks of each day of a week, or of each week of a month."""
+    if period == "week":
+        return [(f"{day:%a %-d %b}", count) for day, count in clicks]
+    weeks = [list(week) for _, week in groupby(clicks, lambda each: each[0].isocalendar()[:2])]
+    return [(_dates(week[0][0], week[-1][0]), sum(count for _, count in week)) for week in weeks]
+
+
+def _dates(first: date, last: date) -> str:
+    return f"{last:%-d %b}" if first == last else f"{first.day}–{last:%-d %b}"  # noqa: RUF001
+
+
+def _summary(clicks: Sequence[tuple[date, int]]) -> str:
+    day, most = max(clicks, key=lambda each: each[1])
+    average = sum(count for _, count in clicks) / len(clicks)
+    rounded = f"{average:,.0f}" if average >= 10 else f"{average:.1f}"
+    return f"Most clicks came on {day:%A, %-d %b}: {most:,}. The average is {rounded} a day."
+
+
+def _lists(found: Statistics) -> list[tuple[str, Sequence[ValueBar], int]]:
+    """Return the name, the first values and the total of each list that has any."""
+    lists = {each.id: each for card in value_lists.list_cards(found, None) for each in card.lists}
+    return [
+        (
+            lists[id_].name,
+            lists[id_].bars[:_TOP],
+            lists[id_].total,
+        )
+        for id_ in _LIST_IDS
+        if id_ in lists
+    ]
+
+
+def _statistics_url(subject: ReportSubject, days: ReportDays, timezone: str, base_url: str) -> str:
+    parameters = [("period", "custom"), ("from", f"{days.first}"), ("to", f"{days.last}"), ("timezone", timezone)]
+    path = f"/links/{subject.link_id}" if subject.link_id else "/"
+    return f"{base_url}{path}?{urlencode(parameters + filters_of(subject).to_query())}"
+
+
+@cache
+def _environment() -> "Environment":
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape  # noqa: PLC0415  # 3 MB
+
+    environment = Environment(
+        loader=PackageLoader("waypost.resources.statistics_reports"),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(FILTERS)
+    return environment

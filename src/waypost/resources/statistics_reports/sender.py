@@ -1,0 +1,206 @@
+"""Sends reports: those that are due, by the job of each subscription, and one that a command asks for.
+
+A report is sent again only if the mail server refused it, or if the process died between the server's answer and the
+commit that records it. Then it has the same Message-ID, by which mail programs drop the second one.
+"""
+
+import asyncio
+from base64 import b64encode
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from waypost import accounts, audit, mail
+from waypost.accounts import Account
+from waypost.accounts.members import store as memberships
+from waypost.accounts.model import Member
+from waypost.accounts.people import store as people
+from waypost.audit import Actor, Item
+from waypost.context import Context
+from waypost.database import Tx
+from waypost.kit.errors import Invalid, WaypostError
+from waypost.kit.ids import new_id
+from waypost.outbound import Unreachable
+from waypost.resources.clicks.model import Subject
+from waypost.resources.clicks.stats.query import DEFAULT_ZONE, StatsQuery, new_stats_query
+from waypost.resources.clicks.stats.read import Statistics, read_statistics
+from waypost.resources.statistics_reports import content, periods, service, store
+from waypost.resources.statistics_reports.content import ReportEmail, ReportUrls
+from waypost.resources.statistics_reports.model import ReportSubject, ReportSubscription, address_digest, digest_of
+from waypost.resources.statistics_reports.periods import ReportDays, ReportPeriod
+from waypost.resources.statistics_reports.unsubscribing import UnsubscribeUrls
+from waypost.worker import jobs
+from waypost.worker.jobs import Again, Job
+from waypost.worker.loop import reason_of
+
+MAX_ATTEMPTS = 9
+"""Of one report, in about three hours."""
+NO_TAG = "No link has this tag any more."
+UNCONFIRMED = "Your email address is not confirmed."
+TOO_MANY = f"This address has received {mail.MAX_STATISTICS} reports within a day."
+UNSUBSCRIBED = "This address has unsubscribed from reports. Its owner can subscribe again in the dashboard."
+MANAGE_PATH = "/stats/reports"
+
+
+class _Skipped(WaypostError):
+    """The report is not sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    subscription: ReportSubscription
+    account: Account
+    member: Member
+    name: str
+    """Of its subject."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSender:
+    context: Context
+    send: mail.SendMail
+    urls: UnsubscribeUrls
+
+    async def send_due(self, job: Job) -> Again | None:
+        """Handle the job of a subscription. None: it has ended."""
+        now = self.context.clock()
+        async with self.context.db.read() as tx:
+            subscription = await store.find(tx, job.id)
+        if subscription is None:
+            return None
+        again = Again(periods.next_time(subscription.period, ZoneInfo(subscription.timezone), now))
+        try:
+            is_kept = await self._send_due(job, subscription, now)
+        except _Skipped as error:
+            await self._record_problem(job.id, str(error))
+        except Exception as error:
+            if job.attempt < MAX_ATTEMPTS:
+                raise
+            reason = error.reason if isinstance(error, Unreachable) else reason_of(error)
+            await self._record_problem(job.id, reason.removeprefix("mail: "))
+        else:
+            return again if is_kept else None
+        return again
+
+    async def send_now(self, account: Account, to: str, period: ReportPeriod, actor: Actor) -> ReportDays:
+        """Send a report of the account to any address. Return its days.
+
+        Raises Invalid, and Unreachable if the server refuses it.
+        """
+        now, recipient = self.context.clock(), address_digest(to)
+        async with self.context.db.write() as tx:
+            person = await people.find_by_email(tx, to)
+            zone = await store.find_zone(tx, account.id, person.id) if person else None
+            if await store.is_unsubscribed(tx, recipient):
+                raise Invalid({"--to": [UNSUBSCRIBED]})
+            if not await mail.count(tx, to, "statistics", now):
+                raise Invalid({"--to": [TOO_MANY]})
+        zone = zone or DEFAULT_ZONE
+        days = periods.last_days(period, ZoneInfo(zone), now)
+        urls = ReportUrls(self.context.base_url, self.urls.url(to), "")
+        report = await self._write(account.id, period, days, ReportSubject(), account.name, zone, urls, now)
+        await self._send(report, to, f"{new_id()}", urls)
+        async with self.context.db.write() as tx:
+            details = {"to": to, "period": period}
+            await audit.record(
+                tx, actor, "statistics_report.sent", now, Item(account.id, account.name), details=details
+            )
+        return days
+
+    async def _send_due(self, job: Job, subscription: ReportSubscription, now: datetime) -> bool:
+        """Return whether the subscription is kept. Raises _Skipped."""
+        zone = ZoneInfo(subscription.timezone)
+        days = periods.last_days(subscription.period, zone, now)
+        until = days.range(zone).end
+        if subscription.sent_until and subscription.sent_until >= until:
+            return True
+        async with self.context.db.write() as tx:
+            if not await jobs.lock(tx, job):
+                return True
+            due = await self._find_due(tx, subscription)
+            if due is None:
+                await store.remove(tx, subscription.id)
+                return False
+            if due.account.suspended_at:
+                return True
+            if job.attempt == 1 and not await mail.count(tx, due.member.person.email, "statistics", now):
+                raise _Skipped(TOO_MANY)
+        to, base_url = due.member.person.email, self.context.base_url
+        urls = ReportUrls(base_url, self.urls.url(to), f"{base_url}{MANAGE_PATH}")
+        report = await self._write(
+            subscription.account_id,
+            subscription.period,
+            days,
+            subscription.subject,
+            due.name,
+            subscription.timezone,
+            urls,
+            now,
+        )
+        await self._send(report, to, f"{subscription.id}.{days.first}", urls)
+        async with self.context.db.write() as tx:
+            await store.record_sent(tx, subscription, address_digest(to), until, now)
+        return True
+
+    async def _find_due(self, tx: Tx, subscription: ReportSubscription) -> _Due | None:
+        """Return None if its link or the account was deleted. Raises _Skipped."""
+        account = await accounts.find_account(tx, subscription.account_id)
+        member = await memberships.find_member(tx, subscription.account_id, subscription.person_id)
+        if account is None or member is None:
+            return None
+        subject, shared_domain = subscription.subject, self.context.shared_domain
+        name = await service.name_subject(tx, account, subject, shared_domain=shared_domain)
+        if name is None:
+            return None
+        if subject.tag and not await service.has_links(tx, account.id, subject.tag):
+            raise _Skipped(NO_TAG)
+        if member.person.confirmed_at is None:
+            raise _Skipped(UNCONFIRMED)
+        if await store.is_unsubscribed(tx, digest_of(member.person)):  # an address that the person has now
+            raise _Skipped(UNSUBSCRIBED)
+        return _Due(subscription, account, member, name)
+
+    async def _write(
+        self,
+        account_id: UUID,
+        period: ReportPeriod,
+        days: ReportDays,
+        subject: ReportSubject,
+        name: str,
+        timezone: str,
+        urls: ReportUrls,
+        now: datetime,
+    ) -> ReportEmail:
+        before = periods.days_before(period, days.first)
+        query, earlier = (new_stats_query(each.range(ZoneInfo(timezone)), "day", timezone) for each in (days, before))
+        filters = content.filters_of(subject)
+        query = replace(query, filters=filters, comparison=replace(earlier, filters=filters))
+        found = await self._read(Subject(account_id, subject.link_id), query, now)
+        return content.write(period, days, before, subject, name, query, found, urls)
+
+    async def _read(self, subject: Subject, query: StatsQuery, now: datetime) -> Statistics:
+        lists = [name for name in content.LISTS if name != "link" or subject.link_id is None]
+        async with self.context.click_store.reader(self.context.db, subject.account_id) as reader:
+            try:
+                return await read_statistics(
+                    reader, subject, query, now, shared_domain=self.context.shared_domain, lists=lists
+                )
+            except Invalid as error:
+                if "compare" not in error.errors:
+                    raise _Skipped(" ".join(text for texts in error.errors.values() for text in texts)) from None
+                alone = replace(query, comparison=None)
+                return await read_statistics(
+                    reader, subject, alone, now, shared_domain=self.context.shared_domain, lists=lists
+                )
+
+    async def _send(self, report: ReportEmail, to: str, unique: str, urls: ReportUrls) -> None:
+        message = {"to": to, "subject": report.subject, "text": report.text, "html": report.html}
+        message["unsubscribe_url"] = urls.unsubscribe
+        if report.days:
+            message["image"] = b64encode(await asyncio.to_thread(report.draw)).decode()
+        await self.send(message, unique=unique)
+
+    async def _record_problem(self, subscription_id: UUID, problem: str) -> None:
+        async with self.context.db.write() as tx:
+            await store.record_problem(tx, subscription_id, problem)

@@ -1,0 +1,103 @@
+"""Every statement on subscriptions to reports."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import delete, insert, select, update
+
+from waypost.database import Tx, upsert
+from waypost.resources.statistics_reports.model import (
+    ReportSubject,
+    ReportSubscription,
+    report_subscriptions,
+    unsubscribed_addresses,
+)
+
+_c = report_subscriptions.c
+_SUBSCRIPTION = select(
+    *(_c[name] for name in ("id", "account_id", "person_id", "period", "tag", "link_id", "timezone")),
+    *(_c[name] for name in ("sent_until", "sent_at", "problem", "created_at")),
+)
+
+
+async def add(tx: Tx, new: ReportSubscription, recipient: str) -> None:
+    names = ("id", "account_id", "person_id", "period", "timezone", "created_at")
+    row = {name: getattr(new, name) for name in names}
+    await tx.execute(
+        insert(report_subscriptions),
+        row | {"tag": new.subject.tag, "link_id": new.subject.link_id} | {"recipient": recipient},
+    )
+
+
+async def find(tx: Tx, id_: UUID) -> ReportSubscription | None:
+    row = (await tx.execute(_SUBSCRIPTION.where(_c.id == id_))).one_or_none()
+    return None if row is None else _subscription(row)
+
+
+async def list_of_person(tx: Tx, person_id: UUID) -> list[ReportSubscription]:
+    """List the subscriptions in all accounts, the oldest first."""
+    return [
+        _subscription(row) for row in await tx.execute(_SUBSCRIPTION.where(_c.person_id == person_id).order_by(_c.id))
+    ]
+
+
+async def list_of_account(tx: Tx, account_id: UUID, after: UUID, limit: int) -> list[ReportSubscription]:
+    query = _SUBSCRIPTION.where(_c.account_id == account_id, _c.id > after).order_by(_c.id).limit(limit)
+    return [_subscription(row) for row in await tx.execute(query)]
+
+
+async def find_zone(tx: Tx, account_id: UUID, person_id: UUID) -> str | None:
+    """Return the time zone of the person's latest subscription in the account."""
+    query = select(_c.timezone).where(_c.account_id == account_id, _c.person_id == person_id)
+    zone: str | None = await tx.scalar(query.order_by(_c.id.desc()).limit(1))
+    return zone
+
+
+async def record_sent(tx: Tx, sent: ReportSubscription, recipient: str, until: datetime, now: datetime) -> None:
+    """`recipient`: of all subscriptions of the person from now on, so that unsubscribing finds them."""
+    await tx.execute(
+        update(report_subscriptions).where(_c.id == sent.id).values(sent_until=until, sent_at=now, problem=None)
+    )
+    await tx.execute(
+        update(report_subscriptions)
+        .where(_c.person_id == sent.person_id, _c.recipient != recipient)
+        .values(recipient=recipient)
+    )
+
+
+async def record_problem(tx: Tx, id_: UUID, problem: str) -> None:
+    await tx.execute(update(report_subscriptions).where(_c.id == id_).values(problem=problem))
+
+
+async def remove(tx: Tx, id_: UUID) -> None:
+    await tx.execute(delete(report_subscriptions).where(_c.id == id_))
+
+
+async def list_of_recipient(tx: Tx, recipient: str) -> list[ReportSubscription]:
+    return [_subscription(row) for row in await tx.execute(_SUBSCRIPTION.where(_c.recipient == recipient))]
+
+
+async def remove_of_account(tx: Tx, account_id: UUID, limit: int) -> int:
+    ids = select(_c.id).where(_c.account_id == account_id).limit(limit)
+    return (await tx.execute(delete(report_subscriptions).where(_c.id.in_(ids)))).rowcount
+
+
+async def is_unsubscribed(tx: Tx, recipient: str) -> bool:
+    query = select(unsubscribed_addresses.c.digest).where(unsubscribed_addresses.c.digest == recipient)
+    return await tx.scalar(query) is not None
+
+
+async def add_unsubscribed(tx: Tx, recipient: str, now: datetime) -> None:
+    statement = upsert(tx, unsubscribed_addresses).values(digest=recipient, unsubscribed_at=now)
+    await tx.execute(statement.on_conflict_do_nothing(index_elements=["digest"]))
+
+
+async def remove_unsubscribed(tx: Tx, recipient: str) -> None:
+    await tx.execute(delete(unsubscribed_addresses).where(unsubscribed_addresses.c.digest == recipient))
+
+
+def _subscription(row: Sequence[Any]) -> ReportSubscription:
+    id_, account_id, person_id, period, tag, link_id, *rest = row
+    return ReportSubscription(id_, account_id, person_id, period, ReportSubject(tag, link_id), *rest)
