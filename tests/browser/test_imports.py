@@ -31,6 +31,19 @@ async def test_imports_a_large_file_after_its_plan(chromium: Browser, service: S
     await page.get_by_role("button", name="Continue").click()
     await expect(page.get_by_role("region", name="Plan")).to_contain_text("To create60")
     assert len(pieces) == 2
+    columns = page.get_by_role("region", name="Columns")
+    await expect(columns.get_by_role("row", name="Short link")).to_contain_text("go.brand.test/k1")
+    await columns.get_by_role("combobox", name="Notes").select_option("Title")
+    await columns.get_by_role("combobox", name="Destination URL").select_option("Leave out")
+    await page.get_by_role("button", name="Update plan").click()
+    await expect(page.get_by_text("Choose which column is the Destination URL.")).to_be_visible()
+    await columns.get_by_role("combobox", name="Destination URL").select_option("Destination URL")
+    await page.get_by_role("button", name="Update plan").click()
+    await expect(page.get_by_role("region", name="Plan")).to_contain_text("To create60")
+    await expect(columns.get_by_role("combobox", name="Notes")).to_have_value("title")
     await page.get_by_role("button", name="Start import").click()
     await expect(page.get_by_text("The import is done.")).to_be_visible()
-    assert service.client.get("/api/v1/links").json()["meta"]["total"] == 60
+    answer = service.client.get("/api/v1/links").json()
+    assert answer["meta"]["total"] == 60
+    assert answer["data"][0]["title"].startswith("xxx")
+    assert len(pieces) == 2

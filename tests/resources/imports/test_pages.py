@@ -108,6 +108,11 @@ async def row(place: WebApp) -> Any:
         return (await tx.execute(select(imports))).one()
 
 
+async def newest_row(place: WebApp) -> Any:
+    async with place.db.read() as tx:
+        return (await tx.execute(select(imports).order_by(imports.c.id.desc()))).first()
+
+
 async def stopped_imports(place: WebApp) -> list[str]:
     """Those that `waypost doctor` reports."""
     async with place.db.read() as tx:
@@ -142,10 +147,15 @@ async def test_shows_imported_totals_apart_from_clicks(place: WebApp, ada: Brows
     rows_ = b"Destination URL,Short link,Clicks\nhttps://example.com/1,go.acme.test/one,618\nhttps://example.com/2,go.acme.test/two,1000\n"
     path = await start_csv(ada, rows_)
     await work_off(place)
-    assert "Plan Links found 2 To create 2 Clicks to import as totals 1,618" in await text_of(ada, path)
+    unchanged = "Updated 0 Unchanged 0 Refused 0"
+    assert (
+        f"Plan Links found 2 To create 2 To update 0 {unchanged[10:]} Clicks to import as totals 1,618"
+        in await text_of(ada, path)
+    )
     await ada.post(f"{path}/start", {})
     await work_off(place)
-    assert "Report Links found 2 Created 2 Clicks imported as totals 1,618" in await text_of(ada, path)
+    report = await text_of(ada, path)
+    assert "Links found 2 Created 2 Updated 0 Unchanged 0 Refused 0 Clicks imported as totals 1,618" in report
     listed = await text_of(ada, "/links")
     assert ("0 clicks 618 imported" in listed, "0 clicks 1k imported" in listed) == (True, True)
     overview = await text_of(ada, "/")
@@ -156,7 +166,88 @@ async def test_shows_imported_totals_apart_from_clicks(place: WebApp, ada: Brows
     assert "618 imported : clicks that another service counted" in await text_of(ada, f"/links/{id_}")
     again = await start_csv(ada, rows_.replace(b"618", b"620"))
     await work_off(place)
-    assert "To update 1 Unchanged 1 Clicks to import as totals 620" in await text_of(ada, again)
+    assert "To update 1 Unchanged 1 Refused 0 Clicks to import as totals 620" in await text_of(ada, again)
+
+
+def choices_of(html: str) -> dict[str, str]:
+    """The chosen option of each select of a page."""
+    chosen = r'<select[^>]* name="([^"]+)"(?:(?!</select>)[^])*?<option value="([^"]*)" selected>'
+    return dict(re.findall(chosen.replace("[^]", r"[\s\S]"), html))
+
+
+async def test_lets_people_say_what_columns_are(place: WebApp, ada: Browser) -> None:
+    path = await start_csv(
+        ada, b"Ziel,K\xc3\xbcrzel,Name\nhttps://example.com/1,one,Eins\nhttps://example.com/2,two,\n"
+    )
+    await work_off(place)
+    stopped = await text_of(ada, path)
+    assert "has no column with destinations" in stopped
+    assert "Ziel https://example.com/1 https://example.com/2" in stopped
+    assert "Kürzel one two" in stopped
+    assert choices_of((await ada.get(path)).text) == {"column-2": "title"}
+    for columns, problem in (
+        (("", "path", "title"), "Choose which column is the Destination URL."),
+        (("destination", "title", "title"), "Choose one column only for: Title."),
+        (("destination", "password", ""), "Choose from the lists."),
+    ):
+        form = {f"column-{number}": name for number, name in enumerate(columns)}
+        answer = await ada.post(f"{path}/plan", form)
+        assert answer.status_code == 422
+        assert problem in answer.text
+    assert choices_of(answer.text) == {"column-0": "destination"}  # as it was sent
+    form = {"column-0": "destination", "column-1": "path", "column-2": "title"}
+    assert (await ada.post(f"{path}/plan", form)).status_code == 303
+    await work_off(place)
+    assert "Plan Links found 2 To create 2 " in await text_of(ada, path)
+    assert choices_of((await ada.get(path)).text) == form
+    await ada.post(f"{path}/start", form | {"column-2": ""})  # without another plan
+    await work_off(place)
+    assert "Report Links found 2 Created 2 Updated 0 Unchanged 0 Refused 0" in await text_of(ada, path)
+    async with place.db.read() as tx:
+        made = (await tx.execute(select(links.c.slug, links.c.title).order_by(links.c.slug))).all()
+    assert made == [("one", "Untitled"), ("two", "Untitled")]
+
+
+async def test_lets_people_choose_the_encoding_where_it_was_guessed(place: WebApp, ada: Browser) -> None:
+    letters = "Привет, мир! Распродажа летней обуви".encode("cp1251")
+    content = b"Destination URL,Slug,Title\nhttps://example.com/1,one,'" + letters.replace(b",", b"") + b"'\n"
+    path = await start_csv(ada, content)
+    await work_off(place)
+    page = await text_of(ada, path)
+    assert "The file is not UTF-8. By its letters it was read as Windows-1251." in page
+    assert "Windows-1251: 'Привет мир! " in page
+    assert "Windows-1252: 'Ïðèâåò ìèð! " in page
+    assert choices_of((await ada.get(path)).text)["encoding"] == "cp1251"
+    await ada.post(f"{path}/plan", {"encoding": "cp1252"})
+    await work_off(place)
+    shown = (await ada.get(path)).text
+    assert choices_of(shown) | {"encoding": "cp1252"} == choices_of(shown)
+    assert "Windows-1251: &#39;Привет мир! " in shown
+    assert "it was read as you chose" in shown
+    await ada.post(f"{path}/start", {"encoding": "no-such"})  # is not listed: nothing changes
+    assert (await row(place)).options["encoding"] == "cp1252"
+    assert "By its letters" not in await text_of(ada, await start_csv(ada))
+
+
+async def test_shows_columns_of_any_number_and_name(place: WebApp, ada: Browser) -> None:
+    names = [f"{number}<b>{'x' * 200}" for number in range(600)]
+    names[550] = "Destination URL"
+    path = await start_csv(ada, f"{','.join(names)}\n{'https://example.com/,' * 600}".encode()[:-1])
+    await work_off(place)
+    answer = await ada.get(path)
+    assert len(answer.content) < 1 << 20
+    assert "<b>" not in answer.text.partition("<main")[2]
+    assert "100 further columns without a known name are left out" in answer.text
+    assert choices_of(answer.text) == {"column-550": "destination"}
+    numbers = re.findall('name="column-([0-9]+)"', answer.text)
+    form = {f"column-{number}": "destination" if number == "3" else "" for number in numbers}
+    await ada.post(f"{path}/plan", form)
+    await work_off(place)
+    assert choices_of((await ada.get(path)).text) == {"column-3": "destination"}
+    names[7] = "x" * 10_000
+    await start_csv(ada, f"{','.join(names)}\n".encode())
+    await work_off(place)
+    assert max(len(name) for _, name, _ in (await newest_row(place)).plan["table"]["columns"]) == 100
 
 
 async def test_registers_a_domain_of_the_source_with_its_records(place: WebApp, ada: Browser) -> None:
@@ -270,7 +361,7 @@ async def test_imports_an_account_of_another_installation(place: WebApp, ada: Br
     path = answer.headers["location"]
     await work_off(place)
     plan = await text_of(ada, path)
-    assert "Plan Links found 6 To create 6 Aliases 2 Clicks at the source 2" in plan
+    assert "Plan Links found 6 To create 6 To update 0 Unchanged 0 Refused 0 Aliases 2 Clicks at the source 2" in plan
     assert "Add go.example.com here" in plan
     assert "go.test 5 links" in plan
     await ada.post(f"{path}/start", {"host-0": "go.test", "domain-0": ""})

@@ -5,8 +5,10 @@ A guess is named in the report. Bytes that are not of the encoding refuse their 
 
 import codecs
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -26,6 +28,11 @@ _NAMES = {
     "mac-roman": "Mac Roman",
 }
 """What may be guessed, and what people call it."""
+_CHOICES = ("utf-8", *_NAMES)
+_SHOWN, _MAX_SHOWN = 3, 30
+"""Lines of which some letters are shown, and how many."""
+_LETTERS = re.compile(rb'([^\x80-\xff\r\n,;\t|"]{0,20}[\x80-\xff][^\r\n,;\t|"]*)[^\r\n]*')
+"""A line, with its first letter that is not ASCII and those around it in its cell."""
 _CHUNK = 1 << 20
 _LINE = 1 << 16
 _SAMPLE = 1 << 16
@@ -42,6 +49,8 @@ class Encoding:
     """For the report, if the file does not show it for certain."""
     is_valid: bool = False
     """All bytes are of this encoding."""
+    sample: bytes = b""
+    """Lines that are not UTF-8, if it was guessed."""
 
     @property
     def errors(self) -> str:
@@ -82,10 +91,19 @@ def find_encoding(path: Path, declared: str | None = None) -> Encoding:
         utf8, broken, sample = _count_lines(file)
     if utf8 * _MAX_SHARE >= broken:
         lines = "a line is" if broken == 1 else f"{broken:,} lines are"
-        return Encoding("utf-8", f"The file was read as UTF-8, although {lines} not")
+        return Encoding("utf-8", f"The file was read as UTF-8, although {lines} not", sample=sample)
     codec = _guess(sample)
-    advice = "If letters are wrong, save the file as UTF-8 and import it again, or name its encoding"
-    return Encoding(codec, f"The file is not UTF-8. By its letters it was read as {name_of(codec)}. {advice}")
+    advice = "If letters are wrong, choose another encoding, or save the file as UTF-8 and import it again"
+    note = f"The file is not UTF-8. By its letters it was read as {name_of(codec)}. {advice}"
+    return Encoding(codec, note, sample=sample)
+
+
+def readings(sample: bytes) -> Iterator[tuple[str, str, str]]:
+    """Yield each encoding that a file may have, its name, and how its letters in some lines of the file read."""
+    parts = [match[1] for match in islice(_LETTERS.finditer(sample), _SHOWN)]
+    for codec in _CHOICES:
+        texts = [part.decode(codec, "replace").strip()[:_MAX_SHOWN] for part in parts]
+        yield codec, name_of(codec), " … ".join(texts)
 
 
 def _find_marked(start: bytes) -> str | None:

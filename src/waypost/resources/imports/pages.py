@@ -27,6 +27,9 @@ from waypost.resources.imports.report import Report, read_plan
 from waypost.resources.imports.requests import service
 from waypost.resources.imports.requests.service import Deps
 from waypost.resources.imports.requests.uploads import MAX_FILE, MAX_PIECE
+from waypost.resources.imports.tables import settings as table_settings
+from waypost.resources.imports.tables.columns import FIELDS
+from waypost.resources.imports.tables.settings import MAX_SHOWN, SHOWN_FIRST
 from waypost.web.body import read_body
 from waypost.web.dashboard import BLANK, Form, PageCall, PageFunction, Pages, is_fragment_request, redirect, shows
 
@@ -38,22 +41,24 @@ _MAX_FORM = 8 << 20
 _LISTED = 20
 _SHOWN_LOSSES = 20
 _SHOWN_HOSTS = 100
+_MAX_FIELDS = 2 * _SHOWN_HOSTS + MAX_SHOWN + 10
 
-Proceed = Callable[[Deps, Session, Import, Mapping[str, str]], Awaitable[None]]
+Proceed = Callable[[Deps, Session, Import, Mapping[str, Any]], Awaitable[None]]
 
 
 class ImportPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         give_up = shows("imports/give_up.html", self._find_names)
+        read = partial(PageCall.read, max_fields=_MAX_FIELDS)
         return [
             self.get(_CHOOSE, shows("imports/choose.html", self._find_newest), "links.write"),
             self.get(_NEW, self.new, "links.write"),
             self.form(_NEW, self.create, "links.write", self.new, read=partial(PageCall.read, max_size=_MAX_FORM)),
             self.get(_ONE, self.show, "links.write"),
             self.post(f"{_ONE}/pieces", self.add_piece, "links.write"),
-            self.form(f"{_ONE}/domains", self.register_domain, "domains.write", self.show),
-            self.form(f"{_ONE}/plan", self._proceed(service.plan_again), "links.write", self.show),
-            self.form(f"{_ONE}/start", self._proceed(service.start), "links.write", self.show),
+            self.form(f"{_ONE}/domains", self.register_domain, "domains.write", self.show, read=read),
+            self.form(f"{_ONE}/plan", self._proceed(service.plan_again), "links.write", self.show, read=read),
+            self.form(f"{_ONE}/start", self._proceed(service.start), "links.write", self.show, read=read),
             self.form(f"{_ONE}/resume", self._proceed(service.resume), "links.write", self.show),
             self.get(f"{_ONE}/give-up", give_up, "links.write"),
             self.post(f"{_ONE}/give-up", self.give_up, "links.write"),
@@ -103,20 +108,22 @@ class ImportPages(Pages[Deps]):
     async def register_domain(self, call: PageCall) -> Response:
         """Register a hostname of the source. Its links keep their addresses once its DNS points here."""
         current, hostname = await self._get(call), call.form.text("register")
+        chosen = _chosen(current, call.form)
         try:
             self._auth.require_active_plan(call.session)
             await domain_service.create(self._deps, call.session, *parse(NewDomain, {"hostname": hostname}))
         except (Invalid, UnregistrableName, PaymentRequired) as error:
             message = f"{hostname}: {error.details.removeprefix('hostname: ')}"
             raise Invalid({"body": [message]}) from None
-        await service.set_domains(self._deps, current, _mapping(current, call.form) | {hostname: hostname})
+        chosen["domains"] |= {hostname: hostname}
+        await service.set_options(self._deps, current, chosen)
         return redirect(f"{_url(current)}#domains")
 
     def _proceed(self, verb: Proceed) -> PageFunction:
         async def send(call: PageCall) -> Response:
             current = await self._get(call)
             self._auth.require_active_plan(call.session)
-            await verb(self._deps, call.session, current, _mapping(current, call.form))
+            await verb(self._deps, call.session, current, _chosen(current, call.form))
             return redirect(_url(current))
 
         return send
@@ -159,9 +166,11 @@ class ImportPages(Pages[Deps]):
 
     async def show(self, call: PageCall) -> Response:
         current = await self._get(call)
+        table = table_settings.find_settings(current)
         if call.error:
             options = {**current.options, "domains": _mapping(current, call.form)}
             current = replace(current, options=options)
+            table = table and table.enter(call.form.fields)
         report = await self._report(current)
         registered = await domain_service.list_domains(self._deps, call.session, PageRequest(1, MAX_PER_PAGE))
         domains = {domain.hostname: domain for domain in registered.items}
@@ -178,6 +187,9 @@ class ImportPages(Pages[Deps]):
             "cname_target": self._deps.cname_target,
             "shared_domain": self._deps.shared_domain,
             "is_vendors": choices.is_of_vendor,
+            "table": table,
+            "fields": FIELDS,
+            "shown_columns": SHOWN_FIRST,
             "report": report,
             "total": report.total,
             "shown_losses": _SHOWN_LOSSES,
@@ -208,6 +220,13 @@ def _mapping(current: Import, form: Form) -> dict[str, str]:
     hosts = current.plan.get("hosts", {})
     chosen = {form.text(f"host-{index}"): form.text(f"domain-{index}") for index in range(_SHOWN_HOSTS)}
     return {**current.domains, **{host: name for host, name in chosen.items() if host in hosts and name.isprintable()}}
+
+
+def _chosen(current: Import, form: Form) -> dict[str, Any]:
+    """Return the options that are chosen in the form. Raises Invalid."""
+    table = table_settings.find_settings(current)
+    of_table = table_settings.options_of(current, table.enter(form.fields)) if table else {}
+    return {**of_table, "domains": _mapping(current, form)}
 
 
 def _names(current: Import) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from waypost.resources.imports.page_plan import Progress
 from waypost.resources.imports.pipeline import Pipeline
 from waypost.resources.imports.report import Report, to_warnings
 from waypost.resources.imports.source import RefusedRow, Source
+from waypost.resources.imports.sources.csv import Csv
+from waypost.resources.imports.tables.settings import to_row
 
 _MAX_REFUSED = 1_000
 """Rows that a stored plan lists. The report of the import has all."""
@@ -26,12 +28,16 @@ class Preview:
     def __init__(self, deps: Deps, source: Source, new: Import, stored: Mapping[str, Any] | None = None) -> None:
         """`new`: an import that is not stored; `stored`: see `to_row`."""
         self._import = new
+        self._source = source
         self._pipeline = Pipeline(deps, source, new)
         self._hosts: dict[str, int] = {}
         """Number of links of each hostname of the source."""
         self._refused: list[RefusedRow] = []
+        self._table: dict[str, Any] | None = None
+        """See `tables.settings.to_row`."""
         stored = dict(stored or {})
         if stored:
+            self._table = stored.pop("table", None)
             self._hosts = stored.pop("hosts")
             self._refused = [RefusedRow(*row) for row in stored.pop("refused")]
         self._progress = Progress.of(replace(new, **stored))
@@ -53,7 +59,13 @@ class Preview:
         """Return what is stored of it. Later rows that are refused are only counted."""
         del self._refused[_MAX_REFUSED:]
         refused = [(row.source_id, row.reason) for row in self._refused]
-        return {**self._progress.to_row(), "hosts": self._hosts, "refused": refused}
+        table = {"table": self._table} if self._table else {}
+        return {**self._progress.to_row(), "hosts": self._hosts, "refused": refused, **table}
+
+    async def describe(self) -> None:
+        """Let the plan say what the columns of a file are taken for. Raises SourceError."""
+        if isinstance(self._source, Csv):
+            self._table = to_row(await self._source.describe())
 
     async def start(self) -> None:
         """Raises SourceError."""
@@ -66,7 +78,10 @@ class Preview:
         """Plan one page. Return False at the end. Raises SourceError."""
         if self._progress.has_ended:
             return False
+        has_begun = self.has_begun
         plan = await self._pipeline.plan(self._progress)
+        if not has_begun:
+            await self.describe()  # again, because all rows were read by now
         plan.done.counts.clicks += plan.expected_clicks
         self._progress = self._progress.after(plan.done, self._pipeline.next_planned(plan.following), plan.total)
         self._refused += plan.done.refused

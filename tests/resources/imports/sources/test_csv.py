@@ -163,18 +163,18 @@ async def test_a_row_that_is_too_long_is_refused_alone(tmp_path: Path, row: str,
 async def test_shows_columns_to_choose_from(tmp_path: Path) -> None:
     content = "Ziel,Kürzel,Titel,Clicks\nhttps://example.com/1,a,One,7\n,,,\nhttps://example.com/2,b\n"
     source = csv_source(tmp_path / "links.csv", content)
-    assert [(column.name, column.field) for column in await source.describe()] == [
+    assert [(column.name, column.field) for column in (await source.describe()).columns] == [
         ("Ziel", ""),
         ("Kürzel", ""),
         ("Titel", ""),
         ("Clicks", "clicks"),
     ]
-    assert (await source.describe())[0].samples == ["https://example.com/1", "https://example.com/2"]
-    assert (await source.describe())[2].samples == ["One"]
+    assert (await source.describe()).columns[0].samples == ["https://example.com/1", "https://example.com/2"]
+    assert (await source.describe()).columns[2].samples == ["One"]
     with pytest.raises(UnexpectedAnswer, match="no column with destinations"):
         await source.check()
     redirects = csv_source(tmp_path / "redirects.csv", "URL,Code\nhttps://example.com/1,301\n")
-    assert [column.field for column in await redirects.describe()] == ["destination", ""]
+    assert [column.field for column in (await redirects.describe()).columns] == ["destination", ""]
 
 
 async def test_reads_columns_as_they_are_chosen(tmp_path: Path) -> None:

@@ -147,31 +147,32 @@ async def add_piece(deps: Deps, import_: Import, start: int, content: bytes) -> 
     return stored
 
 
-async def plan_again(deps: Deps, _: Session, import_: Import, hostnames: Mapping[str, str]) -> None:
+async def plan_again(deps: Deps, _: Session, import_: Import, chosen: Mapping[str, Any]) -> None:
+    """`chosen`: options that have changed, see `Import.options`."""
     async with deps.db.write() as tx:
-        await _switch(deps, tx, import_, states.PLAN_AGAIN, options=_with(import_, hostnames), plan={})
+        await _switch(deps, tx, import_, states.PLAN_AGAIN, options=_with(import_, chosen), plan={})
 
 
-async def start(deps: Deps, session: Session, import_: Import, hostnames: Mapping[str, str]) -> None:
+async def start(deps: Deps, session: Session, import_: Import, chosen: Mapping[str, Any]) -> None:
     """Import the links, of which there may be no plan."""
-    values = {"options": _with(import_, hostnames), "actor": session.actor.to_json()}
+    values = {"options": _with(import_, chosen), "actor": session.actor.to_json()}
     async with deps.db.write() as tx:
         await _switch(deps, tx, import_, states.START, **values)
         await audit.record(tx, session.actor, "import.started", deps.clock(), import_.item)
 
 
-async def resume(deps: Deps, session: Session, import_: Import, _: Mapping[str, str]) -> None:
-    """Continue where the import or its planning has stopped. An import that has begun keeps its domains."""
+async def resume(deps: Deps, session: Session, import_: Import, _: Mapping[str, Any]) -> None:
+    """Continue where the import or its planning has stopped. An import that has begun keeps its options."""
     transition = states.RESUME if import_.state == "stopped" else states.RESUME_PLAN
     async with deps.db.write() as tx:
         await _switch(deps, tx, import_, transition, actor=session.actor.to_json())
         await audit.record(tx, session.actor, "import.resumed", deps.clock(), import_.item)
 
 
-async def set_domains(deps: Deps, import_: Import, hostnames: Mapping[str, str]) -> None:
-    """Change where links go, unless the import has begun by now."""
+async def set_options(deps: Deps, import_: Import, chosen: Mapping[str, Any]) -> None:
+    """Change what is imported and where links go, unless the import has begun by now."""
     async with deps.db.write() as tx:
-        await store.switch(tx, import_.id, states.KEEP_PLAN, deps.clock(), options=_with(import_, hostnames))
+        await store.switch(tx, import_.id, states.KEEP_PLAN, deps.clock(), options=_with(import_, chosen))
 
 
 async def give_up(deps: Deps, session: Session, import_: Import) -> None:
@@ -183,8 +184,8 @@ async def give_up(deps: Deps, session: Session, import_: Import) -> None:
     await deps.uploads.delete(import_.id)
 
 
-def _with(import_: Import, hostnames: Mapping[str, str]) -> dict[str, Any]:
-    return {**import_.options, "domains": dict(hostnames)}
+def _with(import_: Import, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    return {**import_.options, **chosen}
 
 
 async def _switch(deps: Deps, tx: Tx, import_: Import, transition: Transition, **values: Any) -> None:

@@ -130,7 +130,11 @@ class Turn:
         return source
 
     async def _plan(self, import_: Import, source: Source) -> Outcome:
-        has_more = await self._steps(import_, source, Preview(self.deps, source, import_, import_.plan))
+        preview = Preview(self.deps, source, import_, import_.plan)
+        if not preview.has_begun:
+            await preview.describe()
+            await self._save(import_, preview)  # people choose other columns also if these cannot be imported
+        has_more = await self._steps(import_, source, preview)
         return Outcome("planning" if has_more else "planned")
 
     async def _import(self, import_: Import, source: Source) -> Outcome:

@@ -5,7 +5,7 @@ links. The cursor is the number of rows that were read.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -15,7 +15,7 @@ from waypost.outbound import Outbound
 from waypost.resources.imports import batches
 from waypost.resources.imports.client import Wait
 from waypost.resources.imports.source import LinkPage, RefusedRow, SourceError, SourceLink, SourceOptions
-from waypost.resources.imports.tables.columns import FIELDS, Column
+from waypost.resources.imports.tables.columns import FIELDS, Description
 from waypost.resources.imports.tables.dates import ZeroDate
 from waypost.resources.imports.tables.sheet import Fields, Sheet, SheetRow
 from waypost.resources.imports.tables.values import is_enabled, read_count
@@ -47,23 +47,29 @@ class Csv:
         self._warnings: list[str] = []
 
     async def check(self) -> None:
-        await asyncio.to_thread(self._open)
+        await asyncio.to_thread(self._check)
 
     async def link_page(self, cursor: str | None) -> LinkPage:
         return await asyncio.to_thread(self._link_page, int(cursor or 0))
 
-    async def describe(self) -> Sequence[Column]:
+    async def describe(self) -> Description:
         """Return what each column is taken for, with values of the first rows. Raises SourceError."""
-        return await asyncio.to_thread(lambda: Sheet(self._file, self._options).describe())
+        return await asyncio.to_thread(lambda: self._open().describe())
 
     def _open(self) -> Sheet:
+        """Raises SourceError."""
         if self._sheet is None:
             self._sheet = Sheet(self._file, self._options)
-        self._sheet.require_destination()
         return self._sheet
 
-    def _link_page(self, position: int) -> LinkPage:
+    def _check(self) -> Sheet:
+        """Raises SourceError, also for a file without destinations."""
         sheet = self._open()
+        sheet.require_columns()
+        return sheet
+
+    def _link_page(self, position: int) -> LinkPage:
+        sheet = self._check()
         if self._rows is None:
             self._warnings += sheet.survey()
         if self._rows is None or position != self._position:

@@ -2,7 +2,7 @@
 
 A page that lets people choose calls `describe` of the source `csv`: it returns a `Column` for each column, with up to
 three values and the field that it is taken for. The choice goes back as the option `columns`: a list with a field of
-FIELDS for each column, or "" for one that is left out.
+FIELDS for each column, or "" for one that is left out. `settings` keeps and checks it.
 """
 
 import re
@@ -50,6 +50,18 @@ class Column:
     samples: Sequence[str]
     field: str
     """Of FIELDS; empty if the column is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a file is read as, before or after its rows were read."""
+
+    columns: Sequence[Column]
+    codec: str
+    note: str | None
+    """Why the file is read in this encoding, if that is a guess."""
+    readings: Sequence[tuple[str, str, str]]
+    """Of a guess: see `encodings.readings`."""
 
 
 def find_field(name: str) -> str | None:

@@ -104,6 +104,7 @@ class Table:
             if separator:
                 first = next(lines, "")
             lines.put_back(first)
+            lines.begin_row()
             delimiter = separator[1] if separator else _find_delimiter(first)
             header = next(self._reader(lines, delimiter), [])
         except _RowTooLong:
@@ -202,7 +203,10 @@ def _find_delimiter(header: str) -> str:
     unquoted = _QUOTED.sub("", header)
 
     def count(delimiter: str) -> tuple[int, int]:
-        names = next(csv.reader([header], delimiter=delimiter, skipinitialspace=True), [])
+        try:
+            names = next(csv.reader([header], delimiter=delimiter, skipinitialspace=True), [])
+        except csv.Error:  # all names are one cell, which is too long
+            names = []
         return sum(find_field(name) is not None for name in names), unquoted.count(delimiter)
 
     return max(_DELIMITERS, key=count)

@@ -7,10 +7,10 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from waypost.resources.imports.encodings import Encoding, find_encoding, is_broken, name_of
+from waypost.resources.imports.encodings import Encoding, find_encoding, is_broken, name_of, readings
 from waypost.resources.imports.short_urls import split
 from waypost.resources.imports.source import Address, SourceError, SourceOptions, UnexpectedAnswer
-from waypost.resources.imports.tables.columns import DATES, Column, choose_fields, is_code
+from waypost.resources.imports.tables.columns import DATES, Column, Description, choose_fields, is_code
 from waypost.resources.imports.tables.dates import DateColumn
 from waypost.resources.imports.tables.records import Table, require_text
 from waypost.resources.imports.tables.values import EDGES, trim
@@ -63,11 +63,10 @@ class Sheet:
         self._path, self._options = path, options
         self._encoding = Encoding(options.encoding) if options.encoding else find_encoding(path)
         self._table = Table(path, self._encoding)
-        self._fields = choose_fields(self._table.header) if options.columns is None else [*options.columns]
+        self._is_chosen = options.columns is not None and len(options.columns) == len(self._table.header)
+        self._fields = [*(options.columns or ())] if self._is_chosen else choose_fields(self._table.header)
         """Of each column; empty if it is left out."""
-        if len(self._fields) != len(self._table.header):
-            raise SourceError("The columns were chosen for another file. Choose them again.")
-        self._survey = _Survey()
+        self._survey, self._is_surveyed = _Survey(), False
 
     @property
     def count(self) -> int:
@@ -79,16 +78,24 @@ class Sheet:
         """Call `survey` before."""
         return self._survey.dates
 
-    def describe(self) -> list[Column]:
+    def describe(self) -> Description:
+        """Return what is known so far: after `survey`, by all rows."""
         rows = [*islice((cells for _, cells, _ in self._table.records() if any(map(trim, cells))), _SAMPLES)]
         samples = [[row[index][:_SAMPLE] for row in rows if index < len(row)] for index in range(len(self._fields))]
-        self._leave_out(
-            {name for name, some in zip(self._fields, samples, strict=True) if _HTTP_STATUSES.issuperset(some)}
-        )
-        return [*map(Column, self._table.header, samples, self._fields)]
+        fields = self._fields
+        if not (self._is_surveyed or self._is_chosen):
+            named = zip(fields, samples, strict=True)
+            fields = self._without({name for name, some in named if _HTTP_STATUSES.issuperset(some)})
+        encoding, note = self._encoding, self._encoding.note
+        if self._options.encoding is not None:
+            encoding, note = find_encoding(self._path), "The file does not show its encoding: it was read as you chose"
+        columns = [*map(Column, self._table.header, samples, fields)]
+        return Description(columns, self._encoding.codec, note, [*readings(encoding.sample)] if encoding.sample else [])
 
-    def require_destination(self) -> None:
-        """Raises UnexpectedAnswer."""
+    def require_columns(self) -> None:
+        """Raises SourceError."""
+        if self._options.columns is not None and not self._is_chosen:
+            raise SourceError("The columns were chosen for another file. Choose them again.")
         if "destination" not in self._fields:
             raise UnexpectedAnswer(
                 f"{self._path.name} has no column with destinations. Name it “Destination URL” in the first row,"
@@ -98,24 +105,27 @@ class Sheet:
     def survey(self) -> list[str]:
         """Read all rows, and return what the report says of the file. Raises UnexpectedAnswer."""
         warnings = [self._encoding.note] if self._encoding.note else []
-        self._survey = self._look()
+        survey = self._look()
         if self._table.has_backslashes:
             before, self._table = self._table, Table(self._path, self._encoding, has_escapes=True)
-            survey = self._look()
-            if survey.problems < self._survey.problems:
-                self._survey = survey
+            unescaped = self._look()
+            if unescaped.problems < survey.problems:
+                survey = unescaped
                 warnings.append("Backslashes before quotation marks were read as escapes")
             else:
                 self._table = before
-        if self._options.columns is None and self._leave_out(self._survey.http_statuses):
-            self._survey = self._look()
+        fields = self._fields if self._is_chosen else self._without(survey.http_statuses)
+        if fields != self._fields:
+            self._fields = fields
+            survey = self._look()
+        self._survey, self._is_surveyed = survey, True
         left_out = [name for name, field in zip(self._table.header, self._fields, strict=True) if name and not field]
         if left_out:
             listed = ", ".join(name[:_LISTED_NAME] for name in left_out[:_LISTED_NAMES])
             warnings.append(f"Columns that are not imported: {listed}{', …' if len(left_out) > _LISTED_NAMES else ''}")
-        if short := self._survey.short:
+        if short := survey.short:
             rows = "A row has" if short == 1 else f"{short:,} rows have"
-            place = f"line {self._survey.first_short:,}"
+            place = f"line {survey.first_short:,}"
             warnings.append(f"{rows} fewer cells than the header, such as {place}. What is missing was read as empty")
         return warnings
 
@@ -145,13 +155,12 @@ class Sheet:
         survey.repeated = frozenset(one for some in hashes for one, next_ in pairwise(sorted(some)) if one == next_)
         return survey
 
-    def _leave_out(self, http_statuses: Collection[str]) -> bool:
-        """Leave out columns that have the statuses of redirects. Return whether there are any."""
-        before = [*self._fields]
-        for index, (title, name) in enumerate(zip(self._table.header, before, strict=True)):
-            if name in http_statuses and (name == "status" or is_code(title)):
-                self._fields[index] = ""
-        return self._fields != before
+    def _without(self, http_statuses: Collection[str]) -> list[str]:
+        """Leave out columns that have the statuses of redirects."""
+        return [
+            "" if name in http_statuses and (name == "status" or is_code(title)) else name
+            for title, name in zip(self._table.header, self._fields, strict=True)
+        ]
 
     def rows(self) -> Iterator[SheetRow]:
         """Yield each row that is not empty. Call `survey` before. Raises UnexpectedAnswer."""
