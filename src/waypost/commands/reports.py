@@ -48,6 +48,6 @@ async def send_report(
         try:
             days = await sender.send_now(found, normalize_email(to), period, actor)
         except Unreachable as error:
-            raise WaypostError(f"The report was not sent: {error.reason}.") from None
+            raise WaypostError(f"The report was not sent: {error.reason.removeprefix('mail: ')}.") from None
     say(f"Report of {days} sent to {normalize_email(to)}.")
     say_if_url_is_assumed(settings)

@@ -70,13 +70,13 @@ async def test_shows_totals_series_and_lists(place: WebApp) -> None:
     assert "Mon, 31 Dec 2029 1 1 0 Tue, 1 Jan 2030 2 1 1" in text
     assert 'href="http://app.test/spring"' in page.text
     assert f'data-live="/links/{spring.id}/live"' in page.text
-    assert text.index("1 hour ago DE Desktop, Firefox, Linux Direct QR scan") < text.index("2 hours ago DE Mobile")
+    assert text.index("1 hour ago Germany Desktop, Firefox, Linux Direct QR scan") < text.index("2 hours ago Germany")
     text = words((await ada.get("/")).text)
     assert "Clicks 5 400% more" in text
     assert "Top links app.test/spring ↗ 3 60% Deleted link 1 20% app.test/hire ↗ 1 20%" in text or (
         "Top links app.test/spring ↗ 3 60% app.test/hire ↗ 1 20% Deleted link 1 20%" in text
     )
-    assert "4 hours ago Deleted link DE" in text
+    assert "4 hours ago Deleted link Germany" in text
 
 
 async def test_time_range_interval_and_zone_are_chosen(place: WebApp) -> None:
@@ -129,7 +129,7 @@ async def test_lists_of_many_clicks_load_after_the_page(place: WebApp, monkeypat
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada, slug="spring")
     await fill(place.db, [new_click(link, START - HOUR, visitor_id=number) for number in range(2)])
-    for path, part in (("/", "Top links app.test/spring ↗ 2"), (f"/links/{link.id}", "Places DE DE 2")):
+    for path, part in (("/", "Top links app.test/spring ↗ 2"), (f"/links/{link.id}", "Places Germany Germany 2")):
         page = await ada.get(f"{path}?period=7d")
         assert ("Clicks 2 " in words(page.text), "Places" in words(page.text)) == (True, False)
         later = unescape(re.findall(r'hx-get="([^"]*&amp;lists=1)"', page.text)[0])
