@@ -170,6 +170,13 @@ def test_the_bill_of_materials_names_what_may_be_installed(dist: Path) -> None:
     assert {"starlette", "clickhouse-connect", "waypost-client", "htmx.org", "@scalar/api-reference"} <= set(components)
     assert {"pytest", "ruff", "waypost"} & set(components) == set()
     assert components["starlette"]["licenses"] == [{"expression": "BSD-3-Clause"}]
+    table = (ROOT / "src/waypost/visitors/models/models.txt").read_text()
+    models = components["device-detector"]
+    assert table.startswith(f"# device-detector {models['version']}, ")
+    assert models["licenses"] == [{"license": {"id": "LGPL-3.0-or-later"}}]
+    assert {each for each, found in components.items() if found["type"] == "data"} == {
+        *("device-detector", "crawlerdetect", "django-bots", "ipfire-location")
+    }
     for each in document["components"]:
         files = each.get("externalReferences", [each])
         assert all(hash_["alg"] == "SHA-256" for file in files for hash_ in file["hashes"]), each["name"]
