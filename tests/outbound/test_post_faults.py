@@ -16,8 +16,9 @@ import trustme
 import uvloop
 from servers import ALLOW, OPEN, Flood, NameServer, Receiver, Script, response
 
+from waypost.kit.ids import new_id
 from waypost.kit.urls import canonical
-from waypost.outbound import Outbound, OutboundResponse, Poster, Unreachable
+from waypost.outbound import DestinationChecker, Outbound, OutboundResponse, Poster, Unreachable, UrlSafety
 from waypost.outbound.connection import HttpConnection
 
 SOON = 0.5  # a deadline that is meant to pass
@@ -46,10 +47,15 @@ def authority() -> trustme.CA:
 
 
 @pytest.fixture
-async def posting(authority: trustme.CA, names: NameServer, tmp_path: Path) -> AsyncIterator[Poster]:
+def outbound(authority: trustme.CA, names: NameServer, tmp_path: Path) -> Outbound:
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     names.has("secure.test", [OPEN])
-    posting = Poster(Outbound(allow=ALLOW, dns_servers=[names.address], ca_file=tmp_path / "ca.pem"))
+    return Outbound(allow=ALLOW, dns_servers=[names.address], ca_file=tmp_path / "ca.pem")
+
+
+@pytest.fixture
+async def posting(outbound: Outbound) -> AsyncIterator[Poster]:
+    posting = Poster(outbound)
     yield posting
     await posting.close()
 
@@ -202,7 +208,7 @@ class TestEndless:
     "script",
     [
         Flood(CHUNKED, b"1\r\nx\r\n" * 1000),
-        Flood(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * LIMIT),
+        Flood(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", b"x" * LIMIT),
         Flood(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000),
         servers.always(OK),
         servers.reset,
@@ -210,16 +216,25 @@ class TestEndless:
     ],
     ids=["chunks", "body", "interim", "closed", "reset", "stall"],
 )
+@pytest.mark.parametrize("way", ["post", "get", "destination"])
 async def test_a_closed_connection_does_not_wait_for_a_collection_of_garbage(
-    posting: Poster, tls: ssl.SSLContext | None, script: Script
+    outbound: Outbound, posting: Poster, tls: ssl.SSLContext | None, script: Script, way: str
 ) -> None:
     """Workers collect garbage rarely, and each connection with TLS has 256 KiB."""
     async with Receiver(script, tls=tls) as receiver:
+        deadline, url = SOON if script is servers.stall else LATE, receiver.url()
         gc.collect()
         gc.disable()
         try:
-            with suppress(Unreachable):
-                await post(posting, receiver.url(), deadline=SOON if script is servers.stall else LATE)
+            with suppress(Unreachable, TimeoutError):
+                if way == "post":
+                    await post(posting, url, deadline=deadline)
+                elif way == "get":
+                    await outbound.request("GET", canonical(url), deadline=deadline, max_body=LIMIT)
+                else:
+                    checker = DestinationChecker(outbound, UrlSafety())
+                    async with asyncio.timeout(deadline):
+                        await checker.fetch_metadata(canonical(url), account=new_id())
             await receiver.gone.wait()
             for _ in range(20):  # the connection is told that it is closed
                 await asyncio.sleep(0)
