@@ -1,6 +1,6 @@
 """JSON endpoints of clicks."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from datetime import datetime
 from typing import get_args
 from uuid import UUID
@@ -13,7 +13,7 @@ from waypost.context import Context
 from waypost.kit.errors import Problems
 from waypost.kit.pagination import PageRequest
 from waypost.resources.clicks import listing
-from waypost.resources.clicks.filters import ACCOUNT_FILTERS, DEVICES, LINK_FILTERS, ClickFilter, FilterName
+from waypost.resources.clicks.filters import ACCOUNT_FILTERS, FILTER_TEXTS, LINK_FILTERS, ClickFilter, FilterName
 from waypost.resources.clicks.model import HUMAN
 from waypost.resources.clicks.parameters import ClickKindFilter, check_names, read_click_filter
 from waypost.resources.clicks.schemas import ClickJson, to_json
@@ -25,30 +25,12 @@ TIME_RANGE_PARAMETERS = (
     parameter("from", {**_TEXT, "format": "date-time"}, "Start of the time range", "2026-11-01T00:00:00Z"),
     parameter("to", {**_TEXT, "format": "date-time"}, "End of the time range, exclusive", "2026-12-01T00:00:00Z"),
 )
-_NO_UTM = "`none` for links without one"
-_FILTERS: Mapping[FilterName, tuple[str, str]] = {
-    "country": ("Two-letter country codes, or `unknown`", "DE"),
-    "device": (f"Types of device: {', '.join(DEVICES)}", "mobile"),
-    "browser": ("Browser families, or `unknown`", "Firefox"),
-    "platform": ("Operating system families, or `unknown`", "Android"),
-    "referrer": ("Origin and path of the referring page, a host for all its pages, or `direct`", "news.example"),
-    "target": ("Names of rules and variants, or `default`", "iPhone"),
-    "is_scan": ("`true` for scans of QR codes, `false` for other clicks", "true"),
-    "link_id": ("IDs of links", "01a1fbb2-2855-72ee-8e77-c161c4205e89"),
-    "tag": ("Tags that links have now, `none` for links without tags", "spring"),
-    "hostname": ("Hostnames of links", "go.example.com"),
-    "utm_source": (f"UTM sources of links, {_NO_UTM}", "newsletter"),
-    "utm_medium": (f"UTM mediums of links, {_NO_UTM}", "email"),
-    "utm_campaign": (f"UTM campaigns of links, {_NO_UTM}", "spring"),
-    "utm_term": (f"UTM terms of links, {_NO_UTM}", "shoes"),
-    "utm_content": (f"UTM contents of links, {_NO_UTM}", "footer"),
-}
 
 
 def filter_parameters(names: Collection[FilterName]) -> list[Schema]:
     found = []
     for name in names:
-        text, example = _FILTERS[name]
+        text, example = FILTER_TEXTS[name]
         described = parameter(name, {"type": "array", "items": _TEXT}, f"{text}; `-` before one excludes it", [example])
         found.append({**described, "style": "form", "explode": True})
     return found

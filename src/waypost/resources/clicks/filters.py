@@ -46,6 +46,26 @@ EMPTY_WORDS: Mapping[FilterName, str] = {
 DEVICES: tuple[Device, ...] = get_args(Device)
 CHOICES: Mapping[FilterName, tuple[str, ...]] = {"device": DEVICES, "is_scan": ("true", "false")}
 
+_NO_UTM = "`none` for links without one"
+FILTER_TEXTS: Mapping[FilterName, tuple[str, str]] = {
+    "country": ("Two-letter country codes, or `unknown`", "DE"),
+    "device": (f"Types of device: {', '.join(DEVICES)}", "mobile"),
+    "browser": ("Browser families, or `unknown`", "Firefox"),
+    "platform": ("Operating system families, or `unknown`", "Android"),
+    "referrer": ("Origin and path of the referring page, a host for all its pages, or `direct`", "news.example"),
+    "target": ("Names of rules and variants, or `default`", "iPhone"),
+    "is_scan": ("`true` for scans of QR codes, `false` for other clicks", "true"),
+    "link_id": ("IDs of links", "01a1fbb2-2855-72ee-8e77-c161c4205e89"),
+    "tag": ("Tags that links have now, `none` for links without tags", "spring"),
+    "hostname": ("Hostnames of links", "go.example.com"),
+    "utm_source": (f"UTM sources of links, {_NO_UTM}", "newsletter"),
+    "utm_medium": (f"UTM mediums of links, {_NO_UTM}", "email"),
+    "utm_campaign": (f"UTM campaigns of links, {_NO_UTM}", "spring"),
+    "utm_term": (f"UTM terms of links, {_NO_UTM}", "shoes"),
+    "utm_content": (f"UTM contents of links, {_NO_UTM}", "footer"),
+}
+"""What each filter takes, and an example."""
+
 _COUNTRY = re.compile(r"[A-Z][A-Z0-9]", re.IGNORECASE | re.ASCII)
 
 

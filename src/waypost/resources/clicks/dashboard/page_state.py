@@ -27,6 +27,17 @@ class PageState:
     """Time range, comparison and metric, as far as they were chosen."""
     filters: Filters
     offered: Collection[FilterName]
+    hide_below: int | None = None
+    """Of a share. None: of the dashboard, whose pages lead to others."""
+
+    @property
+    def is_shared(self) -> bool:
+        return self.hide_below is not None
+
+    @property
+    def hides(self) -> bool:
+        """Whether small numbers are hidden. No entry has fewer than one click."""
+        return self.hide_below is not None and self.hide_below > 1
 
     def url(self, path: str = "", **changes: str) -> str:
         """Return the URL of the state with these parameters. Empty ones are left out."""

@@ -1,7 +1,7 @@
 """The overview of an account and the page of a link: statistics, and the latest clicks live."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -14,19 +14,25 @@ from starlette.routing import Route
 
 from waypost.accounts.sessions import store as sessions
 from waypost.context import Context
-from waypost.kit.errors import Errors, Invalid, NotFound, Problems
 from waypost.resources import domains, links
 from waypost.resources.clicks import listing
-from waypost.resources.clicks.backends.sql import top_values
-from waypost.resources.clicks.dashboard import live, rendering, time_range, value_lists
+from waypost.resources.clicks.dashboard import live, rendering, statistics, time_range, value_lists
 from waypost.resources.clicks.dashboard.page_state import PageState
+from waypost.resources.clicks.dashboard.statistics import StatsCall
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.filters import ACCOUNT_FILTERS, LINK_FILTERS, FilterName, Filters, FilterValue
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.selection import ClickSelection, select_clicks
-from waypost.resources.clicks.stats import csv_rows, read
 from waypost.resources.clicks.stats.query import StatsQuery
-from waypost.resources.clicks.stats.read import StatsList
+from waypost.resources.clicks.stats.read import (
+    ACCOUNT_LISTS,
+    LINK_LISTS,
+    Statistics,
+    StatsList,
+    count_recent_clicks,
+    find_filtered_names,
+    find_names,
+)
 from waypost.resources.clicks.store import ClickReader, ClicksUnavailable
 from waypost.resources.links import routing
 from waypost.resources.links.routing import LinkRouting
@@ -40,25 +46,10 @@ _NO_REQUEST = Request({"type": "http", "headers": [], "query_string": b""})
 """A live message is rendered once for all open streams."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What a request asks for."""
-
-    request: Request
-    now: datetime
-    """The end of a time range until now: by a later one, it would end in the past."""
-    choice: time_range.StatsChoice
-    query: StatsQuery
-    state: PageState
-    metric: str
-    problems: Errors
-    """Of filters."""
-
-
 class StatsPages(Pages[Context]):
     def __init__(self, deps: Context, auth: SessionAuth, views: Views, is_shutting_down: Callable[[], bool]) -> None:
         super().__init__(deps, auth, views)
-        count = partial(read.count_recent_clicks, deps.db, deps.click_store, deps.clock)
+        count = partial(count_recent_clicks, deps.db, deps.click_store, deps.clock)
         self.live = live.LiveClicks(count, self._render_latest, self._find_active, is_shutting_down=is_shutting_down)
 
     def endpoints(self) -> list[Route]:
@@ -72,25 +63,29 @@ class StatsPages(Pages[Context]):
         ]
 
     async def _overview(self, call: PageCall) -> Response:
-        request, session, deps = call.request, call.session, self._deps
-        asked = self._ask(request, ACCOUNT_FILTERS, since=session.account.created_at)
-        context = await self._read_context(asked, Subject(session.account.id))
-        context |= {"live_url": "/stats/live", "files": _files(asked.state, "/stats/csv", read.ACCOUNT_LISTS)}
-        context["report_query"] = _report_query(asked.state)
-        if not is_fragment_request(request):
+        session, deps = call.session, self._deps
+        asked = self._ask(call.request, ACCOUNT_FILTERS, since=session.account.created_at)
+        context = await self._read(asked, Subject(session.account.id))
+        context |= {
+            "live_url": "/stats/live",
+            "files": asked.files("/stats/csv", ACCOUNT_LISTS),
+            "report_query": _report_query(asked.state),
+            "share_url": asked.state.url("/shares/new"),
+        }
+        if not is_fragment_request(call.request):
             async with deps.db.read_for(session.account.id) as tx:
                 context["imported_clicks"] = await links.count_imported_clicks(tx, session.account.id)
-        return self._respond(asked, "clicks/overview.html", context)
+        return statistics.respond(self._views, asked, "clicks/overview.html", context)
 
     async def _link(self, call: PageCall) -> Response:
-        request, session, deps = call.request, call.session, self._deps
+        session, deps = call.session, self._deps
         async with deps.db.read_for(session.account.id) as tx:
             link = await links.get(tx, session.account.id, call.id)
             unserved = await domains.find_unserved(tx, [link.domain_id])
             routed = await routing.find(tx, link.id)
             imported = await links.find_imported_clicks(tx, [link.id])
-        asked = self._ask(request, LINK_FILTERS, since=link.created_at)
-        context = await self._read_context(asked, Subject(session.account.id, link.id), routed)
+        asked = self._ask(call.request, LINK_FILTERS, since=link.created_at)
+        context = await self._read(asked, Subject(session.account.id, link.id), routed)
         context |= {
             "link": link,
             "is_domain_served": not unserved,
@@ -98,68 +93,37 @@ class StatsPages(Pages[Context]):
             "imported_clicks": imported.get(link.id, 0),
             "url": f"{deps.base_url.partition(':')[0]}://{link.short_url(deps.shared_domain)}",
             "live_url": f"/links/{link.id}/live",
-            "files": _files(asked.state, f"/links/{link.id}/csv", read.LINK_LISTS),
+            "files": asked.files(f"/links/{link.id}/csv", LINK_LISTS),
             "report_query": urlencode({"link_id": str(link.id)}),
+            "share_url": asked.state.url("/shares/new", link=str(link.id)),
         }
-        return self._respond(asked, "clicks/link.html", context)
+        return statistics.respond(self._views, asked, "clicks/link.html", context)
 
-    def _ask(self, request: Request, offered: Collection[FilterName], *, since: datetime) -> "_Asked":
-        now = self._deps.clock()
-        zone, problems = request.cookies.get(_ZONE, ""), Problems()
+    def _ask(self, request: Request, offered: Collection[FilterName], *, since: datetime) -> StatsCall:
+        now, zone = self._deps.clock(), request.cookies.get(_ZONE, "")
         choice = time_range.choose(request.query_params, browser_zone=zone, since=since, now=now)
-        filters = Filters.read(request.query_params.multi_items(), offered, problems)
-        metric = request.query_params.get("metric", "")
-        metric = metric if metric in rendering.METRICS else "clicks"
-        chosen = {name: choice.form.text(name) for name in choice.form.fields if request.query_params.get(name)}
-        state = PageState(
-            request.url.path, chosen | ({} if metric == "clicks" else {"metric": metric}), filters, offered
-        )
-        query = replace(choice.query, filters=filters, comparison=choice.comparison)
-        return _Asked(request, now, choice, query, state, metric, problems.errors)
+        return statistics.read_call(request, choice, offered, now)
 
-    async def _read_context(
-        self, asked: "_Asked", subject: Subject, routed: LinkRouting | None = None
-    ) -> dict[str, Any]:
+    async def _read(self, asked: StatsCall, subject: Subject, routed: LinkRouting | None = None) -> dict[str, Any]:
+        context: dict[str, Any] = {}
         try:
             async with self._deps.click_store.reader(self._deps.db, subject.account_id) as reader:
-                return await self._read_statistics(reader, asked, subject, routed)
+                source = _OfSubject(self._deps, reader, subject, asked.now, routed)
+                context = await statistics.read_page(asked, source)
+                if "numbers" in context:
+                    context |= await self._read_latest(reader, asked, subject)
         except ClicksUnavailable:
-            return {"is_unavailable": True, "latest": ()}
-        except Invalid as error:
-            return {"refusal": " ".join(text for texts in error.errors.values() for text in texts), "latest": ()}
+            context = {"is_unavailable": True}
+        return {"latest": (), **context}
 
-    async def _read_statistics(
-        self, reader: ClickReader, asked: "_Asked", subject: Subject, routed: LinkRouting | None
-    ) -> dict[str, Any]:
-        """With filters, the lists are counted with the totals; without, they can be read later."""
-        query, request = asked.query, asked.request
-        if _is_for_lists(request):
-            found, cards = await self._read_lists(reader, asked, replace(query, comparison=None), subject, routed)
-            return {"total": found.total, **cards}
-        context: dict[str, Any] = {"cards": (), "hours": None, "latest": (), "matching": ()}
-        if query.filters or "lists" in request.query_params:
-            found, cards = await self._read_lists(reader, asked, query, subject, routed)
-            context |= cards
-        else:
-            found = await self._read(reader, subject, query, asked.now)
-            if found.total.clicks <= top_values.CACHE_THRESHOLD:
-                alone = replace(query, buckets=[], comparison=None)
-                context |= (await self._read_lists(reader, asked, alone, subject, routed))[1]
-        context |= {
-            "total": found.total,
-            "numbers": rendering.numbers(asked.choice, found),
-            "chart": rendering.chart(asked.choice, found, asked.metric),
-            "chart_table": rendering.chart_table(asked.choice, found),
-        }
-        ids = [UUID(text) for each in query.filters.of_links if each.name == "link_id" for text, _ in each.values]
-        names = await read.find_names(reader, ids, shared_domain=self._deps.shared_domain)
-        context["filtered_links"] = {str(id_): short_url for id_, (short_url, _) in names.items()}
-        if not is_fragment_request(request):
+    async def _read_latest(self, reader: ClickReader, asked: StatsCall, subject: Subject) -> dict[str, Any]:
+        context: dict[str, Any] = {}
+        if not is_fragment_request(asked.request):
             context["latest"] = await self._latest_clicks(reader, ClickSelection(subject))
-        if query.filters:
+        if filters := asked.state.filters:
             async with reader.transaction() as tx:
-                selection = await select_clicks(tx, subject, query.filters, shared_domain=self._deps.shared_domain)
-            context["matching"] = await self._latest_clicks(reader, selection, query.range)
+                selection = await select_clicks(tx, subject, filters, shared_domain=self._deps.shared_domain)
+            context["matching"] = await self._latest_clicks(reader, selection, asked.query.range)
         return context
 
     async def _latest_clicks(
@@ -169,101 +133,19 @@ class StatsPages(Pages[Context]):
         if selection.subject.link_id:
             return [rendering.latest_click(click) for click in latest]
         ids = {UUID(bytes=click.link_id) for click in latest}
-        names = await read.find_names(reader, sorted(ids), shared_domain=self._deps.shared_domain)
+        names = await find_names(reader, sorted(ids), shared_domain=self._deps.shared_domain)
         deleted = (value_lists.DELETED, "")
         return [rendering.latest_click(click, names.get(UUID(bytes=click.link_id), deleted)[0]) for click in latest]
 
-    async def _read(
-        self,
-        reader: ClickReader,
-        subject: Subject,
-        query: StatsQuery,
-        now: datetime,
-        lists: Collection[StatsList] = (),
-        limit: int | None = None,
-    ) -> read.Statistics:
-        """A comparison that cannot be counted is left out."""
-        of_lists: dict[str, Any] = {"lists": lists, "limit": limit, "shared_domain": self._deps.shared_domain}
-        try:
-            return await read.read_statistics(reader, subject, query, now, **of_lists)
-        except Invalid as error:
-            if "compare" not in error.errors:
-                raise
-            alone = replace(query, comparison=None)
-            return await read.read_statistics(reader, subject, alone, now, **of_lists)
-
-    async def _read_lists(
-        self, reader: ClickReader, asked: "_Asked", query: StatsQuery, subject: Subject, routed: LinkRouting | None
-    ) -> tuple[read.Statistics, dict[str, Any]]:
-        of_subject = read.LINK_LISTS if subject.link_id else read.ACCOUNT_LISTS
-        found = await self._read(reader, subject, query, asked.now, of_subject.values())
-        counted = {each.value: each.clicks for each in found.lists.get("target", ())}
-        targets = None
-        if bars := value_lists.target_bars([*counted.items()], routed):
-            hints: Sequence[str] = ()
-            if routed and not query.filters:
-                hints = await self._describe_split(reader, asked, subject, routed, found)
-            targets = value_lists.ValueList("Targets", "targets", "target", bars, sum(counted.values()), hints)
-        cards = value_lists.list_cards(found, targets)
-        return found, {"cards": cards, "hours": value_lists.heat_map(found.hours)}
-
-    async def _describe_split(
-        self, reader: ClickReader, asked: "_Asked", subject: Subject, routed: LinkRouting, found: read.Statistics
-    ) -> Sequence[str]:
-        start, end = asked.query.range
-        if not value_lists.is_split(routed) or routed.updated_at >= end:
-            return ()
-        since = ""
-        if routed.updated_at > start:  # clicks before it had other weights, or none
-            query = replace(asked.query, range=TimeRange(routed.updated_at, end), buckets=[], comparison=None)
-            found = await self._read(reader, subject, query, asked.now, ["target"])
-            since = f" since {routed.updated_at.astimezone(asked.choice.zone):%-d %b %Y, %H:%M}"
-        clicks = {each.value: each.clicks for each in found.lists["target"]}
-        return value_lists.describe_split(clicks, found.total, routed, since)
-
     async def _file(self, call: PageCall) -> Response:
-        """Send the series, or all values of a list, in the state of the page."""
-        request, deps, since = call.request, self._deps, call.session.account.created_at
-        subject = Subject(call.session.account.id)
-        if link_id := request.path_params.get("id"):
+        deps, subject, since = self._deps, Subject(call.session.account.id), call.session.account.created_at
+        if link_id := call.request.path_params.get("id"):
             async with deps.db.point_read() as tx:
                 link = await links.get(tx, subject.account_id, link_id)
             subject, since = Subject(subject.account_id, link.id), link.created_at
-        offered, lists = (LINK_FILTERS, read.LINK_LISTS) if link_id else (ACCOUNT_FILTERS, read.ACCOUNT_LISTS)
-        asked, name = self._ask(request, offered, since=since), request.query_params.get("list", "")
-        if name and name not in lists:
-            raise NotFound
-        if errors := {**asked.choice.form.errors, **asked.problems}:
-            raise Invalid(errors)
-        query, names = replace(asked.query, comparison=None), [lists[name]] if name else []
+        asked = self._ask(call.request, LINK_FILTERS if link_id else ACCOUNT_FILTERS, since=since)
         async with deps.click_store.reader(deps.db, subject.account_id) as reader:
-            found = await self._read(reader, subject, query, asked.now, names, limit=csv_rows.MAX_ROWS + 1)
-        file = f"{name or 'clicks'}-{asked.now.astimezone(asked.choice.zone):%Y-%m-%d}.csv"
-        headers = {"Content-Disposition": f'attachment; filename="{file}"', "Cache-Control": "no-store"}
-        content = await csv_rows.to_csv(query, found, lists.get(name))
-        return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
-
-    def _respond(self, asked: "_Asked", template: str, context: dict[str, Any]) -> Response:
-        request, choice = asked.request, asked.choice
-        context = {
-            "is_unavailable": False,
-            "refusal": "",
-            "chips": asked.state.chips(context.pop("filtered_links", {})),
-            "periods": time_range.PERIODS,
-            "intervals": time_range.INTERVALS,
-            "comparisons": time_range.COMPARISONS,
-            "choice": choice,
-            "state": asked.state,
-            "metric": asked.metric,
-            "problems": asked.problems,
-            **context,
-        }
-        status = 422 if choice.form.errors or asked.problems or context["refusal"] else 200
-        if _is_for_lists(request):
-            return self._views.render_fragment(request, "clicks/_lists.html", "lists", status=status, **context)
-        if is_fragment_request(request):
-            return self._views.render_fragment(request, template, "statistics", status=status, **context)
-        return self._views.render_page(request, template, status=status, **context)
+            return await statistics.read_file(asked, _OfSubject(deps, reader, subject, asked.now, None))
 
     async def _live(self, call: PageCall) -> Response:
         """Stream the latest clicks. Accounts with an unverified email get none, because anyone can create them."""
@@ -288,18 +170,54 @@ class StatsPages(Pages[Context]):
         return self._views.render(_NO_REQUEST, "clicks/_latest_rows.html", latest=latest)
 
 
-def _is_for_lists(request: Request) -> bool:
-    """Return whether the loaded page requests its lists, which it was sent without."""
-    return is_fragment_request(request, "lists") and "lists" in request.query_params
+class _OfSubject:
+    """Reads everything about the subject."""
 
+    def __init__(
+        self, deps: Context, reader: ClickReader, subject: Subject, now: datetime, routed: LinkRouting | None
+    ) -> None:
+        self.lists = LINK_LISTS if subject.link_id else ACCOUNT_LISTS
+        self._reader = reader
+        self._subject = subject
+        self._now = now
+        self._routed = routed
+        self._shared_domain = deps.shared_domain
 
-def _files(state: PageState, path: str, lists: Collection[str]) -> list[tuple[str, str]]:
-    """Return the name and the URL of each file."""
-    named = {name: name.capitalize().replace("_", " ").replace("Utm", "UTM") for name in lists}
-    return [
-        ("Clicks over time", state.url(path)),
-        *((text, state.url(path, list=name)) for name, text in named.items()),
-    ]
+    async def read(self, query: StatsQuery, lists: Collection[StatsList] = (), limit: int | None = None) -> Statistics:
+        return await statistics.read_comparable(
+            self._reader,
+            self._subject,
+            query,
+            self._now,
+            shared_domain=self._shared_domain,
+            lists=lists,
+            limit=limit,
+        )
+
+    async def find_targets(self, call: StatsCall, found: Statistics) -> value_lists.ValueList | None:
+        counted = {each.value: each.clicks for each in found.lists.get("target", ())}
+        bars = value_lists.target_bars([*counted.items()], self._routed)
+        if not bars:
+            return None
+        hints: Sequence[str] = ()
+        if self._routed and not call.query.filters:
+            hints = await self._describe_split(call, self._routed, found)
+        return value_lists.ValueList("Targets", "targets", "target", bars, sum(counted.values()), hints)
+
+    async def _describe_split(self, call: StatsCall, routed: LinkRouting, found: Statistics) -> Sequence[str]:
+        start, end = call.query.range
+        if not value_lists.is_split(routed) or routed.updated_at >= end:
+            return ()
+        since = ""
+        if routed.updated_at > start:  # clicks before it had other weights, or none
+            query = replace(call.query, range=TimeRange(routed.updated_at, end), buckets=[], comparison=None)
+            found = await self.read(query, ["target"])
+            since = f" since {routed.updated_at.astimezone(call.choice.zone):%-d %b %Y, %H:%M}"
+        clicks = {each.value: each.clicks for each in found.lists["target"]}
+        return value_lists.describe_split(clicks, found.total, routed, since)
+
+    async def find_names(self, filters: Filters) -> dict[str, str]:
+        return await find_filtered_names(self._reader, filters, shared_domain=self._shared_domain)
 
 
 def _report_query(state: PageState) -> str:

@@ -67,6 +67,11 @@ class LatestClick:
     """Id and short URL of the link, in lists of an account."""
 
 
+def metrics(*, hides: bool) -> Mapping[str, str]:
+    """Return what a page counts. `hides`: whether it hides small numbers, as those of scans can be."""
+    return {name: text for name, text in METRICS.items() if name != "scans" or not hides}
+
+
 def numbers(choice: StatsChoice, found: Statistics) -> list[StatNumber]:
     return compare(found, choice.comparison_dates)
 
@@ -74,7 +79,8 @@ def numbers(choice: StatsChoice, found: Statistics) -> list[StatNumber]:
 def compare(found: Statistics, dates: str) -> list[StatNumber]:
     """`dates`: of the earlier time range."""
     counts, counts_before = _counts(found.total), _counts(found.previous.total) if found.previous else {}
-    return [StatNumber(name, counts[name], counts_before.get(name), dates) for name in METRICS]
+    shown = metrics(hides=found.hidden is not None)
+    return [StatNumber(name, counts[name], counts_before.get(name), dates) for name in shown]
 
 
 def chart(choice: StatsChoice, found: Statistics, metric: str) -> dict[str, Any]:
@@ -85,18 +91,26 @@ def chart(choice: StatsChoice, found: Statistics, metric: str) -> dict[str, Any]
         "end": int(choice.query.range.end.timestamp()),
         "isUntilNow": choice.is_until_now,
         "name": METRICS[metric],
-        "values": [_counts(point)[metric] for point in found.points],
-        "before": [_counts(point)[metric] for point in found.previous.points] if found.previous else [],
+        "values": [counts.get(metric) for counts in _points(found)],
+        "before": [counts.get(metric) for counts in _points(found.previous)] if found.previous else [],
         "beforeDates": choice.comparison_dates,
     }
 
 
-def chart_table(choice: StatsChoice, found: Statistics) -> list[tuple[str, int, int | None, int]]:
+def chart_table(choice: StatsChoice, found: Statistics) -> list[tuple[str, list[int | None]]]:
+    """Return the rows: time, and the count of each metric."""
     label = _LABELS[choice.query.interval]
+    shown = metrics(hides=found.hidden is not None)
     return [
-        (bucket.at.astimezone(choice.zone).strftime(label), point.clicks, point.visitors, point.scans)
-        for bucket, point in zip(choice.query.buckets, found.points, strict=True)
+        (bucket.at.astimezone(choice.zone).strftime(label), [counts.get(name) for name in shown])
+        for bucket, counts in zip(choice.query.buckets, _points(found), strict=True)
     ]
+
+
+def _points(found: Statistics) -> list[Mapping[str, int | None]]:
+    """Return the counts of each point; none of one that is hidden."""
+    hidden = found.hidden.points if found.hidden else ()
+    return [{} if index in hidden else _counts(point) for index, point in enumerate(found.points)]
 
 
 def _counts(totals: StatsTotals) -> Mapping[str, int | None]:

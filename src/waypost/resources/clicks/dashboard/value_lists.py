@@ -12,7 +12,7 @@ from waypost.redirect import DEFAULT_TARGET
 from waypost.resources.clicks.dashboard import symbols
 from waypost.resources.clicks.filters import EMPTY_WORDS, FilterName
 from waypost.resources.clicks.model import StatsTotals
-from waypost.resources.clicks.stats.read import HourCount, Statistics, ValueCount
+from waypost.resources.clicks.stats.read import OTHERS, HourCount, Statistics, ValueCount
 from waypost.resources.links.routing import LinkRouting
 from waypost.visitors.country_names import country_name
 from waypost.visitors.places import find_place
@@ -66,14 +66,17 @@ class ListCard:
 
 def list_cards(found: Statistics, targets: ValueList | None) -> list[ListCard]:
     """Return the cards with lists that have entries."""
-    total = found.total
-    scans = [("true", total.scans), ("false", total.clicks - total.scans)] if total.scans else []
+    total, hidden = found.total, found.hidden
+    scans = [("true", total.scans), ("false", total.clicks - total.scans)] if total.scans and not hidden else []
     bars: dict[str, Sequence[ValueBar]] = {
         name: [name_value(name, each.value, each.clicks) for each in counted] for name, counted in found.lists.items()
     }
     bars["is_scan"] = [name_value("is_scan", value, clicks) for value, clicks in scans if clicks]
     bars["referrer"] = referrer_bars(found.lists["referrer"])
     bars["link_id"] = [_link(found.names, each.value, each.clicks) for each in found.lists.get("link", ())]
+    for list_, clicks in (hidden.others if hidden else {}).items():
+        of_filter = "link_id" if list_ == "link" else list_
+        bars[of_filter] = [*bars[of_filter], ValueBar(OTHERS, clicks)]
     cards = []
     for name, members in _CARDS.items():
         lists = [ValueList(*names, bars[names[-1]], total.clicks) for names in members if bars.get(names[-1])]
@@ -152,7 +155,7 @@ def heat_map(hours: Sequence[HourCount]) -> HeatMap | None:
 
 def source_name(referrer: str) -> str:
     """Return the place of a referrer, or else its host."""
-    host = _host(referrer)
+    host = host_of(referrer)
     place = find_place(host)
     return place.name if place else host.removeprefix("www.") or DIRECT
 
@@ -162,7 +165,7 @@ def referrer_bars(counted: Iterable[ValueCount]) -> list[ValueBar]:
     clicks: Counter[str] = Counter()
     hosts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for referrer, count, _ in counted:
-        name, host = source_name(referrer), _host(referrer)
+        name, host = source_name(referrer), host_of(referrer)
         clicks[name] += count
         hosts[name][host] += count
     return [_source(name, count, hosts[name]) for name, count in clicks.most_common()]
@@ -177,7 +180,7 @@ def _source(name: str, clicks: int, hosts: Counter[str]) -> ValueBar:
     return ValueBar(name, clicks, list(hosts), icon, parts=parts if place and len(parts) > 1 else ())
 
 
-def _host(referrer: str) -> str:
+def host_of(referrer: str) -> str:
     try:
         return urlsplit(referrer).netloc or referrer
     except ValueError:

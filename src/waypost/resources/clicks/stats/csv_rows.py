@@ -9,7 +9,7 @@ from waypost.kit.clock import timestamp
 from waypost.kit.csv_cells import csv_text
 from waypost.kit.errors import Invalid
 from waypost.resources.clicks.stats.query import StatsQuery
-from waypost.resources.clicks.stats.read import HOURS, HourCount, Statistics, StatsList
+from waypost.resources.clicks.stats.read import HOURS, OTHERS, HourCount, Statistics, StatsList
 
 MAX_ROWS = 100_000
 """Of a list. Read one more."""
@@ -24,18 +24,24 @@ async def to_csv(query: StatsQuery, found: Statistics, name: StatsList | None) -
 
 
 def _rows(query: StatsQuery, found: Statistics, name: StatsList | None) -> Iterator[tuple[Any, ...]]:
+    hidden = found.hidden
     if name is None:
         yield "at", "clicks", "visitors", "scans"
-        for bucket, point in zip(query.buckets, found.points, strict=True):
-            yield timestamp(bucket.at), point.clicks, point.visitors, point.scans
+        for index, (bucket, point) in enumerate(zip(query.buckets, found.points, strict=True)):
+            scans = None if hidden else point.scans
+            is_hidden = hidden is not None and index in hidden.points
+            counts = (None,) * 3 if is_hidden else (point.clicks, point.visitors, scans)
+            yield timestamp(bucket.at), *counts
     elif name == HOURS:
         yield HourCount._fields
         yield from found.hours
     else:
         yield ("value", "clicks", "visitors") if query.has_visitors else ("value", "clicks")
-        for value, *counts in found.lists[name]:
+        for value, *counted in found.lists[name]:
             text = _link(found, UUID(value)) if name == "link" else value
-            yield text, *(counts if query.has_visitors else counts[:1])
+            yield text, *(counted if query.has_visitors else counted[:1])
+        if hidden and (others := hidden.others.get(name)):
+            yield OTHERS, others
 
 
 def _link(found: Statistics, link_id: UUID) -> str:

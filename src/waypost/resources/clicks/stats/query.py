@@ -40,9 +40,10 @@ NAMES = ("from", "to", "interval", "timezone", "compare", "visitors", "list")
 DEFAULT_INTERVAL: Interval = "day"
 DEFAULT_ZONE = "UTC"
 
-_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
-_BEFORE = _EARLIEST - timedelta(days=1)
-_LATEST = datetime(9000, 1, 1, tzinfo=UTC)
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+_BEFORE = EARLIEST - timedelta(days=1)
+LATEST = datetime(9000, 1, 1, tzinfo=UTC)
+"""Of time ranges."""
 
 
 class Bucket(NamedTuple):
@@ -73,8 +74,8 @@ def read_stats_query(
     check_names(parameters, [*NAMES, *names], problems)
     start, end = read_time_range(parameters, problems, now)
     for name, at in (("from", start), ("to", end)):
-        if at and not _EARLIEST <= at <= _LATEST:
-            problems.add(name, f"This must lie between the years {_EARLIEST.year} and {_LATEST.year}.")
+        if at and not EARLIEST <= at <= LATEST:
+            problems.add(name, f"This must lie between the years {EARLIEST.year} and {LATEST.year}.")
     interval, timezone = parameters.get("interval", DEFAULT_INTERVAL), parameters.get("timezone", DEFAULT_ZONE)
     check_choice("interval", interval, get_args(Interval), problems)
     if timezone not in zone_names():
@@ -115,9 +116,9 @@ def earlier_query(query: StatsQuery, comparison: Comparison) -> StatsQuery:
         start, end = (at.replace(tzinfo=zone).astimezone(UTC) for at in (first, last))
     except OverflowError:
         start = end = _BEFORE
-    if start < _EARLIEST:
+    if start < EARLIEST:
         raise Invalid(
-            {"compare": [f"There is no earlier time range to compare with: it begins before {_EARLIEST.year}."]}
+            {"compare": [f"There is no earlier time range to compare with: it begins before {EARLIEST.year}."]}
         )
     if start >= end:  # clocks were set back within the time range
         end = start + (query.range.end - query.range.start)

@@ -28,6 +28,7 @@ from waypost.kit.clock import DAY, QUARTER, Clock, from_microseconds, microsecon
 from waypost.kit.errors import Invalid
 from waypost.resources import links
 from waypost.resources.clicks.days import HOUR, TOTAL_BUCKET, DaySlice, KnownDays, day_of, slice_by_day
+from waypost.resources.clicks.filters import Filters
 from waypost.resources.clicks.label_values import sum_labels
 from waypost.resources.clicks.model import LABELS, TOP_COUNT, ListName, StatsTotals, Subject
 from waypost.resources.clicks.selection import ClickSelection, select_clicks
@@ -39,6 +40,8 @@ SPARKLINE_DAYS = 14
 _NAMES = 500
 """Links of a statement."""
 HOURS: Final = "hour"
+OTHERS: Final = "(other)"
+"""The name of all entries that are hidden."""
 StatsList = ListName | Literal["hour"]
 _LISTS: Mapping[str, StatsList] = {
     "countries": "country",
@@ -79,6 +82,16 @@ class HourCount(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Hidden:
+    """What shares do not show of statistics, because few people clicked. Scans are not shown either."""
+
+    others: Mapping[ListName, int]
+    """Clicks of the entries that are not in a list."""
+    points: Collection[int]
+    """Indices of the points without numbers."""
+
+
+@dataclass(frozen=True, slots=True)
 class Statistics:
     total: StatsTotals
     points: list[StatsTotals]
@@ -91,6 +104,7 @@ class Statistics:
     """Short URL and title of the listed links that exist."""
     previous: "Statistics | None" = None
     """Of the query's comparison, without lists."""
+    hidden: Hidden | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,6 +429,13 @@ async def find_names(
         async with reader.transaction() as tx:
             names |= await links.find_names(tx, link_ids[start : start + _NAMES], shared_domain=shared_domain)
     return names
+
+
+async def find_filtered_names(reader: ClickReader, filters: Filters, *, shared_domain: str) -> dict[str, str]:
+    """Return the short URLs of the links that filters name, by id."""
+    ids = [UUID(text) for each in filters.of_links if each.name == "link_id" for text, _ in each.values]
+    names = await find_names(reader, ids, shared_domain=shared_domain)
+    return {str(id_): short_url for id_, (short_url, _) in names.items()}
 
 
 async def count_recent_clicks(

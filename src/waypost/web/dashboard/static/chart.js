@@ -21,7 +21,11 @@ function updateTimes() {
 
 const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
+// Shared statistics keep nothing in the browser.
+const isShared = document.body.matches(".shared");
+
 function saveZone(zone) {
+  if (isShared) return;
   document.cookie = `timezone=${zone}; path=/; max-age=31536000; samesite=lax`;
 }
 
@@ -55,7 +59,7 @@ function offerZones() {
 
 function applyOwnZone() {
   const select = document.getElementById("timezone");
-  if (!select || !ownZone || document.cookie.includes("timezone=")) return;
+  if (!select || !ownZone || (!isShared && document.cookie.includes("timezone="))) return;
   saveZone(ownZone);
   if (select.value === ownZone || new URLSearchParams(location.search).has("timezone")) return;
   select.value = ownZone;
@@ -81,6 +85,7 @@ const TICK_FORMATS = {
   month: { month: "short", year: "numeric" },
 };
 const count = new Intl.NumberFormat(language);
+const number = (value) => (value === null ? "few" : count.format(value)); // shares hide small numbers
 const compact = new Intl.NumberFormat(language, { notation: "compact" });
 let chart = null;
 
@@ -175,9 +180,9 @@ function updateReadout(index, series, readout, readoutFormat) {
     return span;
   };
   const isChosen = index !== null && index !== undefined;
-  const parts = [part("key", isChosen ? `${count.format(series.values[index])} ${series.name}` : series.name)];
+  const parts = [part("key", isChosen ? `${number(series.values[index])} ${series.name}` : series.name)];
   if (series.before.length) {
-    const before = isChosen && series.before[index] !== undefined ? `${count.format(series.before[index])} in ` : "";
+    const before = isChosen && series.before[index] !== undefined ? `${number(series.before[index])} in ` : "";
     parts.push(part("key dashed", before + series.beforeDates));
   }
   if (isChosen) {
