@@ -15,6 +15,7 @@ from waypost.resources.pixels.resource import RESOURCE as PIXELS
 from waypost.resources.plan.resource import RESOURCE as PLAN
 from waypost.resources.qrcodes.resource import RESOURCE as QR_CODES
 from waypost.resources.reports.resource import RESOURCE as REPORTS
+from waypost.resources.shares.resource import RESOURCE as SHARES
 from waypost.resources.statistics_reports.resource import RESOURCE as STATISTICS_REPORTS
 from waypost.resources.webhooks.resource import RESOURCE as WEBHOOKS
 
@@ -25,6 +26,7 @@ RESOURCES = (
     DOMAINS,
     QR_CODES,
     CLICKS,
+    SHARES,
     WEBHOOKS,
     PIXELS,
     PLAN,

@@ -39,6 +39,8 @@ def body_of(running: RunningApp, endpoint: Endpoint, id_: str) -> Any:
         ("POST", "/v1/pixels"): lambda: {"platform": "facebook", "name": "A", "pixel_id": SECRETS[0]},
         ("PATCH", "/v1/pixels/{id}"): lambda: {"access_token": SECRETS[1], "name": "Another name"},
         ("POST", "/v1/webhooks"): lambda: {"url": f"{RECEIVER}/{SECRETS[3]}", "event_types": ["link.created"]},
+        ("POST", "/v1/shares"): lambda: {"name": "A", "password": SECRETS[2]},
+        ("PATCH", "/v1/shares/{id}"): lambda: {"name": "Another name", "hide_below": 5},
         ("POST", "/v1/domains"): lambda: {"hostname": running.hostname()},
         ("PATCH", "/v1/domains/{id}"): lambda: {"root_url": "https://example.com/"},
         ("PUT", "/v1/domains/{id}/app-links"): lambda: {"apple_app_site_association": _APP, "assetlinks": None},
@@ -59,7 +61,15 @@ def refused_body(endpoint: Endpoint) -> Any:
         return {
             name: nothing[name] for name in {"POST": ["links"], "PATCH": ["ids", "set"]}.get(endpoint.method, ["ids"])
         }
-    return {"status": 5, "pixel_id": 5, "hostname": 5, "level": 5, "rules": 5, "apple_app_site_association": 5}
+    return {
+        "status": 5,
+        "pixel_id": 5,
+        "hostname": 5,
+        "level": 5,
+        "rules": 5,
+        "tag": 5,
+        "apple_app_site_association": 5,
+    }
 
 
 async def entries_of(running: RunningApp, account: UUID) -> list[AuditEntry]:

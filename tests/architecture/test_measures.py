@@ -8,15 +8,15 @@ import pytest
 from architecture.code import ROOT
 
 LIMITS = {
-    "source lines without migrations": 72_250,
+    "source lines without migrations": 73_320,
     "files that name `expires_at` of a link": 24,
     "files edited for one more field of a link": 9,
     "files edited for one more resource, outside its package": 10,
-    "lines that only compose": 1_830,
-    "files with more than 10 first-party imports": 93,
+    "lines that only compose": 1_910,
+    "files with more than 10 first-party imports": 95,
     "type names with more than one meaning": 1,
     "circles of files": 0,
-    "files of `clicks`": 57,
+    "files of `clicks`": 58,
     "decision records": 35,
     "files that run: POST /v1/links, own": 27,
     "files that run: click → statistics, own": 15,

@@ -30,6 +30,7 @@ def body(running: RunningApp, endpoint: Endpoint) -> dict[str, Any]:
         ("POST", "/v1/webhooks"): lambda: {"url": RECEIVER, "event_types": ["link.created"]},
         ("POST", "/v1/pixels"): lambda: PIXEL,
         ("POST", "/v1/domains"): lambda: {"hostname": running.hostname()},
+        ("POST", "/v1/shares"): lambda: {"name": "A"},
         ("POST", "/v1/links/{id}/aliases"): lambda: {"hostname": running.latest_hostname, "path": "sale"},
     }
     if endpoint.path == "/v1/links/bulk":
@@ -40,9 +41,11 @@ def body(running: RunningApp, endpoint: Endpoint) -> dict[str, Any]:
 
 
 async def owned(running: RunningApp, key: str, endpoint: Endpoint) -> tuple[str, str]:
-    """What the endpoint is to find: a link and an alias of it, a pixel, a domain, or a webhook and a delivery of it."""
+    """What the endpoint is to find: a link and an alias of it, a pixel, a share, a domain, a webhook and a delivery."""
     if endpoint.path.startswith("/v1/pixels"):
         return (await running.pixel(key))["id"], ""
+    if endpoint.path.startswith("/v1/shares"):
+        return (await running.share(key))["id"], ""
     if endpoint.path.startswith("/v1/domains"):
         return (await running.domain(key))["id"], ""
     if endpoint.path.startswith("/v1/webhooks"):

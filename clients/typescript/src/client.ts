@@ -1,7 +1,7 @@
 /** The client. */
 
 import { readJson } from "./responses.js";
-import { Account, Clicks, Domains, Keys, Links, Pixels, Qrcodes, Stats, Webhooks } from "./resources.js";
+import { Account, Clicks, Domains, Keys, Links, Pixels, Qrcodes, Shares, Stats, Webhooks } from "./resources.js";
 import { type CreateOptions, type Query, Sender, type WaypostOptions } from "./sender.js";
 
 /**
@@ -18,6 +18,7 @@ export class Waypost {
   readonly links: Links;
   readonly pixels: Pixels;
   readonly qrcodes: Qrcodes;
+  readonly shares: Shares;
   readonly stats: Stats;
   readonly webhooks: Webhooks;
   readonly #sender: Sender;
@@ -31,6 +32,7 @@ export class Waypost {
     this.links = new Links(sender);
     this.pixels = new Pixels(sender);
     this.qrcodes = new Qrcodes(sender);
+    this.shares = new Shares(sender);
     this.stats = new Stats(sender);
     this.webhooks = new Webhooks(sender);
   }

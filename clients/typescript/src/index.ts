@@ -24,6 +24,7 @@ export type {
   Links,
   Pixels,
   Qrcodes,
+  Shares,
   Stats,
   Webhooks,
   WithImage,

@@ -212,6 +212,33 @@ export class Qrcodes extends Resource {
   }
 }
 
+export class Shares extends Resource {
+  /** Create a share: a URL that shows statistics to people without an account. */
+  create(share: types.ShareCreate, options?: CreateOptions): Promise<types.Share> {
+    return this.sender.send(readData, "POST", "shares", { body: share }, options);
+  }
+
+  /** Delete a share. Its URLs stop working at once. */
+  delete(id: string, options?: CallOptions): Promise<void> {
+    return this.sender.send(readData, "DELETE", path`shares/${id}`, {}, options);
+  }
+
+  /** Get a share. */
+  get(id: string, options?: CallOptions): Promise<types.Share> {
+    return this.sender.send(readData, "GET", path`shares/${id}`, {}, options);
+  }
+
+  /** List shares, newest first. */
+  list(query?: types.SharesListQuery, options?: CallOptions): Pages<types.Share> {
+    return this.sender.pages("shares", query, options);
+  }
+
+  /** Change the fields of a share that are given. Null removes a value. */
+  update(id: string, changes: types.ShareUpdate, options?: CallOptions): Promise<types.Share> {
+    return this.sender.send(readData, "PATCH", path`shares/${id}`, { body: changes }, options);
+  }
+}
+
 export class Stats extends Resource {
   /** Get the statistics of all links. */
   get(query?: types.StatsGetQuery, options?: CallOptions): Promise<types.AccountStats> {

@@ -462,6 +462,70 @@ export type EventType = "link.created" | "link.clicked" | "pixel.fired";
 export interface FieldErrors {
   [key: string]: string[];
 }
+export interface Filters {
+  /** Two-letter country codes, or `unknown`; `-` before one excludes it */
+  country?: string[];
+  /** Types of device: desktop, mobile, tablet, other; `-` before one excludes it */
+  device?: string[];
+  /** Browser families, or `unknown`; `-` before one excludes it */
+  browser?: string[];
+  /** Operating system families, or `unknown`; `-` before one excludes it */
+  platform?: string[];
+  /** Origin and path of the referring page, a host for all its pages, or `direct`; `-` before one excludes it */
+  referrer?: string[];
+  /** Names of rules and variants, or `default`; `-` before one excludes it */
+  target?: string[];
+  /** `true` for scans of QR codes, `false` for other clicks; `-` before one excludes it */
+  is_scan?: string[];
+  /** IDs of links; `-` before one excludes it */
+  link_id?: string[];
+  /** Tags that links have now, `none` for links without tags; `-` before one excludes it */
+  tag?: string[];
+  /** Hostnames of links; `-` before one excludes it */
+  hostname?: string[];
+  /** UTM sources of links, `none` for links without one; `-` before one excludes it */
+  utm_source?: string[];
+  /** UTM mediums of links, `none` for links without one; `-` before one excludes it */
+  utm_medium?: string[];
+  /** UTM campaigns of links, `none` for links without one; `-` before one excludes it */
+  utm_campaign?: string[];
+  /** UTM terms of links, `none` for links without one; `-` before one excludes it */
+  utm_term?: string[];
+  /** UTM contents of links, `none` for links without one; `-` before one excludes it */
+  utm_content?: string[];
+}
+export interface FiltersInput {
+  /** Two-letter country codes, or `unknown`; `-` before one excludes it */
+  country?: string[];
+  /** Types of device: desktop, mobile, tablet, other; `-` before one excludes it */
+  device?: string[];
+  /** Browser families, or `unknown`; `-` before one excludes it */
+  browser?: string[];
+  /** Operating system families, or `unknown`; `-` before one excludes it */
+  platform?: string[];
+  /** Origin and path of the referring page, a host for all its pages, or `direct`; `-` before one excludes it */
+  referrer?: string[];
+  /** Names of rules and variants, or `default`; `-` before one excludes it */
+  target?: string[];
+  /** `true` for scans of QR codes, `false` for other clicks; `-` before one excludes it */
+  is_scan?: string[];
+  /** IDs of links; `-` before one excludes it */
+  link_id?: string[];
+  /** Tags that links have now, `none` for links without tags; `-` before one excludes it */
+  tag?: string[];
+  /** Hostnames of links; `-` before one excludes it */
+  hostname?: string[];
+  /** UTM sources of links, `none` for links without one; `-` before one excludes it */
+  utm_source?: string[];
+  /** UTM mediums of links, `none` for links without one; `-` before one excludes it */
+  utm_medium?: string[];
+  /** UTM campaigns of links, `none` for links without one; `-` before one excludes it */
+  utm_campaign?: string[];
+  /** UTM terms of links, `none` for links without one; `-` before one excludes it */
+  utm_term?: string[];
+  /** UTM contents of links, `none` for links without one; `-` before one excludes it */
+  utm_content?: string[];
+}
 export interface Hour {
   /** Day of the week, from 1 for Monday to 7 */
   weekday: number;
@@ -1017,6 +1081,101 @@ export interface RuleInput {
 }
 /** What an API key may do */
 export type Scope = "links:read" | "links:write" | "domains:read" | "domains:write" | "pixels:read" | "pixels:write" | "webhooks:manage";
+export interface Share {
+  /** Start of the time range that can be seen; null for no limit */
+  from: string | null;
+  /** ID */
+  id: string;
+  /** Name, which visitors see */
+  name: string;
+  /** ID of the link whose statistics are shown */
+  link_id: string | null;
+  /** Tag of the links whose statistics are shown */
+  tag: string | null;
+  /** Hostname of the links whose statistics are shown */
+  hostname: string | null;
+  /** Only clicks that match are shown */
+  filters: Filters;
+  /** End of the time range that can be seen, exclusive; null for no limit */
+  to: string | null;
+  /** Whether visitors have to enter a password */
+  has_password: boolean;
+  /** Time of expiry; null for never */
+  expires_at: string | null;
+  /** Entries with fewer clicks are summed up as `(other)`, and smaller totals are not shown. 0 shows all */
+  hide_below: number;
+  /** Origins of pages that may embed the statistics: https, or http on localhost */
+  embed_origins: string[];
+  /** URL of the statistics; null unless the key has `links:write` */
+  url: string | null;
+  /** URL for a frame in pages of `embed_origins`; null without these, and unless the key has `links:write` */
+  embed_url: string | null;
+  /** Time of creation */
+  created_at: string;
+  /** Time of the last change */
+  updated_at: string;
+}
+export interface ShareCreate {
+  /** Name, which visitors see */
+  name: string;
+  /** ID of the link whose statistics are shown */
+  link_id?: string | null;
+  /** Tag of the links whose statistics are shown */
+  tag?: string | null;
+  /** Hostname of the links whose statistics are shown */
+  hostname?: string | null;
+  /** Filters as in statistics, each with a value or a list of values. Only clicks that match are shown */
+  filters?: FiltersInput;
+  /** Start of the time range that can be seen; null for no limit */
+  from?: TimeInput | null;
+  /** End of the time range that can be seen, exclusive; null for no limit */
+  to?: TimeInput | null;
+  /** 4 to 128 characters that visitors have to enter; null for none. It is never returned. */
+  password?: string | null;
+  /** Time of expiry; null for never */
+  expires_at?: TimeInput | null;
+  /** Entries with fewer clicks are summed up as `(other)`, and smaller totals are not shown. 0 shows all */
+  hide_below?: number | null;
+  /** Origins of pages that may embed the statistics: https, or http on localhost */
+  embed_origins?: string[] | null;
+}
+export interface ShareUpdate {
+  /** Name, which visitors see */
+  name?: string;
+  /** ID of the link whose statistics are shown */
+  link_id?: string | null;
+  /** Tag of the links whose statistics are shown */
+  tag?: string | null;
+  /** Hostname of the links whose statistics are shown */
+  hostname?: string | null;
+  /** Filters as in statistics, each with a value or a list of values. Only clicks that match are shown */
+  filters?: FiltersInput | null;
+  /** Start of the time range that can be seen; null for no limit */
+  from?: TimeInput | null;
+  /** End of the time range that can be seen, exclusive; null for no limit */
+  to?: TimeInput | null;
+  /** 4 to 128 characters that visitors have to enter; null for none. It is never returned. */
+  password?: string | null;
+  /** Time of expiry; null for never */
+  expires_at?: TimeInput | null;
+  /** Entries with fewer clicks are summed up as `(other)`, and smaller totals are not shown. 0 shows all */
+  hide_below?: number | null;
+  /** Origins of pages that may embed the statistics: https, or http on localhost */
+  embed_origins?: string[] | null;
+}
+/** Parameters of the operation: List shares */
+export interface SharesListQuery {
+  /**
+     * Page number
+     * @default 1
+     */
+  page?: number;
+  /**
+     * Items per page; the maximum is 100
+     * @default 15
+     */
+  per_page?: number;
+}
 /** The earlier time range: just before, or a year earlier */
 export type StatsComparison = "previous_period" | "previous_year";
 export interface StatsEntry {

@@ -21,6 +21,7 @@ RESERVED = frozenset({
     "password", "auth", "oauth", "sso",
     # the dashboard
     "dashboard", "links", "domains", "pixels", "webhooks", "clicks", "stats", "analytics", "tags", "qrcodes",
+    "share", "shares",
     "account", "settings", "profile", "team", "members", "keys", "tokens", "integrations", "import", "export", "search",
     "billing", "plan", "plans", "pricing", "checkout", "admin", "operator",
     # common pages

@@ -13,6 +13,7 @@ from waypost_client._values import OMITTED, File, Omitted, path_of
 from waypost_client.inputs import (
     BulkUpdateSet,
     ClickKindFilter,
+    FiltersInput,
     LinkCreate,
     RuleInput,
     StatsComparison,
@@ -34,6 +35,7 @@ from waypost_client.models import (
     Domain,
     ErrorCorrection,
     EventType,
+    Filters,
     Link,
     LinkStats,
     LinkStatus,
@@ -46,6 +48,7 @@ from waypost_client.models import (
     QrCode,
     Routing,
     Rule,
+    Share,
     StatsInterval,
     UtmParams,
     Variant,
@@ -915,6 +918,156 @@ class Qrcodes:
                 "margin": margin,
             },
             idempotency_key=idempotency_key,
+        )
+
+
+class Shares:
+    def __init__(self, sender: AsyncSender) -> None:
+        self._sender = sender
+
+    async def create(
+        self,
+        *,
+        name: str,
+        link_id: str | Omitted | None = OMITTED,
+        tag: str | Omitted | None = OMITTED,
+        hostname: str | Omitted | None = OMITTED,
+        filters: Filters | FiltersInput | Omitted = OMITTED,
+        from_: datetime | str | Omitted | None = OMITTED,
+        to: datetime | str | Omitted | None = OMITTED,
+        password: str | Omitted | None = OMITTED,
+        expires_at: datetime | str | Omitted | None = OMITTED,
+        hide_below: int | Omitted | None = OMITTED,
+        embed_origins: Sequence[str] | Omitted | None = OMITTED,
+        idempotency_key: str | None = None,
+    ) -> Share:
+        """Create a share.
+
+        Shows the statistics of a link, of links with a tag or on a hostname, or of all links to everybody
+        who has the URL, within the filters and the time range.
+
+        Args:
+            name: Name, which visitors see.
+            link_id: ID of the link whose statistics are shown.
+            tag: Tag of the links whose statistics are shown.
+            hostname: Hostname of the links whose statistics are shown.
+            filters: Filters as in statistics, each with a value or a list of values. Only clicks that match are
+                shown.
+            from_: Start of the time range that can be seen; None for no limit.
+            to: End of the time range that can be seen, exclusive; None for no limit.
+            password: 4 to 128 characters that visitors have to enter; None for none. It is never returned.
+            expires_at: Time of expiry; None for never.
+            hide_below: Entries with fewer clicks are summed up as `(other)`, and smaller totals are not shown.
+                0 shows all.
+            embed_origins: Origins of pages that may embed the statistics: https, or http on localhost.
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
+                for each call.
+        """
+        return await self._sender.send(
+            lambda payload: Share.from_json(payload["data"]),
+            "POST",
+            "/shares",
+            body={
+                "name": name,
+                "link_id": link_id,
+                "tag": tag,
+                "hostname": hostname,
+                "filters": filters,
+                "from": from_,
+                "to": to,
+                "password": password,
+                "expires_at": expires_at,
+                "hide_below": hide_below,
+                "embed_origins": embed_origins,
+            },
+            idempotency_key=idempotency_key,
+        )
+
+    async def delete(self, id: str) -> None:
+        """Delete a share.
+
+        Its URLs stop working at once.
+
+        Args:
+            id: ID of the share.
+        """
+        await self._sender.send(lambda _: None, "DELETE", path_of("shares", id))
+
+    async def get(self, id: str) -> Share:
+        """Get a share.
+
+        URLs are returned to keys with the scope `links:write` only.
+
+        Args:
+            id: ID of the share.
+        """
+        return await self._sender.send(lambda payload: Share.from_json(payload["data"]), "GET", path_of("shares", id))
+
+    def list(self, *, page: int | None = None, per_page: int | None = None) -> AsyncPages[Share]:
+        """List shares.
+
+        Newest first. URLs are returned to keys with the scope `links:write` only.
+
+        Args:
+            page: First page to read.
+            per_page: Objects in each page; default: 100, the maximum.
+        """
+        return self._sender.pages(Share.from_json, "/shares", {"page": page, "per_page": per_page})
+
+    async def update(
+        self,
+        id: str,
+        *,
+        name: str | Omitted = OMITTED,
+        link_id: str | Omitted | None = OMITTED,
+        tag: str | Omitted | None = OMITTED,
+        hostname: str | Omitted | None = OMITTED,
+        filters: Filters | FiltersInput | Omitted | None = OMITTED,
+        from_: datetime | str | Omitted | None = OMITTED,
+        to: datetime | str | Omitted | None = OMITTED,
+        password: str | Omitted | None = OMITTED,
+        expires_at: datetime | str | Omitted | None = OMITTED,
+        hide_below: int | Omitted | None = OMITTED,
+        embed_origins: Sequence[str] | Omitted | None = OMITTED,
+    ) -> Share:
+        """Change a share.
+
+        Changes the fields that you send and keeps the others. A new password and other origins end the old
+        `embed_url`, and visitors enter the password again.
+
+        Args:
+            id: ID of the share.
+            name: Name, which visitors see.
+            link_id: ID of the link whose statistics are shown.
+            tag: Tag of the links whose statistics are shown.
+            hostname: Hostname of the links whose statistics are shown.
+            filters: Filters as in statistics, each with a value or a list of values. Only clicks that match are
+                shown.
+            from_: Start of the time range that can be seen; None for no limit.
+            to: End of the time range that can be seen, exclusive; None for no limit.
+            password: 4 to 128 characters that visitors have to enter; None for none. It is never returned.
+            expires_at: Time of expiry; None for never.
+            hide_below: Entries with fewer clicks are summed up as `(other)`, and smaller totals are not shown.
+                0 shows all.
+            embed_origins: Origins of pages that may embed the statistics: https, or http on localhost.
+        """
+        return await self._sender.send(
+            lambda payload: Share.from_json(payload["data"]),
+            "PATCH",
+            path_of("shares", id),
+            body={
+                "name": name,
+                "link_id": link_id,
+                "tag": tag,
+                "hostname": hostname,
+                "filters": filters,
+                "from": from_,
+                "to": to,
+                "password": password,
+                "expires_at": expires_at,
+                "hide_below": hide_below,
+                "embed_origins": embed_origins,
+            },
         )
 
 

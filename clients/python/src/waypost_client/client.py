@@ -45,6 +45,7 @@ class Waypost:
         self.links = resources.Links(sender)
         self.pixels = resources.Pixels(sender)
         self.qrcodes = resources.Qrcodes(sender)
+        self.shares = resources.Shares(sender)
         self.stats = resources.Stats(sender)
         self.webhooks = resources.Webhooks(sender)
 
@@ -92,6 +93,7 @@ class AsyncWaypost:
         self.links = async_resources.Links(sender)
         self.pixels = async_resources.Pixels(sender)
         self.qrcodes = async_resources.Qrcodes(sender)
+        self.shares = async_resources.Shares(sender)
         self.stats = async_resources.Stats(sender)
         self.webhooks = async_resources.Webhooks(sender)
 

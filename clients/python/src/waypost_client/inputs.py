@@ -59,6 +59,39 @@ class ConditionInput(_ConditionInputFields):
     """What the condition compares; `device`, `platform` and `browser` as in statistics."""
 
 
+class FiltersInput(TypedDict, total=False):
+    country: Sequence[str]
+    """Two-letter country codes, or `unknown`; `-` before one excludes it."""
+    device: Sequence[str]
+    """Types of device: desktop, mobile, tablet, other; `-` before one excludes it."""
+    browser: Sequence[str]
+    """Browser families, or `unknown`; `-` before one excludes it."""
+    platform: Sequence[str]
+    """Operating system families, or `unknown`; `-` before one excludes it."""
+    referrer: Sequence[str]
+    """Origin and path of the referring page, a host for all its pages, or `direct`; `-` before one excludes it."""
+    target: Sequence[str]
+    """Names of rules and variants, or `default`; `-` before one excludes it."""
+    is_scan: Sequence[str]
+    """`true` for scans of QR codes, `false` for other clicks; `-` before one excludes it."""
+    link_id: Sequence[str]
+    """IDs of links; `-` before one excludes it."""
+    tag: Sequence[str]
+    """Tags that links have now, `none` for links without tags; `-` before one excludes it."""
+    hostname: Sequence[str]
+    """Hostnames of links; `-` before one excludes it."""
+    utm_source: Sequence[str]
+    """UTM sources of links, `none` for links without one; `-` before one excludes it."""
+    utm_medium: Sequence[str]
+    """UTM mediums of links, `none` for links without one; `-` before one excludes it."""
+    utm_campaign: Sequence[str]
+    """UTM campaigns of links, `none` for links without one; `-` before one excludes it."""
+    utm_term: Sequence[str]
+    """UTM terms of links, `none` for links without one; `-` before one excludes it."""
+    utm_content: Sequence[str]
+    """UTM contents of links, `none` for links without one; `-` before one excludes it."""
+
+
 class _LinkCreateFields(TypedDict, total=False):
     slug: str | None
     """Path of the short URL: letters, digits, hyphens and underscores. Default: generated."""

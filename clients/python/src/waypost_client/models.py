@@ -667,6 +667,62 @@ class Domain:
 
 
 @dataclass(frozen=True)
+class Filters:
+    country: list[str] | None = None
+    """Two-letter country codes, or `unknown`; `-` before one excludes it."""
+    device: list[str] | None = None
+    """Types of device: desktop, mobile, tablet, other; `-` before one excludes it."""
+    browser: list[str] | None = None
+    """Browser families, or `unknown`; `-` before one excludes it."""
+    platform: list[str] | None = None
+    """Operating system families, or `unknown`; `-` before one excludes it."""
+    referrer: list[str] | None = None
+    """Origin and path of the referring page, a host for all its pages, or `direct`; `-` before one excludes it."""
+    target: list[str] | None = None
+    """Names of rules and variants, or `default`; `-` before one excludes it."""
+    is_scan: list[str] | None = None
+    """`true` for scans of QR codes, `false` for other clicks; `-` before one excludes it."""
+    link_id: list[str] | None = None
+    """IDs of links; `-` before one excludes it."""
+    tag: list[str] | None = None
+    """Tags that links have now, `none` for links without tags; `-` before one excludes it."""
+    hostname: list[str] | None = None
+    """Hostnames of links; `-` before one excludes it."""
+    utm_source: list[str] | None = None
+    """UTM sources of links, `none` for links without one; `-` before one excludes it."""
+    utm_medium: list[str] | None = None
+    """UTM mediums of links, `none` for links without one; `-` before one excludes it."""
+    utm_campaign: list[str] | None = None
+    """UTM campaigns of links, `none` for links without one; `-` before one excludes it."""
+    utm_term: list[str] | None = None
+    """UTM terms of links, `none` for links without one; `-` before one excludes it."""
+    utm_content: list[str] | None = None
+    """UTM contents of links, `none` for links without one; `-` before one excludes it."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Filters:
+        get = data.get
+        return new(
+            cls,
+            country=get("country"),
+            device=get("device"),
+            browser=get("browser"),
+            platform=get("platform"),
+            referrer=get("referrer"),
+            target=get("target"),
+            is_scan=get("is_scan"),
+            link_id=get("link_id"),
+            tag=get("tag"),
+            hostname=get("hostname"),
+            utm_source=get("utm_source"),
+            utm_medium=get("utm_medium"),
+            utm_campaign=get("utm_campaign"),
+            utm_term=get("utm_term"),
+            utm_content=get("utm_content"),
+        )
+
+
+@dataclass(frozen=True)
 class Hour:
     weekday: int
     """Day of the week, from 1 for Monday to 7."""
@@ -1182,6 +1238,65 @@ class Rule:
             name=get("name"),
             conditions=read_many(Condition.from_json, get("conditions")),
             destination_url=get("destination_url"),
+        )
+
+
+@dataclass(frozen=True)
+class Share:
+    from_: datetime | None
+    """Start of the time range that can be seen; None for no limit."""
+    id: str
+    """ID."""
+    name: str
+    """Name, which visitors see."""
+    link_id: str | None
+    """ID of the link whose statistics are shown."""
+    tag: str | None
+    """Tag of the links whose statistics are shown."""
+    hostname: str | None
+    """Hostname of the links whose statistics are shown."""
+    filters: Filters
+    """Only clicks that match are shown."""
+    to: datetime | None
+    """End of the time range that can be seen, exclusive; None for no limit."""
+    has_password: bool
+    """Whether visitors have to enter a password."""
+    expires_at: datetime | None
+    """Time of expiry; None for never."""
+    hide_below: int
+    """Entries with fewer clicks are summed up as `(other)`, and smaller totals are not shown. 0 shows all."""
+    embed_origins: list[str]
+    """Origins of pages that may embed the statistics: https, or http on localhost."""
+    url: str | None
+    """URL of the statistics; None unless the key has `links:write`."""
+    embed_url: str | None
+    """URL for a frame in pages of `embed_origins`; None without these, and unless the key has `links:write`."""
+    created_at: datetime
+    """Time of creation."""
+    updated_at: datetime
+    """Time of the last change."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Share:
+        get = data.get
+        return new(
+            cls,
+            from_=read_time(get("from")),
+            id=get("id"),
+            name=get("name"),
+            link_id=get("link_id"),
+            tag=get("tag"),
+            hostname=get("hostname"),
+            filters=Filters.from_json(get("filters") or {}),
+            to=read_time(get("to")),
+            has_password=get("has_password"),
+            expires_at=read_time(get("expires_at")),
+            hide_below=get("hide_below"),
+            embed_origins=get("embed_origins"),
+            url=get("url"),
+            embed_url=get("embed_url"),
+            created_at=read_time(get("created_at")),
+            updated_at=read_time(get("updated_at")),
         )
 
 

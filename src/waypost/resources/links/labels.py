@@ -44,10 +44,15 @@ def is_one_of(ids: Iterable[UUID]) -> ColumnElement[bool]:
     return links.c.id.in_(list(ids))
 
 
+async def are_own(tx: Tx, account_id: UUID, ids: Collection[UUID]) -> bool:
+    """Return whether the account has all of these links."""
+    conditions = links.c.id.in_(ids), links.c.account_id == account_id, NOT_DELETED
+    return await tx.scalar(select(func.count()).where(*conditions)) == len(set(ids))
+
+
 async def require_own(tx: Tx, account_id: UUID, ids: Collection[UUID]) -> None:
     """Raise NotFound, also if one of the links is deleted or of another account."""
-    conditions = links.c.id.in_(ids), links.c.account_id == account_id, NOT_DELETED
-    if await tx.scalar(select(func.count()).where(*conditions)) != len(set(ids)):
+    if not await are_own(tx, account_id, ids):
         raise NotFound
 
 

@@ -50,6 +50,12 @@ GROUPS = {
         "QR codes", "Each link has a QR code: set its style, and show its image by a signed URL.", "QR code", "QrCode"
     ),
     "clicks": EndpointGroup("Clicks and statistics", "Individual clicks, and statistics of one link or of all links."),
+    "shares": EndpointGroup(
+        "Shared statistics",
+        "Show statistics to people without an account, by a URL or in your own pages.",
+        "share",
+        "Share",
+    ),
     "domains": EndpointGroup(
         "Domains", "Use your own domains for links: create a domain, set its DNS record, verify it.", "domain", "Domain"
     ),

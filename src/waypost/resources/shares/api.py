@@ -1,0 +1,65 @@
+"""JSON endpoints of shares."""
+
+from typing import cast
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from waypost.accounts import ApiCaller, Caller
+from waypost.accounts.roles import allowed_scopes
+from waypost.kit.errors import Problems
+from waypost.resources.shares import service
+from waypost.resources.shares.deps import Deps
+from waypost.resources.shares.model import Share
+from waypost.resources.shares.schemas import NewShare, ShareChange, ShareJson, to_json
+from waypost.web import PAGING, Data, Endpoint, Paginated, data, no_content, paginated, require_pagination
+
+_ONE = "/shares/{id}"
+
+
+async def list_(deps: Deps, caller: Caller, request: Request) -> Response:
+    """Newest first. URLs are returned to keys with the scope `links:write` only."""
+    page = await service.list_shares(deps, caller, require_pagination(request))
+    return paginated(page.map(lambda share: _show(deps, caller, share)), request, deps.base_url)
+
+
+async def create(deps: Deps, caller: Caller, new: NewShare, problems: Problems) -> Response:
+    """Shows the statistics of a link, of links with a tag or on a hostname, or of all links to everybody who has the
+    URL, within the filters and the time range.
+    """
+    return data(_show(deps, caller, await service.create(deps, caller, new, problems)))
+
+
+async def get(deps: Deps, caller: Caller, share_id: UUID) -> Response:
+    """URLs are returned to keys with the scope `links:write` only."""
+    return data(_show(deps, caller, await service.get(deps, caller, share_id)))
+
+
+async def update(deps: Deps, caller: Caller, share_id: UUID, change: ShareChange, problems: Problems) -> Response:
+    """Changes the fields that you send and keeps the others. A new password and other origins end the old `embed_url`,
+    and visitors enter the password again.
+    """
+    return data(_show(deps, caller, await service.change(deps, caller, share_id, change, problems)))
+
+
+async def delete(deps: Deps, caller: Caller, share_id: UUID) -> Response:
+    """Its URLs stop working at once."""
+    await service.delete(deps, caller, share_id)
+    return no_content()
+
+
+def _show(deps: Deps, caller: Caller, share: Share) -> ShareJson:
+    known = cast("ApiCaller", caller)
+    if "links:write" in allowed_scopes(known.key.scopes, known.role):
+        return to_json(share, url=deps.url(share), embed_url=deps.embed_url(share))
+    return to_json(share, url=None, embed_url=None)
+
+
+ENDPOINTS = [
+    Endpoint("GET", "/shares", list_, "List shares", "links:read", Paginated[ShareJson], parameters=PAGING),
+    Endpoint("POST", "/shares", create, "Create a share", "links:write", Data[ShareJson], 201, body=NewShare),
+    Endpoint("GET", _ONE, get, "Get a share", "links:read", Data[ShareJson]),
+    Endpoint("PATCH", _ONE, update, "Change a share", "links:write", Data[ShareJson], body=ShareChange),
+    Endpoint("DELETE", _ONE, delete, "Delete a share", "links:write", status=204),
+]

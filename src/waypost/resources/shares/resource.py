@@ -1,0 +1,27 @@
+"""The parts of shares."""
+
+from typing import TYPE_CHECKING
+
+from waypost.resource import Resource, Web
+from waypost.resources.shares import account_data, store
+
+if TYPE_CHECKING:
+    from waypost.web import Endpoints
+
+
+def _endpoints(web: Web) -> "Endpoints":
+    from waypost.resources.shares import api
+    from waypost.resources.shares.deps import Deps
+    from waypost.secret_key import derived_keys
+    from waypost.web import Endpoints
+
+    deps = Deps(**vars(web.context), embed_keys=derived_keys(web.settings, "embedded shares"))
+    return Endpoints([(deps, api.ENDPOINTS)])
+
+
+RESOURCE = Resource(
+    endpoints=_endpoints,
+    export=account_data.export,
+    delete=account_data.delete_account_data,
+    delete_of_links=store.delete_of_links,
+)
