@@ -27,6 +27,8 @@ CLIENTS = {
 }
 """What the package calls HTTP libraries and anyone runs who follows a link."""
 
+WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64)"
+
 SCRAPERS = {
     *("phpcrawl", "HTTrack", "SimpleCrawler", "crawler4j", "Scrapy", "newspaper\\/", "python-opengraph", "colly"),
     *("Salesforce\\.com", "trafilatura", "Download Ninja", "GoParserBot", "larbin", "rawweb-bot"),
@@ -88,6 +90,8 @@ def test_excluded_patterns_exist_in_the_package() -> None:
         "Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/120.0 Safari/537.36 SogouMobileBrowser/5.2",
         "Mozilla/5.0 (Macintosh) AppleWebKit/537.36 Notion/4.2.0 Chrome/130.0 Electron/33.2 Safari/537.36",
         "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 Mobile/15E148 PayPal/8.80.0",
+        f"{WINDOWS} AppleWebKit/537.36 (KHTML, like Gecko) Zulip/5.11 Chrome/126.0 Electron/31.2.0 Safari/537.36",
+        f"{WINDOWS} AppleWebKit/537.36 (KHTML, like Gecko) Slack/4.39 Chrome/126.0 Electron/31.2 Safari/537.36",
         "Mozilla/5.0 (Linux; Android 14; wv) AppleWebKit/537.36 Chrome/142.0 Mobile Safari/537.36 WhatsApp/2.25",
         "Mozilla/5.0 (Linux; Android 9; Cubot) AppleWebKit/537.36 Chrome/142.0 Mobile Safari/537.36",
         "Mozilla/5.0 (Linux; Android 9; Cubot; wv) AppleWebKit/537.36 Version/4.0 Chrome/142.0 Mobile Safari/537.36",
@@ -98,6 +102,12 @@ def test_excluded_patterns_exist_in_the_package() -> None:
 )
 def test_people_and_their_programs_are_no_bots(user_agent: str) -> None:
     assert detect_bot(user_agent.encode()) is None
+
+
+def test_what_people_send_is_no_bot() -> None:
+    lines = (Path(__file__).parents[3] / "visitors" / "cases" / "user_agents.jsonl").read_text().splitlines()
+    sent = [json.loads(line)["user_agent"] for line in lines]
+    assert {text: bot for text in sent if (bot := detect_bot(text.encode()))} == {}
 
 
 @pytest.mark.parametrize("pattern", REPLACED_PATTERNS)

@@ -24,6 +24,11 @@ _CACHE_SIZE = 4_096
 _LISTS = Path(__file__).parent / "bot_lists"
 
 OWN_PATTERNS = {
+    # programs for computers with a browser inside, such as chats whose servers fetch previews by the same name
+    r"^Mozilla/5\.0 \([^()]+\) AppleWebKit/[^()]+ \(KHTML, like Gecko\)[^()]* Electron/[0-9.]+ Safari/[0-9.]+$": (
+        HUMAN,
+        "",
+    ),
     # bots that imitate others, or that others imitate, come first
     r"facebookexternalhit/1\.1 Facebot Twitterbot": (PREVIEW, "iMessage"),
     r"kakaotalk-scrap": (PREVIEW, "KakaoTalk"),
