@@ -77,6 +77,8 @@ def test_the_unknown(user_agent: bytes) -> None:
         (b"Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 Chrome/142.0 Mobile Safari/537.36", "mobile"),
         (b"Mozilla/5.0 (Linux; Android 12; BRAVIA 4K VH2) AppleWebKit/537.36 Chrome/142.0 Safari/537.36", "other"),
         (b"Mozilla/5.0 (Linux; Android 12; Quest 3) AppleWebKit/537.36 OculusBrowser/35.2 VR Safari/537.36", "other"),
+        (b"Mozilla/5.0 (X11; Linux x86_64; Quest 3) OculusBrowser/35.2 SamsungBrowser/4.0 VR Safari/537.36", "other"),
+        (b"Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/130.0 Safari/537.36 SamsungBrowser/28.0", "desktop"),
         (b"Mozilla/5.0 (Windows NT; Windows NT 10.0; en-US) WindowsPowerShell/5.1.22621.4249", "other"),
         (b"Mozilla/5.0 (Windows Phone 10.0; Android 6.0.1; Microsoft; Lumia 950) Chrome/52 Mobile Edge/15", "mobile"),
         (b"Mozilla/5.0 (Mobile; LYF/F90M; rv:48.0) Gecko/48.0 Firefox/48.0 KAIOS/2.5", "mobile"),
@@ -85,6 +87,11 @@ def test_the_unknown(user_agent: bytes) -> None:
 )
 def test_devices(user_agent: bytes, device: str) -> None:
     assert parse_user_agent(user_agent).device == device
+
+
+def test_tablets_of_samsung_that_ask_for_the_page_of_computers() -> None:
+    user_agent = b"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 SamsungBrowser/28.0 Chrome/130.0 Safari/537.36"
+    assert parse_user_agent(user_agent) == Agent("Samsung Internet", "Android", "tablet")
 
 
 @given(st.binary(max_size=9_000), st.sampled_from([b"", b"/1 CFNetwork/1496.0.7 Darwin/23.5.0", b"-iPad4,1/1.0"]))

@@ -97,6 +97,8 @@ OWN_PLATFORMS = {
     r"Nintendo": "Nintendo",
     r"Xbox": "Xbox",
     r"HarmonyOS|OpenHarmony": "HarmonyOS",
+    # what Samsung's tablets say, which ask for the page of computers; headsets name themselves after the system
+    r"X11; Linux [a-z0-9_]+\).* SamsungBrowser/": "Android",
     # iPads that ask for the page of computers
     r"Macintosh;.*(?:(?:Cr|Fx|Edg|OP)iOS|GSA|Mobile)/": "iOS",
     r"(FreeBSD|OpenBSD|NetBSD)": "$1",

@@ -46,6 +46,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"oculus|\bquest [0-9]|quest\)|picobrowser|wolvic|\bvr\b", "other"),
     (r"tesla/|qtcarbrowser|\bwatch\b|smartwatch|powershell", "other"),
     (r"\bipad|macintosh;.*(?:ios|gsa|mobile)/|tablet(?:[^ ]| [^p]|$)|playbook|kindle|silk-acc|\bipd[0-9]", "tablet"),
+    (r"x11; linux [a-z0-9_]+\).* samsungbrowser/", "tablet"),
     (r"touchpad|andr[o0]id[^()]*(?:\bkf[a-z]{2,5}\b|pad(?:[^a-z]|$)|[^a-z]tab(?:[^a-z]|$))", "tablet"),
     (r"mobi|\(phone|iphone|ipod|\biph[0-9]|windows phone|wpdesktop|lumia|windows ce|palm ?(?:os|source)", "mobile"),
     (r"blackberry|bb10|opera mini|symbian|series ?[346]0|midp|kaios|\bup\.(?:browser|link)|\bwap\b", "mobile"),

@@ -29,7 +29,10 @@ async def test_sends_a_report_now(tmp_path: Path, sqlite_template: Path) -> None
         waypost.environment["WAYPOST_SMTP_URL"] = f"smtp://127.0.0.1:{server.port}"
         assert (await send(*TO)).endswith(" sent to boss@example.com.\n")
         assert "Report of 1–" in await send(*TO, "--period", "month")  # noqa: RUF001
-        assert await send(*TO[:2], "--to", "nobody", code=2) == "--to: This must be an email address, such as ann@example.com.\n"
+        assert (
+            await send(*TO[:2], "--to", "nobody", code=2)
+            == "--to: This must be an email address, such as ann@example.com.\n"
+        )
         assert "There is no account" in await send("--account", "x@example.com", *TO[2:], code=1)
         server.answers = {"RCPT": "550 no"}
         refused = await send(*TO, code=1)
