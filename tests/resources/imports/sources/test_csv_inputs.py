@@ -11,6 +11,7 @@ from resources.imports.importing import csv_source
 from waypost.resources.imports.source import LinkPage, SourceLink
 
 HEADER = "Destination URL,Slug,Title\n"
+ADDRESSES, CLICKS = "URL,Short link,Title,Notes\n", "URL,Slug,Title,Clicks,Notes\n"
 A, B = "https://www.example.com/a", "https://www.example.com/b"
 
 
@@ -31,6 +32,48 @@ CELLS = {
     "comma in a URL before other cells": Input(f"{HEADER}{A}?x=1,2,a,A\n", {}, {2: "quotation marks"}),
     "comma in a URL, and an empty last cell": Input(
         f"{HEADER}{A}?x=1,2,a,\n{B},b,\n", {"b": B}, {2: "4 cells, and the header 3"}
+    ),
+    "comma in a URL, and no last cell": Input(
+        f"{ADDRESSES}{A}?x=1,2,go.test/a,A\n{B},go.test/b,B,x\n{B}/c,go.test/c,C,\n",
+        {"b": B, "c": f"{B}/c"},
+        {2: "The short link “2” is unlike those of other rows"},
+    ),
+    "two commas in a URL, and no last cells": Input(
+        f"{ADDRESSES}{A}/@52.5,13.4,17z,go.test/a\n{B},go.test/b,B,x\n{B}/c,go.test/c,C,y\n",
+        {"b": B, "c": f"{B}/c"},
+        {2: "“13.4”"},
+    ),
+    "comma in a URL before a domain": Input(
+        f"URL,Domain,Slug,Title\n{B},go.test,b,B\n{A}?x=1,2,go.test,a\n{B}/c,go.test,c,C\n",
+        {"b": B, "c": f"{B}/c"},
+        {3: "The domain “2”"},
+    ),
+    "comma in a URL before clicks": Input(
+        f"{CLICKS}{A}?x=1,2,a,A,9\n{B},b,B,1,2024 or so\n{B}/c,c,C,2,\n",
+        {"b": B, "c": f"{B}/c"},
+        {2: "The clicks “A”"},
+    ),
+    "comma in a query, and no last cell": Input(
+        f"{HEADER}{A}?x=1,2&y=3,a\n{B},b,B\n", {"b": B}, {2: "“2&y=3” looks like the rest of the destination"}
+    ),
+    "an ending beside whole short links": Input(
+        f"{ADDRESSES}{A},a,A,x\n{B},go.test/b,B,x\n{B}/c,go.test/c,C,y\n", {"a": A, "b": B, "c": f"{B}/c"}
+    ),
+    "a number after clicks that are none": Input(
+        f"{CLICKS}{A},a,A,many,2024\n{B},b,B,1,2025\n{B}/c,c,C,2,\n",
+        {"a": A, "b": B, "c": f"{B}/c"},
+        {},
+        "clicks, which are no whole",
+    ),
+    "a number after clicks that are missing": Input(
+        f"{CLICKS}{A},a,A,n/a,2024\n{B},b,B,1,x\n{B}/c,c,C,2,\n",
+        {"a": A, "b": B, "c": f"{B}/c"},
+        {},
+        "clicks, which are no whole",
+    ),
+    "a title like a query": Input(
+        f"URL,Title,Slug\n{A}?x=1,Q&A = fun,a\n{B},R&D=fun,b\n",
+        {"a": {"title": "Q&A = fun"}, "b": {"title": "R&D=fun"}},
     ),
     "semicolons": Input(f"URL;Slug\n{A}?x=1;2;a\n{B};b\n", {"b": B}, {2: "3 cells"}),
     "empty cells at the end of each row": Input(f"{HEADER}{A},a,A,,\n{B},b,B,,\n", {"a": A, "b": B}),

@@ -13,6 +13,7 @@ from waypost.resources.imports.source import Address, SourceError, SourceOptions
 from waypost.resources.imports.tables.columns import DATES, Column, Description, choose_fields, is_code
 from waypost.resources.imports.tables.dates import DateColumn
 from waypost.resources.imports.tables.records import Table, require_text
+from waypost.resources.imports.tables.shifts import Shifts
 from waypost.resources.imports.tables.values import EDGES, trim
 
 _LISTED_NAMES = 20
@@ -37,10 +38,12 @@ class SheetRow(NamedTuple):
     """Cells that the header has no column for; less than 0 if the row is short."""
     is_padded: bool
     """It lacks its last value, and has an empty cell for it."""
+    cells: list[str]
 
 
 @dataclass(slots=True)
 class _Survey:
+    shifts: Shifts
     count: int = 0
     problems: int = 0
     short: int = 0
@@ -66,7 +69,7 @@ class Sheet:
         self._is_chosen = options.columns is not None and len(options.columns) == len(self._table.header)
         self._fields = [*(options.columns or ())] if self._is_chosen else choose_fields(self._table.header)
         """Of each column; empty if it is left out."""
-        self._survey, self._is_surveyed = _Survey(), False
+        self._survey, self._is_surveyed = _Survey(Shifts(self._fields)), False
 
     @property
     def count(self) -> int:
@@ -118,6 +121,9 @@ class Sheet:
         if fields != self._fields:
             self._fields = fields
             survey = self._look()
+        if survey.shifts.needs_proof:
+            for row in self._read():
+                survey.shifts.compare(row.fields, row.cells)
         self._survey, self._is_surveyed = survey, True
         left_out = [name for name, field in zip(self._table.header, self._fields, strict=True) if name and not field]
         if left_out:
@@ -130,14 +136,15 @@ class Sheet:
         return warnings
 
     def _look(self) -> _Survey:
-        survey, hashes = _Survey(), [array("q") for _ in range(_BUCKETS)]
+        survey, hashes = _Survey(Shifts(self._fields)), [array("q") for _ in range(_BUCKETS)]
         statuses: set[str] = {name for name in ("path", "status") if name in self._fields}
         dates = [(name, column) for name, column in survey.dates.items() if name in self._fields]
-        for line, fields, problem, surplus, is_padded in self._read():
+        for line, fields, problem, surplus, is_padded, cells in self._read():
             survey.count += 1
             if problem:
                 survey.problems += 1
                 continue
+            survey.shifts.see(line, fields, cells)
             if is_padded:
                 survey.is_padded = True
             elif surplus < 0:
@@ -169,6 +176,8 @@ class Sheet:
             problem = row.problem
             if problem is None and row.surplus > 0 and survey.is_padded:
                 problem = self._surplus_problem(row.surplus)
+            elif problem is None and (shifted := survey.shifts.find_problem(row.line, row.cells)):
+                problem = shifted
             elif problem is None and survey.repeated and (source_id := self.id_of(row.fields)):
                 key = hash(source_id)
                 if key in lines:
@@ -191,7 +200,7 @@ class Sheet:
                 problem = self._surplus_problem(surplus)
             elif not is_valid and is_broken("".join(fields.values())):
                 problem = f"The row has bytes that are not {name_of(self._encoding.codec)}."
-            yield SheetRow(line, fields, problem, surplus, surplus == 0 and not cells[-1])
+            yield SheetRow(line, fields, problem, surplus, surplus == 0 and not cells[-1], cells)
 
     def _surplus_problem(self, surplus: int) -> str:
         width = len(self._table.header)
