@@ -15,6 +15,7 @@ from waypost.resources.pixels.resource import RESOURCE as PIXELS
 from waypost.resources.plan.resource import RESOURCE as PLAN
 from waypost.resources.qrcodes.resource import RESOURCE as QR_CODES
 from waypost.resources.reports.resource import RESOURCE as REPORTS
+from waypost.resources.saved_views.resource import RESOURCE as SAVED_VIEWS
 from waypost.resources.shares.resource import RESOURCE as SHARES
 from waypost.resources.statistics_reports.resource import RESOURCE as STATISTICS_REPORTS
 from waypost.resources.webhooks.resource import RESOURCE as WEBHOOKS
@@ -33,6 +34,7 @@ RESOURCES = (
     IMPORTS,
     REPORTS,
     STATISTICS_REPORTS,
+    SAVED_VIEWS,
     OPERATOR,
 )
 """In the order of their endpoints in the OpenAPI document."""

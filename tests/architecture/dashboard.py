@@ -93,6 +93,7 @@ async def open_dashboard(directory: Path, template: Path) -> AsyncIterator[Dashb
         async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
             routes = [route for route in web.app.app.dashboard.routes if isinstance(route, PageRoute)]
             await add_routing(web.db, seeded)
+            await add_view(client, seeded)
             yield Dashboard(client, web.db, routes, seeded, await ids_of(client, web.db, seeded))
 
 
@@ -112,10 +113,18 @@ async def ids_of(client: httpx.AsyncClient, db: Database, seeded: SeededService)
         "/operator/": {"id": str(account.id)},
         "/operator/links/": {"id": seeded.links[0]},
         "/stats/reports/": {"id": missing},
+        "/stats/views/": {"id": missing},
         "/stats/reports/unsubscribe/": {"token": "unknown"},
         "/pixels/": {"id": seeded.pixels[0]},
         "/webhooks/": {"id": seeded.webhook, "delivery": seeded.deliveries[0]},
     }
+
+
+async def add_view(client: httpx.AsyncClient, seeded: SeededService) -> None:
+    """Which all members see."""
+    headers = {"Cookie": f"waypost={seeded.ada.cookie}", **EMPTY_FORM}
+    fields = {"name": "Last week", "query": "period=7d", "members": "all"}
+    assert (await client.post("/stats/views/new", headers=headers, data=fields)).status_code == 303
 
 
 async def add_invitation(client: httpx.AsyncClient, seeded: SeededService) -> str:

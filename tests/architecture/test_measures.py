@@ -8,12 +8,12 @@ import pytest
 from architecture.code import ROOT
 
 LIMITS = {
-    "source lines without migrations": 73_400,
+    "source lines without migrations": 73_736,
     "files that name `expires_at` of a link": 24,
     "files edited for one more field of a link": 9,
     "files edited for one more resource, outside its package": 10,
-    "lines that only compose": 1_910,
-    "files with more than 10 first-party imports": 95,
+    "lines that only compose": 1_940,
+    "files with more than 10 first-party imports": 97,
     "type names with more than one meaning": 1,
     "circles of files": 0,
     "files of `clicks`": 58,

@@ -28,6 +28,7 @@ UNREACHED = {
     "/links/bulk/{id}": "the result of a change of many links",
     "/links/card-image": "requested by a script",
     "/plan/paid": "Stripe leads there",
+    "/stats/views/{id}/edit": "viewers have no views of their own",
 }
 _PER_ROUTE = 6
 """Pages of one path: some show a domain, a link or an import of each kind."""

@@ -101,6 +101,11 @@ async def test_statistics_page_shows_and_updates_clicks(chromium: Browser, servi
     await page.mouse.up()
     await page.wait_for_url("**period=custom**")
     await expect(page.locator("#to")).to_have_value(re.compile(r"\d{4}-\d\d-\d\d"))
+    await page.get_by_text("Save this view").click()
+    await page.get_by_label("Name").fill("These days")
+    await page.keyboard.press("Enter")
+    await page.wait_for_url("**period=custom**done=view-saved")
+    await expect(page.locator("nav a[aria-current='true']")).to_have_text("These days")
     assert (ada.trouble, await page.evaluate("violations")) == ([], [])
 
     await ada.visit(url)  # knows the zone by now, and asks once
@@ -117,4 +122,7 @@ async def test_statistics_page_shows_and_updates_clicks(chromium: Browser, servi
     assert await plain.page.input_value("#to") == f"{datetime.now(UTC):%Y-%m-%d}"
     await plain.page.click("summary:has-text('Show as a table')")
     await expect(plain.page.locator("#series tbody tr")).to_have_count(30)
+    await plain.page.goto(service.base_url)
+    await plain.page.get_by_text("These days").click()
+    await plain.page.wait_for_url(f"{url}?period=custom**")
     assert service.stop() == 0  # with streams open

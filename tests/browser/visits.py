@@ -77,6 +77,8 @@ def of_everybody() -> Iterator[Visit]:
         "account/delete",
         "account/verify",
         "stats/reports",
+        "stats/views",
+        "stats/views/new",
     ]
     yield from (Visit(f"/{name}") for name in names)
 
@@ -86,6 +88,7 @@ def of_owner(seeded: SeededService) -> Iterator[Visit]:
     yield from _of_links(seeded)
     yield from _of_resources(seeded)
     yield from _of_imports(seeded)
+    yield Visit(f"/stats/views/new?link_id={seeded.links[1]}&query=period%3D7d", form="form[action='/stats/views/new']")
     yield Visit(f"/stats/reports?link_id={seeded.links[1]}")
     yield Visit("/stats/reports", form="form[action='/stats/reports']", fields={"#timezone": "x", "#period": "x"})
     key, passkey = f"/integrations/api/{seeded.key}", f"/account/passkeys/{seeded.passkey}"

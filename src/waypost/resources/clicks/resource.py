@@ -16,10 +16,11 @@ def _endpoints(web: Web) -> "Endpoints":
     from waypost.resources.clicks.dashboard.pages import StatsPages
     from waypost.resources.clicks.schemas import ClickEventJson, PixelFiredJson
     from waypost.resources.clicks.stats import api as stats_api
+    from waypost.resources.saved_views import service as saved_views
     from waypost.resources.webhooks.schemas import EventJson
     from waypost.web import Endpoints, EventDocs
 
-    pages = StatsPages(web.context, web.auth, web.views, web.is_shutting_down)
+    pages = StatsPages(web.context, web.auth, web.views, saved_views.list_views, web.is_shutting_down)
     web.stack.push_async_callback(pages.live.close)
     clicked = EventDocs(
         "link.clicked",

@@ -22,9 +22,10 @@ from waypost.database import Tx
 from waypost.kit.errors import Invalid, WaypostError
 from waypost.kit.ids import new_id
 from waypost.outbound import Unreachable
+from waypost.resources.clicks.dashboard.statistics import read_comparable
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats.query import DEFAULT_ZONE, StatsQuery, new_stats_query
-from waypost.resources.clicks.stats.read import Statistics, read_statistics
+from waypost.resources.clicks.stats.read import Statistics
 from waypost.resources.statistics_reports import content, periods, service, store
 from waypost.resources.statistics_reports.content import ReportEmail, ReportUrls
 from waypost.resources.statistics_reports.model import ReportSubject, ReportSubscription, address_digest, digest_of
@@ -181,18 +182,12 @@ class ReportSender:
 
     async def _read(self, subject: Subject, query: StatsQuery, now: datetime) -> Statistics:
         lists = [name for name in content.LISTS if name != "link" or subject.link_id is None]
+        shared_domain = self.context.shared_domain
         async with self.context.click_store.reader(self.context.db, subject.account_id) as reader:
             try:
-                return await read_statistics(
-                    reader, subject, query, now, shared_domain=self.context.shared_domain, lists=lists
-                )
+                return await read_comparable(reader, subject, query, now, shared_domain=shared_domain, lists=lists)
             except Invalid as error:
-                if "compare" not in error.errors:
-                    raise _Skipped(" ".join(text for texts in error.errors.values() for text in texts)) from None
-                alone = replace(query, comparison=None)
-                return await read_statistics(
-                    reader, subject, alone, now, shared_domain=self.context.shared_domain, lists=lists
-                )
+                raise _Skipped(" ".join(text for texts in error.errors.values() for text in texts)) from None
 
     async def _send(self, report: ReportEmail, to: str, unique: str, urls: ReportUrls) -> None:
         message = {"to": to, "subject": report.subject, "text": report.text, "html": report.html}

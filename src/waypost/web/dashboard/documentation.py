@@ -21,6 +21,7 @@ PAGES = (
     (r"/account/(members|settings|accounts|delete-person)", "guides/team/"),
     (r"/account/data", "guides/privacy/"),
     (r"/account", "guides/dashboard/#sign-in"),
+    (r"/stats/views", "guides/explore-statistics/#saved-views"),
     (r"/stats/reports", "guides/weekly-report/"),
     (r"/", "guides/statistics/"),
 )

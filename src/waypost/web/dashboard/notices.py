@@ -30,6 +30,9 @@ NOTICES: Mapping[str, str] = {
     "key-revoked": "Key revoked.",
     "report-subscribed": "Subscribed. The list shows when the next report is sent.",
     "report-ended": "Subscription ended.",
+    "view-saved": "View saved. You find it in the menu of statistics.",
+    "view-reduced": "A link of this view was deleted. You see what is left of the view.",
+    "view-deleted": "View deleted.",
     # members
     "role": "Role changed.",
     "member-removed": "Member removed.",

@@ -30,6 +30,7 @@ deleted_links.ndjson   what is left of deleted links
 qr_styles.ndjson       styles of QR codes that differ from the default
 shares.ndjson          shares of statistics (without their URLs and passwords)
 imports.ndjson         imports of links that were requested in the dashboard (without tokens and files)
+saved_views.ndjson     saved views of statistics
 report_subscriptions.ndjson  reports of statistics by email
 audit_log.ndjson       the audit log, newest first
 images.tar             uploaded preview images

@@ -1,6 +1,6 @@
 """The overview of an account and the page of a link: statistics, and the latest clicks live."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts.sessions import store as sessions
+from waypost.accounts.sessions.store import Session
 from waypost.context import Context
 from waypost.resources import domains, links
 from waypost.resources.clicks import listing
@@ -47,8 +48,16 @@ _NO_REQUEST = Request({"type": "http", "headers": [], "query_string": b""})
 
 
 class StatsPages(Pages[Context]):
-    def __init__(self, deps: Context, auth: SessionAuth, views: Views, is_shutting_down: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        deps: Context,
+        auth: SessionAuth,
+        views: Views,
+        find_saved_views: Callable[[Context, Session], Awaitable[Sequence[object]]],
+        is_shutting_down: Callable[[], bool],
+    ) -> None:
         super().__init__(deps, auth, views)
+        self._find_saved_views = find_saved_views
         count = partial(count_recent_clicks, deps.db, deps.click_store, deps.clock)
         self.live = live.LiveClicks(count, self._render_latest, self._find_active, is_shutting_down=is_shutting_down)
 
@@ -75,6 +84,7 @@ class StatsPages(Pages[Context]):
         if not is_fragment_request(call.request):
             async with deps.db.read_for(session.account.id) as tx:
                 context["imported_clicks"] = await links.count_imported_clicks(tx, session.account.id)
+            context["saved_views"] = await self._find_saved_views(deps, session)
         return statistics.respond(self._views, asked, "clicks/overview.html", context)
 
     async def _link(self, call: PageCall) -> Response:
@@ -97,6 +107,8 @@ class StatsPages(Pages[Context]):
             "report_query": urlencode({"link_id": str(link.id)}),
             "share_url": asked.state.url("/shares/new", link=str(link.id)),
         }
+        if not is_fragment_request(call.request):
+            context["saved_views"] = await self._find_saved_views(deps, session)
         return statistics.respond(self._views, asked, "clicks/link.html", context)
 
     def _ask(self, request: Request, offered: Collection[FilterName], *, since: datetime) -> StatsCall:

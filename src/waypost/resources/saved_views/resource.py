@@ -1,0 +1,24 @@
+"""The parts of saved views."""
+
+from typing import TYPE_CHECKING
+
+from waypost.resource import Resource, Web
+from waypost.resources.saved_views import account_data
+
+if TYPE_CHECKING:
+    from waypost.web import Endpoints
+
+
+def _endpoints(web: Web) -> "Endpoints":
+    from waypost.resources.saved_views.pages import ViewPages
+    from waypost.web import Endpoints
+
+    return Endpoints(pages=ViewPages(web.context, web.auth, web.views).endpoints())
+
+
+RESOURCE = Resource(
+    templates={"saved_views": "waypost.resources.saved_views"},
+    endpoints=_endpoints,
+    export=account_data.export,
+    delete=account_data.delete_account_data,
+)

@@ -1,0 +1,55 @@
+"""Every statement on saved views."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, delete, func, insert, or_, select, update
+
+from waypost.database import Tx
+from waypost.kit.errors import NotFound
+from waypost.resources.saved_views.model import SavedView, saved_views
+
+_c = saved_views.c
+_COLUMNS = tuple(_c[name] for name in SavedView.__dataclass_fields__)
+
+
+async def add(tx: Tx, new: SavedView) -> None:
+    await tx.execute(insert(saved_views), {name: getattr(new, name) for name in SavedView.__dataclass_fields__})
+
+
+async def list_shown(tx: Tx, account_id: UUID, person_id: UUID) -> list[SavedView]:
+    """List those of the account and of the person, by name."""
+    query = select(*_COLUMNS).where(*_is_shown(account_id, person_id)).order_by(func.lower(_c.name), _c.id)
+    return [SavedView(*row) for row in await tx.execute(query)]
+
+
+async def get(tx: Tx, account_id: UUID, person_id: UUID, id_: UUID) -> SavedView:
+    """Raises NotFound, also for a view of another person."""
+    query = select(*_COLUMNS).where(_c.id == id_, *_is_shown(account_id, person_id))
+    row = (await tx.execute(query)).one_or_none()
+    if row is None:
+        raise NotFound
+    return SavedView(*row)
+
+
+async def rename(tx: Tx, id_: UUID, name: str) -> None:
+    await tx.execute(update(saved_views).where(_c.id == id_).values(name=name))
+
+
+async def remove(tx: Tx, id_: UUID) -> None:
+    await tx.execute(delete(saved_views).where(_c.id == id_))
+
+
+async def remove_of_account(tx: Tx, account_id: UUID, limit: int) -> int:
+    ids = select(_c.id).where(_c.account_id == account_id).limit(limit)
+    return (await tx.execute(delete(saved_views).where(_c.id.in_(ids)))).rowcount
+
+
+async def list_after(tx: Tx, account_id: UUID, after: UUID, limit: int) -> Sequence[SavedView]:
+    """List views of the account and of its members, in the order of their ids."""
+    query = select(*_COLUMNS).where(_c.account_id == account_id, _c.id > after).order_by(_c.id).limit(limit)
+    return [SavedView(*row) for row in await tx.execute(query)]
+
+
+def _is_shown(account_id: UUID, person_id: UUID) -> tuple[ColumnElement[bool], ...]:
+    return _c.account_id == account_id, or_(_c.person_id.is_(None), _c.person_id == person_id)
