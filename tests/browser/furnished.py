@@ -268,15 +268,19 @@ async def _imports(db: Database, account: Account) -> list[str]:
     counts = {"found": 6_170, "created": 6_000, "updated": 9, "unchanged": 9, "refused": 2, "aliases": 3, "clicks": 4}
     refused = [[TEXTS["script"], "The destination URL is not on the public internet."], ["x" * 300, TEXTS["is long"]]]
     plan = {"hosts": hosts, "counts": counts, "refused": refused, "warnings": [[TEXTS["is long"], 12, "abc"]]}
+    columns = [(number, TEXTS["is long"], [TEXTS["script"], "", "x" * 60]) for number in range(22)]
+    readings = [("utf-8", "UTF-8", "Caf?"), ("cp1252", "Windows-1252", TEXTS["is long"])]
+    fields = ["destination", "path", *[""] * 20]
+    plan["table"] = {"columns": columns, "fields": fields, "codec": "cp1252", "note": "A guess", "readings": readings}
     options = {"url": None, "file": None, "domains": {}, "clicks": True, "timezone": None}
     actor, made = Actor.system(account.id).to_json(), []
-    states: list[tuple[State, dict[str, Any]]] = [
-        ("planned", {"plan": plan}),
-        ("stopped", {"message": TEXTS["script"]}),
+    states: list[tuple[str, State, dict[str, Any]]] = [
+        ("csv", "planned", {"plan": plan, "file_name": TEXTS["is long"]}),
+        ("bitly", "stopped", {"message": TEXTS["script"]}),
     ]
-    for state, values in states:
+    for source, state, values in states:
         import_ = Import(
-            new_id(), account.id, "bitly", options, now(), now(), actor, has_page=True, state=state, **values
+            new_id(), account.id, source, options, now(), now(), actor, has_page=True, state=state, **values
         )
         async with db.write() as tx:
             await import_store.add(tx, import_)
