@@ -4,11 +4,13 @@ import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from html import unescape
+from io import BytesIO
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
+from zipfile import ZipFile
 
 import pytest
-from browsing import WebApp, open_place
+from browsing import Browser, WebApp, open_place
 from people import START
 from resources.clicks.test_dashboard import link_of, words
 from resources.clicks.visited import fill, new_click
@@ -20,6 +22,7 @@ from waypost.resources.clicks.dashboard.value_lists import heat_map, referrer_ba
 from waypost.resources.clicks.days import day_of
 from waypost.resources.clicks.filters import ACCOUNT_FILTERS, LINK_FILTERS, Filters
 from waypost.resources.clicks.model import click_retention
+from waypost.resources.clicks.stats import csv_rows
 from waypost.resources.clicks.stats.read import HourCount, ValueCount
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -87,7 +90,27 @@ async def test_each_row_is_a_link_that_filters(place: WebApp) -> None:
     assert "Clicks 2 " in words(of_link.text)
 
 
-async def test_files_have_what_the_page_shows(place: WebApp) -> None:
+async def archive(who: Browser, path: str) -> ZipFile:
+    return ZipFile(BytesIO((await who.get(path)).content))
+
+
+async def assert_that_the_archive_has(who: Browser, path: str) -> None:
+    """All of the files of the page, and what it shows."""
+    answer = await who.get(path)
+    assert answer.headers["content-disposition"] == 'attachment; filename="statistics-2030-01-01.zip"'
+    with ZipFile(BytesIO(answer.content)) as opened:
+        assert opened.namelist() == [
+            *(f"{name}.csv" for name in ("clicks", "countries", "referrers", "devices", "browsers", "platforms")),
+            *("hours.csv", "top_links.csv", "hostnames.csv", "README.txt"),
+        ]
+        for name in opened.namelist()[:-1]:
+            of_list = "" if name == "clicks.csv" else name.removesuffix(".csv")
+            assert opened.read(name).decode() == (await who.get(path.replace("list=all", f"list={of_list}"))).text
+        about = opened.read("README.txt").decode()
+    assert about == "Statistics of 26 Dec 2029 to 1 Jan 2030, times in UTC.\ncountry: DE\n"
+
+
+async def test_files_have_what_the_page_shows(place: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada, slug="spring")
     referrers = [f"https://news.example/{number:02}" for number in range(60)]
@@ -101,6 +124,11 @@ async def test_files_have_what_the_page_shows(place: WebApp) -> None:
     assert len((await ada.get(href_of(page.text, "Referrers"))).text.splitlines()) == 61  # not only the most frequent
     assert (await ada.get(href_of(page.text, "Top links"))).text == "value,clicks\r\napp.test/spring,60\r\n"
     assert (await ada.get(href_of(page.text, "Hours"))).text == "weekday,hour,clicks\r\n2,11,60\r\n"
+    await assert_that_the_archive_has(ada, href_of(page.text, "All lists and clicks over time (ZIP)"))
+    monkeypatch.setattr(csv_rows, "MAX_ROWS_OF_ALL", 59)
+    with await archive(ada, "/stats/csv?list=all") as cut:
+        assert cut.read("referrers.csv").count(b"\r\n") == 60
+        assert "referrers.csv has the 59 values with most clicks." in cut.read("README.txt").decode()
     of_link = await ada.get(f"/links/{link.id}/csv?list=browsers")
     assert "'=1+1,1" in of_link.text
     bob = await place.browser("bob@example.com")

@@ -50,7 +50,14 @@ class StatsCall:
         """Return the name and the URL of each file."""
         named = {name: name.capitalize().replace("_", " ").replace("Utm", "UTM") for name in lists}
         others = ((text, self.state.url(path, list=name)) for name, text in named.items())
-        return [("Clicks over time", self.state.url(path)), *others]
+        everything = ("All lists and clicks over time (ZIP)", self.state.url(path, list=_ALL))
+        return [everything, ("Clicks over time", self.state.url(path)), *others]
+
+    def describe(self) -> str:
+        """Return what the statistics are about, for a file."""
+        lines = [f"Statistics of {self.choice.dates}, times in {self.choice.query.timezone}."]
+        lines += [f"{name}: {text}" for name, text in self.state.filters.to_query()]
+        return "\n".join(lines)
 
 
 class StatsSource(Protocol):
@@ -68,6 +75,9 @@ class StatsSource(Protocol):
 
     async def find_names(self, filters: Filters) -> Mapping[str, str]:
         """Return the short URLs of the links that filters name, by id."""
+
+
+_ALL = "all"
 
 
 async def read_comparable(
@@ -172,15 +182,22 @@ def respond(views: Views, call: StatsCall, template: str, context: dict[str, Any
 
 
 async def read_file(call: StatsCall, source: StatsSource) -> Response:
-    """Return the series, or all values of a list, in the state of the page. Raises NotFound and Invalid."""
+    """Return the series, all values of a list, or everything, in the state of the page. Raises NotFound and Invalid."""
     name = call.request.query_params.get("list", "")
-    if name and name not in source.lists:
+    if name and name not in source.lists and name != _ALL:
         raise NotFound
     if errors := {**call.choice.form.errors, **call.problems}:
         raise Invalid(errors)
-    query, lists = replace(call.query, comparison=None), [source.lists[name]] if name else []
-    found = await source.read(query, lists, csv_rows.MAX_ROWS + 1)
-    file = f"{name or 'clicks'}-{call.now.astimezone(call.choice.zone):%Y-%m-%d}.csv"
-    headers = {"Content-Disposition": f'attachment; filename="{file}"', "Cache-Control": "no-store"}
+    query, at = replace(call.query, comparison=None), call.now.astimezone(call.choice.zone)
+    if name == _ALL:
+        found = await source.read(query, source.lists.values(), csv_rows.MAX_ROWS_OF_ALL + 1)
+        archive = await csv_rows.to_zip(query, found, source.lists, call.describe(), at)
+        return _attachment(archive, f"statistics-{at:%Y-%m-%d}.zip", "application/zip")
+    found = await source.read(query, [source.lists[name]] if name else [], csv_rows.MAX_ROWS + 1)
     content = await csv_rows.to_csv(query, found, source.lists.get(name))
-    return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
+    return _attachment(content, f"{name or csv_rows.SERIES}-{at:%Y-%m-%d}.csv", "text/csv; charset=utf-8")
+
+
+def _attachment(content: str | bytes, file: str, media_type: str) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{file}"', "Cache-Control": "no-store"}
+    return Response(content, media_type=media_type, headers=headers)
