@@ -11,10 +11,12 @@ import sys
 from pathlib import Path
 
 MODULES = (
+    "address_filter",
     "aliases",
     "changes",
     "decision",
     "host_table",
+    "near",
     "pixel_pages",
     "request",
     "responder",

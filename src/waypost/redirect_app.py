@@ -16,7 +16,7 @@ from waypost.http.client_address import is_https, peer_address
 from waypost.kit.clock import Clock, now
 from waypost.metrics import ReadGauges
 from waypost.probes import new_probe_app, probe_routes
-from waypost.redirect import AliasTable, ChangeFeed, HostTable, RedirectState, RouteTable, Spool
+from waypost.redirect import AliasTable, ChangeFeed, HostTable, NearTable, RedirectState, RouteTable, Spool
 from waypost.redirect.asgi import RedirectApp
 from waypost.redirect.database_calls import DatabaseCalls, FindPasswordVersion, StoreReport
 from waypost.redirect.password_pages import Cookies
@@ -25,6 +25,7 @@ from waypost.resources import domains
 from waypost.resources.clicks.intake.bots import detect_bot
 from waypost.resources.domains import tls_api
 from waypost.resources.links import aliases
+from waypost.resources.links.routes.near_source import NearSource
 from waypost.resources.links.routes.source import open_route_source
 from waypost.resources.links.visitor_pages.bot_pages import find_bot_page
 from waypost.resources.links.visitor_pages.info_pages import find_info_page
@@ -64,7 +65,7 @@ class RedirectParts:
     db: Database
     feed: ChangeFeed
     hosts: HostTable
-    task: "asyncio.Task[None]"
+    tasks: "list[asyncio.Task[None]]"
     read_gauges: Sequence[ReadGauges]
 
     def app(self, settings: Settings, app: ASGIApp, clock: Clock) -> RedirectApp:
@@ -122,7 +123,7 @@ async def open_redirect_app(
         if settings.tls:
             routes.append(tls_api.challenge_route(redirects.db))
         app = redirects.app(settings, new_probe_app(routes), clock)
-        yield WebProcess(app, redirects.state, redirects.db, [redirects.task], redirects.read_gauges)
+        yield WebProcess(app, redirects.state, redirects.db, redirects.tasks, redirects.read_gauges)
 
 
 @contextlib.asynccontextmanager
@@ -142,10 +143,17 @@ async def open_redirect_parts(settings: Settings, time_ns: Callable[[], int]) ->
         stack.callback(spool.close)
         hosts = HostTable(domains.HostSource(db, aliases.has_aliases), feed, capacity=_HOSTS_IN_MEMORY)
         alias_table = AliasTable(source.aliases, feed, hosts, table)
-        task = asyncio.create_task(source.follow([table, alias_table, hosts]))
-        stack.push_async_callback(cancel, [task])
-        state = _redirect_state(settings, db, table, hosts, alias_table, spool, time_ns)
-        yield RedirectParts(state, db, feed, hosts, task, [db.gauges, source.gauges, table.gauges])
+        near_source = NearSource(db, settings.shared_domain)
+        near = NearTable(
+            *(near_source, feed, hosts, table, alias_table),
+            shared_host=settings.shared_domain.encode(),
+            ignores_case=settings.ignore_case,
+        )
+        tasks = [asyncio.create_task(source.follow([table, alias_table, hosts, near]))]
+        tasks.append(asyncio.create_task(near_source.follow(near)))
+        stack.push_async_callback(cancel, tasks)
+        state = _redirect_state(settings, db, (table, hosts, alias_table, near), spool, time_ns)
+        yield RedirectParts(state, db, feed, hosts, tasks, [db.gauges, source.gauges, table.gauges])
 
 
 def _is_bot(user_agent: bytes) -> bool:
@@ -155,16 +163,12 @@ def _is_bot(user_agent: bytes) -> bool:
 def _redirect_state(
     settings: Settings,
     db: Database,
-    table: RouteTable,
-    hosts: HostTable,
-    alias_table: AliasTable,
+    tables: tuple[RouteTable, HostTable, AliasTable, NearTable],
     spool: Spool,
     time_ns: Callable[[], int],
 ) -> RedirectState:
     return RedirectState(
-        table,
-        hosts,
-        alias_table,
+        *tables,
         spool,
         is_bot=_is_bot,
         shared_host=settings.shared_domain,

@@ -75,7 +75,7 @@ async def open_full_app(
         )
         app = redirects.app(settings, _app(web, assets), clock)
         read_gauges = [*redirects.read_gauges, limiters.gauges]
-        yield WebProcess(app, redirects.state, db, [redirects.task, flushing], read_gauges)
+        yield WebProcess(app, redirects.state, db, [*redirects.tasks, flushing], read_gauges)
 
 
 def _views(settings: Settings, assets: Assets, clock: Clock) -> Views:

@@ -1,4 +1,4 @@
-"""App links in archives of accounts."""
+"""App links and options of domains in archives of accounts."""
 
 from pathlib import Path
 from uuid import UUID
@@ -13,6 +13,8 @@ from waypost.resources.domains.app_links import documents, store
 from waypost.resources.domains.app_links.model import AppLinksTexts
 from waypost.resources.domains.app_links.schemas import APPLE_EXAMPLE, GOOGLE_EXAMPLE
 from waypost.resources.domains.model import Domain
+from waypost.resources.domains.options import store as options_store
+from waypost.resources.domains.options.model import DomainOptions
 
 TEXTS = documents.to_texts(APPLE_EXAMPLE, GOOGLE_EXAMPLE, Problems())
 OWN = AppLinksTexts("{}", None)
@@ -75,3 +77,31 @@ async def test_wrong_documents_are_left_out(source: Database, db: Database, tmp_
     report = await restored(db, tmp_path, bea, archive)
     assert await found(db, bea) == {"go.example.com": AppLinksTexts()}
     assert len([text for text in report.warnings if "pp links" in text]) == 2, report.warnings
+
+
+async def test_options_arrive_where_they_were_never_changed(source: Database, db: Database, tmp_path: Path) -> None:
+    ada, bea = await new_person(source, "Ada"), await new_person(db, "Bea")
+    for name in ("new", "own", "none"):
+        id_ = await domain(source, ada, f"{name}.example.com", AppLinksTexts())
+        if name != "none":
+            async with source.write() as tx:
+                await options_store.save(tx, id_, DomainOptions(ignore_case=False, updated_at=START))
+    own = await domain(db, bea, "own.example.com", AppLinksTexts())
+    async with db.write() as tx:
+        await options_store.save(tx, own, DomainOptions(ignore_case=True, updated_at=START))
+    archive = await exported(source, tmp_path, "ada@example.com")
+    changes: list[str] = []
+    await restored(db, tmp_path, bea, archive, changes)
+    async with db.read() as tx:
+        stored = {
+            each.hostname: (await options_store.find(tx, each.id)).ignore_case
+            for _, each in await domain_store.list_all(tx)
+        }
+    assert stored == {"new.example.com": False, "own.example.com": True, "none.example.com": None}
+    assert "new.example.com" in changes
+    changes.clear()
+    await restored(db, tmp_path, bea, archive, changes)
+    assert changes == []
+    wrong = with_file(archive, "domain_options.ndjson", b'{"hostname": "none.example.com", "ignore_case": 5}\n')
+    report = await restored(db, tmp_path, bea, wrong)
+    assert [text for text in report.warnings if "options of a domain" in text], report.warnings

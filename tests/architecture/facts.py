@@ -71,6 +71,8 @@ ENDPOINTS = {
     "links_delete_routing": Endpoint("DELETE", "/v1/links/{id}/routing", LINKS_WRITE, 204),
     "domains_get_app_links": Endpoint("GET", "/v1/domains/{id}/app-links", DOMAINS_READ, 200),
     "domains_set_app_links": Endpoint("PUT", "/v1/domains/{id}/app-links", DOMAINS_WRITE, 200),
+    "domains_get_options": Endpoint("GET", "/v1/domains/{id}/options", DOMAINS_READ, 200),
+    "domains_update_options": Endpoint("PATCH", "/v1/domains/{id}/options", DOMAINS_WRITE, 200),
 }
 """Those the application has, for any key, by the name of their operation: clients name methods after it."""
 

@@ -43,6 +43,7 @@ def body_of(running: RunningApp, endpoint: Endpoint, id_: str) -> Any:
         ("PATCH", "/v1/shares/{id}"): lambda: {"name": "Another name", "hide_below": 5},
         ("POST", "/v1/domains"): lambda: {"hostname": running.hostname()},
         ("PATCH", "/v1/domains/{id}"): lambda: {"root_url": "https://example.com/"},
+        ("PATCH", "/v1/domains/{id}/options"): lambda: {"ignore_case": False},
         ("PUT", "/v1/domains/{id}/app-links"): lambda: {"apple_app_site_association": _APP, "assetlinks": None},
         ("POST", "/v1/links/{id}/aliases"): lambda: {"hostname": running.latest_hostname, "path": "sale"},
         ("PUT", "/v1/links/{id}/routing"): lambda: {"password": SECRETS[2], "click_limit": 5},
@@ -61,15 +62,8 @@ def refused_body(endpoint: Endpoint) -> Any:
         return {
             name: nothing[name] for name in {"POST": ["links"], "PATCH": ["ids", "set"]}.get(endpoint.method, ["ids"])
         }
-    return {
-        "status": 5,
-        "pixel_id": 5,
-        "hostname": 5,
-        "level": 5,
-        "rules": 5,
-        "tag": 5,
-        "apple_app_site_association": 5,
-    }
+    fields = ("status", "pixel_id", "hostname", "level", "rules", "tag", "apple_app_site_association", "ignore_case")
+    return dict.fromkeys(fields, 5)
 
 
 async def entries_of(running: RunningApp, account: UUID) -> list[AuditEntry]:

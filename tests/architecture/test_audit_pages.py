@@ -276,6 +276,7 @@ RECIPES: Mapping[str, Recipe] = {
     "/domains/{id}": form_of(Signed.domain, {"root_url": "https://example.com/"}),
     "/domains/{id}/verify": form_of(Signed.domain),
     "/domains/{id}/delete": form_of(Signed.domain),
+    "/domains/{id}/options": form_of(Signed.domain, {}),
     "/domains/{id}/app-links": form_of(Signed.domain, {"apple_app_site_association": APP_LINKS}),
     "/pixels/new": form(PIXEL | {"pixel_id": "1" * 15}),
     "/pixels/{id}": form_of(new_pixel, {"platform": "facebook", "name": "Another name"}),

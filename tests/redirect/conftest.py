@@ -1,4 +1,19 @@
-from wire import alias_source, aliases, connections, fast, feed, hosts, plain, previews, source, state, table, visits
+from wire import (
+    alias_source,
+    aliases,
+    connections,
+    fast,
+    feed,
+    hosts,
+    near,
+    near_source,
+    plain,
+    previews,
+    source,
+    state,
+    table,
+    visits,
+)
 
 __all__ = [
     "alias_source",
@@ -7,6 +22,8 @@ __all__ = [
     "fast",
     "feed",
     "hosts",
+    "near",
+    "near_source",
     "plain",
     "previews",
     "source",

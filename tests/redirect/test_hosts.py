@@ -20,6 +20,7 @@ from waypost.http.connections import Connections
 from waypost.redirect import (
     AliasTable,
     HostTable,
+    NearTable,
     RedirectState,
     RouteTable,
     Spool,
@@ -204,13 +205,20 @@ HOSTS += ["localhost:8000", "127.0.0.1", "[::1]:8000"]
 @pytest.mark.parametrize("app_host", ["app.test", "go.test", "app.test:8000"])
 @pytest.mark.parametrize("host", HOSTS)
 async def test_the_application_has_one_host(
-    app_host: str, host: str, table: RouteTable, hosts: HostTable, aliases: AliasTable, tmp_path: Path
+    app_host: str,
+    host: str,
+    table: RouteTable,
+    hosts: HostTable,
+    aliases: AliasTable,
+    near: NearTable,
+    tmp_path: Path,
 ) -> None:
     spool = Spool(tmp_path / "spool-of-its-own", limit=1 << 20)
     state = RedirectState(
         table,
         hosts,
         aliases,
+        near,
         spool,
         is_bot=is_bot,
         shared_host="go.test",

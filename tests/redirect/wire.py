@@ -19,6 +19,7 @@ from waypost.redirect import (
     AliasTable,
     ChangeFeed,
     HostTable,
+    NearTable,
     RedirectState,
     Route,
     RouteTable,
@@ -26,6 +27,7 @@ from waypost.redirect import (
     new_host,
     new_route,
 )
+from waypost.redirect.address_filter import AddressFilter
 from waypost.redirect.asgi import RedirectApp
 from waypost.redirect.click_limits import ClickLimits
 from waypost.redirect.database_calls import DatabaseCalls
@@ -108,10 +110,29 @@ def aliases(alias_source: Routes, feed: ChangeFeed, table: RouteTable, hosts: Ho
 
 
 @pytest.fixture
-def state(table: RouteTable, hosts: HostTable, aliases: AliasTable, tmp_path: Path) -> AsyncIterator[RedirectState]:
+def near_source() -> Routes:
+    """By host and address in lower case."""
+    return Routes(is_embedded=False)
+
+
+@pytest.fixture
+def near(near_source: Routes, feed: ChangeFeed, table: RouteTable, hosts: HostTable, aliases: AliasTable) -> NearTable:
+    near = NearTable(near_source, feed, hosts, table, aliases, shared_host=HOST, ignores_case=True)
+    addresses = AddressFilter(1_000)
+    for key in near_source.routes:
+        addresses.add(key.partition(b"/")[2])
+    near.start_loading()
+    near.finish_loading(addresses)
+    return near
+
+
+@pytest.fixture
+def state(
+    table: RouteTable, hosts: HostTable, aliases: AliasTable, near: NearTable, tmp_path: Path
+) -> AsyncIterator[RedirectState]:
     spool, host = Spool(tmp_path / "spool", limit=1 << 30), HOST.decode()
     yield RedirectState(
-        *(table, hosts, aliases, spool),
+        *(table, hosts, aliases, near, spool),
         is_bot=is_bot,
         shared_host=host,
         app_host=host,

@@ -53,6 +53,11 @@ export class Domains extends Resource {
     return this.sender.send(readData, "GET", path`domains/${id}/app-links`, {}, options);
   }
 
+  /** Get a domain's options: defaults of its links. */
+  getOptions(id: string, options?: CallOptions): Promise<types.DomainOptions> {
+    return this.sender.send(readData, "GET", path`domains/${id}/options`, {}, options);
+  }
+
   /** List domains, newest first. */
   list(query?: types.DomainsListQuery, options?: CallOptions): Pages<types.Domain> {
     return this.sender.pages("domains", query, options);
@@ -61,6 +66,15 @@ export class Domains extends Resource {
   /** Replace a domain's app links. A document that is left out or null is removed. */
   setAppLinks(id: string, documents: types.AppLinksInput, options?: CallOptions): Promise<types.AppLinks> {
     return this.sender.send(readData, "PUT", path`domains/${id}/app-links`, { body: documents }, options);
+  }
+
+  /** Change options of a domain. Null resets one to its default. */
+  updateOptions(
+    id: string,
+    changes: types.DomainOptionsUpdate,
+    options?: CallOptions,
+  ): Promise<types.DomainOptions> {
+    return this.sender.send(readData, "PATCH", path`domains/${id}/options`, { body: changes }, options);
   }
 
   /** Change where the domain's root and unknown slugs redirect to. Null removes a URL. */

@@ -430,6 +430,18 @@ export interface DomainCreate {
   /** Hostname, such as go.example.com */
   hostname: string;
 }
+export interface DomainOptions {
+  /** ID of the domain */
+  domain_id: string;
+  /** Whether visitors reach a link by its address in other case, if no other link of the domain differs by nothing else and its slug was not generated */
+  ignore_case: boolean;
+  /** Time of the last change; null if there was none */
+  updated_at: string | null;
+}
+export interface DomainOptionsUpdate {
+  /** Whether visitors reach a link of the domain by its address in other case; true by default */
+  ignore_case?: boolean | null;
+}
 /** Status of the verification of a domain */
 export type DomainStatus = "pending" | "verifying" | "verified" | "failed";
 export interface DomainUpdate {

@@ -25,6 +25,7 @@ _MAX_PIPELINED = 128
 _PIPELINED_COST = 3_000  # bytes of memory of a waiting request
 _METHODS = b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 _REQUEST_LINE = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32} \S+ HTTP/1\.[01]\r\n")
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _ABSOLUTE_URL = re.compile(rb"https?://([^/?#@]+)((?:[/?][^#]*)?)(?:#.*)?", re.IGNORECASE | re.DOTALL)
 
 HttpError = tuple[int, str, str]
@@ -102,6 +103,7 @@ class BoundedProtocol(HttpToolsProtocol):
         is_new, cycle = not self.is_in_message, self.cycle
         if is_new:
             self.active_at = time.monotonic()
+            data = data if data.isascii() else _encode_target(data)
         self._unset_keepalive_if_required()
         self.trailers_size += len(data)
         self.framing_size = len(data)
@@ -239,6 +241,12 @@ class BoundedProtocol(HttpToolsProtocol):
         authority, path = absolute.groups()
         self.url = path if path.startswith(b"/") else b"/" + path
         self.headers[:] = [(b"host", authority), *(header for header in self.headers if header[0] != b"host")]
+
+
+def _encode_target(data: bytes) -> bytes:
+    """Percent-encode raw bytes of the request line, which the parser refuses and some programs send as UTF-8."""
+    line, end, rest = data.partition(b"\r\n")
+    return _NOT_ASCII.sub(lambda byte: b"%%%02X" % ord(byte[0]), line) + end + rest
 
 
 def _http_error(error: httptools.HttpParserError, data: bytes) -> HttpError:

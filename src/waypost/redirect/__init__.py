@@ -4,19 +4,22 @@ Knows routes and visits, but no accounts, links or database: the source of route
 """
 
 from waypost.redirect.aliases import AliasTable, alias_change, path_digest
-from waypost.redirect.changes import ALL_ROUTES, host_change, pixel_change
+from waypost.redirect.changes import ALL_NEAR, ALL_ROUTES, host_change, pixel_change
 from waypost.redirect.feed import ChangeFeed, InvalidateRoutes
 from waypost.redirect.host_table import HostTable
+from waypost.redirect.near import NearTable, fold, near_change
 from waypost.redirect.route import (
     DISABLED,
     NEVER,
     AliasRoute,
     HostRoute,
+    NearRoute,
     Route,
     disabled_host,
     new_alias,
     new_host,
     new_location,
+    new_near,
     new_route,
 )
 from waypost.redirect.route_options import DEFAULT_TARGET, ClickLimit, RouteOptions
@@ -25,6 +28,7 @@ from waypost.redirect.state import RedirectState
 from waypost.redirect.table import MemoryTable, RouteSource, RouteTable
 
 __all__ = [
+    "ALL_NEAR",
     "ALL_ROUTES",
     "DEFAULT_TARGET",
     "DISABLED",
@@ -37,6 +41,8 @@ __all__ = [
     "HostTable",
     "InvalidateRoutes",
     "MemoryTable",
+    "NearRoute",
+    "NearTable",
     "RedirectState",
     "Route",
     "RouteOptions",
@@ -45,10 +51,13 @@ __all__ = [
     "Spool",
     "alias_change",
     "disabled_host",
+    "fold",
     "host_change",
+    "near_change",
     "new_alias",
     "new_host",
     "new_location",
+    "new_near",
     "new_route",
     "path_digest",
     "pixel_change",

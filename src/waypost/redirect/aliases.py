@@ -8,7 +8,7 @@ import re
 from hashlib import blake2b
 from urllib.parse import unquote_to_bytes
 
-from waypost.redirect.changes import affects_all
+from waypost.redirect.changes import NEAR_PREFIX, affects_all
 from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.host_table import HostTable
 from waypost.redirect.route import MISSING, NO_ALIAS, AliasRoute, Route, host_of, link_of
@@ -43,22 +43,26 @@ class AliasTable(MemoryTable[AliasRoute]):
         self._sharing = routes.share_capacity(self)
 
     def find_link(self, host: bytes, path: bytes) -> Route | None:
-        """Return the route of a link if memory has it, or None. Hot path: never waits or raises.
+        """Return the route of a link, MISSING, or None if `load_link` has to find it. Never waits or raises.
 
         `path`: as sent, without the leading slash and known not to be a slug on this host. The host of the route is
         that of the link's own address.
         """
         host_route = self._hosts.find(host)
-        if host_route is None or not host_route.has_aliases or len(path) > _MAX_PATH:
+        if host_route is None:
             return None
+        if not host_route.has_aliases or not 0 < len(path) <= _MAX_PATH:
+            return None if b"%" in path else MISSING
         if b"%" in path:
             path = unquote_to_bytes(path)
             route = self._routes.find(path)
             if route is None or host_of(route) == host:
                 return None  # it may be a slug
         alias = self.find(_key(host, path))
-        if alias is None or alias is NO_ALIAS:
+        if alias is None:
             return None
+        if alias is NO_ALIAS:
+            return MISSING
         self._routes.keep_missing(path)
         _, link, slug = alias
         route = self._routes.find(slug)
@@ -81,7 +85,7 @@ class AliasTable(MemoryTable[AliasRoute]):
     def invalidate(self, change: bytes) -> None:
         if affects_all(change):
             self.clear()
-        if b"." not in change:
+        if b"." not in change or change.startswith(NEAR_PREFIX):
             return  # a link or a pixel
         super().invalidate(change)
         if b"/" not in change:  # a host, which may have a new alias

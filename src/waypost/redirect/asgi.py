@@ -4,6 +4,7 @@ Bots get here and receive a page with the link's title. A plus after a link's ad
 only serve links never reach the application. A slug on an unknown host gets an empty 404.
 """
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from urllib.parse import unquote_to_bytes
@@ -17,6 +18,7 @@ from waypost.redirect.database_calls import DatabaseCalls, FindPage
 from waypost.redirect.decision import Checks, VisitAnswer, decide_visit, has_ended, not_found
 from waypost.redirect.exchange import Exchange, with_headers
 from waypost.redirect.forms import is_from_other_site
+from waypost.redirect.near import query_of
 from waypost.redirect.not_found import NotFoundResponder
 from waypost.redirect.password_pages import Cookies
 from waypost.redirect.pixel_pages import FIRED
@@ -32,7 +34,7 @@ IsHttps = Callable[[Scope], bool]
 
 _ACME_CHALLENGES = b"/.well-known/acme-challenge/"
 """Served on every host: a certificate authority requests them before the domain is served."""
-_INFO_SUFFIX = b"+"
+_INFO_SUFFIX = re.compile(rb"(?:\+|%2[Bb])\Z")
 _NO_VISIT = b"0" * 32
 """The visit id in a response to HEAD, which is not a visit."""
 _ALLOWED = [(b"allow", b"GET, HEAD")]
@@ -66,7 +68,7 @@ class RedirectApp:
         exchange = Exchange(scope, receive, send, self.state.own_hosts)
         hsts = self.state.hsts if exchange.host in self.state.own_hosts and self._is_https(scope) else ()
         exchange.send = with_headers(send, [NOSNIFF, *hsts])
-        path, method = unquote_to_bytes(scope["raw_path"])[1:], scope["method"]
+        path, method = unquote_to_bytes(exchange.sent), scope["method"]
         if scope["raw_path"].startswith(_ACME_CHALLENGES):
             await (self.app(scope, receive, exchange.send) if method == "GET" else exchange.respond(404))
         elif self.state.is_app(path.partition(b"/")[0], exchange.host):
@@ -89,8 +91,8 @@ class RedirectApp:
             metrics.LATENCY.observe(time.perf_counter() - began)
 
     async def _respond(self, exchange: Exchange, path: bytes) -> None:
-        route = await self._load_route(exchange.host, path)
-        info_page = await self._find_info_page(exchange.host, path) if route is MISSING else None
+        route = await self._load_route(exchange, exchange.sent)
+        info_page = await self._find_info_page(exchange) if route is MISSING else None
         if info_page:
             metrics.INFO_PAGE[0] += 1
             await exchange.respond(200, report_pages.HEADERS, info_page)
@@ -126,8 +128,8 @@ class RedirectApp:
 
         Raises Unavailable before it sends anything.
         """
-        route = await self._load_route(exchange.host, path)
-        if route is MISSING and (reported := await self._find_info_route(exchange.host, path)):
+        route = await self._load_route(exchange, exchange.sent)
+        if route is MISSING and (reported := await self._find_info_route(exchange)):
             await respond_to_report(self._database, exchange, link_of(reported))
             return
         options = options_of(route)
@@ -146,7 +148,7 @@ class RedirectApp:
             metrics.PASSWORD_PAGE[0] += 1
             await exchange.respond(403 if is_foreign else 200, password_pages.HEADERS, password_pages.page(version))
             return
-        route = await self._load_route(exchange.host, path)  # it may have changed while the form was sent
+        route = await self._load_route(exchange, exchange.sent)  # it may have changed while the form was sent
         answer = await self._decide(route, request, exchange, _ALL_PASSED)
         is_visit = link_of(route) == link and answer.is_visit
         if not is_visit or await self._record(route, request, answer.target, b"", None) is None:
@@ -176,7 +178,7 @@ class RedirectApp:
         return password_pages.WRONG if version is None else version
 
     def _read_request(self, exchange: Exchange, headers: Mapping[bytes, bytes]) -> VisitRequest:
-        request = read_request(headers, exchange.scope["query_string"], exchange.peer, self.state.visitors)
+        request = read_request(headers, exchange.query, exchange.peer, self.state.visitors)
         request.is_bot = self.state.bots[request.user_agent]
         return request
 
@@ -211,12 +213,25 @@ class RedirectApp:
             return False
         return await self.state.click_limits.is_used_up(link_of(route), options.click_limit)
 
-    async def _load_route(self, host: bytes, path: bytes) -> Route:
-        """Return the route of the link with this slug or alias on the host, or MISSING. Raises Unavailable."""
-        route = await self.state.table.load(path)
+    async def _load_route(self, exchange: Exchange, sent: bytes) -> Route:
+        """Return the route of the link with this slug or alias on the host, or near it. MISSING if there is none.
+
+        `sent`: a path as `exchange.sent`. Raises Unavailable.
+        """
+        state, host, path = self.state, exchange.host, unquote_to_bytes(sent)
+        route = await state.table.load(path)
         if host_of(route) == host:
             return route
-        return MISSING if host in self.state.own_hosts else await self.state.aliases.load_link(host, path)
+        if host not in state.own_hosts:
+            route = await state.aliases.load_link(host, path)
+            if route is not MISSING:
+                return route
+        elif host != state.shared_host:
+            return MISSING
+        near = await state.near.load_link(host, sent)
+        if near.is_cut:
+            exchange.query = query_of(sent, exchange.scope["query_string"])
+        return near.route
 
     def _begin_batch(self) -> float:
         """Return the time."""
@@ -224,12 +239,12 @@ class RedirectApp:
             self.state.begin_batch()
         return self.state.now
 
-    async def _find_info_page(self, host: bytes, path: bytes) -> bytes | None:
+    async def _find_info_page(self, exchange: Exchange) -> bytes | None:
         """Return the page about the link at the path before the plus, which is not a visit. None if it is not found.
 
         Raises Unavailable.
         """
-        route = await self._find_info_route(host, path)
+        route = await self._find_info_route(exchange)
         if route is None:
             return None
         options = options_of(route)
@@ -237,11 +252,12 @@ class RedirectApp:
         key = (b"-" if is_early else b"+") + link_of(route)
         return await self._find_page(key, route, self._database.info_page)
 
-    async def _find_info_route(self, host: bytes, path: bytes) -> Route | None:
+    async def _find_info_route(self, exchange: Exchange) -> Route | None:
         """Return the route of the link at the path before the plus, if it has a page. Raises Unavailable."""
-        if not path.endswith(_INFO_SUFFIX):
+        suffix = _INFO_SUFFIX.search(exchange.sent)
+        if suffix is None:
             return None
-        route = await self._load_route(host, path.removesuffix(_INFO_SUFFIX))
+        route = await self._load_route(exchange, exchange.sent[: suffix.start()])
         is_missing = has_ended(route, self._begin_batch()) or await self._is_used_up(route)
         return None if is_missing else route
 

@@ -2,11 +2,14 @@
 
 from uuid import UUID
 
-HOST_PREFIX, PIXEL_PREFIX = b"@", b"*"
+HOST_PREFIX, PIXEL_PREFIX, NEAR_PREFIX = b"@", b"*", b"~"
 _ALL = b"!"
 
 ALL_ROUTES = _ALL.decode()
 """A message for the feed: every route may have changed. All of them are read again when they are visited."""
+
+ALL_NEAR = NEAR_PREFIX.decode()
+"""A message for the feed: links moved to another host, so that near addresses may lead to others."""
 
 
 def affects_all(change: bytes) -> bool:

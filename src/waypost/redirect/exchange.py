@@ -14,6 +14,10 @@ class Exchange:
         self.send = send
         self.headers = _join(scope["headers"])
         self.host = _canonical_host(self.headers.get(b"host", b""), scope["scheme"], own_hosts)
+        self.sent: bytes = scope["raw_path"][1:]
+        """The path as sent, without the leading slash."""
+        self.query: bytes = scope["query_string"]
+        """Of the visit. A near address may end in more of it."""
         self.peer = (scope.get("client") or ("",))[0].encode()
 
     @property

@@ -61,10 +61,10 @@ class VisitResponder(WaitingResponses):
             state.begin_batch()
         host, id_and_location, expires_at, _, _, _ = route
         if host != request.host or state.now >= expires_at:
-            alias = None if request.host in {state.shared_host, host} else self._find_alias(slug)
-            if alias is None:
-                return self._respond_without_link(route, slug, request)
-            _, id_and_location, _, _, _, _ = route = alias
+            other = route if host == request.host else self._find_other(slug, request.host)
+            if other is None or has_ended(other, state.now):
+                return other is not None and self._respond_without_link(other, slug, request)
+            _, id_and_location, _, _, _, _ = route = other
         request.at = state.now
         request.peer = self.peer
         request.is_bot = state.bots[request.user_agent]
@@ -78,10 +78,14 @@ class VisitResponder(WaitingResponses):
         self.active_at = state.monotonic_now
         return True
 
-    def _find_alias(self, path: bytes) -> Route | None:
-        """Return the route of a link that resolves now."""
-        route = self._state.aliases.find_link(self._state.request.host, path)
-        return None if route is None or has_ended(route, self._state.now) else route
+    def _find_other(self, path: bytes, host: bytes) -> Route | None:
+        """Return the route by alias or near address, MISSING, or None if it is not in memory. The path is no slug."""
+        state = self._state
+        if host != state.shared_host:
+            route = state.aliases.find_link(host, path)
+            if route is not MISSING:
+                return route
+        return None if state.is_app(path.partition(b"/")[0], host) else state.near.find_link(host, path)
 
     def _respond_otherwise(self, route: Route, request: RequestReader, answer: VisitAnswer) -> bool:
         """Return False for a visit that needs more than what is in memory."""

@@ -25,6 +25,9 @@ passed.
 AliasRoute = NewType("AliasRoute", tuple[bytes, bytes, bytes])
 """(host, id of the link in hex, slug of the link). A plain tuple like Route."""
 
+NearRoute = NewType("NearRoute", tuple[bytes, bytes, bytes, bytes])
+"""(host, case-folded address, id of the link in hex, slug of the link). A plain tuple like Route."""
+
 
 class HostRoute(NamedTuple):
     """A custom domain."""
@@ -35,6 +38,8 @@ class HostRoute(NamedTuple):
     """The location of unknown paths, or empty."""
     has_aliases: bool
     has_app_links: bool
+    ignores_case: bool
+    """Whether visitors reach a link by its address in other case."""
 
 
 APPLE_PATH = b".well-known/apple-app-site-association"
@@ -50,7 +55,8 @@ DISABLED = 0.0
 MISSING: Final = Route((b"", b"", DISABLED, None, (), None))
 """The slug has no link, or its link is deleted."""
 NO_ALIAS: Final = AliasRoute((b"", b"", b""))
-NO_HOST: Final = HostRoute(b"", b"", has_aliases=False, has_app_links=False)
+NO_NEAR: Final = NearRoute((b"", b"", b"", b""))
+NO_HOST: Final = HostRoute(b"", b"", has_aliases=False, has_app_links=False, ignores_case=False)
 
 DISABLED_PREFIX: Final = b" "
 """Prefix of a custom domain that is not served now. No request can name such a host."""
@@ -95,12 +101,21 @@ def new_alias(host: bytes, slug: str, link: UUID) -> AliasRoute:
     return AliasRoute((host, link.hex.encode(), slug.encode()))
 
 
+def new_near(host: bytes, folded: bytes, slug: str, link: UUID) -> NearRoute:
+    return NearRoute((host, folded, link.hex.encode(), slug.encode()))
+
+
 def new_host(
-    root_url: str | None, not_found_url: str | None, *, has_aliases: bool = False, has_app_links: bool = False
+    root_url: str | None,
+    not_found_url: str | None,
+    *,
+    has_aliases: bool = False,
+    has_app_links: bool = False,
+    ignores_case: bool = True,
 ) -> HostRoute:
     """Raises ValueError like `new_route`."""
     root, not_found = (new_location(url) if url else b"" for url in (root_url, not_found_url))
-    return HostRoute(root, not_found, has_aliases, has_app_links)
+    return HostRoute(root, not_found, has_aliases, has_app_links, ignores_case)
 
 
 def new_location(url: str) -> bytes:

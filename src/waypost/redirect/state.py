@@ -15,6 +15,7 @@ from waypost.redirect import pages, pixel_pages, report_pages
 from waypost.redirect.aliases import AliasTable
 from waypost.redirect.host_table import HostTable
 from waypost.redirect.metrics import BUCKETS_NS, FAST_LATENCY, REDIRECTED
+from waypost.redirect.near import NearTable
 from waypost.redirect.page_cache import PageCache
 from waypost.redirect.request import RequestReader, VisitRequest
 from waypost.redirect.spool import MAX_LINE_SIZE, Spool, encode
@@ -118,6 +119,7 @@ class RedirectState:
         table: RouteTable,
         hosts: HostTable,
         aliases: AliasTable,
+        near: NearTable,
         spool: Spool,
         *,
         is_bot: Callable[[bytes], bool],
@@ -152,6 +154,7 @@ class RedirectState:
         self.table = table
         self.hosts = hosts
         self.aliases = aliases
+        self.near = near
         self.spool = spool
         self.bots = BotCache(is_bot)
         self.shared_host = shared_host.encode()

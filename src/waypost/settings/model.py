@@ -50,6 +50,7 @@ class Settings(BaseModel):
 
     base_url: Origin = "http://localhost:8000"
     shared_domain: ShortLinkHost = ""
+    ignore_case: bool = True
     data_dir: Directory = Path("./data")
     database_url: DatabaseUrl = ""
     clickhouse_url: ClickHouseUrl = ""

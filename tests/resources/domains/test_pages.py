@@ -273,3 +273,16 @@ async def test_others_cannot_see_it_and_other_sites_cannot_change_it(place: WebA
         answer = await ada.client.post(each, data={"hostname": "x.brand.test"}, headers={"Sec-Fetch-Site": "same-site"})
         assert answer.status_code == 403
     assert (await row(place, path)).status == "pending"
+
+
+async def test_options_are_saved_and_shown(place: WebApp) -> None:
+    ada = await place.browser("ada@example.com")
+    path = await add(ada)
+    box = re.compile(r'<input type="checkbox" name="ignore_case"[^>]*>')
+    assert " checked" in box.findall((await ada.get(path)).text)[0]
+    for fields, is_checked in (({}, False), ({"ignore_case": "1"}, True)):
+        answer = await ada.post(f"{path}/options", fields)
+        assert answer.headers["location"] == f"{path}?done=saved"
+        assert (" checked" in box.findall((await ada.get(path)).text)[0]) == is_checked
+    refused = (await ada.post(path, {"root_url": "nonsense"})).text
+    assert " checked" in box.findall(refused)[0], "whatever another form sends"

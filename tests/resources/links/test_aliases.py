@@ -8,7 +8,7 @@ import httpx
 import pytest
 from domains import domain, forget
 from resources.links.env import KEYS, SHARED, Env, faults
-from resources.links.test_domain import job
+from resources.links.test_domain import ROUTES, job
 
 from waypost.redirect import Route, alias_change
 from waypost.resources.links import aliases
@@ -75,7 +75,11 @@ async def test_adds_lists_and_deletes_aliases(env: Env, link: dict[str, Any]) ->
     assert await target(env, "summer/Sale") is None
     assert await remove(env, first) == 404
     assert (await browse(env, link))["data"] == [second]
-    assert env.changed_slugs == ["main", NAME, NAME, alias_change(NAME, "summer/Sale")]
+    assert env.changed_slugs == [
+        *("main", "~main"),
+        *(NAME, "~summer/sale", NAME, "~😀"),
+        *(alias_change(NAME, "summer/Sale"), "~summer/sale"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +180,7 @@ async def test_aliases_end_with_their_domain(env: Env) -> None:
     assert await target(env, "gone") is None
     await domain(db, account, NAME)
     assert await target(env, "gone") is None, "the domain is another one"
-    await detach_links(db, job(str(deleted)))
+    await detach_links(db, ROUTES, job(str(deleted)))
     assert (await env.browse("?search=gone")).json()["data"] == []
     again = await added(env, link, "gone")
     assert (await browse(env, link))["data"] == [again, kept]

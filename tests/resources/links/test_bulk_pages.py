@@ -120,7 +120,7 @@ async def test_aliases_come_back_with_their_link(env: Env) -> None:
     env.changed_slugs.clear()
     await undo(env, deletion)
     assert await test_aliases.target(env, "old/path") is not None
-    assert set(env.changed_slugs) == {"one", test_aliases.NAME}
+    assert set(env.changed_slugs) == {"one", "~one", test_aliases.NAME, "~old/path"}
 
 
 async def test_after_a_day_deleted_links_are_gone(env: Env) -> None:

@@ -34,7 +34,7 @@ async def test_announces_both_slugs(env: Env) -> None:
     link = await env.make(slug="b")
     env.changed_slugs.clear()
     await env.changed(link, slug="a")
-    assert env.changed_slugs == ["a", "b"]
+    assert env.changed_slugs == ["a", "b", "~a"]
 
 
 @pytest.mark.parametrize("fields", [{}, {"title": "T"}, {"slug": "same", "tags": ["x"], "unknown": 1}])

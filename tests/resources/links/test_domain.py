@@ -19,11 +19,13 @@ from sqlalchemy import func, insert, select, text, update
 
 from waypost.accounts import ProcessCaller, store
 from waypost.database import Database
+from waypost.kit.clock import now
 from waypost.kit.ids import new_id
 from waypost.resources.domains.model import domains
 from waypost.resources.links import find_names, rules
 from waypost.resources.links.domain_detach import JOB, detach_links
 from waypost.resources.links.model import links
+from waypost.resources.links.routes.changes import Routes
 from waypost.resources.links.routes.source import open_route_source
 from waypost.resources.qrcodes import service
 from waypost.resources.qrcodes.deps import Deps
@@ -33,6 +35,7 @@ from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 from waypost.worker.jobs import jobs
 
 NAME = "go.brand.test"
+ROUTES = Routes(lambda _: None, now)
 IDN = "xn--bcher-kva.test"
 HERS = {"hostname": [rules.NO_SUCH_DOMAIN]}
 
@@ -243,7 +246,7 @@ async def test_detaches_links_in_batches(env: Env, monkeypatch: pytest.MonkeyPat
         await env.make(slug=f"s{n}", hostname=NAME)
     await env.make(hostname="kept.test")
     await forget(db, gone)
-    await detach_links(db, job(gone))
+    await detach_links(db, ROUTES, job(gone))
     assert await domains_of_links(db) == {kept, None}
 
 
@@ -256,7 +259,7 @@ async def test_a_link_that_moves_during_the_detach_stays_there(env: Env) -> None
     await forget(db, gone)
     async with db.write() as tx:
         await tx.execute(update(links).values(domain_id=kept))
-        freeing = asyncio.create_task(detach_links(db, job(gone)))
+        freeing = asyncio.create_task(detach_links(db, ROUTES, job(gone)))
         await until_waiting(db, 1)
     await freeing
     assert await domains_of_links(db) == {kept}
@@ -305,7 +308,7 @@ async def free(db: Database) -> None:
         waiting = (await tx.execute(select(jobs.c.payload).where(jobs.c.name == JOB.name))).scalars().all()
     assert waiting
     for payload in waiting:
-        await detach_links(db, job(payload["domain_id"]))
+        await detach_links(db, ROUTES, job(payload["domain_id"]))
 
 
 async def until_waiting(db: Database, number: int) -> None:

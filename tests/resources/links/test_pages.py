@@ -253,6 +253,7 @@ async def test_the_form_checks_slugs_and_previews_destinations(place: WebApp, si
     await make(bob, site, slug="taken")
     for query, text in {
         "slug=fresh": "is available",
+        "slug=MINE": "It differs from app.test/mine only by upper and lower case",
         "slug=mine": "One of your links uses this slug",
         f"slug=mine&link={mine}": "current slug",
         "slug=gone": "used it before",

@@ -33,6 +33,7 @@ from waypost_client.models import (
     DeliveryEventType,
     DeliveryStatus,
     Domain,
+    DomainOptions,
     ErrorCorrection,
     EventType,
     Filters,
@@ -212,6 +213,18 @@ class Domains:
             lambda payload: AppLinks.from_json(payload["data"]), "GET", path_of("domains", id, "app-links")
         )
 
+    async def get_options(self, id: str) -> DomainOptions:
+        """Get a domain's options.
+
+        A domain whose options were never changed has the defaults.
+
+        Args:
+            id: ID of the domain.
+        """
+        return await self._sender.send(
+            lambda payload: DomainOptions.from_json(payload["data"]), "GET", path_of("domains", id, "options")
+        )
+
     def list(self, *, page: int | None = None, per_page: int | None = None) -> AsyncPages[Domain]:
         """List domains.
 
@@ -271,6 +284,24 @@ class Domains:
             "PATCH",
             path_of("domains", id),
             body={"hostname": hostname, "root_url": root_url, "not_found_url": not_found_url},
+        )
+
+    async def update_options(self, id: str, *, ignore_case: bool | Omitted | None = OMITTED) -> DomainOptions:
+        """Change a domain's options.
+
+        Options that are left out stay as they are; None resets one to its default. The next visit follows
+        it.
+
+        Args:
+            id: ID of the domain.
+            ignore_case: Whether visitors reach a link of the domain by its address in other case; true by
+                default.
+        """
+        return await self._sender.send(
+            lambda payload: DomainOptions.from_json(payload["data"]),
+            "PATCH",
+            path_of("domains", id, "options"),
+            body={"ignore_case": ignore_case},
         )
 
     async def verify(self, id: str, *, idempotency_key: str | None = None) -> Domain:

@@ -667,6 +667,27 @@ class Domain:
 
 
 @dataclass(frozen=True)
+class DomainOptions:
+    domain_id: str
+    """ID of the domain."""
+    ignore_case: bool
+    """Whether visitors reach a link by its address in other case, if no other link of the domain differs by nothing
+    else and its slug was not generated."""
+    updated_at: datetime | None
+    """Time of the last change; None if there was none."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> DomainOptions:
+        get = data.get
+        return new(
+            cls,
+            domain_id=get("domain_id"),
+            ignore_case=get("ignore_case"),
+            updated_at=read_time(get("updated_at")),
+        )
+
+
+@dataclass(frozen=True)
 class Filters:
     country: list[str] | None = None
     """Two-letter country codes, or `unknown`; `-` before one excludes it."""

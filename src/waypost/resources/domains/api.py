@@ -11,6 +11,7 @@ from waypost.resources.domains import service
 from waypost.resources.domains.app_links import api as app_links_api
 from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.model import Domain
+from waypost.resources.domains.options import api as options_api
 from waypost.resources.domains.schemas import DomainChange, DomainJson, NewDomain, to_json
 from waypost.web import PAGING, Data, Endpoint, Paginated, data, no_content, paginated, require_pagination
 
@@ -77,4 +78,5 @@ ENDPOINTS = [
     Endpoint("DELETE", _ONE, delete, "Delete a domain", "domains:write", status=204),
     Endpoint("POST", f"{_ONE}/verify", verify, "Verify a domain", "domains:write", Data[DomainJson], 202),
     *app_links_api.ENDPOINTS,
+    *options_api.ENDPOINTS,
 ]

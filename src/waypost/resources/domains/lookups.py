@@ -15,6 +15,7 @@ from waypost.database import Database, Tx
 from waypost.redirect import HostRoute, new_host
 from waypost.resources.domains.app_links.model import domain_app_links
 from waypost.resources.domains.model import domains
+from waypost.resources.domains.options.model import IGNORE_CASE, domain_options
 
 HasAliases = Callable[[Column[Any]], ColumnElement[bool]]
 """Return an SQL condition: links have aliases on the domain with this id."""
@@ -130,8 +131,9 @@ class HostSource:
         columns = domains.c.root_url, domains.c.not_found_url, has_aliases(domains.c.id).label("has_aliases")
         is_suspended = suspension.is_suspended(domains.c.account_id).label("is_suspended")
         self._query = (
-            select(*columns, is_suspended, domain_app_links.c.version)
+            select(*columns, is_suspended, domain_app_links.c.version, domain_options.c.ignore_case)
             .outerjoin(domain_app_links, domain_app_links.c.domain_id == domains.c.id)
+            .outerjoin(domain_options, domain_options.c.domain_id == domains.c.id)
             .where(domains.c.hostname == bindparam("hostname"), domains.c.is_served)
         )
 
@@ -141,7 +143,8 @@ class HostSource:
             row = (await tx.execute(self._query, {"hostname": host.decode("ascii")})).one_or_none()
         if row is None:
             return None
+        ignores_case = IGNORE_CASE if row.ignore_case is None else row.ignore_case
+        flags = {"has_aliases": bool(row.has_aliases), "ignores_case": ignores_case}
         if row.is_suspended:
-            return new_host(None, None, has_aliases=bool(row.has_aliases))
-        flags = {"has_aliases": bool(row.has_aliases), "has_app_links": row.version is not None}
-        return new_host(row.root_url, row.not_found_url, **flags)
+            return new_host(None, None, **flags)
+        return new_host(row.root_url, row.not_found_url, **flags, has_app_links=row.version is not None)

@@ -7,12 +7,15 @@ from typing import Any
 from starlette.responses import Response
 from starlette.routing import Route
 
-from waypost.kit.errors import Invalid, UnregistrableName
+from waypost.kit.errors import Invalid, Problems, UnregistrableName
 from waypost.kit.fields import parse
 from waypost.resources.domains import history, names, service
 from waypost.resources.domains.checks.outcome import MAX_FAILURES
 from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.model import Domain
+from waypost.resources.domains.options import service as options_service
+from waypost.resources.domains.options.schemas import DomainOptionsChange
+from waypost.resources.domains.options.schemas import to_json as options_json
 from waypost.resources.domains.schemas import DomainChange, NewDomain, to_json
 from waypost.web.dashboard import BLANK, Form, PageCall, Pages, is_fragment_request, redirect, shows
 
@@ -29,6 +32,7 @@ class DomainPages(Pages[WebDeps]):
             self.form(_ALL, self.create, "domains.write", self.list_domains),
             self.get(_ONE, self.show, "view"),
             self.form(_ONE, self.change, "domains.write", self.show),
+            self.form(f"{_ONE}/options", self.save_options, "domains.write", self.show),
             self.get(f"{_ONE}/state", shows("domains/_state.html", self._find), "view"),
             self.post(f"{_ONE}/verify", self.verify, "domains.write"),
             self.get(f"{_ONE}/addresses", shows("domains/_addresses.html", self._find_addresses), "view"),
@@ -55,6 +59,8 @@ class DomainPages(Pages[WebDeps]):
 
     async def show(self, call: PageCall) -> Response:
         context = await self._find(call)
+        options = options_json(call.id, await options_service.get(self._deps, call.session, call.id))
+        context["ignores_case"] = options["ignore_case"]
         form = Form({name: getattr(context["domain"], name) for name in _TARGET_URLS})
         return call.render("domains/one.html", form, **context)
 
@@ -64,6 +70,12 @@ class DomainPages(Pages[WebDeps]):
         change, problems = parse(DomainChange, {name: call.form.fields.get(name) for name in _TARGET_URLS})
         await service.change(self._deps, call.session, domain.id, change, problems)
         return redirect(f"/domains/{domain.id}", "saved")
+
+    async def save_options(self, call: PageCall) -> Response:
+        self._auth.require_active_plan(call.session)
+        change = DomainOptionsChange(ignore_case=call.form.is_checked("ignore_case"))
+        await options_service.change(self._deps, call.session, call.id, change, Problems())
+        return redirect(f"/domains/{call.id}", "saved")
 
     async def verify(self, call: PageCall) -> Response:
         self._auth.require_active_plan(call.session)

@@ -36,7 +36,8 @@ FIELDS = (*LINK_FIELDS, "addresses", "clicks", "routing", "click_limit", "archiv
 """What is compared with the last import. Only what differs is changed, so that changes made here stay."""
 _DIGEST_SIZE = 8  # hexadecimal digits per field; `archived` has none for a link of another service
 _KEPT = {
-    *("id", "account_id", "slug", "clicks", "og_image_file_name", "og_image_bytes", "created_at", "created_by"),
+    *("id", "account_id", "slug", "folded_slug", "clicks", "og_image_file_name", "og_image_bytes"),
+    *("created_at", "created_by"),
     *("starts_at", "click_limit"),  # they belong to the routing
     "disabled_reason",
 }

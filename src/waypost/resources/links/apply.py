@@ -25,9 +25,10 @@ async def apply(context: Context, tx: Tx, account: UUID, plans: Sequence[LinkPla
     `problems` gets what can be found only here. Raises Invalid if a slug or an id is in use, and NotFound if the
     account has been deleted: nothing would ever delete its links then.
     """
-    after = {plan.after.id: plan.after for plan in plans}
-    new = [plan.after for plan in plans if plan.before is None]
-    changes = [(plan.before, plan.after) for plan in plans if plan.before is not None and plan.before != plan.after]
+    after = {plan.after.id: rules.with_folded_slug(plan.before, plan.after) for plan in plans}
+    new = [after[plan.after.id] for plan in plans if plan.before is None]
+    changed = [plan for plan in plans if plan.before != plan.after]
+    changes = [(plan.before, after[plan.after.id]) for plan in changed if plan.before is not None]
     # first the slugs, then domains, links, and the account: transactions wait for each other in the same order
     await _move_slugs(tx, changes, [link for link in new if link.slug])
     after |= await store.generate_slugs(tx, [link for link in new if not link.slug], context.reserved)
@@ -52,7 +53,9 @@ async def apply(context: Context, tx: Tx, account: UUID, plans: Sequence[LinkPla
         problems.add("og_image_file", rules.IMAGE_QUOTA_USED)
     rerouted = {after[plan.after.id].slug for plan in plans if plan.reroutes}
     rerouted |= {old.slug for old, _ in changes if old.slug != after[old.id].slug}
-    await context.routes.changed(tx, sorted(rerouted | {alias.hostname for alias in added}))
+    named = [link for link in new if link.folded_slug] + [link for old, link in changes if old.slug != link.slug]
+    rerouted |= store.near_changes(named) | aliases.route_changes(added)
+    await context.routes.changed(tx, sorted(rerouted))
     return list(after.values())
 
 

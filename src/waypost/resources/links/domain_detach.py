@@ -12,9 +12,11 @@ from sqlalchemy import select, update
 from waypost.context import Context
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
+from waypost.redirect import ALL_NEAR
 from waypost.resources import domains
 from waypost.resources.links import aliases, store
 from waypost.resources.links.model import links
+from waypost.resources.links.routes.changes import Routes
 from waypost.worker import jobs
 from waypost.worker.jobs import Job
 
@@ -33,7 +35,7 @@ async def detach_domain(tx: Tx, account_id: UUID, domain_id: UUID, *, clock: Clo
     await jobs.enqueue(tx, JOB, {"domain_id": str(domain_id)}, now=clock(), account_id=account_id)
 
 
-async def detach_links(db: Database, job: Job) -> None:
+async def detach_links(db: Database, routes: Routes, job: Job) -> None:
     """Handle the job. It can be interrupted and repeated."""
     domain = UUID(job.payload["domain_id"])
     batch = select(links.c.id).where(links.c.domain_id == domain).limit(_BATCH_SIZE)
@@ -43,6 +45,8 @@ async def detach_links(db: Database, job: Job) -> None:
     while not is_done:
         async with db.write() as tx:
             is_done = (await tx.execute(detach)).rowcount == 0
+            if not is_done:
+                await routes.changed(tx, [ALL_NEAR])
     while await _delete_aliases(db, domain):
         pass
 

@@ -71,10 +71,18 @@ links = Table(
     Column("click_limit", Integer),
     Column("created_by", Text),  # for the dashboard only
     Column("changed_by", Text),
+    Column("folded_slug", SLUG),  # the slug in lower case; null for a generated one
 )
 NOT_DELETED = links.c.deleted_at.is_(None)
 _WHERE_NOT_DELETED: dict[str, Any] = {"sqlite_where": NOT_DELETED, "postgresql_where": NOT_DELETED}
 Index("uq_links_slug", links.c.slug, unique=True, **_WHERE_NOT_DELETED)
+_IS_NAMED = NOT_DELETED & links.c.folded_slug.is_not(None)
+Index(
+    "ix_links_folded",
+    *(links.c[name] for name in ("folded_slug", "domain_id")),
+    sqlite_where=_IS_NAMED,
+    postgresql_where=_IS_NAMED,
+)
 TITLE = text("substr(search_text, 1, 64)")  # as text: no database matches bound numbers with an index expression
 """Sort key of lists by title: the searchable text begins with the title, case-folded."""
 Index(
@@ -265,6 +273,8 @@ class Link:
     """Why the operator disabled the link; then the owner cannot enable it."""
     created_by: str | None = None
     changed_by: str | None = None
+    folded_slug: str | None = None
+    """The slug in lower case. None for a generated one, which visitors reach in its own case only."""
 
     def status_at(self, now: datetime) -> LinkStatus:
         is_over = self.expires_at is not None and self.expires_at <= now

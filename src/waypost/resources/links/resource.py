@@ -83,7 +83,7 @@ def _worker_parts(worker: Worker) -> WorkerParts:
     return WorkerParts(
         periodic=periodic,
         handlers={
-            domain_detach.JOB: partial(domain_detach.detach_links, context.db),
+            domain_detach.JOB: partial(domain_detach.detach_links, context.db, context.routes),
             CHANGE_JOB: change,
             PURGE_JOB: purge,
         },

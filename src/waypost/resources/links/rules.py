@@ -16,6 +16,7 @@ from waypost.kit.fields import MAX_URL
 from waypost.kit.ids import parse_id
 from waypost.kit.urls import Url, with_query, without_query_keys
 from waypost.outbound import PageMetadata
+from waypost.redirect import fold
 from waypost.resources.links.aliases import Alias
 from waypost.resources.links.images import media
 from waypost.resources.links.images.media import UploadedImage
@@ -98,6 +99,12 @@ def generate_slug(attempt: int, reserved: Collection[str]) -> str:
         slug = "".join(secrets.choice(ALPHABET) for _ in range(length))
         if slug.lower() not in reserved and not is_rude(slug):
             return slug
+
+
+def with_folded_slug(before: Link | None, after: Link) -> Link:
+    """Return the link with the case-folded form of a slug that was not generated. `before`: None for a new link."""
+    is_same = before is not None and before.slug == after.slug
+    return after if is_same or not after.slug else replace(after, folded_slug=fold(after.slug.encode()).decode())
 
 
 def is_rude(slug: str) -> bool:

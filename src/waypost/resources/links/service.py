@@ -21,7 +21,7 @@ from waypost.resources.links.schemas import LinkChange, LinkFields, NewLink, to_
 
 _NOT_AUDITED = (
     *("id", "account_id", "domain_id", "clicks", "og_image_bytes", "utm_params"),  # these are in the destination
-    *("created_at", "created_by", "updated_at", "changed_by"),
+    *("created_at", "created_by", "updated_at", "changed_by", "folded_slug"),
 )
 
 
@@ -182,6 +182,13 @@ async def slug_state(
     async with deps.db.read() as tx:
         owner = await store.find_slug_owner(tx, slug)
     return rules.slug_state(owner, caller.account.id, link_id)
+
+
+async def find_twin(deps: Deps, caller: accounts.Caller, slug: str, link_id: UUID | None) -> str | None:
+    """Return the short URL of another link of the account whose slug differs only by case, for a warning."""
+    async with deps.db.read() as tx:
+        twin = await store.find_twin(tx, caller.account.id, slug, link_id)
+    return twin.short_url(deps.shared_domain) if twin else None
 
 
 async def _find_or_none(deps: Deps, caller: accounts.Caller, link_id: UUID) -> Link | None:

@@ -9,11 +9,11 @@ from datetime import datetime
 from functools import lru_cache
 from uuid import UUID
 
-from sqlalchemy import Update, bindparam, delete, func, literal, or_, select, update
+from sqlalchemy import Update, bindparam, delete, func, literal, or_, select, true, update
 
 from waypost.database import Id, Tx, bulk
 from waypost.kit.errors import NotFound
-from waypost.redirect import path_digest
+from waypost.redirect import fold, near_change, path_digest
 from waypost.resources import pixels
 from waypost.resources.links import aliases, routing
 from waypost.resources.links.model import (
@@ -313,6 +313,19 @@ async def find_slug_owner(tx: Tx, slug: str) -> SlugOwner | None:
     """Return the account that has the slug, and the link that uses it; None if the slug was never used."""
     row = (await tx.execute(select(slugs.c.account_id, slugs.c.link_id).where(slugs.c.slug == slug))).one_or_none()
     return None if row is None else (row.account_id, row.link_id)
+
+
+def near_changes(named: Iterable[Link]) -> set[str]:
+    """Return what to publish for links that get or regain their slugs, besides these."""
+    return {near_change(link.slug) for link in named if link.folded_slug}
+
+
+async def find_twin(tx: Tx, account_id: UUID, slug: str, link_id: UUID | None) -> Link | None:
+    """Return another link of the account whose slug a person chose and which differs only by case."""
+    is_twin = links.c.folded_slug == fold(slug.encode()).decode(), links.c.account_id == account_id
+    query = select(*COLUMNS).where(*is_twin, links.c.id != link_id if link_id else true(), NOT_DELETED)
+    row = (await tx.execute(query.limit(1))).one_or_none()
+    return None if row is None else Link(*row)
 
 
 async def find_slug_owners(tx: Tx, texts: Iterable[str]) -> dict[str, SlugOwner]:

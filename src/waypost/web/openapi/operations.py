@@ -17,7 +17,7 @@ from waypost.web.openapi.schemas import Schemas, has_file, reference
 
 _NO_INTEGER = "This must be an integer of at least 1."
 _NO_TIME = "This must be a date and time in ISO 8601 format, such as 2030-01-31T12:00:00Z."
-_WRONG = True
+_WRONG = object()
 """A value that no first field of a body takes."""
 
 

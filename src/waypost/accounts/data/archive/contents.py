@@ -21,6 +21,7 @@ README = """An export of a Waypost account. Files that end with .ndjson have one
 account.json           the account, its API keys (without the keys themselves) and its members
 domains.ndjson         custom domains
 app_links.ndjson       documents of domains that say which apps open their links
+domain_options.ndjson  options of domains that differ from the defaults
 pixels.ndjson          pixels (without their ids and tokens)
 webhooks.ndjson        webhooks (without their secrets)
 links.ndjson           links, newest first, as the API shows them, and their routing (without passwords)

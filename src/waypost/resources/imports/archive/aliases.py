@@ -36,7 +36,7 @@ async def _save(account: TargetAccount, free: Sequence[Alias], done: PageReport,
     await aliases.add_many(tx, added)
     done.counts.aliases = len(added)
     await link_store.save_search_texts(tx, [here[link_id] for link_id in {alias.link_id for alias in added}])
-    await account.deps.routes.changed(tx, sorted({alias.hostname for alias in added}))
+    await account.deps.routes.changed(tx, sorted(aliases.route_changes(added)))
 
 
 def _read(account: TargetAccount, rows: Sequence[AliasRow], done: PageReport) -> Iterator[Alias]:

@@ -1,4 +1,7 @@
-"""Imports app links of domains, what is left of deleted links, and styles of QR codes, in the transaction of a page."""
+"""Imports app links and options of domains, what is left of deleted links, and styles of QR codes.
+
+Each in the transaction of a page.
+"""
 
 from uuid import UUID
 
@@ -10,8 +13,10 @@ from waypost.kit.ids import new_id, parse_id
 from waypost.resources import links
 from waypost.resources.domains.app_links import account_data as app_links_of_account
 from waypost.resources.domains.app_links.documents import to_texts
+from waypost.resources.domains.options import account_data as options_of_account
+from waypost.resources.domains.options.model import DomainOptions
 from waypost.resources.imports import store
-from waypost.resources.imports.archive.rows import AppLinksRow, DeletedLinkRow, Rows, parse_rows
+from waypost.resources.imports.archive.rows import AppLinksRow, DeletedLinkRow, DomainOptionsRow, Rows, parse_rows
 from waypost.resources.imports.archive.target import TargetAccount
 from waypost.resources.imports.page_plan import PageReport
 from waypost.resources.links import account_data
@@ -31,6 +36,18 @@ async def add_app_links(account: TargetAccount, rows: Rows, done: PageReport, tx
             place, [message, *_] = next(iter(problems.errors.items()))
             done.warn(f"App links are left out. {place}: {message}", row.hostname)
         elif hostname := await app_links_of_account.add(tx, account.account_id, host.domain_id, texts):
+            await account.deps.routes.changed(tx, [hostname])
+
+
+async def add_domain_options(account: TargetAccount, rows: Rows, done: PageReport, tx: Tx) -> None:
+    """Where they were never changed here."""
+    for row in parse_rows(DomainOptionsRow, rows, "options of a domain", done.warn):
+        host, options = account.get(row.hostname, done), DomainOptions(row.ignore_case)
+        if host.domain_id is None:
+            done.warn("Options are left out: their domain is not here", row.hostname)
+        elif hostname := await options_of_account.add(
+            tx, account.account_id, host.domain_id, options, account.deps.clock
+        ):
             await account.deps.routes.changed(tx, [hostname])
 
 

@@ -37,6 +37,7 @@ class ArchiveParts:
         self._parts: dict[str, tuple[_Plan, int]] = {
             _ALIASES: (partial(aliases.plan, refused=self._refused), _ROWS_AT_ONCE),
             "app_links.ndjson": (_adding(extras.add_app_links), _DOMAINS_AT_ONCE),
+            "domain_options.ndjson": (_adding(extras.add_domain_options), _ROWS_AT_ONCE),
             "deleted_links.ndjson": (_adding(extras.add_deleted_links), _ROWS_AT_ONCE),
             "qr_styles.ndjson": (_adding(extras.add_styles), _ROWS_AT_ONCE),
             _CLICKS: (clicks.plan, _CLICKS_AT_ONCE),

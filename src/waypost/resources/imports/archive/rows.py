@@ -73,6 +73,11 @@ class AppLinksRow(BaseModel):
     assetlinks: list[Any] | None = None
 
 
+class DomainOptionsRow(BaseModel):
+    hostname: ShortText
+    ignore_case: bool | None = None
+
+
 class PixelRow(BaseModel):
     id: UUID
     platform: ShortText

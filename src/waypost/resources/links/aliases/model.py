@@ -18,8 +18,10 @@ link_aliases = Table(
     Column("path", Text, nullable=False),
     Column("digest", Id, nullable=False),  # of the path, which is too long for an index of PostgreSQL
     Column("created_at", Instant, nullable=False),
+    Column("folded", Id),  # digest of the case-folded path; null if an older version added the alias
 )
 Index("uq_link_aliases_address", link_aliases.c.domain_id, link_aliases.c.digest, unique=True)
+Index("ix_link_aliases_folded", link_aliases.c.domain_id, link_aliases.c.folded)
 Index("ix_link_aliases_link", *(link_aliases.c[name] for name in ("link_id", "created_at", "id")))
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from uuid import UUID
 
-from waypost.redirect import path_digest
+from waypost.redirect import fold, path_digest
 from waypost.settings.reserved import INFRASTRUCTURE
 
 MAX_PATH = 1024
@@ -42,6 +42,11 @@ def find_path_problem(path: str) -> str | None:
 def digest(path: str) -> UUID:
     """Return what identifies the path on its domain, in the column's type."""
     return UUID(bytes=path_digest(path.encode()))
+
+
+def folded_digest(path: str) -> UUID:
+    """Return what identifies all paths on a domain that differ from this one only by case."""
+    return UUID(bytes=path_digest(fold(path.encode())))
 
 
 def to_search_text(paths: Iterable[str]) -> str:

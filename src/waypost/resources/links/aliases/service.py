@@ -6,7 +6,7 @@ from waypost import accounts, audit
 from waypost.kit.errors import Invalid, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
-from waypost.redirect import alias_change
+from waypost.redirect import alias_change, near_change
 from waypost.resources import domains
 from waypost.resources.links import aliases, rules, service, store
 from waypost.resources.links.aliases import Alias
@@ -43,7 +43,7 @@ async def add(deps: Deps, caller: accounts.Caller, link_id: UUID, new: NewAlias,
         if not await aliases.add_many(tx, [alias]):
             raise Invalid({"path": [aliases.PATH_TAKEN]})
         await store.save_search_texts(tx, [link])
-        await deps.routes.changed(tx, [alias.hostname])
+        await deps.routes.changed(tx, sorted(aliases.route_changes([alias])))
         item, details = service.item_of(link, deps), _details(alias)
         await audit.record(tx, caller.actor, "alias.created", alias.created_at, item, details=details)
     return alias
@@ -64,7 +64,7 @@ async def delete(deps: Deps, caller: accounts.Caller, link_id: UUID, alias_id: U
         await aliases.delete(tx, [alias_id])
         await store.save_search_texts(tx, [link])
         now, item = deps.clock(), service.item_of(link, deps)
-        await deps.routes.changed(tx, [alias_change(alias.hostname, alias.path)])
+        await deps.routes.changed(tx, [alias_change(alias.hostname, alias.path), near_change(alias.path)])
         await audit.record(tx, caller.actor, "alias.deleted", now, item, details=_details(alias))
 
 

@@ -4,7 +4,7 @@ A query ignores aliases of deleted domains and, where it finds redirects, those 
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 from uuid import UUID
@@ -12,12 +12,13 @@ from uuid import UUID
 from sqlalchemy import BindParameter, Column, ColumnElement, Select, func, select
 from sqlalchemy import delete as delete_from
 
-from waypost.database import Tx, bulk
+from waypost.database import Database, NamedRow, Tx, bulk
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
+from waypost.redirect import near_change
 from waypost.resources import domains
 from waypost.resources.links.aliases.model import Alias, link_aliases
-from waypost.resources.links.aliases.rules import MAX_ALIASES, digest
+from waypost.resources.links.aliases.rules import MAX_ALIASES, digest, folded_digest
 
 AliasAddress = tuple[UUID, str]
 """Domain and path."""
@@ -38,12 +39,17 @@ async def add_many(tx: Tx, aliases: Sequence[Alias]) -> int:
     Return how many were added: the caller finds the others with `find_links`. It also
 
     - appends `to_search_text` of all paths of a link to the link's `search_text`, so that searches find them,
-    - calls `routes.changed` with each hostname: redirects look for aliases only on hosts that have some.
+    - calls `routes.changed` with `route_changes`.
 
     A concurrent insert of one of the addresses waits for this transaction.
     """
-    rows = [bulk.to_row(link_aliases, asdict(alias) | {"digest": digest(alias.path)}) for alias in aliases]
+    rows = [bulk.to_row(link_aliases, asdict(alias) | _digests(alias.path)) for alias in aliases]
     return await bulk.insert(tx, link_aliases, rows, on_conflict="ON CONFLICT (domain_id, digest) DO NOTHING")
+
+
+def route_changes(added: Iterable[Alias]) -> set[str]:
+    """Return what to publish for new aliases. Redirects look for aliases only on hosts that have some."""
+    return {change for alias in added for change in (alias.hostname, near_change(alias.path))}
 
 
 async def find_links(tx: Tx, addresses: Iterable[AliasAddress]) -> dict[AliasAddress, UUID]:
@@ -131,6 +137,28 @@ def select_target(hostname: BindParameter[str], digest: BindParameter[UUID]) -> 
     """Select the `link_id` of the alias with this digest on a served host."""
     domain_id = domains.served_id_subquery(hostname)
     return select(link_aliases.c.link_id).where(link_aliases.c.domain_id == domain_id, link_aliases.c.digest == digest)
+
+
+def select_near(hostname: BindParameter[str], digest: BindParameter[UUID]) -> Select[UUID]:
+    """Select the `link_id` of the aliases on a served host whose case-folded paths have this digest."""
+    domain_id = domains.served_id_subquery(hostname)
+    return select(link_aliases.c.link_id).where(link_aliases.c.domain_id == domain_id, link_aliases.c.folded == digest)
+
+
+async def read_paths(db: Database) -> AsyncIterator[Sequence[str]]:
+    """Yield the paths of all aliases, in batches."""
+    rows: Sequence[NamedRow[Any, Any]] = ()
+    page = select(link_aliases.c.id, link_aliases.c.path).order_by(link_aliases.c.id).limit(_BATCH)
+    while not rows or len(rows) == _BATCH:
+        async with db.read() as tx:
+            rows = (await tx.execute(page.where(link_aliases.c.id > rows[-1].id) if rows else page)).all()
+        if not rows:
+            return
+        yield [row.path for row in rows]
+
+
+def _digests(path: str) -> dict[str, UUID]:
+    return {"digest": digest(path), "folded": folded_digest(path)}
 
 
 def _batches(ids: Sequence[UUID]) -> Iterable[Sequence[UUID]]:

@@ -108,9 +108,9 @@ async def _restore_next(deps: Deps, change: BulkChange) -> bool:
             if any(link.tags for link in restored):
                 await accounts.add_label_change(tx, change.account_id)
         with_aliases = await aliases.find_of_links(tx, [link.id for link in restored])
-        routes = [link.slug for link in restored]
-        routes += sorted({alias.hostname for of_link in with_aliases.values() for alias in of_link})
-        await deps.routes.changed(tx, routes)
+        routes = {link.slug for link in restored} | store.near_changes(restored)
+        routes |= aliases.route_changes(alias for of_link in with_aliases.values() for alias in of_link)
+        await deps.routes.changed(tx, sorted(routes))
         cursor = [str(ids[-1])] if len(ids) == STEP else None
         await changes.save(tx, change, len(ids), len(restored), refused, cursor)
         await _record(deps, tx, change, restored)

@@ -3,6 +3,8 @@
 A card's image is fetched and re-encoded here, because our pages load nothing from other hosts.
 """
 
+from typing import Any
+
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -78,7 +80,9 @@ class LinkFormPages(Pages[Deps]):
     async def check_slug(self, call: PageCall) -> Response:
         slug, link_id = call.query("slug"), parse_id(call.query("link"))
         state, problem = await service.slug_state(self._deps, call.session, slug, link_id) if slug else ("blank", "")
-        return self._views.render_fragment(call.request, _TEMPLATE, "slug_state", state=state, problem=problem)
+        twin = await service.find_twin(self._deps, call.session, slug, link_id) if state in {"free", "own"} else None
+        context: dict[str, Any] = {"state": state, "problem": problem, "twin": twin}
+        return self._views.render_fragment(call.request, _TEMPLATE, "slug_state", **context)
 
     async def preview_destination(self, call: PageCall) -> Response:
         """Render the social card of the destination's page."""
@@ -127,6 +131,7 @@ class LinkFormPages(Pages[Deps]):
             status=status,
             problem="",
             state="blank",
+            twin=None,
             link=link,
             choices=found,
             readable=domains.readable,

@@ -1,0 +1,1 @@
+"""Options of a domain: defaults of the links on it."""

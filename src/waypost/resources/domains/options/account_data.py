@@ -1,0 +1,42 @@
+"""Exports the options of an account's domains, and imports them."""
+
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+from sqlalchemy import select
+from typing_extensions import TypedDict
+
+from waypost.database import Database, Tx
+from waypost.kit.clock import Clock
+from waypost.kit.errors import NotFound
+from waypost.resources.domains import store as domain_store
+from waypost.resources.domains.model import domains
+from waypost.resources.domains.options import store
+from waypost.resources.domains.options.model import DomainOptions, domain_options
+
+
+class ExportedOptionsJson(TypedDict):
+    """null: the default."""
+
+    hostname: str
+    ignore_case: bool | None
+
+
+async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[list[ExportedOptionsJson]]:
+    query = select(domains.c.hostname, domain_options.c.ignore_case)
+    query = query.join(domain_options, domain_options.c.domain_id == domains.c.id)
+    async with db.read() as tx:
+        rows = (await tx.execute(query.where(domains.c.account_id == account_id).order_by(domains.c.hostname))).all()
+    yield [{"hostname": row.hostname, "ignore_case": row.ignore_case} for row in rows]
+
+
+async def add(tx: Tx, account_id: UUID, domain_id: UUID, options: DomainOptions, clock: Clock) -> str | None:
+    """Set the options of a domain that has none. Return its hostname, to publish, if they changed."""
+    try:
+        domain = await domain_store.get_for_update(tx, account_id, domain_id)
+    except NotFound:  # deleted meanwhile
+        return None
+    if (await store.find(tx, domain_id)).updated_at is not None:
+        return None
+    await store.save(tx, domain_id, options._replace(updated_at=clock()))
+    return domain.hostname
