@@ -88,6 +88,7 @@ PUBLIC_PAGES = {
     "/login", "/login/code", "/login/passkey/options", "/login/passkey", "/logout", "/setup", "/signup",
     "/invite/{token}", "/invite/account/{token}", "/invite/account/{token}/signup",
     "/forgot", "/reset/{token}", "/confirm/{token}", "/enter/{token}", "/docs", "/help/{name:path}",
+    "/share/{token}", "/share/{token}/embed/{signature}",
     "/stats/reports/unsubscribe/{token}",
 }  # fmt: skip
 """For everybody."""

@@ -1,6 +1,6 @@
 """Which clicks statistics and lists are about: those of a link or an account that filters select."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import cast
 from uuid import UUID
@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Select, or_, select
 
 from waypost.database import Tx
 from waypost.kit.urls import UtmKey
-from waypost.resources.clicks.filters import Clause, Filters
+from waypost.resources.clicks.filters import Clause, Filters, FilterValue
 from waypost.resources.clicks.model import Subject
 from waypost.resources.links import labels
 
@@ -74,6 +74,15 @@ class ClickSelection:
     @property
     def has_all(self) -> bool:
         return not self.clauses and self.links is None
+
+
+async def find_selected(
+    tx: Tx, account_id: UUID, filters: Filters, ids: Collection[UUID], *, shared_domain: str
+) -> set[UUID]:
+    """Return those of the links `ids` that filters select."""
+    named = Clause("link_id", tuple(FilterValue(str(id_), is_excluded=False) for id_ in ids))
+    links = SelectedLinks(account_id, [named, *filters.of_links], shared_domain)
+    return set(await links.find_ids(tx, len(ids)))
 
 
 async def select_clicks(tx: Tx, subject: Subject, filters: Filters, *, shared_domain: str) -> ClickSelection:

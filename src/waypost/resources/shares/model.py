@@ -79,6 +79,11 @@ class Share:
         named: tuple[tuple[FilterName, str | None], ...] = (("tag", self.tag), ("hostname", self.hostname))
         return Filters(tuple(Clause(name, (FilterValue(text, is_excluded=False),)) for name, text in named if text))
 
+    @property
+    def hides(self) -> bool:
+        """Whether small numbers are hidden. No entry has fewer than one click."""
+        return self.hide_below > 1
+
     def has_expired(self, now: datetime) -> bool:
         return self.expires_at is not None and self.expires_at <= now
 

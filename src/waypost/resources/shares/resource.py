@@ -10,16 +10,25 @@ if TYPE_CHECKING:
 
 
 def _endpoints(web: Web) -> "Endpoints":
-    from waypost.resources.shares import api
+    from waypost.resources.shares import api, pages
     from waypost.resources.shares.deps import Deps
     from waypost.secret_key import derived_keys
     from waypost.web import Endpoints
 
     deps = Deps(**vars(web.context), embed_keys=derived_keys(web.settings, "embedded shares"))
-    return Endpoints([(deps, api.ENDPOINTS)])
+    shared = pages.SharedPages(
+        deps,
+        web.auth,
+        web.views,
+        limiters=web.limiters,
+        trusted=web.settings.trusted_proxies,
+        cookie_keys=derived_keys(web.settings, "passwords of shares"),
+    )
+    return Endpoints([(deps, api.ENDPOINTS)], shared.endpoints())
 
 
 RESOURCE = Resource(
+    templates={"shares": "waypost.resources.shares"},
     endpoints=_endpoints,
     export=account_data.export,
     delete=account_data.delete_account_data,

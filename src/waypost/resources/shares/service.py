@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from waypost import accounts, audit
@@ -34,6 +35,12 @@ _EMPTY: dict[str, Any] = {
 }
 _FIELDS = {"range_start": "from_", "range_end": "to"}
 _AUDIT_NAMES = {"range_start": "from", "range_end": "to"}
+
+
+class OpenShare(NamedTuple):
+    share: Share
+    since: datetime
+    """When the link or the account was created."""
 
 
 async def create(context: Context, caller: Caller, new: NewShare, problems: Problems) -> Share:
@@ -115,7 +122,7 @@ async def list_shares(context: Context, caller: Caller, request: PageRequest) ->
     return Page(items, total, request)
 
 
-async def open_share(context: Context, token: str) -> Share:
+async def open_share(context: Context, token: str) -> OpenShare:
     """Return the share that visitors open by this token.
 
     Raises NotFound if there is none, if it has expired, if its link is deleted, or its account suspended or deleted:
@@ -126,9 +133,8 @@ async def open_share(context: Context, token: str) -> Share:
         account = or_not_found(await accounts.find_account(tx, share.account_id))
         if account.suspended_at is not None or share.has_expired(context.clock()):
             raise NotFound
-        if share.link_id:
-            await links.require_exists(tx, share.account_id, share.link_id)
-    return share
+        link = await links.get(tx, share.account_id, share.link_id) if share.link_id else None
+    return OpenShare(share, link.created_at if link else account.created_at)
 
 
 async def _check(

@@ -82,8 +82,18 @@ class _Ranges(NamedTuple):
     comparison: TimeRange | None
 
 
-def choose(parameters: Mapping[str, str], *, browser_zone: str, since: datetime, now: datetime) -> StatsChoice:
-    """`browser_zone`: used unless the query names a time zone. `since`: the beginning of all time."""
+def choose(
+    parameters: Mapping[str, str],
+    *,
+    browser_zone: str,
+    since: datetime,
+    now: datetime,
+    earliest: datetime | None = None,
+) -> StatsChoice:
+    """`browser_zone`: used unless the query names a time zone. `since`: the beginning of all time.
+
+    `earliest`: before `now`. Nothing before it is shown, nor compared with.
+    """
     name = _first_valid(zone_names(), parameters.get("timezone", ""), browser_zone, DEFAULT_ZONE)
     zone = ZoneInfo(name)
     period = _first_valid(PERIODS, parameters.get("period", ""), DEFAULT)
@@ -96,12 +106,28 @@ def choose(parameters: Mapping[str, str], *, browser_zone: str, since: datetime,
         ranges, errors = _custom_ranges(dates, zone, now)
     else:
         ranges = _ranges(period, zone, since, now)
+    if earliest:
+        ranges, earliest_errors = _since(earliest, ranges, zone, now)
+        errors |= earliest_errors
     query, interval_errors = _query(ranges.shown, interval, name)
     fields = {"period": period, "interval": interval, "timezone": name, "compare": compare, **dates}
     zones = [*ZONES] if name in ZONES else [name, *ZONES]
     comparison = _compare(compare, period, ranges, query)
+    if comparison and earliest and comparison.range.start < earliest:
+        comparison = None
     form = Form(fields, errors | interval_errors)
     return StatsChoice(query, comparison, form, zone, zones, ranges.shown.end == now)
+
+
+def _since(earliest: datetime, ranges: _Ranges, zone: ZoneInfo, now: datetime) -> tuple[_Ranges, Errors]:
+    """Cut off what is before `earliest`."""
+    errors: Errors = {}
+    start, end = ranges.shown
+    if end <= earliest:
+        errors["to"] = [f"Statistics are shown from {earliest.astimezone(zone):%-d %b %Y} on."]
+        start, end = _ranges(DEFAULT, zone, now, now).shown
+    comparison = ranges.comparison if ranges.comparison and ranges.comparison.start >= earliest else None
+    return _Ranges(TimeRange(max(start, earliest), end), comparison), errors
 
 
 def _first_valid(choices: Collection[str], *values: str) -> str:
