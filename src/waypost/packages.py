@@ -18,12 +18,14 @@ from waypost.resources.reports.resource import RESOURCE as REPORTS
 from waypost.resources.saved_views.resource import RESOURCE as SAVED_VIEWS
 from waypost.resources.shares.resource import RESOURCE as SHARES
 from waypost.resources.statistics_reports.resource import RESOURCE as STATISTICS_REPORTS
+from waypost.resources.utm_templates.resource import RESOURCE as UTM_TEMPLATES
 from waypost.resources.webhooks.resource import RESOURCE as WEBHOOKS
 
 RESOURCES = (
     ACCOUNTS,
     AUDIT,
     LINKS,
+    UTM_TEMPLATES,
     DOMAINS,
     QR_CODES,
     CLICKS,

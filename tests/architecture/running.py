@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import httpx
 from architecture.facts import PREFIX, Endpoint
@@ -81,6 +81,12 @@ class RunningApp:
     async def pixel(self, key: str, **fields: Any) -> dict[str, Any]:
         headers = {"Authorization": f"Bearer {key}"}
         answer = await self.client.post("/api/v1/pixels", headers=headers, json=PIXEL | fields)
+        assert answer.status_code == 201, answer.text
+        return answer.json()["data"]
+
+    async def utm_template(self, key: str) -> dict[str, Any]:
+        headers, body = {"Authorization": f"Bearer {key}"}, {"name": f"{uuid4()}", "utm_params": {"utm_source": "a"}}
+        answer = await self.client.post("/api/v1/utm-templates", headers=headers, json=body)
         assert answer.status_code == 201, answer.text
         return answer.json()["data"]
 

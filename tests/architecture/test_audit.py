@@ -39,6 +39,8 @@ def body_of(running: RunningApp, endpoint: Endpoint, id_: str) -> Any:
         ("POST", "/v1/pixels"): lambda: {"platform": "facebook", "name": "A", "pixel_id": SECRETS[0]},
         ("PATCH", "/v1/pixels/{id}"): lambda: {"access_token": SECRETS[1], "name": "Another name"},
         ("POST", "/v1/webhooks"): lambda: {"url": f"{RECEIVER}/{SECRETS[3]}", "event_types": ["link.created"]},
+        ("POST", "/v1/utm-templates"): lambda: {"name": f"{uuid4()}", "utm_params": {"utm_source": "a"}},
+        ("PATCH", "/v1/utm-templates/{id}"): lambda: {"name": "Another name"},
         ("POST", "/v1/shares"): lambda: {"name": "A", "password": SECRETS[2]},
         ("PATCH", "/v1/shares/{id}"): lambda: {"name": "Another name", "hide_below": 5},
         ("POST", "/v1/domains"): lambda: {"hostname": running.hostname()},
@@ -62,8 +64,8 @@ def refused_body(endpoint: Endpoint) -> Any:
         return {
             name: nothing[name] for name in {"POST": ["links"], "PATCH": ["ids", "set"]}.get(endpoint.method, ["ids"])
         }
-    fields = ("status", "pixel_id", "hostname", "level", "rules", "tag", "apple_app_site_association", "ignore_case")
-    return dict.fromkeys(fields, 5)
+    fields = ("status", "pixel_id", "hostname", "level", "rules", "tag", "utm_params", "ignore_case")
+    return dict.fromkeys((*fields, "apple_app_site_association"), 5)
 
 
 async def entries_of(running: RunningApp, account: UUID) -> list[AuditEntry]:

@@ -31,6 +31,7 @@ def body(running: RunningApp, endpoint: Endpoint) -> dict[str, Any]:
         ("POST", "/v1/pixels"): lambda: PIXEL,
         ("POST", "/v1/domains"): lambda: {"hostname": running.hostname()},
         ("POST", "/v1/shares"): lambda: {"name": "A"},
+        ("POST", "/v1/utm-templates"): lambda: {"name": f"{uuid4()}", "utm_params": {"utm_source": "a"}},
         ("POST", "/v1/links/{id}/aliases"): lambda: {"hostname": running.latest_hostname, "path": "sale"},
     }
     if endpoint.path == "/v1/links/bulk":
@@ -41,9 +42,11 @@ def body(running: RunningApp, endpoint: Endpoint) -> dict[str, Any]:
 
 
 async def owned(running: RunningApp, key: str, endpoint: Endpoint) -> tuple[str, str]:
-    """What the endpoint is to find: a link and an alias of it, a pixel, a share, a domain, a webhook and a delivery."""
+    """What the endpoint is to find, such as a link and an alias of it, or a webhook and a delivery of it."""
     if endpoint.path.startswith("/v1/pixels"):
         return (await running.pixel(key))["id"], ""
+    if endpoint.path.startswith("/v1/utm-templates"):
+        return (await running.utm_template(key))["id"], ""
     if endpoint.path.startswith("/v1/shares"):
         return (await running.share(key))["id"], ""
     if endpoint.path.startswith("/v1/domains"):

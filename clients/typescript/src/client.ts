@@ -1,7 +1,7 @@
 /** The client. */
 
 import { readJson } from "./responses.js";
-import { Account, Clicks, Domains, Keys, Links, Pixels, Qrcodes, Shares, Stats, Webhooks } from "./resources.js";
+import { Account, Clicks, Domains, Keys, Links, Pixels, Qrcodes, Shares, Stats, Templates, Webhooks } from "./resources.js";
 import { type CreateOptions, type Query, Sender, type WaypostOptions } from "./sender.js";
 
 /**
@@ -19,6 +19,7 @@ export class Waypost {
   readonly pixels: Pixels;
   readonly qrcodes: Qrcodes;
   readonly shares: Shares;
+  readonly templates: Templates;
   readonly stats: Stats;
   readonly webhooks: Webhooks;
   readonly #sender: Sender;
@@ -33,6 +34,7 @@ export class Waypost {
     this.pixels = new Pixels(sender);
     this.qrcodes = new Qrcodes(sender);
     this.shares = new Shares(sender);
+    this.templates = new Templates(sender);
     this.stats = new Stats(sender);
     this.webhooks = new Webhooks(sender);
   }

@@ -26,6 +26,7 @@ export type {
   Qrcodes,
   Shares,
   Stats,
+  Templates,
   Webhooks,
   WithImage,
 } from "./resources.js";

@@ -260,6 +260,33 @@ export class Stats extends Resource {
   }
 }
 
+export class Templates extends Resource {
+  /** Create a campaign template: UTM parameters with a name. Links do not change with it. */
+  create(template: types.UtmTemplateCreate, options?: CreateOptions): Promise<types.UtmTemplate> {
+    return this.sender.send(readData, "POST", "utm-templates", { body: template }, options);
+  }
+
+  /** Delete a campaign template. Links that it filled stay as they are. */
+  delete(id: string, options?: CallOptions): Promise<void> {
+    return this.sender.send(readData, "DELETE", path`utm-templates/${id}`, {}, options);
+  }
+
+  /** Get a campaign template. */
+  get(id: string, options?: CallOptions): Promise<types.UtmTemplate> {
+    return this.sender.send(readData, "GET", path`utm-templates/${id}`, {}, options);
+  }
+
+  /** List campaign templates by name. */
+  list(query?: types.TemplatesListQuery, options?: CallOptions): Pages<types.UtmTemplate> {
+    return this.sender.pages("utm-templates", query, options);
+  }
+
+  /** Change the fields of a campaign template that are given. The parameters are replaced together. */
+  update(id: string, changes: types.UtmTemplateUpdate, options?: CallOptions): Promise<types.UtmTemplate> {
+    return this.sender.send(readData, "PATCH", path`utm-templates/${id}`, { body: changes }, options);
+  }
+}
+
 export class Webhooks extends Resource {
   /** Create a webhook. Only this response contains its signing secret. */
   create(webhook: types.WebhookCreate, options?: CreateOptions): Promise<types.CreatedWebhook> {

@@ -1256,6 +1256,19 @@ export interface StatsGetQuery {
 }
 /** Length of an entry of a series */
 export type StatsInterval = "hour" | "day" | "week" | "month";
+/** Parameters of the operation: List campaign templates */
+export interface TemplatesListQuery {
+  /**
+     * Page number
+     * @default 1
+     */
+  page?: number;
+  /**
+     * Items per page; the maximum is 100
+     * @default 15
+     */
+  per_page?: number;
+}
 export interface TestEventData {
   /** ID of the webhook */
   webhook_id: string;
@@ -1307,6 +1320,30 @@ export interface UtmParamsInput {
   utm_term?: string | null;
   /** Content, which distinguishes links of a campaign */
   utm_content?: string | null;
+}
+export interface UtmTemplate {
+  /** ID */
+  id: string;
+  /** Name */
+  name: string;
+  /** UTM parameters, at least one */
+  utm_params: UtmParams;
+  /** Time of creation */
+  created_at: string;
+  /** Time of the last change */
+  updated_at: string;
+}
+export interface UtmTemplateCreate {
+  /** Name, unique in the account */
+  name: string;
+  /** UTM parameters, at least one */
+  utm_params: UtmParamsInput;
+}
+export interface UtmTemplateUpdate {
+  /** Name, unique in the account */
+  name?: string;
+  /** UTM parameters, at least one */
+  utm_params?: UtmParamsInput;
 }
 export interface ValueCount {
   /** Value */

@@ -52,6 +52,7 @@ from waypost_client.models import (
     Share,
     StatsInterval,
     UtmParams,
+    UtmTemplate,
     Variant,
     Webhook,
 )
@@ -1189,6 +1190,84 @@ class Stats:
                 "utm_term": utm_term,
                 "utm_content": utm_content,
             },
+        )
+
+
+class Templates:
+    def __init__(self, sender: AsyncSender) -> None:
+        self._sender = sender
+
+    async def create(
+        self, name: str, utm_params: UtmParams | UtmParamsInput, *, idempotency_key: str | None = None
+    ) -> UtmTemplate:
+        """Create a campaign template.
+
+        A template fills the UTM parameters of a link in the dashboard. Links do not change with it.
+
+        Args:
+            name: Name, unique in the account.
+            utm_params: UTM parameters, at least one.
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
+                for each call.
+        """
+        return await self._sender.send(
+            lambda payload: UtmTemplate.from_json(payload["data"]),
+            "POST",
+            "/utm-templates",
+            body={"name": name, "utm_params": utm_params},
+            idempotency_key=idempotency_key,
+        )
+
+    async def delete(self, id: str) -> None:
+        """Delete a campaign template.
+
+        Links that it filled stay as they are.
+
+        Args:
+            id: ID of the campaign template.
+        """
+        await self._sender.send(lambda _: None, "DELETE", path_of("utm-templates", id))
+
+    async def get(self, id: str) -> UtmTemplate:
+        """Get a campaign template.
+
+        Its parameters are those with a value.
+
+        Args:
+            id: ID of the campaign template.
+        """
+        return await self._sender.send(
+            lambda payload: UtmTemplate.from_json(payload["data"]), "GET", path_of("utm-templates", id)
+        )
+
+    def list(self, *, page: int | None = None, per_page: int | None = None) -> AsyncPages[UtmTemplate]:
+        """List campaign templates.
+
+        By name.
+
+        Args:
+            page: First page to read.
+            per_page: Objects in each page; default: 100, the maximum.
+        """
+        return self._sender.pages(UtmTemplate.from_json, "/utm-templates", {"page": page, "per_page": per_page})
+
+    async def update(
+        self, id: str, *, name: str | Omitted = OMITTED, utm_params: UtmParams | UtmParamsInput | Omitted = OMITTED
+    ) -> UtmTemplate:
+        """Change a campaign template.
+
+        Changes the fields that you send and keeps the others. Links that it filled stay as they are.
+
+        Args:
+            id: ID of the campaign template.
+            name: Name, unique in the account.
+            utm_params: UTM parameters, at least one.
+        """
+        return await self._sender.send(
+            lambda payload: UtmTemplate.from_json(payload["data"]),
+            "PATCH",
+            path_of("utm-templates", id),
+            body={"name": name, "utm_params": utm_params},
         )
 
 

@@ -46,6 +46,7 @@ class Waypost:
         self.pixels = resources.Pixels(sender)
         self.qrcodes = resources.Qrcodes(sender)
         self.shares = resources.Shares(sender)
+        self.templates = resources.Templates(sender)
         self.stats = resources.Stats(sender)
         self.webhooks = resources.Webhooks(sender)
 
@@ -94,6 +95,7 @@ class AsyncWaypost:
         self.pixels = async_resources.Pixels(sender)
         self.qrcodes = async_resources.Qrcodes(sender)
         self.shares = async_resources.Shares(sender)
+        self.templates = async_resources.Templates(sender)
         self.stats = async_resources.Stats(sender)
         self.webhooks = async_resources.Webhooks(sender)
 

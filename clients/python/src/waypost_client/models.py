@@ -1432,6 +1432,32 @@ class UtmParams:
 
 
 @dataclass(frozen=True)
+class UtmTemplate:
+    id: str
+    """ID."""
+    name: str
+    """Name."""
+    utm_params: UtmParams
+    """UTM parameters, at least one."""
+    created_at: datetime
+    """Time of creation."""
+    updated_at: datetime
+    """Time of the last change."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> UtmTemplate:
+        get = data.get
+        return new(
+            cls,
+            id=get("id"),
+            name=get("name"),
+            utm_params=UtmParams.from_json(get("utm_params") or {}),
+            created_at=read_time(get("created_at")),
+            updated_at=read_time(get("updated_at")),
+        )
+
+
+@dataclass(frozen=True)
 class ValueCount:
     value: str
     """Value."""

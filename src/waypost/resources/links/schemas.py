@@ -4,7 +4,6 @@ A blank title, og_title or og_description counts as null: on create it is scrape
 cleared. A blank og_image is not an absolute URL and is refused.
 """
 
-from collections.abc import Mapping
 from datetime import datetime
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar, cast, get_args, get_type_hints
@@ -30,10 +29,9 @@ from waypost.kit.fields import (
     UrlText,
     max_characters,
     max_entries,
-    max_keys,
 )
 from waypost.kit.ids import parse_id
-from waypost.kit.urls import UTM_KEYS, UtmKey
+from waypost.kit.utm import ShortText, UtmParams, UtmParamsJson, in_order, sent_values
 from waypost.resources.domains import names
 from waypost.resources.links.images import media
 from waypost.resources.links.model import Link, LinkStatus
@@ -43,21 +41,9 @@ MAX_PIXELS = 20
 MAX_TAGS = 100
 
 
-ShortText = Annotated[Text, max_characters(255)]
 NullIfBlank = AfterValidator(lambda text: text if text.strip() else None)
 Unique = AfterValidator(lambda entries: list(dict.fromkeys(entries)))  # in the order of their first occurrence
 TagList = Annotated[list[Annotated[ShortText, NOT_BLANK]], max_entries(MAX_TAGS), Unique]
-_UTM_TEXTS: Mapping[UtmKey, tuple[str, str]] = {
-    "utm_source": ("Source of the visitors, such as newsletter", "newsletter"),
-    "utm_medium": ("Medium, such as email", "email"),
-    "utm_campaign": ("Campaign", "spring"),
-    "utm_term": ("Search term", "pricing"),
-    "utm_content": ("Content, which distinguishes links of a campaign", "button"),
-}
-_UTM = Documented(
-    {"properties": {key: {"description": text, "examples": [example]} for key, (text, example) in _UTM_TEXTS.items()}}
-)
-UtmParams = Annotated[dict[UtmKey, ShortText | None], max_keys(20), _UTM]
 Slug = Annotated[Text, Documented({"maxLength": MAX_SLUG, "pattern": "^[A-Za-z0-9_-]+$"})]
 PixelIds = Annotated[list[Any], max_entries(MAX_PIXELS), Documented({"items": {"type": "string", "format": "uuid"}})]
 HostnameText = Annotated[Text, AfterValidator(names.canonical_or_lower)]
@@ -97,7 +83,7 @@ class LinkFields(Body):
 
     @property
     def utm(self) -> dict[str, str]:
-        return {key: value for key, value in (self.utm_params or {}).items() if value}
+        return sent_values(self.utm_params)
 
     @property
     def pixels(self) -> list[UUID]:
@@ -150,8 +136,7 @@ class LinkJson(TypedDict):
     og_description: Annotated[str | None, doc_as(LinkFields, "og_description", None)]
     og_image: Annotated[UriText | None, doc_as(LinkFields, "og_image")]
     utm_params: Annotated[
-        dict[UtmKey, str],
-        _UTM,
+        UtmParamsJson,
         doc_as(LinkFields, "utm_params", {"utm_campaign": "spring", "utm_source": "newsletter"}),
     ]
     tags: Annotated[list[str], doc_as(LinkFields, "tags")]
@@ -182,7 +167,7 @@ def to_json(link: Link, context: Context) -> LinkJson:
         "hostname": link.hostname or context.shared_domain,
         "og_image": media.url(context.base_url, link.og_image_file_name) if link.og_image_file_name else link.og_image,
         # JSONB stores keys in another order
-        "utm_params": {key: link.utm_params[key] for key in UTM_KEYS if key in link.utm_params},
+        "utm_params": in_order(link.utm_params),
         "pixel_ids": [str(id_) for id_ in link.pixel_ids],
         "status": link.status_at(context.clock()),
     }

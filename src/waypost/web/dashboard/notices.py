@@ -10,6 +10,8 @@ from starlette.responses import RedirectResponse
 
 NOTICES: Mapping[str, str] = {
     "saved": "Changes saved.",
+    "utm-template-created": "Campaign template created.",
+    "utm-template-deleted": "Campaign template deleted.",
     "pixel-created": "Pixel created.",
     "pixel-deleted": "Pixel deleted.",
     "webhook-deleted": "Webhook deleted.",

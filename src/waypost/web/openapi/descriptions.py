@@ -46,6 +46,12 @@ class EndpointGroup(NamedTuple):
 
 GROUPS = {
     "links": EndpointGroup("Links", "Create short links, find, change, disable and delete them.", "link", "Link"),
+    "utm-templates": EndpointGroup(
+        "Campaign templates",
+        "UTM parameters with a name, which fill those of a link.",
+        "campaign template",
+        "UtmTemplate",
+    ),
     "qrcodes": EndpointGroup(
         "QR codes", "Each link has a QR code: set its style, and show its image by a signed URL.", "QR code", "QrCode"
     ),

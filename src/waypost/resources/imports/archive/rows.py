@@ -11,10 +11,11 @@ from pydantic import BaseModel, Field, ValidationError
 
 from waypost.kit.clock import DAY, QUARTER, microseconds
 from waypost.kit.fields import Text, Timestamp, UrlText, Uuid, max_characters, max_entries
+from waypost.kit.utm import ShortText
 from waypost.resources.clicks.filters import DEVICES
 from waypost.resources.clicks.model import KINDS, Click
 from waypost.resources.imports.json_fields import MAX_NUMBER
-from waypost.resources.links.schemas import MAX_PIXELS, LinkFields, NullIfBlank, ShortText
+from waypost.resources.links.schemas import MAX_PIXELS, LinkFields, NullIfBlank
 
 _TEXTS = ("ip", "country", "referrer", "device", "browser", "platform")
 _MAX_TEXT = 2_048

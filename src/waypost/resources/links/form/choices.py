@@ -1,6 +1,6 @@
-"""What forms and filters of links offer: domains, pixels and tags of the account."""
+"""What forms and filters of links offer: domains, pixels, tags and UTM values of the account."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -8,11 +8,14 @@ from sqlalchemy import Select, Text, bindparam, case, func, literal, null, selec
 
 from waypost.database import Id, Tx
 from waypost.resources import domains, pixels
-from waypost.resources.links.model import link_tags
+from waypost.resources.links.model import NOT_DELETED, link_tags, links
 from waypost.resources.pixels.service import MAX_PIXELS
 
 _MAX_DOMAINS = 1_000
 _MAX_TAGS = 100
+_NEWEST = 200
+"""Links whose UTM values are suggested."""
+_MAX_UTM_VALUES = 50
 
 _ACCOUNT = bindparam("account_id", type_=Id)
 
@@ -36,6 +39,17 @@ async def find_choices(tx: Tx, account_id: UUID) -> FormChoices:
         pixels=[(row.id, row.name, row.platform) for row in rows if row.kind == "pixel"],
         tags=[row.name for row in rows if row.kind == "tag"],
     )
+
+
+async def find_utm_values(tx: Tx, account_id: UUID) -> Mapping[str, Sequence[str]]:
+    """Return the values that the newest links have, by parameter."""
+    newest = select(links.c.utm_params).where(links.c.account_id == account_id, NOT_DELETED)
+    newest = newest.order_by(links.c.created_at.desc(), links.c.id.desc()).limit(_NEWEST)
+    values: dict[str, dict[str, None]] = {}
+    for params in await tx.scalars(newest):
+        for key, value in params.items():
+            values.setdefault(key, {})[value] = None
+    return {key: list(of_key)[:_MAX_UTM_VALUES] for key, of_key in values.items()}
 
 
 def _tags_query() -> Select[Any]:

@@ -11,7 +11,7 @@ from starlette.routing import Route
 from waypost.accounts import roles
 from waypost.kit.errors import Invalid, NotFound, PaymentRequired, Problems, RateLimited, Unavailable
 from waypost.kit.ids import parse_id, require_id
-from waypost.resources import domains
+from waypost.resources import domains, utm_templates
 from waypost.resources.links import checks, routing, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.form import choices
@@ -123,6 +123,8 @@ class LinkFormPages(Pages[Deps]):
     ) -> Response:
         async with self._deps.db.read() as tx:
             found = await choices.find_choices(tx, call.session.account.id)
+            templates = await utm_templates.find_all(tx, call.session.account.id)
+            utm_values = await choices.find_utm_values(tx, call.session.account.id)
             unserved = await domains.find_unserved(tx, [link.domain_id] if link else ())
             routed = await routing.find_routed(tx, [link.id] if link else ())
         return call.render(
@@ -134,6 +136,8 @@ class LinkFormPages(Pages[Deps]):
             twin=None,
             link=link,
             choices=found,
+            utm_templates=templates,
+            utm_values=utm_values,
             readable=domains.readable,
             is_domain_served=not unserved,
             is_routed=bool(routed),

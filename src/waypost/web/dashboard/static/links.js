@@ -113,6 +113,14 @@ function setUpForm(form) {
     updateCard();
   };
 
+  // a template replaces all parameters
+  const template = form.querySelector("#utm-template");
+  template?.addEventListener("change", () => {
+    const params = JSON.parse(template.value);
+    for (const input of form.querySelectorAll("[data-utm]")) input.value = params[input.dataset.utm] ?? "";
+  });
+  form.querySelector("#template")?.removeAttribute("hidden");
+
   // the card: input wins over the destination page
   const updateCard = () => {
     const caption = form.querySelector("#card figcaption");

@@ -1,0 +1,97 @@
+"""JSON endpoints of campaign templates."""
+
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from waypost.accounts import Caller
+from waypost.context import Context
+from waypost.kit.errors import Problems
+from waypost.resources.utm_templates import service
+from waypost.resources.utm_templates.schemas import NewUtmTemplate, UtmTemplateChange, UtmTemplateJson, to_json
+from waypost.web import PAGING, Data, Endpoint, Paginated, data, no_content, paginated, require_pagination
+
+_TAG = "utm-templates"
+_PATH = f"/{_TAG}"
+_ONE = f"{_PATH}/{{id}}"
+
+
+async def list_(context: Context, caller: Caller, request: Request) -> Response:
+    """By name."""
+    templates = await service.list_templates(context, caller, require_pagination(request))
+    return paginated(templates.map(to_json), request, context.base_url)
+
+
+async def create(context: Context, caller: Caller, new: NewUtmTemplate, problems: Problems) -> Response:
+    """A template fills the UTM parameters of a link in the dashboard. Links do not change with it."""
+    return data(to_json(await service.create(context, caller, new, problems)))
+
+
+async def get(context: Context, caller: Caller, template_id: UUID) -> Response:
+    """Its parameters are those with a value."""
+    return data(to_json(await service.get(context, caller, template_id)))
+
+
+async def update(
+    context: Context, caller: Caller, template_id: UUID, change: UtmTemplateChange, problems: Problems
+) -> Response:
+    """Changes the fields that you send and keeps the others. Links that it filled stay as they are."""
+    return data(to_json(await service.change(context, caller, template_id, change, problems)))
+
+
+async def delete(context: Context, caller: Caller, template_id: UUID) -> Response:
+    """Links that it filled stay as they are."""
+    await service.delete(context, caller, template_id)
+    return no_content()
+
+
+ENDPOINTS = [
+    Endpoint(
+        "GET",
+        _PATH,
+        list_,
+        "List campaign templates",
+        "links:read",
+        Paginated[UtmTemplateJson],
+        parameters=PAGING,
+        name="templates_list",
+        tag=_TAG,
+    ),
+    Endpoint(
+        "POST",
+        _PATH,
+        create,
+        "Create a campaign template",
+        "links:write",
+        Data[UtmTemplateJson],
+        201,
+        body=NewUtmTemplate,
+        name="templates_create",
+        tag=_TAG,
+    ),
+    Endpoint(
+        "GET", _ONE, get, "Get a campaign template", "links:read", Data[UtmTemplateJson], name="templates_get", tag=_TAG
+    ),
+    Endpoint(
+        "PATCH",
+        _ONE,
+        update,
+        "Change a campaign template",
+        "links:write",
+        Data[UtmTemplateJson],
+        body=UtmTemplateChange,
+        name="templates_update",
+        tag=_TAG,
+    ),
+    Endpoint(
+        "DELETE",
+        _ONE,
+        delete,
+        "Delete a campaign template",
+        "links:write",
+        status=204,
+        name="templates_delete",
+        tag=_TAG,
+    ),
+]
