@@ -15,7 +15,19 @@ pytestmark = pytest.mark.timeout(300)
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("WAYPOST_", "PYTEST_"))}
 """Of the developer: tests have no certificates."""
-MODULES = ["aliases", "decision", "near", "pixel_pages", "responder", "route", "segment", "spool", "state", "table", "request"]
+MODULES = [
+    "aliases",
+    "decision",
+    "near",
+    "pixel_pages",
+    "responder",
+    "route",
+    "segment",
+    "spool",
+    "state",
+    "table",
+    "request",
+]
 TESTS = [f"tests/redirect/test_{name}.py" for name in ("protocol", "request", "table")]
 
 
