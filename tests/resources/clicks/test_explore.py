@@ -16,6 +16,8 @@ from resources.clicks.test_dashboard import link_of, words
 from resources.clicks.visited import fill, new_click
 from sqlalchemy import insert
 
+from waypost import audit
+from waypost.audit import Actor, Item
 from waypost.kit.errors import Problems
 from waypost.resources.clicks.dashboard.page_state import PageState
 from waypost.resources.clicks.dashboard.value_lists import heat_map, referrer_bars
@@ -218,3 +220,34 @@ def test_names_the_peak_of_the_week() -> None:
         ("Sunday", (0, 0), (0, 0), (4, 4)),
     ]
     assert heat_map([]) is None
+
+
+async def test_the_chart_of_a_link_has_marks_of_its_changes(place: WebApp) -> None:
+    ada = await place.browser("ada@example.com")
+    link = await link_of(place, ada)
+    await fill(place.db, [new_click(link, START - HOUR)])
+    actor = Actor.command(link.account_id, "a test")
+    async with place.db.write() as tx:
+        for action, at, item, changes in (
+            ("link.created", START - 40 * DAY, link.id, {}),
+            (
+                "link.updated",
+                START - 3 * DAY,
+                link.id,
+                {"destination_url": ["https://a.example/", "https://b.example/"]},
+            ),
+            ("link.updated", START - 2 * DAY, link.id, {"title": ["a", "b"]}),
+            ("routing.updated", START - HOUR, link.id, {}),
+            ("link.created", START - DAY, link.account_id, {}),
+        ):
+            await audit.record(tx, actor, action, at, Item(item, "a link"), changes=changes)
+    page = await ada.get(f"/links/{link.id}?period=7d")
+    assert "29 Dec 2029, 12:00: Destination changed 1 Jan 2030, 11:00: Routing changed Show as a table" in words(
+        page.text
+    )
+    assert '"marks": [[3, "Destination changed"], [6, "Routing changed"]]' in page.text
+    assert "b.example" not in page.text.partition('id="series"')[2]
+    assert "22 Nov 2029, 12:00: Link created" in words(
+        (await ada.get(f"/links/{link.id}?period=90d&compare=none")).text
+    )
+    assert 'class="marks' not in (await ada.get("/?period=7d")).text

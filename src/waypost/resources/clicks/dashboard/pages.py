@@ -14,6 +14,9 @@ from starlette.routing import Route
 
 from waypost.accounts.sessions import store as sessions
 from waypost.accounts.sessions.store import Session
+from waypost.audit import store as audit_store
+from waypost.audit.model import AuditEntry
+from waypost.audit.store import AuditFilter
 from waypost.context import Context
 from waypost.resources import domains, links
 from waypost.resources.clicks import listing
@@ -43,6 +46,8 @@ _ZONE = "timezone"
 """The cookie with the browser's time zone."""
 
 _LATEST_COUNT = 12
+_MAX_CHANGES = 200
+"""Entries of the audit log that are looked at for marks."""
 _NO_REQUEST = Request({"type": "http", "headers": [], "query_string": b""})
 """A live message is rendered once for all open streams."""
 
@@ -107,9 +112,19 @@ class StatsPages(Pages[Context]):
             "report_query": urlencode({"link_id": str(link.id)}),
             "share_url": asked.state.url("/shares/new", link=str(link.id)),
         }
+        if "chart" in context:
+            context["marks"] = rendering.marks(asked.choice, await self._find_changes(asked, link))
+            context["chart"]["marks"] = [(each.bucket, each.text) for each in context["marks"]]
         if not is_fragment_request(call.request):
             context["saved_views"] = await self._find_saved_views(deps, session)
         return statistics.respond(self._views, asked, "clicks/link.html", context)
+
+    async def _find_changes(self, asked: StatsCall, link: links.Link) -> list[AuditEntry]:
+        start, end = asked.query.range
+        of_link = AuditFilter(item_id=link.id, since=start, until=end)
+        async with self._deps.db.read_for(link.account_id) as tx:
+            entries, _ = await audit_store.list_before(tx, link.account_id, of_link, None, limit=_MAX_CHANGES)
+        return entries
 
     def _ask(self, request: Request, offered: Collection[FilterName], *, since: datetime) -> StatsCall:
         now, zone = self._deps.clock(), request.cookies.get(_ZONE, "")

@@ -1,11 +1,13 @@
 """Statistics and clicks as templates render them. Pure."""
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
+from waypost.audit.model import AuditEntry
 from waypost.kit.clock import from_microseconds
 from waypost.resources.clicks.dashboard.time_range import StatsChoice
 from waypost.resources.clicks.dashboard.value_lists import name_value, source_name
@@ -67,6 +69,18 @@ class LatestClick:
     """Id and short URL of the link, in lists of an account."""
 
 
+class ChartMark(NamedTuple):
+    """A change of the link. It has no values: not every member may read the audit log."""
+
+    bucket: int
+    """Index of the entry of the chart."""
+    at: str
+    text: str
+
+
+MAX_MARKS = 20
+
+
 def metrics(*, hides: bool) -> Mapping[str, str]:
     """Return what a page counts. `hides`: whether it hides small numbers, as those of scans can be."""
     return {name: text for name, text in METRICS.items() if name != "scans" or not hides}
@@ -95,6 +109,29 @@ def chart(choice: StatsChoice, found: Statistics, metric: str) -> dict[str, Any]
         "before": [counts.get(metric) for counts in _points(found.previous)] if found.previous else [],
         "beforeDates": choice.comparison_dates,
     }
+
+
+def marks(choice: StatsChoice, entries: Iterable[AuditEntry]) -> list[ChartMark]:
+    """Return what changed in the link within the time range, the oldest change first.
+
+    `entries`: of its audit log, newest first.
+    """
+    starts = [bucket.start for bucket in choice.query.buckets]
+    found = [(entry.at, text) for entry in entries if (text := _mark(entry)) and starts[0] <= entry.at]
+    return [
+        ChartMark(bisect_right(starts, at) - 1, f"{at.astimezone(choice.zone):%-d %b %Y, %H:%M}", text)
+        for at, text in reversed(found[:MAX_MARKS])
+    ]
+
+
+def _mark(entry: AuditEntry) -> str:
+    if entry.action == "link.updated" and "destination_url" in entry.changes:
+        return "Destination changed"
+    return {
+        "link.created": "Link created",
+        "routing.updated": "Routing changed",
+        "routing.deleted": "Routing removed",
+    }.get(entry.action, "")
 
 
 def chart_table(choice: StatsChoice, found: Statistics) -> list[tuple[str, list[int | None]]]:

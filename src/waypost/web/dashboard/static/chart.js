@@ -137,8 +137,24 @@ function options(series, element, readout) {
       setCursor: [(plot) => updateReadout(plot.cursor.idx, series, readout, readoutFormat)],
       ready: [() => updateReadout(null, series, readout, readoutFormat)],
       setSelect: [(plot) => zoom(plot, series, element)],
+      draw: [(plot) => drawMarks(plot, series)],
     },
   };
+}
+
+// Changes of the link: triangles above the time axis.
+function drawMarks({ ctx, bbox, valToPos }, { at, marks = [] }) {
+  const size = 4 * devicePixelRatio;
+  const bottom = bbox.top + bbox.height;
+  ctx.fillStyle = token("--text");
+  for (const [index] of marks) {
+    const x = valToPos(at[index], "x", true);
+    ctx.beginPath();
+    ctx.moveTo(x, bottom - 2 * size);
+    ctx.lineTo(x + size, bottom);
+    ctx.lineTo(x - size, bottom);
+    ctx.fill();
+  }
 }
 
 function snap(plot, left, top) {
@@ -184,6 +200,9 @@ function updateReadout(index, series, readout, readoutFormat) {
   if (series.before.length) {
     const before = isChosen && series.before[index] !== undefined ? `${number(series.before[index])} in ` : "";
     parts.push(part("key dashed", before + series.beforeDates));
+  }
+  for (const [at, text] of series.marks ?? []) {
+    if (at === index) parts.push(part("mark", text));
   }
   if (isChosen) {
     const when = readoutFormat.format(series.at[index] * 1000);
