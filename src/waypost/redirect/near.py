@@ -153,20 +153,24 @@ class NearTable(MemoryTable[NearRoute]):
         """
         if self._published_bytes[0] != self._seen:
             self._catch_up()
-        if self._filter is None or not self._is_feed_complete or not path.isascii() or not path:
+        addresses = self._filter
+        if addresses is None or not self._is_feed_complete:
             return None
         ignores_case = self._shared_ignores_case
         if host != self._shared_host:
             host_route = self._hosts.find(host)
-            if host_route is None:
-                return None
-            if host_route is NO_HOST:
-                return MISSING
+            if host_route is None or host_route is NO_HOST:
+                return None if host_route is None else MISSING
             ignores_case = host_route.ignores_case
-        last = path[len(path) - 1]
-        if last == _SLASH or last in _PUNCTUATION or _PERCENT in path or _AMPERSAND_CODE in path:
-            return self._find_spelled(host, path, ignores_case=ignores_case)
-        return self._find_folded(host, path) if ignores_case else MISSING
+        if not path.isalnum():  # else it has nothing of what follows
+            if not path or not path.isascii() or _PERCENT in path or _AMPERSAND_CODE in path:
+                return None
+            last = path[len(path) - 1]
+            if last == _SLASH or last in _PUNCTUATION:
+                return self._find_spelled(host, path, ignores_case=ignores_case)
+        if not ignores_case or path.lower() not in addresses:
+            return MISSING
+        return self._find_folded(host, path)
 
     async def load_link(self, host: bytes, sent: bytes) -> NearLink:
         """Return the link that is meant. Raises Unavailable. `sent`: the path, of which `load` found no link."""
@@ -232,7 +236,7 @@ class NearTable(MemoryTable[NearRoute]):
         return [spelling for spelling in spellings(sent) if spelling.is_last or self._may_have(fold(spelling.path))]
 
     def _find_spelled(self, host: bytes, path: bytes, *, ignores_case: bool) -> Route | None:
-        if _PERCENT in path or _AMPERSAND_CODE in path or len(path) > _MAX_UNFILTERED:
+        if len(path) > _MAX_UNFILTERED:
             return None
         others = self._possible(path)
         for spelling in others:

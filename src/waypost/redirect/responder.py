@@ -85,7 +85,9 @@ class VisitResponder(WaitingResponses):
             route = state.aliases.find_link(host, path)
             if route is not MISSING:
                 return route
-        return None if state.is_app(path.partition(b"/")[0], host) else state.near.find_link(host, path)
+        route = state.near.find_link(host, path)
+        is_link = route is not None and route is not MISSING
+        return None if is_link and state.is_app(path.partition(b"/")[0], host) else route
 
     def _respond_otherwise(self, route: Route, request: RequestReader, answer: VisitAnswer) -> bool:
         """Return False for a visit that needs more than what is in memory."""
