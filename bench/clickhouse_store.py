@@ -101,7 +101,7 @@ def _requests(stored: Stored) -> list[tuple[str, str]]:
     return [
         (f"stats of {busy}", f"{link}/stats"),
         (f"filtered stats of {busy}", f"{link}/stats?{filtered}"),
-        ("filtered stats of a million clicks", f"{account}/stats?{filtered}&{million}"),
+        ("filtered stats of about a million clicks", f"{account}/stats?{filtered}&{million}"),
         (f"stats of {large}", f"{account}/stats"),
         (f"stats of {busy}, by hour in a half-hour time zone", f"{link}/stats?{in_zone}"),
         (f"stats of {large}, by hour in a half-hour time zone", f"{account}/stats?{in_zone}"),
