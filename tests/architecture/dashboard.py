@@ -115,6 +115,7 @@ async def ids_of(client: httpx.AsyncClient, db: Database, seeded: SeededService)
         "/stats/reports/": {"id": missing},
         "/stats/views/": {"id": missing},
         "/stats/reports/unsubscribe/": {"token": "unknown"},
+        "/shares/": {"id": seeded.shares[0]},
         "/share/": {"token": "unknown", "signature": "unknown"},
         "/pixels/": {"id": seeded.pixels[0]},
         "/webhooks/": {"id": seeded.webhook, "delivery": seeded.deliveries[0]},

@@ -108,6 +108,11 @@ async def new_pixel(signed: Signed) -> str:
     return pixel
 
 
+async def new_share(signed: Signed) -> str:
+    share: str = (await signed.running.share(signed.key))["id"]
+    return share
+
+
 async def new_webhook(signed: Signed) -> str:
     webhook: str = (await signed.running.webhook(signed.key))[0]["id"]
     return webhook
@@ -278,6 +283,9 @@ RECIPES: Mapping[str, Recipe] = {
     "/domains/{id}/delete": form_of(Signed.domain),
     "/domains/{id}/options": form_of(Signed.domain, {}),
     "/domains/{id}/app-links": form_of(Signed.domain, {"apple_app_site_association": APP_LINKS}),
+    "/shares/new": form({"name": "A share"}),
+    "/shares/{id}": form_of(new_share, {"name": "Another name"}),
+    "/shares/{id}/delete": form_of(new_share),
     "/pixels/new": form(PIXEL | {"pixel_id": "1" * 15}),
     "/pixels/{id}": form_of(new_pixel, {"platform": "facebook", "name": "Another name"}),
     "/pixels/{id}/delete": form_of(new_pixel),
@@ -297,6 +305,7 @@ NOT_RECORDED = {
     "/login/passkey/options": "changes nothing",
     "/account/passkeys/options": "changes nothing",
     "/account/two-factor": "shows a secret, and stores nothing",
+    "/share/{token}": "of visitors, and changes nothing",
     "/account/verify": "confirms who is there, and changes nothing else",
     "/account/verify/passkey": "confirms who is there, and changes nothing else",
     "/account/verify/passkey/options": "changes nothing",

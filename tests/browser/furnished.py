@@ -39,6 +39,9 @@ from waypost.resources.links import Link
 from waypost.resources.pixels import service as pixel_service
 from waypost.resources.pixels.events import model
 from waypost.resources.pixels.schemas import NewPixel
+from waypost.resources.shares import service as share_service
+from waypost.resources.shares.deps import Deps as ShareDeps
+from waypost.resources.shares.schemas import NewShare
 from waypost.resources.webhooks import service as webhook_service
 from waypost.resources.webhooks.model import webhook_deliveries
 from waypost.resources.webhooks.schemas import NewWebhook
@@ -103,6 +106,10 @@ class SeededService:
     member: str
     """Id of the same person."""
     invitation: str
+    shares: list[str]
+    """Ids; the first one has no password."""
+    shared: str
+    """Path of the first share."""
 
 
 async def furnish(data: Path, base_url: str) -> SeededService:
@@ -137,6 +144,7 @@ async def furnish(data: Path, base_url: str) -> SeededService:
         await _viewer(db, ada.account),
         str((await accounts.get_person(db, "vera@example.com")).id),
         await _invitation(db, ada.account, texts),
+        *await _shares(context, caller, links[0]),
     )
     await db.close()
     return seeded
@@ -217,6 +225,17 @@ async def _domains(db: Database, deps: Any, caller: Caller) -> list[str]:
             async with db.write() as tx:
                 await tx.execute(update(domains).where(domains.c.id == domain.id).values(values | checked))
     return made
+
+
+async def _shares(context: Any, caller: Caller, link: Link) -> tuple[list[str], str]:
+    deps, ids = ShareDeps(**vars(context), embed_keys=[b"a key"]), []
+    for fields in (
+        {"name": "Spring campaign", "link_id": str(link.id), "embed_origins": ["https://www.example.com"]},
+        {"name": TEXTS["is long"][:120], "password": "open sesame", "hide_below": 5, "filters": {"country": "DE"}},
+    ):
+        share = await share_service.create(deps, caller, NewShare(**fields), Problems())
+        ids.append((str(share.id), str(deps.url(share)).removeprefix(context.base_url)))
+    return [id_ for id_, _ in ids], ids[0][1]
 
 
 async def _pixels(db: Database, deps: Any, caller: Caller) -> list[str]:

@@ -44,7 +44,8 @@ class Visit:
 
 def of_nobody(seeded: SeededService) -> Iterator[Visit]:
     yield from (Visit("/login"), Visit("/login?done=deleted"), Visit("/signup"), Visit("/forgot"))
-    yield from (Visit("/help/"), Visit("/help/guides/domains/"))
+    yield from (Visit("/help/"), Visit("/help/guides/domains/"), Visit(seeded.shared))
+    yield Visit(f"{seeded.shared}?country=ZZ&period=custom&from=x")
     for purpose, token in seeded.tokens.items():
         yield Visit(f"/{purpose}/{token}")
     yield Visit("/login", form="form[action='/login']", fields={"#email": "ada@example.com", "#password": "wrong"})
@@ -56,13 +57,14 @@ def of_nobody(seeded: SeededService) -> Iterator[Visit]:
 
 def of_who_has_nothing() -> Iterator[Visit]:
     """Where they find how to begin."""
-    names = ["", "links", "links/new", "domains", "pixels", "webhooks", "integrations", "integrations/api"]
+    names = ["", "links", "links/new", "domains", "shares", "pixels", "webhooks", "integrations"]
+    names.append("integrations/api")
     yield from (Visit(f"/{name}") for name in names)
 
 
 def of_everybody() -> Iterator[Visit]:
     yield from of_who_has_nothing()
-    names = ["pixels/new", "webhooks/new", "integrations/api/new", "plan", "links/nothing/here"]
+    names = ["shares/new", "pixels/new", "webhooks/new", "integrations/api/new", "plan", "links/nothing/here"]
     names += [
         "account",
         "account/security",
@@ -147,18 +149,28 @@ def _of_links(seeded: SeededService) -> Iterator[Visit]:
 
 def _of_resources(seeded: SeededService) -> Iterator[Visit]:
     domains = [f"/domains/{each}" for each in seeded.domains]
-    pixels = [f"/pixels/{each}" for each in seeded.pixels]
+    pixels, shares = ([f"/{name}/{each}" for each in getattr(seeded, name)] for name in ("pixels", "shares"))
     webhook = f"/webhooks/{seeded.webhook}"
     assert len(domains) == len(HOSTS)
-    yield from (Visit(each) for each in (*domains, *pixels, webhook, f"{webhook}?status=failed"))
+    yield from (Visit(each) for each in (*domains, *pixels, *shares, webhook, f"{webhook}?status=failed"))
     yield from (Visit(f"{webhook}/deliveries/{each}") for each in seeded.deliveries)
-    for each in (domains[0], pixels[1], webhook):
+    for each in (domains[0], pixels[1], shares[1], webhook):
         yield Visit(each, click="[data-dialog]", shows="dialog[open]")
         yield Visit(f"{each}/delete")
     yield Visit("/domains", form="#new-domain", fields={"#hostname": "co.uk"})
     yield Visit(domains[0], form="#pages", fields={"#root_url": "x", "#not_found_url": "javascript:x"})
     app_links = {"#apple_app_site_association": '{"applinks": {"details": [{}]}}', "#assetlinks": "[\n5"}
     yield Visit(f"{domains[1]}/app-links", form="#app-links", fields=app_links)
+    wrong = {
+        "#name": " ",
+        "#tag": "t" * 300,
+        "#from": "2030-01-02T00:00",
+        "#to": "2030-01-01T00:00",
+        "#hide_below": "x",
+    }
+    wrong |= {"#password": "abc", "#expires_at": "2020-01-01T00:00", "#embed_origins": "x"}
+    yield Visit(f"/shares/new?period=custom&from=2026-01-01&to=2026-01-31&country=DE&link_id={seeded.links[0]}")
+    yield Visit("/shares/new", form="#new-share", fields=wrong)
     yield Visit("/pixels/new", form="#new-pixel")
     yield Visit(pixels[0], form="#pixel", fields={"#name": " ", "#pixel_id": "x"})
     yield Visit("/webhooks/new", form="#new-webhook", fields={"#url": "http://127.0.0.1/"})

@@ -18,7 +18,7 @@ from waypost.accounts.data.deletion import AccountDeletion
 from waypost.accounts.sign_in import service as sign_in
 from waypost.composition import new_context
 from waypost.database import Database
-from waypost.demo.content import WEBHOOKS
+from waypost.demo.content import SHARES, WEBHOOKS
 from waypost.demo.links import KnownDestinations, add_domains, add_links, add_pixels
 from waypost.demo.traffic import country_of_address, visits
 from waypost.kit.clock import Clock
@@ -37,6 +37,8 @@ from waypost.resources.links.resource import new_deps as new_link_deps
 from waypost.resources.links.schemas import to_json
 from waypost.resources.qrcodes.deps import Deps as QrCodesDeps
 from waypost.resources.qrcodes.image_urls import Urls
+from waypost.resources.shares import service as shares
+from waypost.resources.shares.schemas import NewShare
 from waypost.resources.webhooks import service as webhook_service
 from waypost.resources.webhooks import store as webhook_store
 from waypost.resources.webhooks.deps import Deps as WebhooksDeps
@@ -94,6 +96,8 @@ async def create(
         all_visits = visits([visited for _, visited in added], now, seed, volume)
         count = await _store(context.click_store, db, all_visits, intake)
         recent = [link for link, _ in added if link.created_at > now - timedelta(days=28)]  # the log keeps 30 days
+        for share in SHARES:
+            await shares.create(context, caller, NewShare(**share), Problems())
         webhooks_deps = WebhooksDeps(**vars(context), receiver_checker=_AnyReceiver(context.outbound))
         await _add_webhooks(webhooks_deps, caller, recent, all_visits[-150:], intake)
     owner = await accounts.get_person(db, EMAIL)

@@ -49,6 +49,7 @@ HOSTNAMES: Sequence[str] = _CONTENT["hostnames"]
 PIXELS: Mapping[str, Sequence[Any]] = _CONTENT["pixels"]
 """Platform and its id, by our name."""
 WEBHOOKS: Sequence[Mapping[str, Any]] = _CONTENT["webhooks"]
+SHARES: Sequence[Mapping[str, Any]] = _CONTENT["shares"]
 CHANNELS: Mapping[str, Mapping[str, Any]] = _CONTENT["channels"]
 USER_AGENTS: Mapping[str, Mapping[str, float]] = _CONTENT["user_agents"]
 """Shares by kind."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def _endpoints(web: Web) -> "Endpoints":
-    from waypost.resources.shares import api, pages
+    from waypost.resources.shares import api, pages, share_pages
     from waypost.resources.shares.deps import Deps
     from waypost.secret_key import derived_keys
     from waypost.web import Endpoints
@@ -24,7 +24,8 @@ def _endpoints(web: Web) -> "Endpoints":
         trusted=web.settings.trusted_proxies,
         cookie_keys=derived_keys(web.settings, "passwords of shares"),
     )
-    return Endpoints([(deps, api.ENDPOINTS)], shared.endpoints())
+    own = share_pages.SharePages(deps, web.auth, web.views)
+    return Endpoints([(deps, api.ENDPOINTS)], [*shared.endpoints(), *own.endpoints()])
 
 
 RESOURCE = Resource(

@@ -12,6 +12,7 @@ PAGES = (
     (r"/domains/[^/]+/app-links", "guides/app-links/"),
     (r"/domains", "guides/domains/#dns-records"),
     (r"/pixels", "guides/pixels/#platform-ids-and-tokens"),
+    (r"/shares", "guides/share-statistics/"),
     (r"/webhooks", "guides/webhooks/"),
     (r"/integrations/api", "reference/api/"),
     (r"/integrations", "guides/integrations/"),

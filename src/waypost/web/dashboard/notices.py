@@ -14,6 +14,8 @@ NOTICES: Mapping[str, str] = {
     "utm-template-deleted": "Campaign template deleted.",
     "pixel-created": "Pixel created.",
     "pixel-deleted": "Pixel deleted.",
+    "share-created": "Share created. Copy its URL and send it to your visitors.",
+    "share-deleted": "Share deleted. Its URL does not work any more.",
     "webhook-deleted": "Webhook deleted.",
     "domain-added": "Domain added.",
     "domain-deleted": "Domain deleted.",

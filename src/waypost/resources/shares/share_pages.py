@@ -1,0 +1,103 @@
+"""Pages of the dashboard: the shares of an account, and the form of one."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from waypost.kit.errors import NotFound
+from waypost.kit.fields import parse
+from waypost.kit.ids import parse_id
+from waypost.resources import links
+from waypost.resources.links.form.choices import find_choices
+from waypost.resources.shares import form, service
+from waypost.resources.shares.deps import Deps
+from waypost.resources.shares.model import Share
+from waypost.resources.shares.schemas import NewShare, ShareChange
+from waypost.web.dashboard import Form, PageCall, Pages, redirect, shows
+
+_ALL = "/shares"
+_ONE = f"{_ALL}/{{id}}"
+_PER_PAGE = 25
+
+
+class SharePages(Pages[Deps]):
+    def endpoints(self) -> list[Route]:
+        return [
+            self.get(_ALL, shows("shares/list.html", self._find_all), "view"),
+            self.get(f"{_ALL}/new", self.new, "links.write"),
+            self.form(f"{_ALL}/new", self.create, "links.write", self.new),
+            self.get(_ONE, self.show, "links.write"),
+            self.form(_ONE, self.change, "links.write", self.show),
+            self.get(f"{_ONE}/delete", shows("shares/delete.html", self._find), "links.write"),
+            self.action(f"{_ONE}/delete", service.delete, "links.write", _ALL, "share-deleted"),
+        ]
+
+    async def new(self, call: PageCall) -> Response:
+        zone = call.request.cookies.get("timezone", "")
+        filled = call.form if call.error else form.fill_from_state(call.request.query_params, zone, self._deps.clock())
+        return call.render("shares/new.html", filled, **await self._choices(call, filled))
+
+    async def create(self, call: PageCall) -> Response:
+        self._auth.require_active_plan(call.session)
+        new, problems = parse(NewShare, form.read_fields(call.form))
+        share = await service.create(self._deps, call.session, new, problems)
+        return redirect(f"{_ALL}/{share.id}", "share-created")
+
+    async def show(self, call: PageCall) -> Response:
+        share = await service.get(self._deps, call.session, call.id)
+        filled = call.form if call.error else form.fill_from_share(share)
+        urls: dict[str, Any] = {"url": self._deps.url(share), "embed_url": self._deps.embed_url(share)}
+        return call.render("shares/one.html", filled, share=share, **urls, **await self._choices(call, filled))
+
+    async def change(self, call: PageCall) -> Response:
+        share = await service.get(self._deps, call.session, call.id)
+        self._auth.require_active_plan(call.session)
+        change, problems = parse(ShareChange, form.read_change(call.form, share))
+        await service.change(self._deps, call.session, share.id, change, problems)
+        return redirect(f"{_ALL}/{share.id}", "saved")
+
+    async def _find_all(self, call: PageCall) -> dict[str, Any]:
+        page = await service.list_shares(self._deps, call.session, call.pagination(_PER_PAGE))
+        names = await self._names([str(share.link_id) for share in page.items if share.link_id])
+        return {
+            "page": page,
+            "subjects": {share.id: _subject(share, names) for share in page.items},
+            "urls": self._deps.url,
+        }
+
+    async def _find(self, call: PageCall) -> dict[str, Any]:
+        return {"share": await service.get(self._deps, call.session, call.id)}
+
+    async def _choices(self, call: PageCall, filled: Form) -> dict[str, Any]:
+        """Return what the form offers. A link that is not one of the account is not found."""
+        account, link_id = call.session.account.id, parse_id(filled.text("link_id"))
+        async with self._deps.db.read_for(account) as tx:
+            choices = await find_choices(tx, account)
+            link = await links.get(tx, account, link_id) if link_id and not call.error else None
+        if filled.text("link_id") and not link_id and not call.error:
+            raise NotFound
+        names = await self._names([*form.linked(filled), *([str(link_id)] if link_id else [])])
+        hostnames = list(dict.fromkeys([self._deps.shared_domain, *choices.hostnames]))
+        return {
+            "tags": choices.tags,
+            "hostnames": [("", "All domains"), *((name, name) for name in hostnames)],
+            "link_name": link.short_url(self._deps.shared_domain) if link else names.get(str(link_id), ""),
+            "filters": form.choices_of(filled, names),
+        }
+
+    async def _names(self, ids: list[str]) -> Mapping[str, str]:
+        """Return the short URLs of links by id."""
+        async with self._deps.db.read() as tx:
+            found = await links.find_names(tx, [UUID(id_) for id_ in ids], shared_domain=self._deps.shared_domain)
+        return {str(id_): short_url for id_, (short_url, _) in found.items()}
+
+
+def _subject(share: Share, names: Mapping[str, str]) -> str:
+    if share.link_id:
+        return names.get(str(share.link_id), "Deleted link")
+    if share.tag:
+        return f"Links tagged {share.tag}"
+    return f"Links on {share.hostname}" if share.hostname else "All links"
