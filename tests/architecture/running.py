@@ -96,6 +96,12 @@ class RunningApp:
         assert answer.status_code == 201, answer.text
         return answer.json()["data"]
 
+    async def tag(self, key: str) -> dict[str, Any]:
+        headers = {"Authorization": f"Bearer {key}"}
+        answer = await self.client.post("/api/v1/tags", headers=headers, json={"name": f"tag {next(self._numbers)}"})
+        assert answer.status_code == 201, answer.text
+        return answer.json()["data"]
+
     def hostname(self) -> str:
         """One that nobody has registered yet."""
         self.latest_hostname = f"go{next(self._numbers)}.brand.test"

@@ -43,6 +43,8 @@ def body_of(running: RunningApp, endpoint: Endpoint, id_: str) -> Any:
         ("PATCH", "/v1/utm-templates/{id}"): lambda: {"name": "Another name"},
         ("POST", "/v1/shares"): lambda: {"name": "A", "password": SECRETS[2]},
         ("PATCH", "/v1/shares/{id}"): lambda: {"name": "Another name", "hide_below": 5},
+        ("POST", "/v1/tags"): lambda: {"name": "A"},
+        ("PATCH", "/v1/tags/{id}"): lambda: {"color": "red"},
         ("POST", "/v1/domains"): lambda: {"hostname": running.hostname()},
         ("PATCH", "/v1/domains/{id}"): lambda: {"root_url": "https://example.com/"},
         ("PATCH", "/v1/domains/{id}/options"): lambda: {"ignore_case": False},
@@ -64,7 +66,7 @@ def refused_body(endpoint: Endpoint) -> Any:
         return {
             name: nothing[name] for name in {"POST": ["links"], "PATCH": ["ids", "set"]}.get(endpoint.method, ["ids"])
         }
-    fields = ("status", "pixel_id", "hostname", "level", "rules", "tag", "utm_params", "ignore_case")
+    fields = ("status", "pixel_id", "hostname", "level", "rules", "tag", "utm_params", "color", "ignore_case")
     return dict.fromkeys((*fields, "apple_app_site_association"), 5)
 
 

@@ -44,6 +44,7 @@ async def test_a_change_whose_answer_cannot_be_stored_is_not_made(shared_app: Ru
         "webhooks_create": {"url": RECEIVER, "event_types": ["link.created"]},
         "shares_create": {"name": "A"},
         "templates_create": {"name": "A", "utm_params": {"utm_source": "a"}},
+        "tags_create": {"name": "A"},
         "domains_create": {"hostname": running.hostname()},
     }
     ids = {"links": link["id"], "domains": domain["id"], "webhooks": webhook["id"]}

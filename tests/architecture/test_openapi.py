@@ -483,6 +483,7 @@ def test_every_operation_has_a_summary_and_a_described_group(document: Document)
     assert [group["x-displayName"] for group in groups.values()] == [
         "Links",
         "Campaign templates",
+        "Tags",
         "QR codes",
         "Clicks and statistics",
         "Shared statistics",
@@ -503,7 +504,7 @@ def test_every_operation_has_a_summary_and_a_described_group(document: Document)
 def test_examples_match_their_schemas(document: Document) -> None:
     bodies = [document.operation(name).get("requestBody") for name in ENDPOINTS]
     examples = [body["content"][JSON] for body in bodies if body]
-    assert len(examples) == 19
+    assert len(examples) == 21
     for each in examples:
         assert list(problems(document.content, each["schema"], each["example"])) == []
 
@@ -556,7 +557,7 @@ async def test_empty_parameters_count_as_absent(document: Document, key: str) ->
             assert (plain_answer.status_code, empty.status_code) == (200, 200), operation
             assert _without_now(empty.json()) == _without_now(plain_answer.json()), operation
             asked += 1
-    assert asked == 12
+    assert asked == 13
 
 
 def _without_now(answer: dict[str, Any]) -> dict[str, Any]:

@@ -190,7 +190,7 @@ async def test_examples_of_problems_are_what_is_answered(running: RunningApp, do
         link, domain = await running.link(key), await running.domain(key)
         pixel, (webhook, _) = await running.pixel(key), await running.webhook(key)
         share = await running.share(key)
-        template = await running.utm_template(key)
+        template, tag = await running.utm_template(key), await running.tag(key)
         ids = {
             "links": link,
             "domains": domain,
@@ -198,6 +198,7 @@ async def test_examples_of_problems_are_what_is_answered(running: RunningApp, do
             "webhooks": webhook,
             "shares": share,
             "utm-templates": template,
+            "tags": tag,
         }
         url = path.replace("{id}", ids.get(path.split("/")[3], link)["id"])
         sent: dict[str, Any] = {"headers": headers | ({field: " "} if field == "Idempotency-Key" else {})}

@@ -32,6 +32,7 @@ def body(running: RunningApp, endpoint: Endpoint) -> dict[str, Any]:
         ("POST", "/v1/domains"): lambda: {"hostname": running.hostname()},
         ("POST", "/v1/shares"): lambda: {"name": "A"},
         ("POST", "/v1/utm-templates"): lambda: {"name": f"{uuid4()}", "utm_params": {"utm_source": "a"}},
+        ("POST", "/v1/tags"): lambda: {"name": str(uuid4())},
         ("POST", "/v1/links/{id}/aliases"): lambda: {"hostname": running.latest_hostname, "path": "sale"},
     }
     if endpoint.path == "/v1/links/bulk":
@@ -43,14 +44,15 @@ def body(running: RunningApp, endpoint: Endpoint) -> dict[str, Any]:
 
 async def owned(running: RunningApp, key: str, endpoint: Endpoint) -> tuple[str, str]:
     """What the endpoint is to find, such as a link and an alias of it, or a webhook and a delivery of it."""
-    if endpoint.path.startswith("/v1/pixels"):
-        return (await running.pixel(key))["id"], ""
-    if endpoint.path.startswith("/v1/utm-templates"):
-        return (await running.utm_template(key))["id"], ""
-    if endpoint.path.startswith("/v1/shares"):
-        return (await running.share(key))["id"], ""
-    if endpoint.path.startswith("/v1/domains"):
-        return (await running.domain(key))["id"], ""
+    makers = {
+        "pixels": running.pixel,
+        "utm-templates": running.utm_template,
+        "shares": running.share,
+        "tags": running.tag,
+        "domains": running.domain,
+    }
+    if make := makers.get(endpoint.path.split("/")[2]):
+        return (await make(key))["id"], ""
     if endpoint.path.startswith("/v1/webhooks"):
         webhook, delivery = await running.webhook(key)
         return webhook["id"], delivery["id"]

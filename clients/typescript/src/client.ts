@@ -1,7 +1,7 @@
 /** The client. */
 
 import { readJson } from "./responses.js";
-import { Account, Clicks, Domains, Keys, Links, Pixels, Qrcodes, Shares, Stats, Templates, Webhooks } from "./resources.js";
+import { Account, Clicks, Domains, Keys, Links, Pixels, Qrcodes, Shares, Stats, Tags, Templates, Webhooks } from "./resources.js";
 import { type CreateOptions, type Query, Sender, type WaypostOptions } from "./sender.js";
 
 /**
@@ -21,6 +21,7 @@ export class Waypost {
   readonly shares: Shares;
   readonly templates: Templates;
   readonly stats: Stats;
+  readonly tags: Tags;
   readonly webhooks: Webhooks;
   readonly #sender: Sender;
 
@@ -36,6 +37,7 @@ export class Waypost {
     this.shares = new Shares(sender);
     this.templates = new Templates(sender);
     this.stats = new Stats(sender);
+    this.tags = new Tags(sender);
     this.webhooks = new Webhooks(sender);
   }
 

@@ -26,6 +26,7 @@ export type {
   Qrcodes,
   Shares,
   Stats,
+  Tags,
   Templates,
   Webhooks,
   WithImage,

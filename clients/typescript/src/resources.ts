@@ -260,6 +260,33 @@ export class Stats extends Resource {
   }
 }
 
+export class Tags extends Resource {
+  /** Create a tag. A tag that a link names exists already. */
+  create(tag: types.TagCreate, options?: CreateOptions): Promise<types.Tag> {
+    return this.sender.send(readData, "POST", "tags", { body: tag }, options);
+  }
+
+  /** Delete a tag, and remove it from its links. */
+  delete(id: string, options?: CallOptions): Promise<void> {
+    return this.sender.send(readData, "DELETE", path`tags/${id}`, {}, options);
+  }
+
+  /** Get a tag with its links and clicks. */
+  get(id: string, options?: CallOptions): Promise<types.Tag> {
+    return this.sender.send(readData, "GET", path`tags/${id}`, {}, options);
+  }
+
+  /** List tags in alphabetical order. */
+  list(query?: types.TagsListQuery, options?: CallOptions): Pages<types.Tag> {
+    return this.sender.pages("tags", query, options);
+  }
+
+  /** Change the name of a tag in all its links, or its color. With the name of another tag, the two become one. */
+  update(id: string, changes: types.TagUpdate, options?: CallOptions): Promise<types.Tag> {
+    return this.sender.send(readData, "PATCH", path`tags/${id}`, { body: changes }, options);
+  }
+}
+
 export class Templates extends Resource {
   /** Create a campaign template: UTM parameters with a name. Links do not change with it. */
   create(template: types.UtmTemplateCreate, options?: CreateOptions): Promise<types.UtmTemplate> {

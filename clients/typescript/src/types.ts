@@ -1256,6 +1256,51 @@ export interface StatsGetQuery {
 }
 /** Length of an entry of a series */
 export type StatsInterval = "hour" | "day" | "week" | "month";
+export interface Tag {
+  /** ID */
+  id: string;
+  /** Name; upper and lower case differ */
+  name: string;
+  /** Color of the tag in the dashboard */
+  color: TagColor;
+  /** Number of links that have the tag */
+  links_count: number;
+  /** Sum of the clicks of these links; some minutes old on a page of tags with very many links */
+  clicks: number;
+  /** Time of creation */
+  created_at: string;
+  /** Time of the last change */
+  updated_at: string;
+}
+/** Color of a tag in the dashboard */
+export type TagColor = "gray" | "red" | "orange" | "yellow" | "green" | "teal" | "blue" | "violet" | "pink";
+export interface TagCreate {
+  /** Name; upper and lower case differ */
+  name: string;
+  /** Color of the tag in the dashboard */
+  color?: TagColor;
+}
+export interface TagUpdate {
+  /** Name; upper and lower case differ */
+  name?: string;
+  /** Color of the tag in the dashboard */
+  color?: TagColor;
+}
+/** Parameters of the operation: List tags */
+export interface TagsListQuery {
+  /**
+     * Page number
+     * @default 1
+     */
+  page?: number;
+  /**
+     * Items per page; the maximum is 100
+     * @default 15
+     */
+  per_page?: number;
+  /** Text in the name, in upper or lower case */
+  search?: string;
+}
 /** Parameters of the operation: List campaign templates */
 export interface TemplatesListQuery {
   /**

@@ -14,7 +14,7 @@ from waypost.resources.links.aliases import Alias
 from waypost.resources.links.apply import apply
 from waypost.resources.links.rules import LinkPlan
 
-_CONTEXT = cast(Context, SimpleNamespace(routes=Routes(lambda _: None, now), reserved=frozenset()))
+_CONTEXT = cast(Context, SimpleNamespace(routes=Routes(lambda _: None, now), reserved=frozenset(), clock=now))
 
 
 async def add_links(tx: Tx, links: Sequence[Link], aliases: Mapping[UUID, Sequence[Alias]] | None = None) -> None:

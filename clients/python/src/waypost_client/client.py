@@ -48,6 +48,7 @@ class Waypost:
         self.shares = resources.Shares(sender)
         self.templates = resources.Templates(sender)
         self.stats = resources.Stats(sender)
+        self.tags = resources.Tags(sender)
         self.webhooks = resources.Webhooks(sender)
 
     def request(self, method: str, path: str, *, query: Json | None = None, body: Json | None = None) -> Any:
@@ -97,6 +98,7 @@ class AsyncWaypost:
         self.shares = async_resources.Shares(sender)
         self.templates = async_resources.Templates(sender)
         self.stats = async_resources.Stats(sender)
+        self.tags = async_resources.Tags(sender)
         self.webhooks = async_resources.Webhooks(sender)
 
     async def request(self, method: str, path: str, *, query: Json | None = None, body: Json | None = None) -> Any:

@@ -69,6 +69,9 @@ Scope: TypeAlias = Literal[
 StatsInterval: TypeAlias = Literal["hour", "day", "week", "month"]
 """Length of an entry of a series."""
 
+TagColor: TypeAlias = Literal["gray", "red", "orange", "yellow", "green", "teal", "blue", "violet", "pink"]
+"""Color of a tag in the dashboard."""
+
 TlsStatus: TypeAlias = Literal["none", "pending", "active", "failed"]
 """Status of a certificate."""
 
@@ -1342,6 +1345,38 @@ class StatsEntry:
             clicks=get("clicks"),
             visitors=get("visitors"),
             scans=get("scans"),
+        )
+
+
+@dataclass(frozen=True)
+class Tag:
+    id: str
+    """ID."""
+    name: str
+    """Name; upper and lower case differ."""
+    color: TagColor | str
+    """Color of the tag in the dashboard."""
+    links_count: int
+    """Number of links that have the tag."""
+    clicks: int
+    """Sum of the clicks of these links; some minutes old on a page of tags with very many links."""
+    created_at: datetime
+    """Time of creation."""
+    updated_at: datetime
+    """Time of the last change."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Tag:
+        get = data.get
+        return new(
+            cls,
+            id=get("id"),
+            name=get("name"),
+            color=get("color"),
+            links_count=get("links_count"),
+            clicks=get("clicks"),
+            created_at=read_time(get("created_at")),
+            updated_at=read_time(get("updated_at")),
         )
 
 

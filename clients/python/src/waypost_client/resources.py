@@ -51,6 +51,8 @@ from waypost_client.models import (
     Rule,
     Share,
     StatsInterval,
+    Tag,
+    TagColor,
     UtmParams,
     UtmTemplate,
     Variant,
@@ -1186,6 +1188,84 @@ class Stats:
                 "utm_term": utm_term,
                 "utm_content": utm_content,
             },
+        )
+
+
+class Tags:
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+
+    def create(self, *, name: str, color: TagColor | Omitted = OMITTED, idempotency_key: str | None = None) -> Tag:
+        """Create a tag.
+
+        A tag that a link names exists already: change its color instead.
+
+        Args:
+            name: Name; upper and lower case differ.
+            color: Color of the tag in the dashboard.
+            idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
+                for each call.
+        """
+        return self._sender.send(
+            lambda payload: Tag.from_json(payload["data"]),
+            "POST",
+            "/tags",
+            body={"name": name, "color": color},
+            idempotency_key=idempotency_key,
+        )
+
+    def delete(self, id: str) -> None:
+        """Delete a tag.
+
+        Removes the tag from all links, which keep working. Many links are changed in steps after the
+        answer; until the last one has lost the tag, the list has it, and another change of many links is
+        refused with 409.
+
+        Args:
+            id: ID of the tag.
+        """
+        self._sender.send(lambda _: None, "DELETE", path_of("tags", id))
+
+    def get(self, id: str) -> Tag:
+        """Get a tag.
+
+        With its links and clicks.
+
+        Args:
+            id: ID of the tag.
+        """
+        return self._sender.send(lambda payload: Tag.from_json(payload["data"]), "GET", path_of("tags", id))
+
+    def list(self, *, page: int | None = None, per_page: int | None = None, search: str | None = None) -> Pages[Tag]:
+        """List tags.
+
+        In alphabetical order: tags of links, and tags that no link has yet.
+
+        Args:
+            page: First page to read.
+            per_page: Objects in each page; default: 100, the maximum.
+            search: Text in the name, in upper or lower case.
+        """
+        return self._sender.pages(Tag.from_json, "/tags", {"page": page, "per_page": per_page, "search": search})
+
+    def update(self, id: str, *, name: str | Omitted = OMITTED, color: TagColor | Omitted = OMITTED) -> Tag:
+        """Change a tag.
+
+        A new name replaces the old one in all links, at its place. If another tag has the name, the two
+        become one: the answer is that tag, and the `id` of the path ends. Many links are changed in steps
+        after the answer; until the last one has the new name, the list has both, and another change of many
+        links is refused with 409.
+
+        Args:
+            id: ID of the tag.
+            name: Name; upper and lower case differ.
+            color: Color of the tag in the dashboard.
+        """
+        return self._sender.send(
+            lambda payload: Tag.from_json(payload["data"]),
+            "PATCH",
+            path_of("tags", id),
+            body={"name": name, "color": color},
         )
 
 

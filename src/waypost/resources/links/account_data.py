@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from waypost.database import Database, Id, Instant, NamedRow, Tx, bulk
 from waypost.kit.clock import timestamp
 from waypost.kit.csv_cells import csv_text
 from waypost.kit.fields import IdText, TimestampText
+from waypost.kit.pagination import PageRequest
 from waypost.resource import DELETED_AT_ONCE
 from waypost.resources.links import aliases, routing, store
 from waypost.resources.links.aliases.schemas import AliasJson
@@ -38,6 +39,9 @@ from waypost.resources.links.routing import LinkRouting
 from waypost.resources.links.routing.schemas import RoutingJson
 from waypost.resources.links.routing.schemas import to_json as routing_to_json
 from waypost.resources.links.schemas import LinkJson, to_json
+from waypost.resources.links.tags import store as tags
+from waypost.resources.links.tags.schemas import TagJson
+from waypost.resources.links.tags.schemas import to_json as tag_to_json
 
 _EXPORT_BATCH = 1_000
 _CSV_COLUMNS = tuple(LinkJson.__annotations__)
@@ -61,6 +65,7 @@ def export(context: Context, account: Account, now: datetime) -> Files:
         "links.ndjson": ndjson_file(export_account_data(context, id_, now)),
         "links.csv": csv_file(_CSV_COLUMNS, export_account_data(context, id_, now), _csv_lines),
         "aliases.ndjson": ndjson_file(_aliases(db, id_)),
+        "tags.ndjson": ndjson_file(_tags(db, id_)),
         "deleted_links.ndjson": ndjson_file(_deleted_links(db, id_)),
         "images.tar": _images(context, id_),
     }
@@ -117,6 +122,16 @@ async def _aliases(db: Database, account_id: UUID) -> AsyncIterator[list[AliasJs
         async with db.read_long() as tx:
             found = await aliases.find_of_links(tx, [row.id for row in rows])
         yield [alias_to_json(alias) for of_link in found.values() for alias in of_link]
+
+
+async def _tags(db: Database, account_id: UUID) -> AsyncIterator[list[TagJson]]:
+    """Yield the tags as the API shows them, in alphabetical order."""
+    request, is_last = PageRequest(1, _EXPORT_BATCH), False
+    while not is_last:
+        async with db.read_long() as tx:
+            page = await tags.list_page(tx, account_id, "", request)
+        yield [tag_to_json(tag) for tag in page.items]
+        request, is_last = replace(request, page=request.page + 1), request.page >= page.last_page
 
 
 class DeletedLinkJson(TypedDict):
@@ -194,6 +209,12 @@ async def delete_account_data(context: Context, account_id: UUID) -> AsyncGenera
         is_more_left = len(deleted) >= DELETED_AT_ONCE
         if deleted:  # a job that is stopped after a step without effect would repeat that step forever
             yield
+    while True:
+        async with context.db.write() as tx:
+            count = await tags.delete_all(tx, account_id, DELETED_AT_ONCE)
+        if not count:
+            return
+        yield
 
 
 async def delete_batch(

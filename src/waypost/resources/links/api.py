@@ -18,6 +18,7 @@ from waypost.resources.links.lists.query import MAX_SEARCH, read_filter
 from waypost.resources.links.model import LinkStatus
 from waypost.resources.links.routing import api as routing_api
 from waypost.resources.links.schemas import LinkChange, LinkJson, NewLink, to_json
+from waypost.resources.links.tags import api as tag_api
 from waypost.web import (
     PAGING,
     Data,
@@ -97,4 +98,5 @@ ENDPOINTS = [
     *alias_api.ENDPOINTS,
     *routing_api.ENDPOINTS,
     *bulk_api.ENDPOINTS,
+    *tag_api.ENDPOINTS,
 ]

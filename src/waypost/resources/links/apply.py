@@ -17,6 +17,7 @@ from waypost.resources.links.aliases import Alias
 from waypost.resources.links.labels import labels_of
 from waypost.resources.links.model import Link
 from waypost.resources.links.rules import LinkPlan
+from waypost.resources.links.tags import store as tags
 
 
 async def apply(context: Context, tx: Tx, account: UUID, plans: Sequence[LinkPlan], problems: Problems) -> list[Link]:
@@ -29,13 +30,17 @@ async def apply(context: Context, tx: Tx, account: UUID, plans: Sequence[LinkPla
     new = [after[plan.after.id] for plan in plans if plan.before is None]
     changed = [plan for plan in plans if plan.before != plan.after]
     changes = [(plan.before, after[plan.after.id]) for plan in changed if plan.before is not None]
-    # first the slugs, then domains, links, and the account: transactions wait for each other in the same order
+    # first the slugs, then domains, tags, links, and the account: transactions wait for each other in the same order
     await _move_slugs(tx, changes, [link for link in new if link.slug])
     after |= await store.generate_slugs(tx, [link for link in new if not link.slug], context.reserved)
     new = [after[link.id] for link in new]
     moves = [(None, link.domain_id) for link in new] + [(old.domain_id, link.domain_id) for old, link in changes]
     if any(old != new for old, new in moves) and not await domains.change_links_counts(tx, moves):
         problems.add("hostname", rules.NO_SUCH_DOMAIN)
+    nothing: list[str] = []
+    retags = [(nothing, link.tags) for link in new] + [(old.tags, link.tags) for old, link in changes]
+    if any(old != new for old, new in retags):
+        await tags.change_links_counts(tx, account, retags, context.clock())
     added = [alias for plan in plans for alias in plan.aliases]
     if not await store.add(tx, new, _search_texts(added)):
         raise Invalid({"body": [rules.FORM_USED]})

@@ -49,9 +49,10 @@ def _worker_parts(worker: Worker) -> WorkerParts:
     from waypost.resources.links import domain_detach
     from waypost.resources.links.model import CHANGE_JOB, PURGE_JOB
     from waypost.resources.links.routing.recheck import RoutingRecheck
+    from waypost.resources.links.tags.clicks import TagClicks
 
     settings, context = worker.settings, worker.context
-    periodic: list[Periodic] = []
+    periodic: list[Periodic] = [(60, TagClicks(context.db, context.clock).step)]
     if settings.blocklist or settings.safe_browsing_key:
         periodic.append((60, RoutingRecheck(context, worker.destination_checker).step))
     if context.db.dialect == "postgresql":

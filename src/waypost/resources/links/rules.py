@@ -124,6 +124,11 @@ def change_tags(tags: Sequence[str], added: Sequence[str], removed: Collection[s
     return list(dict.fromkeys([*(tag for tag in tags if tag not in removed), *added]))
 
 
+def replace_tag(tags: Sequence[str], old: str, new: str | None) -> list[str]:
+    """Return the tags with the new one where the old one was, once. None: without the old one."""
+    return list(dict.fromkeys(renamed for tag in tags if (renamed := new if tag == old else tag) is not None))
+
+
 def is_own_host(url: Url, own_hosts: Sequence[str]) -> bool:
     """Whether the URL is on one of `own_hosts` (`host[:port]`). The ports 80 and 443 count as the same."""
     return (url.host, _unless_default(url.port)) in {_host_and_port(netloc) for netloc in own_hosts}

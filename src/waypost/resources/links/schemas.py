@@ -43,7 +43,8 @@ MAX_TAGS = 100
 
 NullIfBlank = AfterValidator(lambda text: text if text.strip() else None)
 Unique = AfterValidator(lambda entries: list(dict.fromkeys(entries)))  # in the order of their first occurrence
-TagList = Annotated[list[Annotated[ShortText, NOT_BLANK]], max_entries(MAX_TAGS), Unique]
+TagName = Annotated[ShortText, NOT_BLANK]
+TagList = Annotated[list[TagName], max_entries(MAX_TAGS), Unique]
 Slug = Annotated[Text, Documented({"maxLength": MAX_SLUG, "pattern": "^[A-Za-z0-9_-]+$"})]
 PixelIds = Annotated[list[Any], max_entries(MAX_PIXELS), Documented({"items": {"type": "string", "format": "uuid"}})]
 HostnameText = Annotated[Text, AfterValidator(names.canonical_or_lower)]

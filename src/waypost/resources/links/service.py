@@ -18,6 +18,7 @@ from waypost.resources.links.deps import Deps
 from waypost.resources.links.images.media import UploadedImage
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange, LinkFields, NewLink, to_json
+from waypost.resources.links.tags import store as tags
 
 _NOT_AUDITED = (
     *("id", "account_id", "domain_id", "clicks", "og_image_bytes", "utm_params"),  # these are in the destination
@@ -154,6 +155,7 @@ async def hide(deps: Deps, tx: Tx, links: Sequence[Link]) -> None:
     if links:
         await store.hide(tx, links, deps.clock())
         await domains.change_links_counts(tx, [(link.domain_id, None) for link in links])
+        await tags.change_links_counts(tx, links[0].account_id, [(link.tags, ()) for link in links], deps.clock())
         await accounts.adjust_links_count(tx, links[0].account_id, -len(links))
         if any(link.tags for link in links):
             await accounts.add_label_change(tx, links[0].account_id)

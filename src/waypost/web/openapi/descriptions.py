@@ -26,6 +26,7 @@ ENUMS = {
     "Scope": "What an API key may do",
     "StatsComparison": "The earlier time range: just before, or a year earlier",
     "StatsInterval": "Length of an entry of a series",
+    "TagColor": "Color of a tag in the dashboard",
     "TlsStatus": "Status of a certificate",
 }
 
@@ -52,6 +53,7 @@ GROUPS = {
         "campaign template",
         "UtmTemplate",
     ),
+    "tags": EndpointGroup("Tags", "Organize links: list, rename, merge, color and delete tags.", "tag", "Tag"),
     "qrcodes": EndpointGroup(
         "QR codes", "Each link has a QR code: set its style, and show its image by a signed URL.", "QR code", "QrCode"
     ),

@@ -28,6 +28,7 @@ webhooks.ndjson        webhooks (without their secrets)
 links.ndjson           links, newest first, as the API shows them, and their routing (without passwords)
 links.csv              links for spreadsheets, without routing
 aliases.ndjson         further addresses of links
+tags.ndjson            tags and their colors
 deleted_links.ndjson   what is left of deleted links
 qr_styles.ndjson       styles of QR codes that differ from the default
 shares.ndjson          shares of statistics (without their URLs and passwords)

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -15,17 +16,19 @@ from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.urls import BadUrl
 from waypost.resources import domains
 from waypost.resources.links import aliases, rules, service, store
+from waypost.resources.links.apply import apply
 from waypost.resources.links.bulk import change_store as changes
 from waypost.resources.links.bulk import service as bulk
 from waypost.resources.links.bulk.change_store import BulkChange, Kind
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link, deleted_links
 from waypost.resources.links.schemas import LinkChange
+from waypost.resources.links.tags import store as tags
 
 STEP = 100
 _REPLACED_AT_A_TIME = 4  # as many destinations are checked for an account; together they take less than a job may
 
-_ACTIONS: Mapping[Kind, audit.AuditAction] = {
+_ACTIONS: Mapping[Kind, audit.AuditAction] = {  # a changed tag has an entry of its own
     "set": "links.updated",
     "replace": "links.updated",
     "delete": "links.deleted",
@@ -104,6 +107,7 @@ async def _restore_next(deps: Deps, change: BulkChange) -> bool:
             await tx.execute(delete(deleted_links).where(*own))
             # the domain of a link may be gone: it is on the shared domain then
             await domains.change_links_counts(tx, [(None, link.domain_id) for link in restored if link.hostname])
+            await tags.change_links_counts(tx, change.account_id, [((), link.tags) for link in restored], now)
             await accounts.adjust_links_count(tx, change.account_id, len(restored))
             if any(link.tags for link in restored):
                 await accounts.add_label_change(tx, change.account_id)
@@ -158,6 +162,25 @@ async def _replace_next(deps: Deps, change: BulkChange) -> bool:
         if change.cursor is None:
             await changes.finish(tx, change.id, "finished", deps.clock())
     return change.cursor is not None
+
+
+async def _retag_next(deps: Deps, change: BulkChange) -> bool:
+    """Links that get the tag meanwhile are changed, too: it ends when no link has the tag, which is deleted then."""
+    account, old, new = change.account_id, change.payload["tag"], change.payload["to"]
+    after = UUID(change.cursor[0]) if change.cursor else None
+    async with deps.db.read() as tx:
+        ids = await tags.find_tagged(tx, account, old, after, STEP)
+    async with _progress(deps, change) as tx:
+        before, now = (await store.lock_all(tx, account, ids)).values(), deps.clock()
+        requested = [(link, replace(link, tags=rules.replace_tag(link.tags, old, new))) for link in before]
+        plans = [rules.plan(link, after, by=change.actor.label, at=now) for link, after in requested]
+        await apply(deps, tx, account, plans, Problems())
+        cursor = [str(ids[-1])] if len(ids) == STEP else None  # after the last ones: again from the first one
+        await changes.save(tx, change, len(ids), len(plans), [], cursor)
+        is_over = cursor is None and await tags.delete_unused(tx, account, old)
+        if is_over:
+            await changes.finish(tx, change.id, "finished", now)
+    return not is_over
 
 
 async def _plan_replacements(deps: Deps, change: BulkChange) -> bool:
@@ -224,4 +247,5 @@ _STEPS: Mapping[Kind, Callable[[Deps, BulkChange], Awaitable[bool]]] = {
     "delete": _delete_next,
     "replace": _replace_next,
     "restore": _restore_next,
+    "retag": _retag_next,
 }

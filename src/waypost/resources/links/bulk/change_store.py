@@ -17,7 +17,8 @@ from waypost.resources.links.lists import listing
 from waypost.resources.links.lists.query import LinkFilter
 from waypost.resources.links.model import Link, bulk_changes, deleted_links
 
-Kind = Literal["set", "delete", "replace", "restore"]
+Kind = Literal["set", "delete", "replace", "restore", "retag"]
+"""`retag` takes a tag from all its links, for another one or none: half of it must never stay."""
 ChangeState = Literal["running", "finished", "cancelled", "failed", "undone"]
 
 UNDO_TIME = timedelta(hours=24)
@@ -44,7 +45,9 @@ class BulkChange:
     account_id: UUID
     kind: Kind
     payload: Mapping[str, Any]
-    """`ids` or `filter`; `set`, `find` and `replacement`, or `change` by kind; `actor` and `entry` of the audit log."""
+    """`ids` or `filter`; `set`, `find` and `replacement`, `change`, or `tag` and `to` by kind; `actor` and `entry` of
+    the audit log.
+    """
     state: ChangeState
     total: int
     done: int
@@ -64,6 +67,10 @@ class BulkChange:
     @property
     def filter(self) -> LinkFilter:
         return LinkFilter(**self.payload["filter"])
+
+    @property
+    def can_be_cancelled(self) -> bool:
+        return self.kind != "retag"
 
     def can_be_undone(self, now: datetime) -> bool:
         is_over = self.state in {"finished", "cancelled", "failed"} and self.changed > 0

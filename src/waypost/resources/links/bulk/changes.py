@@ -71,7 +71,7 @@ async def start(
     containing = values["find"] if kind == "replace" else ""
     total = await count(deps, caller.account.id, selection, containing)
     payload = selection.to_payload() | dict(values)
-    return await _start(deps, caller, id_, kind, payload, total, is_now=total <= MAX_NOW and kind != "replace")
+    return await _start(deps, caller, id_, kind, payload, total)
 
 
 async def undo(deps: Deps, caller: accounts.Caller, id_: UUID, deletion: UUID) -> BulkChange:
@@ -80,14 +80,14 @@ async def undo(deps: Deps, caller: accounts.Caller, id_: UUID, deletion: UUID) -
     if not change.can_be_undone(deps.clock()):
         raise NotFound
     payload = {"change": str(deletion)}
-    return await _start(deps, caller, id_, "restore", payload, change.changed, is_now=change.changed <= MAX_NOW)
+    return await _start(deps, caller, id_, "restore", payload, change.changed)
 
 
 async def cancel(deps: Deps, caller: accounts.Caller, id_: UUID) -> None:
     """Stop after the current step."""
     async with deps.db.write() as tx:
         change, now = await changes.lock(tx, caller.account.id, id_), deps.clock()
-        if change.state == "running":
+        if change.state == "running" and change.can_be_cancelled:
             await changes.finish(tx, id_, "cancelled", now)
             details = {"done": change.done, "of": change.total}
             await audit.record(tx, caller.actor, "links.change_cancelled", now, details=details)
@@ -108,7 +108,8 @@ async def run(deps: Deps, job: Job) -> Again | None:
     except Exception:
         if job.attempt >= _MAX_FAILURES:
             async with deps.db.write() as tx:
-                await changes.finish(tx, id_, "failed", deps.clock())
+                if (await changes.get(tx, account, id_)).can_be_cancelled:
+                    await changes.finish(tx, id_, "failed", deps.clock())
         raise
     return Again(deps.clock()) if is_running else None
 
@@ -128,8 +129,7 @@ async def purge(deps: Deps, job: Job) -> Again | None:
     id_, now = UUID(job.payload["id"]), deps.clock()
     async with deps.db.read() as tx:
         created_at = await tx.scalar(select(bulk_changes.c.created_at).where(bulk_changes.c.id == id_))
-        running = bulk_changes.c.account_id == job.account_id, bulk_changes.c.state == "running"
-        is_running = await tx.scalar(select(bulk_changes.c.id).where(*running).limit(1)) is not None
+        is_running = await is_any_running(tx, job.account_id)
         if created_at and is_running and now < created_at + _LONGEST:
             return Again(now + _PURGE_DELAY)
     await _delete_change(deps.db, deps.image_store, job.account_id, id_)
@@ -160,26 +160,51 @@ async def _delete_change(db: Database, image_store: ImageStore, account: UUID, i
 
 
 async def _start(
-    deps: Deps, caller: accounts.Caller, id_: UUID, kind: Kind, payload: Mapping[str, Any], total: int, *, is_now: bool
+    deps: Deps, caller: accounts.Caller, id_: UUID, kind: Kind, payload: Mapping[str, Any], total: int
 ) -> BulkChange:
-    account, now = caller.account.id, deps.clock()
-    payload = {**payload, "actor": caller.actor.to_json(), "entry": str(audit.new_entry_id(now))}
-    row: dict[str, Any] = {"id": id_, "account_id": account, "kind": kind, "payload": payload, "state": "running"}
-    row |= {"total": total, "done": 0, "changed": 0, "refused": [], "refused_count": 0, "created_at": now}
     async with deps.db.write() as tx:
-        statement = upsert(tx, bulk_changes).values(row).on_conflict_do_nothing(index_elements=[bulk_changes.c.id])
-        is_new = (await tx.execute(statement.returning(bulk_changes.c.id))).one_or_none() is not None
-        if is_new and not is_now:
-            await accounts.lock_account(tx, account)  # one at a time
-            others = select(bulk_changes.c.id).where(bulk_changes.c.account_id == account, bulk_changes.c.id != id_)
-            if await tx.scalar(others.where(bulk_changes.c.state == "running").limit(1)):
+        payload = {**payload, "entry": str(audit.new_entry_id(deps.clock()))}
+        is_new = await begin(deps, tx, caller, id_, kind, payload, total)
+        if is_new and not _is_small(kind, total):
+            await accounts.lock_account(tx, caller.account.id)  # one at a time
+            if await is_any_running(tx, caller.account.id, but=id_):
                 raise Invalid({"body": [BUSY]})
-        if is_new:
-            # also if it runs now, in case this process dies
-            run_at = now + timedelta(minutes=1) if is_now else now
-            purge_at = now + UNDO_TIME + _PURGE_DELAY
-            for job, at in ((CHANGE_JOB, run_at), (PURGE_JOB, purge_at)):
-                await jobs.enqueue(tx, job, {"id": str(id_)}, now=now, run_at=at, account_id=account)
-    while is_new and is_now and await steps.run(deps, account, id_):
+    if is_new:
+        await run_if_small(deps, caller.account.id, id_)
+    return await get(deps, caller.account.id, id_)
+
+
+async def begin(
+    deps: Deps, tx: Tx, caller: accounts.Caller, id_: UUID, kind: Kind, payload: Mapping[str, Any], total: int
+) -> bool:
+    """Add a change and its jobs once per `id_`. Return whether it is new; then call `run_if_small` after the commit."""
+    account, now = caller.account.id, deps.clock()
+    row: dict[str, Any] = {"id": id_, "account_id": account, "kind": kind, "state": "running", "created_at": now}
+    row |= {"total": total, "done": 0, "changed": 0, "refused": [], "refused_count": 0}
+    row["payload"] = {**payload, "actor": caller.actor.to_json()}
+    statement = upsert(tx, bulk_changes).values(row).on_conflict_do_nothing(index_elements=[bulk_changes.c.id])
+    is_new = (await tx.execute(statement.returning(bulk_changes.c.id))).one_or_none() is not None
+    if is_new:
+        # also if it runs now, in case this process dies
+        run_at = now + timedelta(minutes=1) if _is_small(kind, total) else now
+        purge_at = now + UNDO_TIME + _PURGE_DELAY
+        for job, at in ((CHANGE_JOB, run_at), (PURGE_JOB, purge_at)):
+            await jobs.enqueue(tx, job, {"id": str(id_)}, now=now, run_at=at, account_id=account)
+    return is_new
+
+
+async def run_if_small(deps: Deps, account: UUID, id_: UUID) -> None:
+    """Run the change now if it is of few links. Otherwise a job runs it."""
+    change = await get(deps, account, id_)
+    while _is_small(change.kind, change.total) and await steps.run(deps, account, id_):
         pass
-    return await get(deps, account, id_)
+
+
+def _is_small(kind: Kind, total: int) -> bool:
+    return total <= MAX_NOW and kind != "replace"
+
+
+async def is_any_running(tx: Tx, account: UUID, *, but: UUID | None = None) -> bool:
+    running = bulk_changes.c.account_id == account, bulk_changes.c.state == "running"
+    query = select(bulk_changes.c.id).where(*running).limit(1)
+    return await tx.scalar(query.where(bulk_changes.c.id != but) if but else query) is not None

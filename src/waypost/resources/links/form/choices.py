@@ -1,14 +1,15 @@
 """What forms and filters of links offer: domains, pixels, tags and UTM values of the account."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Select, Text, bindparam, case, func, literal, null, select, union_all
+from sqlalchemy import Text, bindparam, case, literal, null, select, union_all
 
 from waypost.database import Id, Tx
 from waypost.resources import domains, pixels
-from waypost.resources.links.model import NOT_DELETED, link_tags, links
+from waypost.resources.links.model import NOT_DELETED, links
+from waypost.resources.links.tags import store as tag_store
 from waypost.resources.pixels.service import MAX_PIXELS
 
 _MAX_DOMAINS = 1_000
@@ -27,8 +28,8 @@ class FormChoices(NamedTuple):
     """Hostnames of domains whose links do not work."""
     pixels: Sequence[tuple[UUID, str, str]]
     """(id, name, platform)"""
-    tags: Sequence[str]
-    """The first ones in alphabetical order."""
+    tags: Mapping[str, str]
+    """Colors of the first ones, by their names in alphabetical order."""
 
 
 async def find_choices(tx: Tx, account_id: UUID) -> FormChoices:
@@ -37,7 +38,7 @@ async def find_choices(tx: Tx, account_id: UUID) -> FormChoices:
         hostnames=[row.name for row in rows if row.kind in {"domain", "unverified"}],
         unverified={row.name for row in rows if row.kind == "unverified"},
         pixels=[(row.id, row.name, row.platform) for row in rows if row.kind == "pixel"],
-        tags=[row.name for row in rows if row.kind == "tag"],
+        tags={row.name: row.color for row in rows if row.kind == "tag"},
     )
 
 
@@ -52,23 +53,13 @@ async def find_utm_values(tx: Tx, account_id: UUID) -> Mapping[str, Sequence[str
     return {key: list(of_key)[:_MAX_UTM_VALUES] for key, of_key in values.items()}
 
 
-def _tags_query() -> Select[Any]:
-    """Select the tags, with one seek from each to the next: grouping the rows took longer than the list."""
-    smallest = select(func.min(link_tags.c.tag)).where(link_tags.c.account_id == _ACCOUNT)
-    first = select(smallest.scalar_subquery().label("tag"), literal(1).label("position")).cte("tags", recursive=True)
-    following = smallest.where(link_tags.c.tag > first.c.tag).correlate(first).scalar_subquery()
-    tags = first.union_all(
-        select(following, first.c.position + 1).where(first.c.tag.is_not(None), first.c.position < _MAX_TAGS)
-    )
-    return select(tags.c.tag).where(tags.c.tag.is_not(None))
-
-
 _OWN_PIXELS = pixels.names_query(_ACCOUNT, MAX_PIXELS).subquery().c
 _DOMAINS = domains.hostnames_subquery(_ACCOUNT, _MAX_DOMAINS).subquery().c
-_NOTHING_ELSE = null().cast(Id).label("id"), null().cast(Text).label("platform")
+_TAGS = tag_store.choices_query(_ACCOUNT, _MAX_TAGS).subquery().c
+_NO_ID, _NO_TEXT = null().cast(Id), null().cast(Text)
 _CHOICES = union_all(
-    select(literal("pixel").label("kind"), _OWN_PIXELS.name, _OWN_PIXELS.id, _OWN_PIXELS.platform),
-    select(case((_DOMAINS.is_served, "domain"), else_="unverified"), _DOMAINS.hostname, *_NOTHING_ELSE),
-    select(literal("tag"), *_tags_query().subquery().c, *_NOTHING_ELSE),
+    select(literal("pixel").label("kind"), *_OWN_PIXELS, _NO_TEXT.label("color")),
+    select(case((_DOMAINS.is_served, "domain"), else_="unverified"), _DOMAINS.hostname, _NO_ID, _NO_TEXT, _NO_TEXT),
+    select(literal("tag"), _TAGS.name, _NO_ID, _NO_TEXT, _TAGS.color),
 )
 """Domains, pixels and tags in one round trip."""

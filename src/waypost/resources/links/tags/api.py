@@ -1,0 +1,72 @@
+"""JSON endpoints of tags."""
+
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from waypost.accounts import Caller
+from waypost.kit.errors import Problems
+from waypost.kit.fields import ONE_LINE
+from waypost.resources.links.deps import Deps
+from waypost.resources.links.tags import service
+from waypost.resources.links.tags.schemas import NewTag, TagChange, TagJson, to_json
+from waypost.web import (
+    PAGING,
+    Data,
+    Endpoint,
+    Paginated,
+    data,
+    no_content,
+    paginated,
+    parameter,
+    read_pagination,
+    read_query,
+)
+
+_ONE = "/tags/{id}"
+_TEXT = {"type": "string", "pattern": ONE_LINE, "maxLength": service.MAX_SEARCH}
+_PARAMETERS = (*PAGING, parameter("search", _TEXT, "Text in the name, in upper or lower case", "spring"))
+
+
+async def list_(deps: Deps, caller: Caller, request: Request) -> Response:
+    """In alphabetical order: tags of links, and tags that no link has yet."""
+    problems = Problems()
+    page, search = read_pagination(request, problems), read_query(request).get("search") or ""
+    found = await service.list_tags(deps, caller, search, page, problems)
+    return paginated(found.map(to_json), request, deps.base_url)
+
+
+async def create(deps: Deps, caller: Caller, new: NewTag, problems: Problems) -> Response:
+    """A tag that a link names exists already: change its color instead."""
+    return data(to_json(await service.create(deps, caller, new, problems)))
+
+
+async def get(deps: Deps, caller: Caller, tag_id: UUID) -> Response:
+    """With its links and clicks."""
+    return data(to_json(await service.get(deps, caller, tag_id)))
+
+
+async def update(deps: Deps, caller: Caller, tag_id: UUID, change: TagChange, problems: Problems) -> Response:
+    """A new name replaces the old one in all links, at its place. If another tag has the name, the two become one:
+    the answer is that tag, and the `id` of the path ends. Many links are changed in steps after the answer; until the
+    last one has the new name, the list has both, and another change of many links is refused with 409.
+    """
+    return data(to_json(await service.change(deps, caller, tag_id, change, problems)))
+
+
+async def delete(deps: Deps, caller: Caller, tag_id: UUID) -> Response:
+    """Removes the tag from all links, which keep working. Many links are changed in steps after the answer; until the
+    last one has lost the tag, the list has it, and another change of many links is refused with 409.
+    """
+    await service.delete(deps, caller, tag_id)
+    return no_content()
+
+
+ENDPOINTS = [
+    Endpoint("GET", "/tags", list_, "List tags", "links:read", Paginated[TagJson], parameters=_PARAMETERS),
+    Endpoint("POST", "/tags", create, "Create a tag", "links:write", Data[TagJson], 201, body=NewTag),
+    Endpoint("GET", _ONE, get, "Get a tag", "links:read", Data[TagJson]),
+    Endpoint("PATCH", _ONE, update, "Change a tag", "links:write", Data[TagJson], body=TagChange),
+    Endpoint("DELETE", _ONE, delete, "Delete a tag", "links:write", status=204),
+]
