@@ -1,6 +1,7 @@
 """Members save, rename and delete views of statistics. Those of all members need the role editor."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from waypost import accounts, audit
@@ -71,11 +72,13 @@ async def find_state(context: Context, session: Session, view_id: UUID) -> tuple
         view = await store.get(tx, account_id, session.person.id, view_id)
         named = {*state.filtered_links(view.query), *([view.link_id] if view.link_id else ())}
         gone = named - (await link_store.find_own(tx, account_id, named)).keys()
-    if not gone:
-        return view.url, False
-    query = state.without_links(view.query, gone)
-    path = f"/links/{view.link_id}" if view.link_id and view.link_id not in gone else "/"
-    return f"{path}?{query}" if query else path, True
+    query = state.clean_query(view.query, is_of_link=view.link_id is not None)  # what this version knows of it
+    kept = replace(
+        view,
+        link_id=None if view.link_id in gone else view.link_id,
+        query=state.without_links(query, gone) if gone else query,
+    )
+    return kept.url, bool(gone)
 
 
 async def rename(context: Context, session: Session, view_id: UUID, name: str) -> None:

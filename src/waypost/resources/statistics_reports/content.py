@@ -10,6 +10,7 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from waypost import mail
@@ -30,6 +31,17 @@ LISTS: Sequence[StatsList] = ("link", "referrer", "country", "device")
 _LIST_IDS = ("top-links", "referrers", "countries", "devices")
 _TOP = 5
 _MAX_NAME = 80
+
+
+class ReportScope(NamedTuple):
+    """What a report is about."""
+
+    account_id: UUID
+    subject: ReportSubject
+    name: str
+    """Of the account, the tag, or the short URL."""
+    period: ReportPeriod
+    timezone: str
 
 
 class ReportUrls(NamedTuple):
@@ -58,32 +70,23 @@ def filters_of(subject: ReportSubject) -> Filters:
 
 
 def write(
-    period: ReportPeriod,
-    days: ReportDays,
-    before: ReportDays,
-    subject: ReportSubject,
-    name: str,
-    query: StatsQuery,
-    found: Statistics,
-    urls: ReportUrls,
+    scope: ReportScope, days: ReportDays, before: ReportDays, query: StatsQuery, found: Statistics, urls: ReportUrls
 ) -> ReportEmail:
-    """`name`: of the account, the tag, or the short URL."""
-    zone = ZoneInfo(query.timezone)
-    name = " ".join(name.split())
+    zone, subject = ZoneInfo(query.timezone), scope.subject
+    name = " ".join(scope.name.split())
     name = name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
     clicks = [
         (bucket.at.astimezone(zone).date(), point.clicks)
         for bucket, point in zip(query.buckets, found.points, strict=True)
     ]
-    title = f"{NAMES[period]} report: {f'links tagged {name}' if subject.tag else name}"
+    title = f"{NAMES[scope.period]} report: {f'links tagged {name}' if subject.tag else name}"
     dates_before = str(before).removesuffix(f" {days.last.year}")
     context = {
         "title": title,
-        "period": period,
         "days": days,
         "zone": query.timezone.replace("_", " "),
         "numbers": rendering.compare(found, dates_before),
-        "series": _series(period, clicks) if found.total.clicks else (),
+        "series": _series(scope.period, clicks) if found.total.clicks else (),
         "summary": _summary(clicks),
         "alt": "Clicks by day: " + ", ".join(f"{day:%a %-d %b} {count:,}" for day, count in clicks),
         "lists": _lists(found),
@@ -91,7 +94,6 @@ def write(
         "urls": urls,
         "image_id": mail.IMAGE_ID,
         "image_width": chart.WIDTH,
-        "total": found.total.clicks,
     }
     return ReportEmail(
         f"{title}, {found.total.clicks:,} click{'' if found.total.clicks == 1 else 's'}",

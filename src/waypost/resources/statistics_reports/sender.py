@@ -8,13 +8,13 @@ import asyncio
 from base64 import b64encode
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from waypost import accounts, audit, mail
-from waypost.accounts import Account
+from waypost.accounts import Account, Person
 from waypost.accounts.members import store as memberships
-from waypost.accounts.model import Member
 from waypost.accounts.people import store as people
 from waypost.audit import Actor, Item
 from waypost.context import Context
@@ -27,13 +27,12 @@ from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats.query import DEFAULT_ZONE, StatsQuery, new_stats_query
 from waypost.resources.clicks.stats.read import Statistics
 from waypost.resources.statistics_reports import content, periods, service, store
-from waypost.resources.statistics_reports.content import ReportEmail, ReportUrls
+from waypost.resources.statistics_reports.content import ReportEmail, ReportScope, ReportUrls
 from waypost.resources.statistics_reports.model import ReportSubject, ReportSubscription, address_digest, digest_of
 from waypost.resources.statistics_reports.periods import ReportDays, ReportPeriod
 from waypost.resources.statistics_reports.unsubscribing import UnsubscribeUrls
 from waypost.worker import jobs
 from waypost.worker.jobs import Again, Job
-from waypost.worker.loop import reason_of
 
 MAX_ATTEMPTS = 9
 """Of one report, in about three hours."""
@@ -41,6 +40,7 @@ NO_TAG = "No link has this tag any more."
 UNCONFIRMED = "Your email address is not confirmed."
 TOO_MANY = f"This address has received {mail.MAX_STATISTICS} reports within a day."
 UNSUBSCRIBED = "This address has unsubscribed from reports. Its owner can subscribe again in the dashboard."
+UNEXPECTED = "The service could not send it. The administrator finds the reason in the log."
 MANAGE_PATH = "/stats/reports"
 
 
@@ -48,13 +48,11 @@ class _Skipped(WaypostError):
     """The report is not sent."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Due:
-    subscription: ReportSubscription
+class _Due(NamedTuple):
     account: Account
-    member: Member
+    person: Person
     name: str
-    """Of its subject."""
+    """Of the subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +76,7 @@ class ReportSender:
         except Exception as error:
             if job.attempt < MAX_ATTEMPTS:
                 raise
-            reason = error.reason if isinstance(error, Unreachable) else reason_of(error)
-            await self._record_problem(job.id, reason.removeprefix("mail: "))
+            await self._record_problem(job.id, _problem(error))
         else:
             return again if is_kept else None
         return again
@@ -100,7 +97,8 @@ class ReportSender:
         zone = zone or DEFAULT_ZONE
         days = periods.last_days(period, ZoneInfo(zone), now)
         urls = ReportUrls(self.context.base_url, self.urls.url(to), "")
-        report = await self._write(account.id, period, days, ReportSubject(), account.name, zone, urls, now)
+        of_account = ReportScope(account.id, ReportSubject(), account.name, period, zone)
+        report = await self._write(of_account, days, urls, now)
         await self._send(report, to, f"{new_id()}", urls)
         async with self.context.db.write() as tx:
             details = {"to": to, "period": period}
@@ -125,20 +123,12 @@ class ReportSender:
                 return False
             if due.account.suspended_at:
                 return True
-            if job.attempt == 1 and not await mail.count(tx, due.member.person.email, "statistics", now):
+            if job.attempt == 1 and not await mail.count(tx, due.person.email, "statistics", now):
                 raise _Skipped(TOO_MANY)
-        to, base_url = due.member.person.email, self.context.base_url
+        to, base_url = due.person.email, self.context.base_url
         urls = ReportUrls(base_url, self.urls.url(to), f"{base_url}{MANAGE_PATH}")
-        report = await self._write(
-            subscription.account_id,
-            subscription.period,
-            days,
-            subscription.subject,
-            due.name,
-            subscription.timezone,
-            urls,
-            now,
-        )
+        scope = ReportScope(due.account.id, subscription.subject, due.name, subscription.period, subscription.timezone)
+        report = await self._write(scope, days, urls, now)
         await self._send(report, to, f"{subscription.id}.{days.first}", urls)
         async with self.context.db.write() as tx:
             await store.record_sent(tx, subscription, address_digest(to), until, now)
@@ -160,25 +150,18 @@ class ReportSender:
             raise _Skipped(UNCONFIRMED)
         if await store.is_unsubscribed(tx, digest_of(member.person)):  # an address that the person has now
             raise _Skipped(UNSUBSCRIBED)
-        return _Due(subscription, account, member, name)
+        return _Due(account, member.person, name)
 
-    async def _write(
-        self,
-        account_id: UUID,
-        period: ReportPeriod,
-        days: ReportDays,
-        subject: ReportSubject,
-        name: str,
-        timezone: str,
-        urls: ReportUrls,
-        now: datetime,
-    ) -> ReportEmail:
-        before = periods.days_before(period, days.first)
-        query, earlier = (new_stats_query(each.range(ZoneInfo(timezone)), "day", timezone) for each in (days, before))
-        filters = content.filters_of(subject)
-        query = replace(query, filters=filters, comparison=replace(earlier, filters=filters))
-        found = await self._read(Subject(account_id, subject.link_id), query, now)
-        return content.write(period, days, before, subject, name, query, found, urls)
+    async def _write(self, scope: ReportScope, days: ReportDays, urls: ReportUrls, now: datetime) -> ReportEmail:
+        zone, filters = ZoneInfo(scope.timezone), content.filters_of(scope.subject)
+        before = periods.days_before(scope.period, days.first)
+        query, earlier = (
+            replace(new_stats_query(each.range(zone), "day", scope.timezone), filters=filters)
+            for each in (days, before)
+        )
+        query = replace(query, comparison=earlier)
+        found = await self._read(Subject(scope.account_id, scope.subject.link_id), query, now)
+        return content.write(scope, days, before, query, found, urls)
 
     async def _read(self, subject: Subject, query: StatsQuery, now: datetime) -> Statistics:
         lists = [name for name in content.LISTS if name != "link" or subject.link_id is None]
@@ -199,3 +182,10 @@ class ReportSender:
     async def _record_problem(self, subscription_id: UUID, problem: str) -> None:
         async with self.context.db.write() as tx:
             await store.record_problem(tx, subscription_id, problem)
+
+
+def _problem(error: Exception) -> str:
+    """Return why no attempt succeeded, for the page. The log has all errors."""
+    if isinstance(error, Unreachable):
+        return error.reason.removeprefix("mail: ")
+    return error.message if isinstance(error, WaypostError) else UNEXPECTED
