@@ -81,7 +81,7 @@ class Csv:
             try:
                 links.append(self._link(row, sheet))
             except ValueError as error:
-                source_id = None if row.problem else sheet.id_of(row.fields)
+                source_id = None if row.problem else sheet.id_of(row.fields, sheet.address_of(row.fields))
                 refused.append(RefusedRow(source_id or f"row {number}", f"Line {row.line:,}: {error}"))
         self._position += len(found)
         warnings = list(dict.fromkeys(self._warnings))
@@ -108,7 +108,7 @@ class Csv:
             left_out.append(f"the unknown status “{fields['status'][:_MAX_WORD]}”. The link is disabled")
         tags = fields.get("tags", "")
         return SourceLink(
-            source_id=sheet.id_of(fields) or fields["destination"],
+            source_id=sheet.id_of(fields, address) or fields["destination"],
             address=address,
             destination_url=fields["destination"],
             title=fields.get("title"),

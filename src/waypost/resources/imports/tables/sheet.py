@@ -155,7 +155,7 @@ class Sheet:
                     column.see(fields[name])
             if statuses:
                 statuses -= {name for name in statuses if fields.get(name, "200") not in _HTTP_STATUSES}
-            if source_id := self.id_of(fields):
+            if source_id := self.id_of(fields, self.address_of(fields)):
                 key = hash(source_id)
                 hashes[key % _BUCKETS].append(key)
         survey.http_statuses = statuses
@@ -178,8 +178,8 @@ class Sheet:
                 problem = self._surplus_problem(row.surplus)
             elif problem is None and (shifted := survey.shifts.find_problem(row.line, row.cells)):
                 problem = shifted
-            elif problem is None and survey.repeated and (source_id := self.id_of(row.fields)):
-                key = hash(source_id)
+            elif problem is None and survey.repeated:
+                key = hash(self.id_of(row.fields, self.address_of(row.fields)))
                 if key in lines:
                     problem = f"Line {lines[key]:,} has the same {self._identity(row.fields)}."
                 elif key in survey.repeated:
@@ -191,7 +191,7 @@ class Sheet:
         for line, cells, problem_of_record in self._table.records():
             problem, fields = problem_of_record, dict[str, str]()
             for name, cell in zip(names, cells, strict=False):
-                if name and (text := cell.strip(EDGES)):
+                if name and (text := cell.strip() if cell.isascii() else cell.strip(EDGES)):  # as `trim`
                     fields[name] = text
             if not (fields or problem or any(map(trim, cells))):
                 continue
@@ -224,11 +224,11 @@ class Sheet:
             hostname = split(hostname)[0]
         return Address(hostname or self._options.site, path.removeprefix("/"))
 
-    def id_of(self, fields: Fields) -> str | None:
-        """Return None for a row without any."""
+    def id_of(self, fields: Fields, address: Address | None) -> str | None:
+        """Return None for a row without any. `address`: see `address_of`."""
         if "id" in fields:
             return fields["id"]
-        if address := self.address_of(fields):
+        if address:
             return f"{address.hostname or ''}/{address.path}" if address.path else None
         return fields.get("destination")
 

@@ -14,9 +14,9 @@ _ADDRESS = re.compile(r"(?:https?://)?[^\s/?#]+\.[^\s/?#.]+/\S+", re.IGNORECASE)
 _HOST = re.compile(r"(?:https?://)?[\w-]+(?:\.[\w-]+)+/?", re.IGNORECASE)
 _QUERY = re.compile(r"[^\s&]*(?:&[\w.%\[\]-]+=[^\s&]*)+")
 """The rest of a query."""
-_KINDS: dict[str, Callable[[str], bool]] = {
-    "short_url": lambda text: _ADDRESS.fullmatch(text) is not None,
-    "domain": lambda text: _HOST.fullmatch(text) is not None,
+_KINDS: dict[str, Callable[[str], object]] = {
+    "short_url": _ADDRESS.fullmatch,
+    "domain": _HOST.fullmatch,
     "clicks": lambda text: text.isdigit() or read_count(text) is not None,
 }
 """Fields with values that no text is taken for. Dates are refused anyway."""
@@ -83,5 +83,5 @@ class Shifts:
         return None
 
 
-def _is_later(cells: Sequence[str], index: int, is_kind: Callable[[str], bool]) -> bool:
+def _is_later(cells: Sequence[str], index: int, is_kind: Callable[[str], object]) -> bool:
     return any(is_kind(trim(cell)) for cell in cells[index + 1 : index + 1 + _MAX_SHIFT])

@@ -20,7 +20,7 @@ EDGES = ZERO_WIDTH + "".join(char for char in map(chr, range(0x3001)) if char.is
 
 
 def trim(cell: str) -> str:
-    return cell.strip(EDGES)
+    return cell.strip() if cell.isascii() else cell.strip(EDGES)
 
 
 def is_enabled(status: str) -> bool | None:
