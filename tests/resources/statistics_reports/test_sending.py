@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from io import BytesIO
@@ -33,6 +33,7 @@ from waypost.database import Database
 from waypost.kit.errors import Invalid
 from waypost.resources import links
 from waypost.resources.links import store as link_store
+from waypost.resources.links.tags import store as tag_store
 from waypost.resources.statistics_reports import account_data, sender, service, store
 from waypost.resources.statistics_reports.model import QUEUE, SEND_JOB, digest_of, report_subscriptions
 from waypost.resources.statistics_reports.sender import ReportSender
@@ -196,6 +197,20 @@ async def test_reports_of_a_tag_a_link_and_a_month(place: Place) -> None:
     assert "1–31 Dec 2029" in text  # noqa: RUF001
     assert "  31 Dec              1" in text
     assert f"{BASE_URL}/?period=custom&from=2029-12-01&to=2029-12-31&timezone=UTC&tag=%5C-50+%25" in text
+
+
+async def test_a_report_follows_a_tag_that_is_renamed(place: Place) -> None:
+    await place.link(tags=["sale"])
+    await place.subscribe(tag="sale")
+    async with place.db.write() as tx:
+        tag = await tag_store.find(tx, place.account.id, "sale")
+        assert tag
+        await tag_store.save(tx, replace(tag, name="summer"))
+    await place.link(tags=["summer"])
+    await place.work(MONDAY)
+    assert [each["Subject"] for each in place.server.mails] == ["Weekly report: links tagged summer, 0 clicks"]
+    [listed] = await service.list_of_person(place.context, place.session)
+    assert listed.subject == "summer"
 
 
 async def test_two_workers_send_each_report_once(place: Place) -> None:

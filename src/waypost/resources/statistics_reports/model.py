@@ -26,6 +26,7 @@ report_subscriptions = Table(
     Column("recipient", String(64), nullable=False, index=True),  # digest of the address of the latest report
     Column("period", Text, nullable=False),
     Column("tag", Text),  # the links with this tag, or one link; neither: the account
+    Column("tag_id", Id),  # of the tag, which may get another name
     Column("link_id", Id),
     Column("timezone", Text, nullable=False),
     Column("sent_until", Instant),  # the end of the latest reported period
@@ -54,6 +55,7 @@ class ReportSubject:
 
     tag: str | None = None
     link_id: UUID | None = None
+    tag_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

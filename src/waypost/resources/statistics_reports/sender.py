@@ -36,7 +36,7 @@ from waypost.worker.jobs import Again, Job
 
 MAX_ATTEMPTS = 9
 """Of one report, in about three hours."""
-NO_TAG = "No link has this tag any more."
+NO_TAG = "No link has this tag."
 UNCONFIRMED = "Your email address is not confirmed."
 TOO_MANY = f"This address has received {mail.MAX_STATISTICS} reports within a day."
 UNSUBSCRIBED = "This address has unsubscribed from reports. Its owner can subscribe again in the dashboard."
@@ -51,8 +51,8 @@ class _Skipped(WaypostError):
 class _Due(NamedTuple):
     account: Account
     person: Person
+    subject: ReportSubject
     name: str
-    """Of the subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class ReportSender:
                 raise _Skipped(TOO_MANY)
         to, base_url = due.person.email, self.context.base_url
         urls = ReportUrls(base_url, self.urls.url(to), f"{base_url}{MANAGE_PATH}")
-        scope = ReportScope(due.account.id, subscription.subject, due.name, subscription.period, subscription.timezone)
+        scope = ReportScope(due.account.id, due.subject, due.name, subscription.period, subscription.timezone)
         report = await self._write(scope, days, urls, now)
         await self._send(report, to, f"{subscription.id}.{days.first}", urls)
         async with self.context.db.write() as tx:
@@ -140,7 +140,8 @@ class ReportSender:
         member = await memberships.find_member(tx, subscription.account_id, subscription.person_id)
         if account is None or member is None:
             return None
-        subject, shared_domain = subscription.subject, self.context.shared_domain
+        shared_domain = self.context.shared_domain
+        subject = await service.current_subject(tx, account.id, subscription.subject)
         name = await service.name_subject(tx, account, subject, shared_domain=shared_domain)
         if name is None:
             return None
@@ -150,7 +151,7 @@ class ReportSender:
             raise _Skipped(UNCONFIRMED)
         if await store.is_unsubscribed(tx, digest_of(member.person)):  # an address that the person has now
             raise _Skipped(UNSUBSCRIBED)
-        return _Due(account, member.person, name)
+        return _Due(account, member.person, subject, name)
 
     async def _write(self, scope: ReportScope, days: ReportDays, urls: ReportUrls, now: datetime) -> ReportEmail:
         zone, filters = ZoneInfo(scope.timezone), content.filters_of(scope.subject)

@@ -1,5 +1,7 @@
 """Subscriptions of members to reports of statistics by email."""
 
+import contextlib
+from dataclasses import replace
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -13,6 +15,7 @@ from waypost.kit.ids import new_id
 from waypost.kit.timezones import zone_names
 from waypost.resources import links
 from waypost.resources.links import labels
+from waypost.resources.links.tags import store as tag_store
 from waypost.resources.statistics_reports import periods, store
 from waypost.resources.statistics_reports.model import (
     SEND_JOB,
@@ -29,7 +32,7 @@ MAX_SUBSCRIPTIONS = 20
 TOO_MANY = f"You can subscribe to at most {MAX_SUBSCRIPTIONS} reports. End one that you do not need any more."
 UNCONFIRMED = "Confirm your email address first: reports are sent to it."
 DUPLICATE = "You are already subscribed to this report."
-UNKNOWN_TAG = "No link has this tag. Choose a tag of the list."
+UNKNOWN_TAG = "There is no such tag. Choose a tag of the list."
 
 
 async def subscribe(
@@ -45,11 +48,15 @@ async def subscribe(
         problems.add("timezone", "This must be the name of a time zone, such as Europe/Berlin.")
     if person.confirmed_at is None:
         problems.add("body", UNCONFIRMED)
-    subject = ReportSubject(None if link_id else tag or None, link_id)
     async with context.db.write() as tx:
         await accounts.lock_account(tx, account_id)
-        if subject.tag and not await has_links(tx, account_id, subject.tag):
-            problems.add("tag", UNKNOWN_TAG)
+        subject = ReportSubject(link_id=link_id)
+        if tag and not link_id:
+            found = await tag_store.find(tx, account_id, tag)
+            if found is None:
+                problems.add("tag", UNKNOWN_TAG)
+            else:
+                subject = ReportSubject(found.name, tag_id=found.id)
         name = await name_subject(tx, session.account, subject, shared_domain=context.shared_domain)
         own = await store.list_of_person(tx, person.id)
         if len(own) >= MAX_SUBSCRIPTIONS:
@@ -104,12 +111,20 @@ async def list_of_person(context: Context, session: Session) -> list[ListedSubsc
 async def name_subject(tx: Tx, account: accounts.Account, subject: ReportSubject, *, shared_domain: str) -> str | None:
     """Return the short URL of the link, the tag, or the name of the account. None: the link does not exist."""
     if subject.link_id is None:
-        return subject.tag or account.name
+        return (await current_subject(tx, account.id, subject)).tag or account.name
     try:
         link = await links.get(tx, account.id, subject.link_id)
     except NotFound:
         return None
     return link.short_url(shared_domain)
+
+
+async def current_subject(tx: Tx, account_id: UUID, subject: ReportSubject) -> ReportSubject:
+    """Return the subject with the name that its tag has now."""
+    if subject.tag_id:
+        with contextlib.suppress(NotFound):
+            return replace(subject, tag=(await tag_store.get(tx, account_id, subject.tag_id)).name)
+    return subject
 
 
 async def has_links(tx: Tx, account_id: UUID, tag: str) -> bool:

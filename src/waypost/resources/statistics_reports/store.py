@@ -1,6 +1,7 @@
 """Every statement on subscriptions to reports."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -17,18 +18,15 @@ from waypost.resources.statistics_reports.model import (
 
 _c = report_subscriptions.c
 _SUBSCRIPTION = select(
-    *(_c[name] for name in ("id", "account_id", "person_id", "period", "tag", "link_id", "timezone")),
+    *(_c[name] for name in ("id", "account_id", "person_id", "period", "tag", "link_id", "tag_id", "timezone")),
     *(_c[name] for name in ("sent_until", "sent_at", "problem", "created_at")),
 )
 
 
 async def add(tx: Tx, new: ReportSubscription, recipient: str) -> None:
     names = ("id", "account_id", "person_id", "period", "timezone", "created_at")
-    row = {name: getattr(new, name) for name in names}
-    await tx.execute(
-        insert(report_subscriptions),
-        row | {"tag": new.subject.tag, "link_id": new.subject.link_id} | {"recipient": recipient},
-    )
+    row = {name: getattr(new, name) for name in names} | asdict(new.subject) | {"recipient": recipient}
+    await tx.execute(insert(report_subscriptions), row)
 
 
 async def find(tx: Tx, id_: UUID) -> ReportSubscription | None:
@@ -99,5 +97,5 @@ async def remove_unsubscribed(tx: Tx, recipient: str) -> None:
 
 
 def _subscription(row: Sequence[Any]) -> ReportSubscription:
-    id_, account_id, person_id, period, tag, link_id, *rest = row
-    return ReportSubscription(id_, account_id, person_id, period, ReportSubject(tag, link_id), *rest)
+    id_, account_id, person_id, period, tag, link_id, tag_id, *rest = row
+    return ReportSubscription(id_, account_id, person_id, period, ReportSubject(tag, link_id, tag_id), *rest)
