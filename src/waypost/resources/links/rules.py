@@ -103,8 +103,13 @@ def generate_slug(attempt: int, reserved: Collection[str]) -> str:
 
 def with_folded_slug(before: Link | None, after: Link) -> Link:
     """Return the link with the case-folded form of a slug that was not generated. `before`: None for a new link."""
-    is_same = before is not None and before.slug == after.slug
-    return after if is_same or not after.slug else replace(after, folded_slug=fold(after.slug.encode()).decode())
+    if (before is not None and before.slug == after.slug) or not after.slug or after.folded_slug == _folded(after.slug):
+        return after
+    return replace(after, folded_slug=_folded(after.slug))
+
+
+def _folded(slug: str) -> str:
+    return fold(slug.encode()).decode()
 
 
 def is_rude(slug: str) -> bool:
@@ -183,7 +188,7 @@ def plan(before: Link | None, requested: Link, *, by: str, at: datetime) -> Link
     `new_link` and `changed`.
     """
     if before is None:
-        after = replace(requested, created_by=by)
+        after = replace(requested, created_by=by, folded_slug=_folded(requested.slug) if requested.slug else None)
         return LinkPlan(None, after, _find_problems(after))
     problems, after = _find_problems(requested), requested
     if before.disabled_reason is not None and requested.is_enabled and not before.is_enabled:
