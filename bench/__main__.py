@@ -47,6 +47,7 @@ from bench import (
     report,
     route_memory,
     routing,
+    shared_pages,
     small_machine,
     startup,
     stats,
@@ -91,6 +92,7 @@ BENCHMARKS: Mapping[str, ModuleType] = {
     "qrcodes": qrcodes,
     "pages": pages,
     "operator-pages": operator_pages,
+    "shared-pages": shared_pages,
     "small-machine": small_machine,
     "startup": startup,
 }

@@ -1,5 +1,7 @@
 """Shared statistics as visitors see them."""
 
+import asyncio
+import contextlib
 import itertools
 import re
 from collections.abc import Sequence
@@ -291,3 +293,30 @@ async def test_says_what_is_not_available(place: WebApp) -> None:
 
 def _fields(link: Link) -> dict[str, Any]:
     return {name: getattr(link, name) for name in link.__dataclass_fields__}
+
+
+async def test_visitors_have_a_share_of_their_own(place: WebApp) -> None:
+    ada, eve = await new_sharer(place), await visitor(place)
+    shared, account = path_of(await ada.share()), ada.browser.account.id
+    slots = place.db._fair_slots
+    for key, other in (account, lambda: eve.get(shared)), (pages.own_slots(account), lambda: ada.browser.get("/")):
+        async with contextlib.AsyncExitStack() as stack:
+            for _ in range(slots._per_key):
+                await stack.enter_async_context(slots.slot(key))
+            assert (await other()).status_code == 200
+    answers = await asyncio.gather(*(eve.get(f"{shared}?period=7d") for _ in range(20)))
+    assert len({answer.content for answer in answers}) == 1
+
+
+async def test_pages_are_kept_for_some_seconds_unless_the_share_changes(place: WebApp) -> None:
+    ada, eve = await new_sharer(place), await visitor(place)
+    link = await ada.link(slug="spring")
+    share = await ada.share()
+    assert total(await eve.get(path_of(share))) == 0
+    await fill(place.db, clicks_of(link, [0, 1]))
+    assert total(await eve.get(path_of(share))) == 0
+    place.clock.move(pages.KEPT)
+    assert total(await eve.get(path_of(share))) == 2
+    place.clock.move(timedelta(microseconds=1))
+    await ada.ask("PATCH", f"/{share['id']}", json={"filters": {"country": "XX"}})
+    assert total(await eve.get(path_of(share))) == 0

@@ -172,12 +172,11 @@ class SharedPages(Pages[Deps]):
         """Return the page, and whether it is complete."""
         deps, share = self._deps, opened.share
         call, context = _read_call(request, opened, now)
-        own_slots = UUID(int=share.account_id.int ^ _OWN_SLOTS)  # beside those of the account's dashboard
         files: Sequence[tuple[str, str]] = ()
         try:
             async with (
                 self._queue.slot(share.account_id),
-                deps.click_store.reader(deps.db, own_slots) as reader,
+                deps.click_store.reader(deps.db, own_slots(share.account_id)) as reader,
             ):
                 source = SharedStats(reader, share, now, shared_domain=deps.shared_domain)
                 files = call.files(f"{request.url.path}{_FILE}", source.lists)
@@ -196,6 +195,11 @@ class SharedPages(Pages[Deps]):
             response.status_code = 200
         response.headers["X-Robots-Tag"] = "noindex"
         return response, response.status_code == 200 and not context.get("is_unavailable")
+
+
+def own_slots(account: UUID) -> UUID:
+    """Return the key of visitors' share of what all accounts share, beside that of the account's dashboard."""
+    return UUID(int=account.int ^ _OWN_SLOTS)
 
 
 def _read_call(request: Request, opened: OpenShare, now: datetime) -> tuple[StatsCall, dict[str, Any]]:

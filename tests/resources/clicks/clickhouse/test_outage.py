@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from browsing import WebApp, open_place
 from clickhouse.server import ClickHouse as ClickHouseServer
-from people import START
+from people import START, new_key
 from resources.clicks.intake.test_drain import visit
 from resources.clicks.visited import Env, new_click, new_link
 from resources.links.added import add_links
@@ -149,7 +149,14 @@ async def test_pages_show_the_rest(place: WebApp, clickhouse: ClickHouseServer) 
     link = new_link(ada.account.id, slug="spring", title="Spring sale", created_at=START, clicks=7)
     async with place.db.write() as tx:
         await add_links(tx, [link])
+    headers = (await new_key(place.db, ada.account.id)).headers
+    sent = {"name": "Spring", "embed_origins": ["https://a.example"]}
+    share = (await ada.client.post("/api/v1/shares", json=sent, headers=headers)).json()["data"]
     clickhouse.faults.refuse()
+    shared = await ada.get(share["embed_url"])
+    assert (shared.status_code, UNAVAILABLE in shared.text, "<h1>Spring</h1>" in shared.text) == (200, True, True)
+    assert "frame-ancestors https://a.example;" in shared.headers["content-security-policy"]
+    assert (await ada.get(f"{share['url']}.csv")).status_code == 503
     for path in ("/", f"/links/{link.id}"):
         page = await ada.get(path)
         assert (page.status_code, UNAVAILABLE in page.text) == (200, True)
