@@ -117,6 +117,7 @@ async def ids_of(client: httpx.AsyncClient, db: Database, seeded: SeededService)
         "/stats/reports/unsubscribe/": {"token": "unknown"},
         "/shares/": {"id": seeded.shares[0]},
         "/share/": {"token": "unknown", "signature": "unknown"},
+        "/tags/": {"id": await find_tag(client, seeded)},
         "/pixels/": {"id": seeded.pixels[0]},
         "/webhooks/": {"id": seeded.webhook, "delivery": seeded.deliveries[0]},
     }
@@ -127,6 +128,11 @@ async def add_view(client: httpx.AsyncClient, seeded: SeededService) -> None:
     headers = {"Cookie": f"waypost={seeded.ada.cookie}", **EMPTY_FORM}
     fields = {"name": "Last week", "query": "period=7d", "members": "all"}
     assert (await client.post("/stats/views/new", headers=headers, data=fields)).status_code == 303
+
+
+async def find_tag(client: httpx.AsyncClient, seeded: SeededService) -> str:
+    page = await client.get("/tags", headers={"Cookie": f"waypost={seeded.ada.cookie}"})
+    return re.findall(r'"/tags/([0-9a-f-]{36})"', page.text)[0]
 
 
 async def add_invitation(client: httpx.AsyncClient, seeded: SeededService) -> str:

@@ -103,6 +103,10 @@ async def disabled_link(signed: Signed) -> str:
     return link
 
 
+async def new_tag(signed: Signed) -> str:
+    return str((await signed.running.tag(signed.key))["id"])
+
+
 async def new_pixel(signed: Signed) -> str:
     pixel: str = (await signed.running.pixel(signed.key))["id"]
     return pixel
@@ -286,6 +290,9 @@ RECIPES: Mapping[str, Recipe] = {
     "/shares/new": form({"name": "A share"}),
     "/shares/{id}": form_of(new_share, {"name": "Another name"}),
     "/shares/{id}/delete": form_of(new_share),
+    "/tags/new": form({"name": "A tag"}),
+    "/tags/{id}": form_of(new_tag, {"name": "Another name"}),
+    "/tags/{id}/delete": form_of(new_tag),
     "/pixels/new": form(PIXEL | {"pixel_id": "1" * 15}),
     "/pixels/{id}": form_of(new_pixel, {"platform": "facebook", "name": "Another name"}),
     "/pixels/{id}/delete": form_of(new_pixel),

@@ -82,7 +82,7 @@ class Crawl:
         return next((route for route in self._dashboard.routes if route.matches(scope)[0] is Match.FULL), None)
 
 
-STARTS = ("/", "/account/accounts", "/account/verify", "/links/new", "/account/delete", "/nothing-here")
+STARTS = ("/", "/account/accounts", "/account/verify", "/links/new", "/account/delete", "/nothing-here", "/links")
 """Some are refused, or not found: their pages offer something, too."""
 
 

@@ -27,6 +27,7 @@ from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.kit.errors import Problems
 from waypost.kit.ids import new_id
+from waypost.kit.pagination import PageRequest
 from waypost.redirect import ChangeFeed
 from waypost.resources import webhooks
 from waypost.resources.domains import service as domain_service
@@ -36,6 +37,8 @@ from waypost.resources.imports import store as import_store
 from waypost.resources.imports.model import Import
 from waypost.resources.imports.states import State
 from waypost.resources.links import Link
+from waypost.resources.links.tags import store as tag_store
+from waypost.resources.links.tags.model import TAG_COLORS
 from waypost.resources.pixels import service as pixel_service
 from waypost.resources.pixels.events import model
 from waypost.resources.pixels.schemas import NewPixel
@@ -106,6 +109,8 @@ class SeededService:
     member: str
     """Id of the same person."""
     invitation: str
+    tags: list[str]
+    """Ids; each color has one."""
     shares: list[str]
     """Ids; the first one has no password."""
     shared: str
@@ -144,6 +149,7 @@ async def furnish(data: Path, base_url: str) -> SeededService:
         await _viewer(db, ada.account),
         str((await accounts.get_person(db, "vera@example.com")).id),
         await _invitation(db, ada.account, texts),
+        await _tags(db, ada.account),
         *await _shares(context, caller, links[0]),
     )
     await db.close()
@@ -225,6 +231,15 @@ async def _domains(db: Database, deps: Any, caller: Caller) -> list[str]:
             async with db.write() as tx:
                 await tx.execute(update(domains).where(domains.c.id == domain.id).values(values | checked))
     return made
+
+
+async def _tags(db: Database, account: Account) -> list[str]:
+    """Those of the links, in all colors."""
+    async with db.write() as tx:
+        found = (await tag_store.list_page(tx, account.id, "", PageRequest(1, 100))).items
+        for number, tag in enumerate(found):
+            await tag_store.save(tx, replace(tag, color=TAG_COLORS[number % len(TAG_COLORS)]))
+    return [str(tag.id) for tag in found[: len(TAG_COLORS)]]
 
 
 async def _shares(context: Any, caller: Caller, link: Link) -> tuple[list[str], str]:

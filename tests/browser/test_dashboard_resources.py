@@ -159,4 +159,17 @@ async def test_it_works_without_scripts(chromium, service: Service, db: Database
     await page.click("button:has-text('Delete pixel')")
     await expect(page.get_by_text("Pixel deleted.")).to_be_visible()
     await expect(page.get_by_role("link", name="Search", exact=True)).to_have_count(0)
+    for name, color in (("spring", "Green"), ("fall", "Orange")):
+        await page.goto("/tags/new")
+        await page.fill("#name", name)
+        await page.check(f"text={color}")
+        await page.click("button:has-text('Create tag')")
+        await expect(page.get_by_text("Tag created.")).to_be_visible()
+    await page.click("a:has-text('Edit fall')")
+    await expect(page.locator("[value=orange]")).to_be_checked()
+    await page.fill("#name", "spring")
+    await page.click("button:has-text('Save changes')")
+    await expect(page.locator("h1")).to_have_text("Merge fall into spring?")
+    await page.click("button:has-text('Merge tags')")
+    await expect(page.locator("tbody tr")).to_have_count(1)
     assert [each for each in ada.trouble if "422" not in each] == []  # a browser logs what is refused

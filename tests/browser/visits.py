@@ -57,7 +57,7 @@ def of_nobody(seeded: SeededService) -> Iterator[Visit]:
 
 def of_who_has_nothing() -> Iterator[Visit]:
     """Where they find how to begin."""
-    names = ["", "links", "links/new", "domains", "shares", "pixels", "webhooks", "integrations"]
+    names = ["", "links", "links/new", "tags", "tags/new", "domains", "shares", "pixels", "webhooks", "integrations"]
     names.append("integrations/api")
     yield from (Visit(f"/{name}") for name in names)
 
@@ -171,6 +171,8 @@ def _of_resources(seeded: SeededService) -> Iterator[Visit]:
     wrong |= {"#password": "abc", "#expires_at": "2020-01-01T00:00", "#embed_origins": "x"}
     yield Visit(f"/shares/new?period=custom&from=2026-01-01&to=2026-01-31&country=DE&link_id={seeded.links[0]}")
     yield Visit("/shares/new", form="#new-share", fields=wrong)
+    yield from (Visit(f"/tags/{seeded.tags[0]}{each}") for each in ("", "/delete"))
+    yield Visit("/tags/new", form="#tag", fields={"#name": " "})
     yield Visit("/pixels/new", form="#new-pixel")
     yield Visit(pixels[0], form="#pixel", fields={"#name": " ", "#pixel_id": "x"})
     yield Visit("/webhooks/new", form="#new-webhook", fields={"#url": "http://127.0.0.1/"})

@@ -29,6 +29,8 @@ from waypost.resources.links.lists.query import FILTERS, LinkFilter, Order, read
 from waypost.resources.links.model import Link
 from waypost.resources.links.routing import pages as routing_pages
 from waypost.resources.links.schemas import LinkChange
+from waypost.resources.links.tags import store as tags
+from waypost.resources.links.tags.model import TagColor
 from waypost.web import read_pagination, read_query
 from waypost.web.dashboard import Form, PageCall, Pages, SessionAuth, Views, is_fragment_request, redirect
 
@@ -49,6 +51,7 @@ class ListedLink:
     destination_host: str
     is_domain_served: bool
     is_routed: bool
+    tag_colors: Mapping[str, TagColor]
     imported_clicks: int
     """Counted by another service before the link was imported."""
     clicks_14_days: int | None
@@ -86,7 +89,7 @@ class LinkPages(Pages[Deps]):
                 links = await listing.list_with_capped_total(
                     tx, call.session.account.id, filter_, page, now, order, limit=_MAX_COUNTED
                 )
-            found = await _find_shown(tx, links)
+            found = await _find_shown(tx, call.session.account.id, links)
             choices = None if is_fragment else await find_choices(tx, call.session.account.id)
         rows = await self._rows(call.session, links, *found)
         context: dict[str, Any] = {"page": rows, "form": form, "query": query, "width": _WIDTH, "height": _HEIGHT}
@@ -109,7 +112,7 @@ class LinkPages(Pages[Deps]):
             return _redirect_to_list(call.request, "enabled" if link.is_enabled else "disabled", link=str(link.id))
         links = Page([link], 1, PageRequest())
         async with self._deps.db.read() as tx:
-            found = await _find_shown(tx, links)
+            found = await _find_shown(tx, call.session.account.id, links)
         rows = await self._rows(call.session, links, *found)
         context: dict[str, Any] = {
             "row": rows.items[0],
@@ -142,6 +145,7 @@ class LinkPages(Pages[Deps]):
         unserved: Collection[UUID],
         routed: Collection[UUID],
         imported: Mapping[UUID, int],
+        tag_colors: Mapping[str, TagColor],
     ) -> Page[ListedLink]:
         """Call it without a transaction: clicks can be on another server."""
         ids = [link.id for link in links.items]
@@ -153,6 +157,7 @@ class LinkPages(Pages[Deps]):
                 destination_host=urlsplit(link.destination_url).netloc,
                 is_domain_served=link.domain_id not in unserved,
                 is_routed=link.id in routed,
+                tag_colors=tag_colors,
                 imported_clicks=imported.get(link.id, 0),
                 clicks_14_days=sum(clicks[link.id]) if clicks else None,
                 sparkline_points=sparkline_points(clicks.get(link.id, ())),
@@ -160,11 +165,14 @@ class LinkPages(Pages[Deps]):
         )
 
 
-async def _find_shown(tx: Tx, links: Page[Link]) -> tuple[Collection[UUID], Collection[UUID], Mapping[UUID, int]]:
-    """Return the domains that are not served, the links with routing, and the imported clicks."""
+async def _find_shown(
+    tx: Tx, account: UUID, links: Page[Link]
+) -> tuple[Collection[UUID], Collection[UUID], Mapping[UUID, int], Mapping[str, TagColor]]:
+    """Return the domains that are not served, the links with routing, the imported clicks, and the colors of tags."""
     ids = [link.id for link in links.items]
     unserved = await domains.find_unserved(tx, [link.domain_id for link in links.items])
-    return unserved, await routing.find_routed(tx, ids), await find_imported_clicks(tx, ids)
+    colors = await tags.find_colors(tx, account, {tag for link in links.items for tag in link.tags})
+    return unserved, await routing.find_routed(tx, ids), await find_imported_clicks(tx, ids), colors
 
 
 def sparkline_points(counts: Sequence[int]) -> str:

@@ -23,6 +23,7 @@ def _endpoints(web: Web) -> "Endpoints":
     from waypost.resources.links.bulk import pages as bulk_pages
     from waypost.resources.links.images import api as media_api
     from waypost.resources.links.schemas import LinkJson
+    from waypost.resources.links.tags import pages as tag_pages
     from waypost.resources.webhooks.schemas import EventJson
     from waypost.web import Endpoints, EventDocs
 
@@ -38,6 +39,7 @@ def _endpoints(web: Web) -> "Endpoints":
         [
             *bulk_pages.BulkPages(deps, auth, views).endpoints(),  # first: its paths also match those of one link
             *pages.LinkPages(deps, auth, views, sparklines).endpoints(),
+            *tag_pages.TagPages(deps, auth, views).endpoints(),
             *integration_pages.IntegrationPages(deps, auth, views).endpoints(),
         ],
         [EventDocs("link.created", EventJson[LinkJson], created, {"clicks": 0})],
@@ -105,7 +107,7 @@ def new_deps(settings: Settings, context: Context, checker: "DestinationChecker"
 
 
 RESOURCE = Resource(
-    templates={"links": "waypost.resources.links"},
+    templates={"links": "waypost.resources.links", "tags": "waypost.resources.links.tags"},
     endpoints=_endpoints,
     worker_parts=_worker_parts,
     export=account_data.export,

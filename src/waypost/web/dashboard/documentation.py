@@ -11,6 +11,7 @@ PAGES = (
     (r"/links(/new|/[^/]+/edit)?$", "guides/how-to/"),
     (r"/domains/[^/]+/app-links", "guides/app-links/"),
     (r"/domains", "guides/domains/#dns-records"),
+    (r"/tags", "guides/tags/"),
     (r"/pixels", "guides/pixels/#platform-ids-and-tokens"),
     (r"/shares", "guides/share-statistics/"),
     (r"/webhooks", "guides/webhooks/"),

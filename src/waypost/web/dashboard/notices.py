@@ -12,6 +12,8 @@ NOTICES: Mapping[str, str] = {
     "saved": "Changes saved.",
     "utm-template-created": "Campaign template created.",
     "utm-template-deleted": "Campaign template deleted.",
+    "tag-created": "Tag created.",
+    "tag-deleted": "Tag deleted.",
     "pixel-created": "Pixel created.",
     "pixel-deleted": "Pixel deleted.",
     "share-created": "Share created. Copy its URL and send it to your visitors.",

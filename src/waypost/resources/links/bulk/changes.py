@@ -204,6 +204,11 @@ def _is_small(kind: Kind, total: int) -> bool:
     return total <= MAX_NOW and kind != "replace"
 
 
+async def find_running(tx: Tx, account: UUID, kind: Kind) -> UUID | None:
+    running = bulk_changes.c.account_id == account, bulk_changes.c.state == "running", bulk_changes.c.kind == kind
+    return await tx.scalar(select(bulk_changes.c.id).where(*running).limit(1))
+
+
 async def is_any_running(tx: Tx, account: UUID, *, but: UUID | None = None) -> bool:
     running = bulk_changes.c.account_id == account, bulk_changes.c.state == "running"
     query = select(bulk_changes.c.id).where(*running).limit(1)

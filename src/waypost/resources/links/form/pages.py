@@ -18,6 +18,7 @@ from waypost.resources.links.form import choices
 from waypost.resources.links.form import fields as forms
 from waypost.resources.links.images import api as media_api
 from waypost.resources.links.model import Link
+from waypost.resources.links.tags import store as tags
 from waypost.web.dashboard import BLANK, Form, PageCall, Pages, redirect
 
 _TEMPLATE = "links/form.html"
@@ -127,6 +128,7 @@ class LinkFormPages(Pages[Deps]):
             utm_values = await choices.find_utm_values(tx, call.session.account.id)
             unserved = await domains.find_unserved(tx, [link.domain_id] if link else ())
             routed = await routing.find_routed(tx, [link.id] if link else ())
+            own_colors = await tags.find_colors(tx, call.session.account.id, link.tags if link else ())
         return call.render(
             template,
             form,
@@ -136,6 +138,7 @@ class LinkFormPages(Pages[Deps]):
             twin=None,
             link=link,
             choices=found,
+            tag_colors={**found.tags, **own_colors},
             utm_templates=templates,
             utm_values=utm_values,
             readable=domains.readable,

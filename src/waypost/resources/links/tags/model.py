@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, get_args
 from uuid import UUID
 
 from sqlalchemy import BigInteger, Column, Index, Integer, Table, Text
@@ -11,6 +11,7 @@ from waypost.database import Id, Instant, metadata
 from waypost.resources.links.model import SLUG
 
 TagColor = Literal["gray", "red", "orange", "yellow", "green", "teal", "blue", "violet", "pink"]
+TAG_COLORS: tuple[TagColor, ...] = get_args(TagColor)
 
 tags = Table(  # each tag of a link has a row; so do tags without links
     "tags",

@@ -53,6 +53,12 @@ async def find(deps: Deps, caller: Caller, name: str) -> Tag | None:
         return await store.find(tx, caller.account.id, name)
 
 
+async def find_running(deps: Deps, caller: Caller) -> UUID | None:
+    """Return the id of the change that takes a tag from links, if one runs."""
+    async with deps.db.read() as tx:
+        return await changes.find_running(tx, caller.account.id, "retag")
+
+
 async def create(deps: Deps, caller: Caller, new: NewTag, problems: Problems) -> Tag:
     """`problems`: those already found in the input. Raises Invalid with these and all others together."""
     account, now = caller.account.id, deps.clock()

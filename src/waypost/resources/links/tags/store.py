@@ -158,6 +158,8 @@ _COLORS = select(tags.c.name, tags.c.color).where(
 
 async def find_colors(tx: Tx, account_id: UUID, names: Collection[str]) -> Mapping[str, TagColor]:
     """Return the color of each of the tags. For a page of links."""
+    if not names:
+        return {}
     return dict(await tx.execute(_COLORS, {"account_id": account_id, "names": list(names)}))
 
 
