@@ -26,7 +26,7 @@ from waypost.resources.clicks.intake.bots import detect_bot
 from waypost.resources.domains import tls_api
 from waypost.resources.links import aliases
 from waypost.resources.links.routes.near_source import NearSource
-from waypost.resources.links.routes.source import open_route_source
+from waypost.resources.links.routes.source import ForwardDefaults, open_route_source
 from waypost.resources.links.visitor_pages.bot_pages import find_bot_page
 from waypost.resources.links.visitor_pages.info_pages import find_info_page
 from waypost.secret_key import derived_key, derived_keys, secret_text
@@ -134,7 +134,8 @@ async def open_redirect_parts(settings: Settings, time_ns: Callable[[], int]) ->
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
         stack.callback(feed.close)
         key_ring = KeyRing.from_setting(secret_text(settings)) if settings.secret_key else None
-        source = open_route_source(db, settings.shared_domain, key_ring)
+        defaults = ForwardDefaults(settings.forward_query, settings.forward_path)
+        source = open_route_source(db, settings.shared_domain, key_ring, defaults)
         stack.callback(source.close)
         table = RouteTable(
             source, feed, capacity=settings.routes_in_memory, shared_host=settings.shared_domain.encode()

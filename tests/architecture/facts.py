@@ -81,6 +81,8 @@ ENDPOINTS = {
     "links_delete_routing": Endpoint("DELETE", "/v1/links/{id}/routing", LINKS_WRITE, 204),
     "domains_get_app_links": Endpoint("GET", "/v1/domains/{id}/app-links", DOMAINS_READ, 200),
     "domains_set_app_links": Endpoint("PUT", "/v1/domains/{id}/app-links", DOMAINS_WRITE, 200),
+    "links_get_options": Endpoint("GET", "/v1/links/{id}/options", LINKS_READ, 200),
+    "links_update_options": Endpoint("PATCH", "/v1/links/{id}/options", LINKS_WRITE, 200),
     "domains_get_options": Endpoint("GET", "/v1/domains/{id}/options", DOMAINS_READ, 200),
     "domains_update_options": Endpoint("PATCH", "/v1/domains/{id}/options", DOMAINS_WRITE, 200),
 }

@@ -39,10 +39,14 @@ def problems(document: dict[str, Any], schema: dict[str, Any], value: Any, at: s
         yield from problems(document, resolved(document, schema["$ref"]), value, at)
         return
     if isinstance(schema.get("type"), list):
-        type_, _ = schema["type"]
-        if value is None:
+        *types, null = schema["type"] if "null" in schema["type"] else [*schema["type"], None]
+        if value is None and null:
             return
-        schema = schema | {"type": type_}
+        if types == ["string", "array"]:
+            types = ["array" if isinstance(value, list) else "string"]
+            unused = {"array": {"pattern"}, "string": {"items", "minItems", "maxItems"}}[types[0]]
+            schema = {name: rule for name, rule in schema.items() if name not in unused}
+        schema = schema | {"type": types[0]}
     for keyword in schema.keys() - ANNOTATIONS:
         yield from CHECKS[keyword](document, schema, value, at)
 

@@ -48,6 +48,7 @@ def body_of(running: RunningApp, endpoint: Endpoint, id_: str) -> Any:
         ("POST", "/v1/domains"): lambda: {"hostname": running.hostname()},
         ("PATCH", "/v1/domains/{id}"): lambda: {"root_url": "https://example.com/"},
         ("PATCH", "/v1/domains/{id}/options"): lambda: {"ignore_case": False},
+        ("PATCH", "/v1/links/{id}/options"): lambda: {"forward_query": "all"},
         ("PUT", "/v1/domains/{id}/app-links"): lambda: {"apple_app_site_association": _APP, "assetlinks": None},
         ("POST", "/v1/links/{id}/aliases"): lambda: {"hostname": running.latest_hostname, "path": "sale"},
         ("PUT", "/v1/links/{id}/routing"): lambda: {"password": SECRETS[2], "click_limit": 5},
@@ -67,7 +68,7 @@ def refused_body(endpoint: Endpoint) -> Any:
             name: nothing[name] for name in {"POST": ["links"], "PATCH": ["ids", "set"]}.get(endpoint.method, ["ids"])
         }
     fields = ("status", "pixel_id", "hostname", "level", "rules", "tag", "utm_params", "color", "ignore_case")
-    return dict.fromkeys((*fields, "apple_app_site_association"), 5)
+    return dict.fromkeys((*fields, "forward_query", "forward_path", "apple_app_site_association"), 5)
 
 
 async def entries_of(running: RunningApp, account: UUID) -> list[AuditEntry]:

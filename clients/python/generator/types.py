@@ -153,7 +153,7 @@ class {name}(Event):
         return {data}.from_json(data)'''
 
 
-def result_type(document: Document, schema: Schema) -> str:
+def result_type(document: Document, schema: Schema) -> str:  # noqa: PLR0911  # one for each kind
     if "anyOf" in schema:
         return f"{result_type(document, schema['anyOf'][0])} | None"
     if name := referred(schema):
@@ -162,6 +162,8 @@ def result_type(document: Document, schema: Schema) -> str:
         return name if document.has_fields(name) else result_type(document, document.schemas[name])
     kinds = _kinds(schema)
     suffix = " | None" if "null" in kinds else ""
+    if kinds[:2] == ["string", "array"]:
+        return f"str | {result_type(document, {**schema, 'type': kinds[1:]})}"
     if kinds[0] == "array":
         inner = result_type(document, schema["items"]) if schema.get("items") else "Any"
         return f"list[{inner}]{suffix}"
@@ -200,6 +202,8 @@ def input_type(document: Document, schema: Schema) -> str:
         return f"{other} | {name}" if other else name
     kinds = _kinds(schema)
     suffix = " | None" if "null" in kinds else ""
+    if kinds[:2] == ["string", "array"]:
+        return f"str | {input_type(document, {**schema, 'type': kinds[1:]})}"
     if kinds[0] == "array":
         inner = input_type(document, schema["items"]) if schema.get("items") else "Any"
         return f"Sequence[{inner}]{suffix}"

@@ -146,6 +146,11 @@ export class Links extends Resource {
     return this.sender.send(readData, "GET", path`links/${id}`, {}, options);
   }
 
+  /** Get a link's options. Null means that the link follows those of its domain. */
+  getOptions(id: string, options?: CallOptions): Promise<types.LinkOptions> {
+    return this.sender.send(readData, "GET", path`links/${id}/options`, {}, options);
+  }
+
   /** Get where visitors of the link are sent. A link without routing has empty lists and nulls. */
   getRouting(id: string, options?: CallOptions): Promise<types.Routing> {
     return this.sender.send(readData, "GET", path`links/${id}/routing`, {}, options);
@@ -174,6 +179,11 @@ export class Links extends Resource {
   /** Change the fields of a link that are given. Null removes a value. */
   update(id: string, changes: WithImage<types.LinkUpdate>, options?: CallOptions): Promise<types.Link> {
     return this.sender.send(readData, "PATCH", path`links/${id}`, { body: changes }, options);
+  }
+
+  /** Change options of a link. Null lets the link follow its domain. */
+  updateOptions(id: string, changes: types.LinkOptionsUpdate, options?: CallOptions): Promise<types.LinkOptions> {
+    return this.sender.send(readData, "PATCH", path`links/${id}/options`, { body: changes }, options);
   }
 }
 

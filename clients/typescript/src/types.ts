@@ -195,6 +195,8 @@ export interface BulkUpdateSet {
   hostname?: string | null;
   /** IDs of the pixels that fire on the link */
   pixel_ids?: string[] | null;
+  /** Options of the link; those that are left out stay as they are */
+  options?: LinkOptionsUpdate | null;
   /** Tags that replace those of each link; not together with `add_tags` or `remove_tags` */
   tags?: string[] | null;
   /** Tags to add; those that a link has already stay where they are */
@@ -433,12 +435,20 @@ export interface DomainCreate {
 export interface DomainOptions {
   /** ID of the domain */
   domain_id: string;
+  /** Which parameters of the visitor's query are added to the destination: "none", "all", or 1 to 20 names, of which an asterisk at the end matches the rest */
+  forward_query: string | string[];
+  /** Whether what follows the link's path in the visitor's address is added to the path of the destination */
+  forward_path: boolean;
   /** Whether visitors reach a link by its address in other case, if no other link of the domain differs by nothing else and its slug was not generated */
   ignore_case: boolean;
   /** Time of the last change; null if there was none */
   updated_at: string | null;
 }
 export interface DomainOptionsUpdate {
+  /** Which parameters of the visitor's query are added to the destination: "none", "all", or 1 to 20 names, of which an asterisk at the end matches the rest */
+  forward_query?: string | string[] | null;
+  /** Whether what follows the link's path in the visitor's address is added to the path of the destination */
+  forward_path?: boolean | null;
   /** Whether visitors reach a link of the domain by its address in other case; true by default */
   ignore_case?: boolean | null;
 }
@@ -627,6 +637,8 @@ export interface LinkCreate {
   expires_at?: TimeInput | null;
   /** IDs of the pixels that fire on the link */
   pixel_ids?: string[] | null;
+  /** Options of the link; those that are left out stay as they are */
+  options?: LinkOptionsUpdate;
 }
 export interface LinkCreatedEvent {
   /** ID of the delivery: the same in each attempt, another for each webhook */
@@ -645,6 +657,22 @@ export interface LinkCreatedEvent {
   created_at: string;
   /** What happened */
   data: Link;
+}
+export interface LinkOptions {
+  /** ID of the link */
+  link_id: string;
+  /** Which parameters of the visitor's query are added to the destination: "none", "all", or 1 to 20 names, of which an asterisk at the end matches the rest; null as the domain says */
+  forward_query: string | string[] | null;
+  /** Whether what follows the link's path in the visitor's address is added to the path of the destination; null as the domain says */
+  forward_path: boolean | null;
+  /** Time of the last change of the link */
+  updated_at: string;
+}
+export interface LinkOptionsUpdate {
+  /** Which parameters of the visitor's query are added to the destination: "none", "all", or 1 to 20 names, of which an asterisk at the end matches the rest; null as the domain says */
+  forward_query?: string | string[] | null;
+  /** Whether what follows the link's path in the visitor's address is added to the path of the destination; null as the domain says */
+  forward_path?: boolean | null;
 }
 export interface LinkStats {
   /** Start of the time range */
@@ -717,6 +745,8 @@ export interface LinkUpdate {
   expires_at?: TimeInput | null;
   /** IDs of the pixels that fire on the link */
   pixel_ids?: string[] | null;
+  /** Options of the link; those that are left out stay as they are */
+  options?: LinkOptionsUpdate | null;
   /** `inactive` disables the link */
   status?: LinkStatus;
 }

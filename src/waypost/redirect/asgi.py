@@ -18,13 +18,14 @@ from waypost.redirect.database_calls import DatabaseCalls, FindPage
 from waypost.redirect.decision import Checks, VisitAnswer, decide_visit, has_ended, not_found
 from waypost.redirect.exchange import Exchange, with_headers
 from waypost.redirect.forms import is_from_other_site
+from waypost.redirect.forwarding import beginnings, is_forwardable
 from waypost.redirect.near import query_of
 from waypost.redirect.not_found import NotFoundResponder
 from waypost.redirect.password_pages import Cookies
 from waypost.redirect.pixel_pages import FIRED
 from waypost.redirect.reports import respond_to_report
 from waypost.redirect.request import VisitRequest, read_request
-from waypost.redirect.route import MISSING, Route, host_of, link_of, location_of, options_of
+from waypost.redirect.route import MISSING, Route, forwards_path, host_of, link_of, location_of, options_of
 from waypost.redirect.route_options import RouteOptions
 from waypost.redirect.state import NOSNIFF, REDIRECT_HEADERS, RedirectState
 
@@ -180,6 +181,7 @@ class RedirectApp:
     def _read_request(self, exchange: Exchange, headers: Mapping[bytes, bytes]) -> VisitRequest:
         request = read_request(headers, exchange.query, exchange.peer, self.state.visitors)
         request.is_bot = self.state.bots[request.user_agent]
+        request.more_path = exchange.more_path
         return request
 
     async def _decide(
@@ -228,10 +230,39 @@ class RedirectApp:
                 return route
         elif host != state.shared_host:
             return MISSING
+        if b"/" in sent and (route := await self._load_beginning(exchange, sent)) is not MISSING:
+            return route
         near = await state.near.load_link(host, sent)
         if near.is_cut:
             exchange.query = query_of(sent, exchange.scope["query_string"])
         return near.route
+
+    async def _load_beginning(self, exchange: Exchange, sent: bytes) -> Route:
+        """Return the route of the link with the longest alias, or the slug, that the path begins with.
+
+        MISSING if there is none that forwards paths. Sets `exchange.more_path`. Raises Unavailable.
+        """
+        state, host = self.state, exchange.host
+        *longer, first = beginnings(sent)
+        if not is_forwardable(sent[len(first) + 1 :]):
+            return MISSING
+        for beginning in longer if host != state.shared_host else ():
+            path = unquote_to_bytes(beginning)
+            if state.near.may_have(path):
+                route = await state.aliases.load_link(host, path)
+                if forwards_path(route):
+                    exchange.more_path = sent[len(beginning) + 1 :]
+                    return route
+        path = unquote_to_bytes(first)
+        route = await state.table.load(path)
+        if host_of(route) != host:
+            route = MISSING if host == state.shared_host else await state.aliases.load_link(host, path)
+        if route is MISSING:
+            route = (await state.near.load_link(host, first)).route
+        if not forwards_path(route):
+            return MISSING
+        exchange.more_path = sent[len(first) + 1 :]
+        return route
 
     def _begin_batch(self) -> float:
         """Return the time."""

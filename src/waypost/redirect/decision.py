@@ -2,6 +2,8 @@
 
 from typing import Final, NamedTuple
 
+from waypost.redirect import pixel_pages
+from waypost.redirect.forwarding import forward
 from waypost.redirect.pixel_pages import PixelPage
 from waypost.redirect.request import VisitRequest
 from waypost.redirect.route import DISABLED, ID_SIZE, Route
@@ -96,6 +98,10 @@ def _decide_by_options(  # noqa: PLR0911  # one for each answer
         target, location = visitors.decide(routing, id_and_location[:ID_SIZE], request)
         if location:
             pixel_page = options.pixel_pages.get(location)
+    if options.forwarding is not None and (request.query or request.more_path):
+        to = location or id_and_location[ID_SIZE:]
+        location = forward(to, options.forwarding, request.query, request.more_path)
+        pixel_page = pixel_page and pixel_pages.prepare(location.decode(), options.fired)
     if pixel_page is None or not request.may_fire:
         return VisitAnswer(REDIRECT, location, target)
     return VisitAnswer(PIXEL_PAGE, location, target, pixel_page)

@@ -18,6 +18,8 @@ class Exchange:
         """The path as sent, without the leading slash."""
         self.query: bytes = scope["query_string"]
         """Of the visit. A near address may end in more of it."""
+        self.more_path = b""
+        """What follows the address of a link that forwards paths, as sent."""
         self.peer = (scope.get("client") or ("",))[0].encode()
 
     @property

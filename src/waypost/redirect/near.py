@@ -226,6 +226,10 @@ class NearTable(MemoryTable[NearRoute]):
         self._record_change(key)
         self._missing.clear()  # of any host; what is not in the filter is not in here
 
+    def may_have(self, path: bytes) -> bool:
+        """Return False for a path that no alias and no slug that a person chose has on any host, in any case."""
+        return self._may_have(fold(path))
+
     def _may_have(self, folded: bytes) -> bool:
         if self._filter is None or not self._is_feed_complete:
             return 0 < len(folded) <= _MAX_UNFILTERED

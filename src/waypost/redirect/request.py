@@ -55,6 +55,8 @@ class VisitRequest:
         self.at = 0.0
         """Seconds since 1970."""
         self.is_bot = False
+        self.more_path = b""
+        """What follows the address of a link that forwards paths, as sent."""
         self.peer = self.query = self.host = self.user_agent = self.referrer = self.language = b""
         self.forwarded_for = self.forwarded = self.purpose = self.privacy = b""
 

@@ -92,7 +92,7 @@ def new_route(
     pixel_page = pixel_pages.prepare(destination, fired) if fired else None
     if options and fired:
         pages = {other: pixel_pages.prepare(other.decode(), fired) for other in options.locations}
-        options = replace(options, pixel_pages=pages)
+        options = replace(options, pixel_pages=pages, fired=tuple(fired) if options.forwarding else ())
     pixel_ids = tuple(id_.hex.encode() for id_, _, _ in pixels)
     return Route((host, link.hex.encode() + location, expires_at, pixel_page, pixel_ids, options))
 
@@ -141,6 +141,11 @@ def location_of(route: Route) -> bytes:
     """Return the link's own destination."""
     _, id_and_location, _, _, _, _ = route
     return id_and_location[ID_SIZE:]
+
+
+def forwards_path(route: Route) -> bool:
+    _, _, _, _, _, options = route
+    return options is not None and options.forwarding is not None and options.forwarding.has_path
 
 
 def options_of(route: Route) -> RouteOptions | None:

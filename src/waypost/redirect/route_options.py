@@ -1,9 +1,11 @@
 """What a route has besides its destination and its pixels, if its link has routing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
+from uuid import UUID
 
+from waypost.redirect.forwarding import Forwarding
 from waypost.redirect.pixel_pages import PixelPage
 
 if TYPE_CHECKING:  # loads patterns of user agents, which other links do not need
@@ -34,6 +36,10 @@ class RouteOptions:
     password_version: int | None = None
     """None: the link has no password."""
     click_limit: ClickLimit | None = None
+    forwarding: Forwarding | None = None
+    """None: neither the visitor's query nor more path goes on."""
+    fired: Sequence[tuple[UUID, str, str]] = ()
+    """The pixels of a link that forwards, as `pixel_pages.prepare` takes them."""
     pixel_pages: Mapping[bytes, PixelPage] = field(default_factory=dict)
     """The pixel page of each location, if the link has pixels."""
     json_size: int = 0

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, AnyUrl, BeforeValidator, Field, SecretStr
 
+from waypost.kit.forward_query import MAX_NAMES, find_name_problem, to_text
 from waypost.kit.outbound_proxy import parse_proxy_url
 from waypost.kit.proxies import Network, is_loopback
 from waypost.kit.urls import ANY_NAME, BadUrl, canonical, origin
@@ -192,6 +193,18 @@ def _check_prices(value: list[str]) -> list[str]:
     return value
 
 
+def _check_forward_query(value: object) -> object:
+    parts = _split_commas(value)
+    if not isinstance(parts, list) or not parts or not all(isinstance(part, str) for part in parts):
+        raise ValueError("must be none, all, or names of parameters as in utm_*, gclid")
+    if parts in (["none"], ["all"]):
+        return parts[0]
+    if len(parts) > MAX_NAMES or any(find_name_problem(part) for part in parts):
+        raise ValueError(f"must be none, all, or 1 to {MAX_NAMES} names of parameters as in utm_*, gclid")
+    return to_text(parts)
+
+
+ForwardedParameters = Annotated[str, BeforeValidator(_check_forward_query)]
 Strings = Annotated[list[str], BeforeValidator(_split_commas)]
 GroupRoles = Annotated[Strings, AfterValidator(_check_group_roles)]
 Prices = Annotated[Strings, AfterValidator(_check_prices)]

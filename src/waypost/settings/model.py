@@ -21,6 +21,7 @@ from waypost.settings.formats import (
     DocsUrl,
     EmailAddress,
     File,
+    ForwardedParameters,
     GroupRoles,
     HostName,
     HttpsUrl,
@@ -51,6 +52,8 @@ class Settings(BaseModel):
     base_url: Origin = "http://localhost:8000"
     shared_domain: ShortLinkHost = ""
     ignore_case: bool = True
+    forward_query: ForwardedParameters = "none"
+    forward_path: bool = False
     data_dir: Directory = Path("./data")
     database_url: DatabaseUrl = ""
     clickhouse_url: ClickHouseUrl = ""

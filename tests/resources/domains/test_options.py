@@ -19,7 +19,8 @@ async def get(env: Env, domain: dict[str, Any]) -> dict[str, Any]:
 
 async def test_changes_what_was_sent(env: Env) -> None:
     made = await env.make()
-    defaults = {"domain_id": made["id"], "ignore_case": True, "updated_at": None}
+    defaults = {"domain_id": made["id"], "forward_query": "none", "forward_path": False, "ignore_case": True}
+    defaults["updated_at"] = None
     assert await get(env, made) == defaults
     assert (await patch(env, made, {})).json()["data"] == defaults
     for sent, stored in ((False, False), (None, True), (True, True)):

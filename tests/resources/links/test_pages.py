@@ -338,3 +338,19 @@ async def test_a_refused_form_opens_campaign_parameters_if_filled_in(
     answer = await ada.post("/links/new", {"destination_url": "nonsense", **sent})
     assert answer.status_code == 422
     assert ('<details class="more" open>\n    <summary>Campaign' in answer.text) is is_open
+
+
+async def test_the_form_forwards(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    named = {"options[forward_query]": "names", "options[names]": "utm_*, gclid", "options[forward_path]": "yes"}
+    link = await make(ada, site, slug="a", **named)
+    page = (await ada.get(f"/links/{link}/edit")).text
+    for text in ('value="names" selected', 'value="utm_*, gclid"', 'value="yes" selected'):
+        assert text in page, text
+    base = {"destination_url": site.url(), "slug": "a"}
+    refused = await ada.post(f"/links/{link}/edit", base | named | {"options[names]": "*"})
+    assert "instead of a lone asterisk" in refused.text
+    saved = await ada.post(f"/links/{link}/edit", base | {"options[forward_query]": "", "options[forward_path]": "no"})
+    assert saved.status_code == 303
+    page = (await ada.get(f"/links/{link}/edit")).text
+    assert ('value="names" selected' in page, 'value="no" selected' in page) == (False, True)

@@ -31,6 +31,8 @@ class BulkUpdateSet(TypedDict, total=False):
     """Domain of the account; None for the shared domain."""
     pixel_ids: Sequence[str] | None
     """IDs of the pixels that fire on the link."""
+    options: LinkOptionsUpdate | None
+    """Options of the link; those that are left out stay as they are."""
     tags: Sequence[str] | None
     """Tags that replace those of each link; not together with `add_tags` or `remove_tags`."""
     add_tags: Sequence[str]
@@ -113,11 +115,22 @@ class _LinkCreateFields(TypedDict, total=False):
     """Time of expiry; None for never."""
     pixel_ids: Sequence[str] | None
     """IDs of the pixels that fire on the link."""
+    options: LinkOptionsUpdate
+    """Options of the link; those that are left out stay as they are."""
 
 
 class LinkCreate(_LinkCreateFields):
     destination_url: str
     """http:// or https:// URL that visitors are redirected to, including the UTM parameters."""
+
+
+class LinkOptionsUpdate(TypedDict, total=False):
+    forward_query: str | Sequence[str] | None
+    """Which parameters of the visitor's query are added to the destination: "none", "all", or 1 to 20 names, of
+    which an asterisk at the end matches the rest; None as the domain says."""
+    forward_path: bool | None
+    """Whether what follows the link's path in the visitor's address is added to the path of the destination; None as
+    the domain says."""
 
 
 class RuleInput(TypedDict):

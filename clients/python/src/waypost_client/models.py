@@ -673,6 +673,11 @@ class Domain:
 class DomainOptions:
     domain_id: str
     """ID of the domain."""
+    forward_query: str | list[str]
+    """Which parameters of the visitor's query are added to the destination: "none", "all", or 1 to 20 names, of
+    which an asterisk at the end matches the rest."""
+    forward_path: bool
+    """Whether what follows the link's path in the visitor's address is added to the path of the destination."""
     ignore_case: bool
     """Whether visitors reach a link by its address in other case, if no other link of the domain differs by nothing
     else and its slug was not generated."""
@@ -685,6 +690,8 @@ class DomainOptions:
         return new(
             cls,
             domain_id=get("domain_id"),
+            forward_query=get("forward_query"),
+            forward_path=get("forward_path"),
             ignore_case=get("ignore_case"),
             updated_at=read_time(get("updated_at")),
         )
@@ -838,6 +845,31 @@ class Link:
             clicks=get("clicks"),
             status=get("status"),
             created_at=read_time(get("created_at")),
+            updated_at=read_time(get("updated_at")),
+        )
+
+
+@dataclass(frozen=True)
+class LinkOptions:
+    link_id: str
+    """ID of the link."""
+    forward_query: str | list[str] | None
+    """Which parameters of the visitor's query are added to the destination: "none", "all", or 1 to 20 names, of
+    which an asterisk at the end matches the rest; None as the domain says."""
+    forward_path: bool | None
+    """Whether what follows the link's path in the visitor's address is added to the path of the destination; None as
+    the domain says."""
+    updated_at: datetime
+    """Time of the last change of the link."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> LinkOptions:
+        get = data.get
+        return new(
+            cls,
+            link_id=get("link_id"),
+            forward_query=get("forward_query"),
+            forward_path=get("forward_path"),
             updated_at=read_time(get("updated_at")),
         )
 

@@ -15,6 +15,7 @@ from waypost_client.inputs import (
     ClickKindFilter,
     FiltersInput,
     LinkCreate,
+    LinkOptionsUpdate,
     RuleInput,
     StatsComparison,
     UtmParamsInput,
@@ -38,6 +39,7 @@ from waypost_client.models import (
     EventType,
     Filters,
     Link,
+    LinkOptions,
     LinkStats,
     LinkStatus,
     ListedApiKey,
@@ -289,7 +291,14 @@ class Domains:
             body={"hostname": hostname, "root_url": root_url, "not_found_url": not_found_url},
         )
 
-    def update_options(self, id: str, *, ignore_case: bool | Omitted | None = OMITTED) -> DomainOptions:
+    def update_options(
+        self,
+        id: str,
+        *,
+        forward_query: str | Sequence[str] | Omitted | None = OMITTED,
+        forward_path: bool | Omitted | None = OMITTED,
+        ignore_case: bool | Omitted | None = OMITTED,
+    ) -> DomainOptions:
         """Change a domain's options.
 
         Options that are left out stay as they are; None resets one to its default. The next visit follows
@@ -297,6 +306,10 @@ class Domains:
 
         Args:
             id: ID of the domain.
+            forward_query: Which parameters of the visitor's query are added to the destination: "none", "all",
+                or 1 to 20 names, of which an asterisk at the end matches the rest.
+            forward_path: Whether what follows the link's path in the visitor's address is added to the path of
+                the destination.
             ignore_case: Whether visitors reach a link of the domain by its address in other case; true by
                 default.
         """
@@ -304,7 +317,7 @@ class Domains:
             lambda payload: DomainOptions.from_json(payload["data"]),
             "PATCH",
             path_of("domains", id, "options"),
-            body={"ignore_case": ignore_case},
+            body={"forward_query": forward_query, "forward_path": forward_path, "ignore_case": ignore_case},
         )
 
     def verify(self, id: str, *, idempotency_key: str | None = None) -> Domain:
@@ -451,6 +464,7 @@ class Links:
         tags: Sequence[str] | Omitted | None = OMITTED,
         expires_at: datetime | str | Omitted | None = OMITTED,
         pixel_ids: Sequence[str] | Omitted | None = OMITTED,
+        options: LinkOptionsUpdate | Omitted = OMITTED,
         og_image_file: File | Omitted = OMITTED,
         idempotency_key: str | None = None,
     ) -> Link:
@@ -472,6 +486,7 @@ class Links:
             tags: Tags.
             expires_at: Time of expiry; None for never.
             pixel_ids: IDs of the pixels that fire on the link.
+            options: Options of the link; those that are left out stay as they are.
             og_image_file: Image for link previews: JPEG, PNG, WebP or GIF of at most 2 MB. It replaces
                 `og_image`.
             idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
@@ -493,6 +508,7 @@ class Links:
                 "tags": tags,
                 "expires_at": expires_at,
                 "pixel_ids": pixel_ids,
+                "options": options,
                 "og_image_file": og_image_file,
             },
             idempotency_key=idempotency_key,
@@ -559,6 +575,18 @@ class Links:
             id: ID of the link.
         """
         return self._sender.send(lambda payload: Link.from_json(payload["data"]), "GET", path_of("links", id))
+
+    def get_options(self, id: str) -> LinkOptions:
+        """Get a link's options.
+
+        Null means that the link follows the options of its domain.
+
+        Args:
+            id: ID of the link.
+        """
+        return self._sender.send(
+            lambda payload: LinkOptions.from_json(payload["data"]), "GET", path_of("links", id, "options")
+        )
 
     def get_routing(self, id: str) -> Routing:
         """Get a link's routing.
@@ -734,6 +762,7 @@ class Links:
         tags: Sequence[str] | Omitted | None = OMITTED,
         expires_at: datetime | str | Omitted | None = OMITTED,
         pixel_ids: Sequence[str] | Omitted | None = OMITTED,
+        options: LinkOptionsUpdate | Omitted | None = OMITTED,
         status: LinkStatus | Omitted = OMITTED,
         og_image_file: File | Omitted = OMITTED,
     ) -> Link:
@@ -756,6 +785,7 @@ class Links:
             tags: Tags.
             expires_at: Time of expiry; None for never.
             pixel_ids: IDs of the pixels that fire on the link.
+            options: Options of the link; those that are left out stay as they are.
             status: `inactive` disables the link.
             og_image_file: Image for link previews: JPEG, PNG, WebP or GIF of at most 2 MB. It replaces
                 `og_image`.
@@ -776,9 +806,36 @@ class Links:
                 "tags": tags,
                 "expires_at": expires_at,
                 "pixel_ids": pixel_ids,
+                "options": options,
                 "status": status,
                 "og_image_file": og_image_file,
             },
+        )
+
+    def update_options(
+        self,
+        id: str,
+        *,
+        forward_query: str | Sequence[str] | Omitted | None = OMITTED,
+        forward_path: bool | Omitted | None = OMITTED,
+    ) -> LinkOptions:
+        """Change a link's options.
+
+        Options that are left out stay as they are; None lets the link follow its domain. The next visit
+        follows them.
+
+        Args:
+            id: ID of the link.
+            forward_query: Which parameters of the visitor's query are added to the destination: "none", "all",
+                or 1 to 20 names, of which an asterisk at the end matches the rest; None as the domain says.
+            forward_path: Whether what follows the link's path in the visitor's address is added to the path of
+                the destination; None as the domain says.
+        """
+        return self._sender.send(
+            lambda payload: LinkOptions.from_json(payload["data"]),
+            "PATCH",
+            path_of("links", id, "options"),
+            body={"forward_query": forward_query, "forward_path": forward_path},
         )
 
 

@@ -32,9 +32,14 @@ def is_on_shared_domain(domain_id: Column[Any]) -> ColumnElement[bool]:
 
 
 def join_host(statement: Select[Any], domain_id: Column[Any]) -> Select[Any]:
-    """Outer-join the domain and adds the columns `hostname` and `is_served`, both null for the shared domain."""
+    """Outer-join the domain and add the columns `hostname` and `is_served`, both null for the shared domain.
+
+    And what links of the domain forward, `of_domain_query` and `of_domain_path`.
+    """
     joined = statement.outerjoin(domains, domains.c.id == domain_id)
-    return joined.add_columns(domains.c.hostname, domains.c.is_served)
+    joined = joined.outerjoin(domain_options, domain_options.c.domain_id == domains.c.id)
+    forwarded = domain_options.c.forward_query.label("of_domain_query"), domain_options.c.forward_path
+    return joined.add_columns(domains.c.hostname, domains.c.is_served, *forwarded)
 
 
 def id_subquery(account_id: UUID, hostname: str) -> ColumnElement[UUID | None]:

@@ -18,6 +18,7 @@ from waypost.database import Database, Id, Instant, NamedRow, Tx, bulk
 from waypost.kit.clock import timestamp
 from waypost.kit.csv_cells import csv_text
 from waypost.kit.fields import IdText, TimestampText
+from waypost.kit.forward_query import from_text
 from waypost.kit.pagination import PageRequest
 from waypost.resource import DELETED_AT_ONCE
 from waypost.resources.links import aliases, routing, store
@@ -55,6 +56,7 @@ class ExportedLink(LinkJson):
     """Name of the file that `og_image` is the URL of."""
     imported_clicks: int
     """Counted by another service before the link was imported; in no other figure."""
+    options: dict[str, Any]
     routing: RoutingJson | None
     """None for a link without routing."""
 
@@ -99,6 +101,7 @@ async def export_account_data(context: Context, account_id: UUID, now: datetime)
         yield [
             {
                 **to_json(link, context),
+                "options": {"forward_query": from_text(link.forward_query), "forward_path": link.forward_path},
                 "is_enabled": link.is_enabled,
                 "uploaded_image": link.og_image_file_name,
                 "imported_clicks": imported.get(link.id, 0),

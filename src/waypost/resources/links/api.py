@@ -9,7 +9,7 @@ from starlette.responses import Response
 from waypost.accounts import Caller
 from waypost.kit.errors import Problems
 from waypost.kit.fields import ONE_LINE
-from waypost.resources.links import service
+from waypost.resources.links import options_api, service
 from waypost.resources.links.aliases import api as alias_api
 from waypost.resources.links.bulk import api as bulk_api
 from waypost.resources.links.deps import Deps
@@ -97,6 +97,7 @@ ENDPOINTS = [
     Endpoint("DELETE", _ONE, delete, "Delete a link", "links:write", status=204),
     *alias_api.ENDPOINTS,
     *routing_api.ENDPOINTS,
+    *options_api.ENDPOINTS,
     *bulk_api.ENDPOINTS,
     *tag_api.ENDPOINTS,
 ]

@@ -72,6 +72,8 @@ links = Table(
     Column("created_by", Text),  # for the dashboard only
     Column("changed_by", Text),
     Column("folded_slug", SLUG),  # the slug in lower case; null for a generated one
+    Column("forward_query", Text),  # see `kit.forward_query`; null: as the domain says
+    Column("forward_path", Boolean),  # the same
 )
 NOT_DELETED = links.c.deleted_at.is_(None)
 _WHERE_NOT_DELETED: dict[str, Any] = {"sqlite_where": NOT_DELETED, "postgresql_where": NOT_DELETED}
@@ -273,6 +275,9 @@ class Link:
     """Why the operator disabled the link; then the owner cannot enable it."""
     created_by: str | None = None
     changed_by: str | None = None
+    forward_query: str | None = None
+    """What is forwarded of the visitor's query, as text of `kit.forward_query`. None: as the domain says."""
+    forward_path: bool | None = None
     folded_slug: str | None = None
     """The slug in lower case. None for a generated one, which visitors reach in its own case only."""
 

@@ -233,6 +233,8 @@ def changed(link: Link, fields: LinkFields, facts: Facts, *, base_url: str) -> L
         values |= {"domain_id": facts.domain, "hostname": fields.hostname if facts.domain else None}
     if fields.sends("pixel_ids"):
         values["pixel_ids"] = fields.pixels
+    if fields.options is not None:
+        values |= fields.options.values
     if isinstance(fields, LinkChange) and fields.status is not None:
         values["is_enabled"] = fields.status == "active"
     if facts.url is not None:  # a new URL keeps the link's UTM parameters unless others are sent with it

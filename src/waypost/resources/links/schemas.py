@@ -30,9 +30,11 @@ from waypost.kit.fields import (
     max_characters,
     max_entries,
 )
+from waypost.kit.forward_query import from_text, to_text
 from waypost.kit.ids import parse_id
 from waypost.kit.utm import ShortText, UtmParams, UtmParamsJson, in_order, sent_values
 from waypost.resources.domains import names
+from waypost.resources.domains.options.schemas import FORWARD_PATH, FORWARD_QUERY, ForwardQueryField
 from waypost.resources.links.images import media
 from waypost.resources.links.model import Link, LinkStatus
 
@@ -50,7 +52,24 @@ PixelIds = Annotated[list[Any], max_entries(MAX_PIXELS), Documented({"items": {"
 HostnameText = Annotated[Text, AfterValidator(names.canonical_or_lower)]
 
 
+class LinkOptionsChange(Body):
+    """What is left out stays as it is; null means that the link follows its domain."""
+
+    EXAMPLE: ClassVar = {"forward_query": ["utm_*", "gclid"]}
+
+    forward_query: ForwardQueryField | None = field(f"{FORWARD_QUERY}; null as the domain says", ["utm_*", "gclid"])
+    forward_path: bool | None = field(f"{FORWARD_PATH}; null as the domain says", True)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The fields of a link that were sent."""
+        sent = {name: getattr(self, name) for name in self.model_fields_set}
+        return sent | ({"forward_query": to_text(self.forward_query)} if "forward_query" in sent else {})
+
+
 class LinkFields(Body):
+    NESTED: ClassVar = {"options": LinkOptionsChange}
+
     destination_url: UrlText | None = field(
         "http:// or https:// URL that visitors are redirected to, including the UTM parameters",
         "https://example.com/pricing",
@@ -78,6 +97,8 @@ class LinkFields(Body):
     pixel_ids: PixelIds | None = field(
         "IDs of the pixels that fire on the link", ["01a1fbb2-5e07-7c7a-9d1b-6b0b7a3c9e10"]
     )  # `checks` validates each id
+
+    options: LinkOptionsChange | None = field("Options of the link; those that are left out stay as they are")
 
     def sends(self, field: str) -> bool:
         raise NotImplementedError
@@ -149,6 +170,22 @@ class LinkJson(TypedDict):
     ]
     created_at: Annotated[TimestampText, doc("Time of creation", "2026-11-20T02:56:16.123456Z")]
     updated_at: Annotated[TimestampText, doc("Time of the last change", "2026-11-20T02:56:16.123456Z")]
+
+
+class LinkOptionsJson(TypedDict):
+    link_id: Annotated[IdText, doc("ID of the link", "01a1fbb2-2855-72ee-8e77-c161c4205e89")]
+    forward_query: Annotated[ForwardQueryField | None, doc_as(LinkOptionsChange, "forward_query")]
+    forward_path: Annotated[bool | None, doc_as(LinkOptionsChange, "forward_path", None)]
+    updated_at: Annotated[TimestampText, doc("Time of the last change of the link", "2026-11-20T02:56:16.123456Z")]
+
+
+def options_json(link: Link) -> LinkOptionsJson:
+    return {
+        "link_id": str(link.id),
+        "forward_query": from_text(link.forward_query),
+        "forward_path": link.forward_path,
+        "updated_at": timestamp(link.updated_at),
+    }
 
 
 _KEYS: dict[str, Any] = dict.fromkeys(LinkJson.__annotations__)

@@ -83,7 +83,7 @@ class Schemas:
         """Return the name of the schema of a multipart body."""
         name = f"{input_name(model.__name__)}Form"
         if name not in self.named:
-            fields = body_fields(model).items()
+            fields = ((field, schema) for field, schema in body_fields(model).items() if "$ref" not in schema)
             in_form = dict(form_field for field, schema in fields for form_field in _form_fields(field, schema))
             self._add(name, object_schema(in_form, model.REQUIRED))
         return name
@@ -140,7 +140,11 @@ def object_schema(properties: Schema, required: Collection[str]) -> Schema:
 
 
 def or_null(schema: Schema) -> Schema:
-    return {"anyOf": [schema, NULL]} if "$ref" in schema else {**schema, "type": [schema["type"], "null"]}
+    return {"anyOf": [schema, NULL]} if "$ref" in schema else {**schema, "type": [*types_of(schema), "null"]}
+
+
+def types_of(schema: Schema) -> list[str]:
+    return schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
 
 
 def body_fields(model: type[Body]) -> dict[str, Schema]:
@@ -162,7 +166,8 @@ def _without(schema: Schema, keywords: Collection[str]) -> Schema:
 
 def _without_null(field: Schema) -> Schema:
     (schema,) = [option for option in field["anyOf"] if option != NULL]
-    return (_FILE if "$ref" in schema else schema) | {keyword: field[keyword] for keyword in _TEXTS if keyword in field}
+    plain = _FILE if schema.get("$ref", "").endswith("/Upload") else schema
+    return plain | {keyword: field[keyword] for keyword in _TEXTS if keyword in field}
 
 
 def _form_fields(name: str, field: Schema) -> Iterator[tuple[str, Schema]]:

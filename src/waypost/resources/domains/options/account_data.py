@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.errors import NotFound
+from waypost.kit.forward_query import ForwardQuery, from_text
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.model import domains
 from waypost.resources.domains.options import store
@@ -20,14 +21,25 @@ class ExportedOptionsJson(TypedDict):
 
     hostname: str
     ignore_case: bool | None
+    forward_query: ForwardQuery | None
+    forward_path: bool | None
 
 
 async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[list[ExportedOptionsJson]]:
-    query = select(domains.c.hostname, domain_options.c.ignore_case)
+    names = "ignore_case", "forward_query", "forward_path"
+    query = select(domains.c.hostname, *(domain_options.c[name] for name in names))
     query = query.join(domain_options, domain_options.c.domain_id == domains.c.id)
     async with db.read() as tx:
         rows = (await tx.execute(query.where(domains.c.account_id == account_id).order_by(domains.c.hostname))).all()
-    yield [{"hostname": row.hostname, "ignore_case": row.ignore_case} for row in rows]
+    yield [
+        {
+            "hostname": row.hostname,
+            "ignore_case": row.ignore_case,
+            "forward_query": from_text(row.forward_query),
+            "forward_path": row.forward_path,
+        }
+        for row in rows
+    ]
 
 
 async def add(tx: Tx, account_id: UUID, domain_id: UUID, options: DomainOptions, clock: Clock) -> str | None:

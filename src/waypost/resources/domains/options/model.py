@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Boolean, Column, Table
+from sqlalchemy import Boolean, Column, Table, Text
 
 from waypost.database import Id, Instant, metadata
 
@@ -13,6 +13,8 @@ domain_options = Table(
     Column("domain_id", Id, primary_key=True),
     Column("ignore_case", Boolean),  # null: the default
     Column("updated_at", Instant, nullable=False),
+    Column("forward_query", Text),  # see `kit.forward_query`
+    Column("forward_path", Boolean),
 )
 
 IGNORE_CASE = True
@@ -23,5 +25,7 @@ class DomainOptions(NamedTuple):
     """None: the default."""
 
     ignore_case: bool | None = None
+    forward_query: str | None = None
+    forward_path: bool | None = None
     updated_at: datetime | None = None
     """Of the last change. None if there was none."""

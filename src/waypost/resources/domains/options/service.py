@@ -28,7 +28,7 @@ async def change(
         domain = await domain_store.get_for_update(tx, caller.account.id, domain_id)
         problems.raise_if_any()
         before = await store.find(tx, domain_id)
-        after = before._replace(**{name: getattr(change, name) for name in change.model_fields_set})
+        after = change.apply_to(before)
         if after == before:
             return before
         after = after._replace(updated_at=deps.clock())
@@ -36,5 +36,7 @@ async def change(
         changes = audit.compare(before._asdict(), after._asdict(), ignored=["updated_at"])
         item = Item(domain.id, domain.hostname)
         await audit.record(tx, caller.actor, "domain_options.updated", deps.clock(), item, changes=changes)
-        await deps.routes.host_pages_changed(tx, domain.hostname)
+        is_of_links = (before.forward_query, before.forward_path) != (after.forward_query, after.forward_path)
+        publish = deps.routes.host_changed if is_of_links else deps.routes.host_pages_changed
+        await publish(tx, domain.hostname)
     return after

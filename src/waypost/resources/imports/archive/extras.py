@@ -14,7 +14,6 @@ from waypost.resources import links
 from waypost.resources.domains.app_links import account_data as app_links_of_account
 from waypost.resources.domains.app_links.documents import to_texts
 from waypost.resources.domains.options import account_data as options_of_account
-from waypost.resources.domains.options.model import DomainOptions
 from waypost.resources.imports import store
 from waypost.resources.imports.archive.rows import AppLinksRow, DeletedLinkRow, DomainOptionsRow, Rows, parse_rows
 from waypost.resources.imports.archive.target import TargetAccount
@@ -42,7 +41,7 @@ async def add_app_links(account: TargetAccount, rows: Rows, done: PageReport, tx
 async def add_domain_options(account: TargetAccount, rows: Rows, done: PageReport, tx: Tx) -> None:
     """Where they were never changed here."""
     for row in parse_rows(DomainOptionsRow, rows, "options of a domain", done.warn):
-        host, options = account.get(row.hostname, done), DomainOptions(row.ignore_case)
+        host, options = account.get(row.hostname, done), row.options
         if host.domain_id is None:
             done.warn("Options are left out: their domain is not here", row.hostname)
         elif hostname := await options_of_account.add(

@@ -33,6 +33,7 @@ class ArchivedLink(NamedTuple):
         copied: dict[str, Any] = {name: value for name in names if (value := getattr(self.row, name)) is not None}
         copied["utm_params"] = self.row.utm
         copied["pixel_ids"] = [pixels[id_] for id_ in self.row.pixel_ids if id_ in pixels]
+        copied |= self.row.options.values if self.row.options else {}
         return copied | ({"og_image": None} if self.row.uploaded_image else {})
 
     def to_compare(self, link: Link) -> dict[str, Any]:

@@ -10,7 +10,15 @@ from waypost.kit.docs import doc, doc_as, field
 from waypost.kit.errors import Errors, Problems
 from waypost.kit.fields import Body, Documented, Text, Timestamp, max_entries, parse
 from waypost.resources.links.model import LinkStatus
-from waypost.resources.links.schemas import HostnameText, LinkChange, LinkJson, NewLink, PixelIds, TagList
+from waypost.resources.links.schemas import (
+    HostnameText,
+    LinkChange,
+    LinkJson,
+    LinkOptionsChange,
+    NewLink,
+    PixelIds,
+    TagList,
+)
 
 MAX_ROWS = 100
 
@@ -34,11 +42,13 @@ class LinkSet(Body):
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
     NOT_NULL = ("status", "add_tags", "remove_tags")
+    NESTED: ClassVar = {"options": LinkOptionsChange}
 
     status: LinkStatus | None = field("`inactive` disables the links")
     expires_at: Annotated[Timestamp | None, doc_as(LinkChange, "expires_at")] = None
     hostname: Annotated[HostnameText | None, doc_as(LinkChange, "hostname")] = None
     pixel_ids: Annotated[PixelIds | None, doc_as(LinkChange, "pixel_ids")] = None
+    options: Annotated[LinkOptionsChange | None, doc_as(LinkChange, "options")] = None
     tags: TagList | None = field(
         "Tags that replace those of each link; not together with `add_tags` or `remove_tags`", ["mail"]
     )

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from waypost.kit.errors import Problems
 from waypost.kit.fields import parse
+from waypost.kit.forward_query import from_text
 from waypost.kit.ids import new_id, parse_id
 from waypost.kit.urls import without_query_keys
 from waypost.outbound import PageMetadata
@@ -28,6 +29,9 @@ _WEB_URL = re.compile(r"\bhttps?://[^\s<>\"]+", re.IGNORECASE)
 _PUNCTUATION = ".,;:!?'”»…]"
 _OFFSET = re.compile(r"-?[0-9]{1,4}", re.ASCII)
 _MAX_OFFSET = 18 * 60
+_NAMED = "names"
+_PATHS = {"yes": True, "no": False}
+_NO_OPTIONS = {"forward_query": None, "forward_path": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,7 @@ def fill_from_link(link: Link, deps: Deps) -> Form:
         **to_json(link, deps),
         "destination_url": without_query_keys(link.destination_url, link.utm_params),
         "expires_at": f"{link.expires_at:%Y-%m-%dT%H:%M:%S}" if link.expires_at else None,
+        "options": _fill_options(link),
     }
     return Form({name: value for name, value in shown.items() if name in NewLink.model_fields})
 
@@ -85,7 +90,7 @@ def fill_copy(link: Link, deps: Deps) -> Form:
 
 def read_new_link(form: Form) -> tuple[NewLink, Problems, UUID]:
     """Read the fields, and the id that makes a form submitted twice create one link."""
-    fields = {name: value for name, value in _read_fields(form).items() if value not in (None, [], {})}
+    fields = {name: value for name, value in _read_fields(form).items() if value not in (None, [], {}, _NO_OPTIONS)}
     return *parse(NewLink, fields), parse_id(form.text("form_id")) or new_id()
 
 
@@ -99,10 +104,31 @@ def read_change(form: Form, link: Link, deps: Deps) -> tuple[LinkChange, Problem
     unchanged_ids = [id_ for id_ in before.texts("pixel_ids") if id_ in fields["pixel_ids"]]  # in their order
     fields["pixel_ids"] = list(dict.fromkeys([*unchanged_ids, *fields["pixel_ids"]]))
     unchanged = {**before.fields, "og_image_file": None, "expires_at": read_timestamp(before.text("expires_at"), "")}
+    unchanged["options"] = None if fields["options"] is None else _read_options(before)
     changed = {name: value for name, value in fields.items() if value != unchanged[name]}
     if "utm_params" in changed or "destination_url" in changed:
         changed |= {name: fields[name] for name in ("destination_url", "utm_params")}
     return parse(LinkChange, changed)
+
+
+def _fill_options(link: Link) -> Mapping[str, str]:
+    query = from_text(link.forward_query)
+    return {
+        "forward_query": _NAMED if isinstance(query, list) else query or "",
+        "names": ", ".join(query) if isinstance(query, list) else "",
+        "forward_path": "" if link.forward_path is None else "yes" if link.forward_path else "no",
+    }
+
+
+def _read_options(form: Form) -> dict[str, Any] | None:
+    """Return the options as the API takes them. None if the form does not have them."""
+    sent = form.fields.get("options")
+    if not isinstance(sent, Mapping):
+        return None
+    query, path = sent.get("forward_query") or None, sent.get("forward_path") or None
+    if query == _NAMED:
+        query = [name.strip() for name in str(sent.get("names") or "").split(",") if name.strip()]
+    return {"forward_query": query, "forward_path": _PATHS.get(path, path) if isinstance(path, str) else path}
 
 
 def typed_card(deps: Deps, form: Form) -> SocialCard | None:
@@ -142,6 +168,7 @@ def _read_fields(form: Form) -> dict[str, Any]:
         "tags": [tag for tag in tags if tag],
         "expires_at": read_timestamp(form.text("expires_at"), form.text("expires_offset")),
         "pixel_ids": form.texts("pixel_ids"),
+        "options": _read_options(form),
     }
 
 

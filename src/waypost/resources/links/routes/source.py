@@ -7,9 +7,9 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import bindparam, select
@@ -19,6 +19,7 @@ from waypost.accounts import suspension
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import from_microseconds, microseconds
 from waypost.kit.errors import Unavailable
+from waypost.kit.forward_query import from_text
 from waypost.metrics import Gauge
 from waypost.redirect import (
     DISABLED,
@@ -31,6 +32,7 @@ from waypost.redirect import (
     new_location,
     new_route,
 )
+from waypost.redirect.forwarding import Forwarding
 from waypost.resources import domains, pixels
 from waypost.resources.links import routing
 from waypost.resources.links.aliases.source import PostgresAliasSource, SqliteAliasSource
@@ -40,14 +42,26 @@ from waypost.worker.loop import every
 
 _WORKS = (links.c.is_enabled & ~suspension.is_suspended(links.c.account_id)).label("is_enabled")
 _LINK = select(
-    links.c.id, links.c.destination_url, links.c.expires_at, links.c.starts_at, _WORKS, links.c.click_limit
+    *(links.c.id, links.c.destination_url, links.c.expires_at, links.c.starts_at, _WORKS, links.c.click_limit),
+    *(links.c.forward_query, links.c.forward_path),
 ).select_from(links)
 _ROUTED = routing.join_routing(domains.join_host(_LINK, links.c.domain_id), links.c.id)
 _FIND = pixels.join_pixels(_ROUTED, links.c.id).where(links.c.slug == bindparam("slug"), NOT_DELETED)
 """A row for each pixel of the link, in any order; one row for a link without pixels, which costs one more lookup."""
 
 _FIND_ON_SQLITE = str(_FIND.compile(dialect=sqlite.dialect()))
-_LINK_COLUMNS, _ROUTING_COLUMNS, _PIXEL_COLUMNS = slice(8), slice(8, 14), slice(14, None)
+_LINK_COLUMNS, _ROUTING_COLUMNS, _PIXEL_COLUMNS = slice(12), slice(12, 18), slice(18, None)
+
+
+class ForwardDefaults(NamedTuple):
+    """What links forward of the visitor's address that do not say it themselves."""
+
+    query: str | None = None
+    """As text of `kit.forward_query`."""
+    has_path: bool = False
+
+
+_NOTHING = ForwardDefaults()
 
 
 class _FeedLag:
@@ -68,8 +82,11 @@ class _FeedLag:
 class SqliteRouteSource(_FeedLag):
     """A read-only connection for one thread."""
 
-    def __init__(self, path: Path, shared_host: str, key_ring: KeyRing | None) -> None:
-        self._shared_host = shared_host.encode()
+    def __init__(
+        self, path: Path, shared_host: str, key_ring: KeyRing | None, defaults: ForwardDefaults = _NOTHING
+    ) -> None:
+        """`defaults`: of the shared domain."""
+        self._shared = shared_host.encode(), defaults
         self._pixel_tags = PixelTags(key_ring)
         self._connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
         self._connection.execute("PRAGMA busy_timeout = 100")  # milliseconds; waiting blocks the event loop
@@ -85,12 +102,12 @@ class SqliteRouteSource(_FeedLag):
             raise Unavailable from error
         if not rows:
             return None
-        link_id, destination, *times, is_enabled, limit, hostname, is_served = rows[0][_LINK_COLUMNS]
+        link_id, destination, *times, is_enabled = rows[0][:5]
         expires_at, starts_at = (None if time is None else from_microseconds(time) for time in times)
         pixel_rows = (row[_PIXEL_COLUMNS] for row in rows if row[-1] is not None)
         encrypted = [(position, UUID(bytes=id_), platform, value) for position, id_, platform, value in pixel_rows]
-        link = (UUID(bytes=link_id), destination, expires_at, starts_at, is_enabled, limit, hostname, is_served)
-        return _route(link, rows[0][_ROUTING_COLUMNS], encrypted, self._shared_host, self._pixel_tags)
+        link = (UUID(bytes=link_id), destination, expires_at, starts_at, is_enabled, *rows[0][_LINK_COLUMNS][5:])
+        return _route(link, rows[0][_ROUTING_COLUMNS], encrypted, self._shared, self._pixel_tags)
 
     async def find(self, slug: bytes) -> Route | None:
         return self.find_sync(slug)
@@ -123,10 +140,13 @@ class SqliteRouteSource(_FeedLag):
 class PostgresRouteSource(_FeedLag):
     find_sync = None  # needs the network
 
-    def __init__(self, db: Database, shared_host: str, key_ring: KeyRing | None) -> None:
+    def __init__(
+        self, db: Database, shared_host: str, key_ring: KeyRing | None, defaults: ForwardDefaults = _NOTHING
+    ) -> None:
+        """`defaults`: of the shared domain."""
         self._db = db
         self.aliases = PostgresAliasSource(db)
-        self._shared_host = shared_host.encode()
+        self._shared = shared_host.encode(), defaults
         self._pixel_tags = PixelTags(key_ring)
 
     async def find(self, slug: bytes) -> Route | None:
@@ -138,7 +158,7 @@ class PostgresRouteSource(_FeedLag):
         encrypted = [row[_PIXEL_COLUMNS] for row in rows if row[-1] is not None]
         *of_routing, updated_at = rows[0][_ROUTING_COLUMNS]
         version = None if updated_at is None else microseconds(updated_at)
-        return _route(rows[0][_LINK_COLUMNS], (*of_routing, version), encrypted, self._shared_host, self._pixel_tags)
+        return _route(rows[0][_LINK_COLUMNS], (*of_routing, version), encrypted, self._shared, self._pixel_tags)
 
     async def follow(self, tables: Sequence[MemoryTable[Any]]) -> None:
         """Read the changes of other machines, and those missing in this machine's feed because their process died."""
@@ -167,11 +187,11 @@ class PostgresRouteSource(_FeedLag):
 
 
 def open_route_source(
-    db: Database, shared_host: str, key_ring: KeyRing | None
+    db: Database, shared_host: str, key_ring: KeyRing | None, defaults: ForwardDefaults = _NOTHING
 ) -> SqliteRouteSource | PostgresRouteSource:
     if db.dialect == "sqlite":
-        return SqliteRouteSource(db.path, shared_host, key_ring)
-    return PostgresRouteSource(db, shared_host, key_ring)
+        return SqliteRouteSource(db.path, shared_host, key_ring, defaults)
+    return PostgresRouteSource(db, shared_host, key_ring, defaults)
 
 
 def _invalidate(tables: Sequence[MemoryTable[Any]], change: str) -> None:
@@ -183,26 +203,50 @@ def _route(
     link: tuple[Any, ...],
     of_routing: tuple[Any, ...],
     encrypted: Sequence[tuple[Any, ...]],
-    shared_host: bytes,
+    shared: tuple[bytes, ForwardDefaults],
     tags: PixelTags,
 ) -> Route:
     """`link` and `of_routing`: columns of the first row of `_FIND`; its last is in microseconds.
 
     `encrypted`: the columns of each pixel.
     """
-    link_id, destination, expires_at, starts_at, is_enabled, click_limit, hostname, is_served = link
+    link_id, destination, expires_at, starts_at, is_enabled, click_limit, *forwarded, hostname, is_served = link[:10]
     *columns, version = of_routing
+    shared_host, of_shared = shared
     host = shared_host if hostname is None else hostname.encode() if is_served else disabled_host(hostname.encode())
     expiry = DISABLED if not is_enabled else NEVER if expires_at is None else expires_at.timestamp()
     limit = ClickLimit(click_limit, version or 0) if click_limit else None
-    options = _options(starts_at, limit, columns) if starts_at or limit or any(columns) else None
+    defaults = of_shared if hostname is None else link[10:]
+    query, path = (default if own is None else own for own, default in zip(forwarded, defaults, strict=True))
+    forwarding = _forwarding(query, bool(path)) if query or path else None
+    options = None
+    if starts_at or limit or any(columns):
+        options = _options(starts_at, limit, columns, forwarding)
+    elif forwarding:
+        options = RouteOptions(forwarding=forwarding) if encrypted else _only_forwarding(forwarding)
     if not encrypted:
         return new_route(host, destination, link_id, expiry, options=options)
     ordered = sorted(encrypted, key=lambda pixel: pixel[0])
     return new_route(host, destination, link_id, expiry, tags.decrypt(pixel[1:] for pixel in ordered), options)
 
 
-def _options(starts_at: datetime | None, limit: ClickLimit | None, columns: Sequence[Any]) -> RouteOptions:
+@lru_cache
+def _forwarding(query: str | None, has_path: bool) -> Forwarding | None:  # noqa: FBT001  # for the cache
+    """Return an object that very many routes share."""
+    value = from_text(query)
+    names = ["*"] if value == "all" else value if isinstance(value, list) else []
+    return Forwarding(tuple(name.encode() for name in names), has_path) if names or has_path else None
+
+
+@lru_cache
+def _only_forwarding(forwarding: Forwarding) -> RouteOptions:
+    """Return an object that very many routes share."""
+    return RouteOptions(forwarding=forwarding)
+
+
+def _options(
+    starts_at: datetime | None, limit: ClickLimit | None, columns: Sequence[Any], forwarding: Forwarding | None
+) -> RouteOptions:
     rules, variants, fallback_url, password_version = routing.read_route_columns(columns)
     json_size = len(columns[0] or "") + len(columns[1] or "")
     routing_ = None
@@ -216,5 +260,6 @@ def _options(starts_at: datetime | None, limit: ClickLimit | None, columns: Sequ
         new_location(fallback_url) if fallback_url else None,
         password_version,
         limit,
+        forwarding,
         json_size=json_size,
     )
