@@ -58,6 +58,9 @@ class PrivateHost(BadUrl):
         super().__init__("The URL's host is not on the public internet. Use a URL that is reachable from the internet.")
 
 
+_IPV4, _IPV6 = ada_url.HostType.IPV4, ada_url.HostType.IPV6
+
+
 @dataclass(frozen=True, slots=True)
 class PrivateNames:
     """Host names that may be used although they never lead to the internet."""
@@ -158,9 +161,10 @@ def _parsed(text: str) -> ada_url.URL:
 
 def _checked_host(parsed: ada_url.URL, raw_host: str) -> tuple[str, bool]:
     """Return the canonical host, and whether it is an IP address."""
-    if parsed.host_type == ada_url.HostType.IPV6:
+    host_type = parsed.host_type
+    if host_type == _IPV6:
         return parsed.hostname.strip("[]"), True
-    if parsed.host_type == ada_url.HostType.IPV4:
+    if host_type == _IPV4:
         if not _DECIMALS.fullmatch(raw_host):  # 127.1, 0x7f000001, 2130706433, full-width digits, …
             raise BadUrl("Write the IP address as four decimal numbers, such as 192.0.2.1.")
         return parsed.hostname, True
