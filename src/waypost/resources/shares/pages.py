@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -28,13 +29,14 @@ from waypost.redirect import password_pages
 from waypost.redirect.password_pages import Cookies
 from waypost.resources.clicks.dashboard import statistics
 from waypost.resources.clicks.dashboard.statistics import StatsCall
+from waypost.resources.clicks.store import ClicksUnavailable
 from waypost.resources.links.routing.password_check import PasswordAttempts, is_right
 from waypost.resources.shares import bounds, service
 from waypost.resources.shares.deps import SEGMENT, Deps
 from waypost.resources.shares.hiding import TooFew
 from waypost.resources.shares.model import Share
 from waypost.resources.shares.service import OpenShare
-from waypost.resources.shares.statistics import TOO_LARGE, SharedStats, offered_filters
+from waypost.resources.shares.statistics import TOO_LARGE, SharedStats, lists_of, offered_filters
 from waypost.web.dashboard import PageCall, Pages, SessionAuth, Views
 from waypost.web.dashboard.views import HEADERS
 
@@ -53,7 +55,24 @@ _MAX_KEPT = 512 << 10
 _ENTRY_BYTES = 1_000
 """Of memory beside the page."""
 _MAX_QUERY = 2_048
+_PAUSE = 0.005
+"""Seconds between two visitors. Without pauses, hundreds of visitors would keep threads that read for others waiting
+for the lock of the interpreter.
+"""
+_MAX_REST = 0.1
 _OWN_SLOTS = UUID("7b1c3f0e-5a52-4d1f-9b7e-2f6d8c40a91b").int
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a visitor asks for who may see it."""
+
+    request: Request
+    opened: OpenShare
+    is_file: bool
+    now: datetime
+    key: Hashable
+    """Of the page, while it is kept."""
 
 
 class SharedPages(Pages[Deps]):
@@ -73,6 +92,7 @@ class SharedPages(Pages[Deps]):
         self._unknown = limiters.new("shares-unknown", limit=UNKNOWN_PER_MINUTE, slots=4_096)
         self._read = limiters.new("shares-read", limit=PAGES_PER_MINUTE, slots=8_192)
         self._attempts = PasswordAttempts(limiters, "share")
+        self._requests = FairQueue(1, per_key=1, max_waiting=1_024, max_waiting_per_key=256)
         self._queue = FairQueue(2, per_key=1, max_waiting=256, max_waiting_per_key=64)
         self._pages = SharedCache[Hashable, Response](_CACHE, _CACHE_EACH)
         self._locks = WeakValueDictionary[Hashable, asyncio.Lock]()
@@ -85,19 +105,29 @@ class SharedPages(Pages[Deps]):
         ]
 
     async def _show(self, call: PageCall) -> Response:
+        request = call.request
         token, is_file = _split(call.token)
-        opened = await self._open(call.request, token)
-        if opened.share.password_hash and not self._has_password(call.request, opened.share):
-            return _ask_password()
-        return await self._answer(call.request, opened, is_file=is_file)
+        async with self._requests.slot(token):
+            opened = await self._open(request, token)
+            if opened.share.password_hash and not self._has_password(request, opened.share):
+                return _ask_password()
+            asked = self._ask(request, opened, is_file=is_file)
+            kept = self._pages.get(asked.key)
+            await asyncio.sleep(_PAUSE)
+        return _copy(kept) if kept else await self._answer(asked)
 
     async def _embed(self, call: PageCall) -> Response:
-        signature, is_file = _split(call.request.path_params["signature"])
-        opened = await self._open(call.request, call.token)
-        if not self._deps.is_signed(opened.share, signature):
-            await self._unknown.require(self._client(call.request))
-            raise NotFound
-        response = await self._answer(call.request, opened, is_file=is_file)
+        request = call.request
+        signature, is_file = _split(request.path_params["signature"])
+        async with self._requests.slot(call.token):
+            opened = await self._open(request, call.token)
+            if not self._deps.is_signed(opened.share, signature):
+                await self._unknown.require(self._client(request))
+                raise NotFound
+            asked = self._ask(request, opened, is_file=is_file)
+            kept = self._pages.get(asked.key)
+            await asyncio.sleep(_PAUSE)
+        response = _copy(kept) if kept else await self._answer(asked)
         allowed = f"frame-ancestors {' '.join(opened.share.embed_origins)}"
         policy = HEADERS["Content-Security-Policy"].replace("frame-ancestors 'none'", allowed)
         response.headers["Content-Security-Policy"] = policy
@@ -147,54 +177,72 @@ class SharedPages(Pages[Deps]):
     def _client(self, request: Request) -> bytes:
         return rate_limit_key(peer_address(request, self._trusted))
 
-    async def _answer(self, request: Request, opened: OpenShare, *, is_file: bool) -> Response:
-        """Return a page that is kept, or read it. Those who ask for the same at the same time get the same."""
-        share, now = opened.share, EPOCH + (self._deps.clock() - EPOCH) // KEPT * KEPT
+    def _ask(self, request: Request, opened: OpenShare, *, is_file: bool) -> _Asked:
+        now = EPOCH + (self._deps.clock() - EPOCH) // KEPT * KEPT
         headers = request.headers
         fragment = headers.get("hx-request"), headers.get("hx-target"), "hx-history-restore-request" in headers
         is_compressed = "gzip" in headers.get("accept-encoding", "")
-        url, query = request.url.path, request.url.query
-        key = (share.id, share.updated_at, now, url, query, *fragment, is_compressed)
-        lock = self._locks.setdefault(key, asyncio.Lock())
-        async with lock:
-            if kept := self._pages.get(key):
+        key = (
+            opened.share.id,
+            opened.share.updated_at,
+            now,
+            request.url.path,
+            request.url.query,
+            *fragment,
+            is_compressed,
+        )
+        return _Asked(request, opened, is_file, now, key)
+
+    async def _answer(self, asked: _Asked) -> Response:
+        """Read a page that is not kept. Those who ask for the same at the same time get the same."""
+        share, query = asked.opened.share, asked.request.url.query
+        async with self._locks.setdefault(asked.key, asyncio.Lock()):
+            if kept := self._pages.get(asked.key):
                 return _copy(kept)
-            await self._read.require(self._client(request) + share.id.bytes)
-            response, is_complete = await self._render(request, opened, now, is_file=is_file)
+            await self._read.require(self._client(asked.request) + share.id.bytes)
+            response, is_complete = await self._render(asked)
             if is_complete and len(response.body) <= _MAX_KEPT and len(query) <= _MAX_QUERY:
                 size = len(response.body) + len(query) + _ENTRY_BYTES
-                self._pages.put(key, response, size=size, owner=share.account_id)
+                self._pages.put(asked.key, response, size=size, owner=share.account_id)
             return _copy(response)
 
-    async def _render(
-        self, request: Request, opened: OpenShare, now: datetime, *, is_file: bool
-    ) -> tuple[Response, bool]:
-        """Return the page, and whether it is complete."""
-        deps, share = self._deps, opened.share
-        call, context = _read_call(request, opened, now)
-        files: Sequence[tuple[str, str]] = ()
+    async def _render(self, asked: _Asked) -> tuple[Response, bool]:
+        """Return the page, and whether it is complete. Others of the account rest for as long as it took."""
+        call, context = _read_call(asked)
+        clock = asyncio.get_running_loop().time
         try:
-            async with (
-                self._queue.slot(share.account_id),
-                deps.click_store.reader(deps.db, own_slots(share.account_id)) as reader,
-            ):
-                source = SharedStats(reader, share, now, shared_domain=deps.shared_domain)
-                files = call.files(f"{request.url.path}{_FILE}", source.lists)
-                if is_file:
-                    return await _file(call, source, share, context), True
-                if not context:
-                    call, context = await _read(call, source, share)
+            async with self._queue.slot(asked.opened.share.account_id):
+                began = clock()
+                response = await self._read_page(asked, call, context)
+                await asyncio.sleep(min(clock() - began, _MAX_REST))
         except Unavailable:
-            if is_file:
+            if asked.is_file:
                 raise
-            context = {"is_unavailable": True}
+            return self._respond(asked, call, {"is_unavailable": True}), False
+        return response, response.status_code == 200
+
+    async def _read_page(self, asked: _Asked, call: StatsCall, context: dict[str, Any]) -> Response:
+        """Raises Unavailable."""
+        deps, share = self._deps, asked.opened.share
+        async with deps.click_store.reader(deps.db, own_slots(share.account_id)) as reader:
+            source = SharedStats(reader, share, asked.now, shared_domain=deps.shared_domain)
+            if asked.is_file:
+                return await _file(call, source, share, context)
+            if not context:
+                call, context = await _read(call, source, share)
+        if context.get("is_unavailable"):
+            raise ClicksUnavailable
+        return self._respond(asked, call, context)
+
+    def _respond(self, asked: _Asked, call: StatsCall, context: dict[str, Any]) -> Response:
+        share = asked.opened.share
         is_few = context.pop("is_few", False)
-        context |= {"share": share, "files": files}
+        context |= {"share": share, "files": call.files(f"{asked.request.url.path}{_FILE}", lists_of(share))}
         response = statistics.respond(self._views, call, "shares/shared.html", context)
         if is_few:
             response.status_code = 200
         response.headers["X-Robots-Tag"] = "noindex"
-        return response, response.status_code == 200 and not context.get("is_unavailable")
+        return response
 
 
 def own_slots(account: UUID) -> UUID:
@@ -202,8 +250,9 @@ def own_slots(account: UUID) -> UUID:
     return UUID(int=account.int ^ _OWN_SLOTS)
 
 
-def _read_call(request: Request, opened: OpenShare, now: datetime) -> tuple[StatsCall, dict[str, Any]]:
+def _read_call(asked: _Asked) -> tuple[StatsCall, dict[str, Any]]:
     """Return what is asked for, and what the page says if nothing can be seen yet."""
+    request, opened, now = asked.request, asked.opened, asked.now
     share, context = opened.share, dict[str, Any]()
     try:
         choice = bounds.choose(request.query_params, share, since=opened.since, now=now)

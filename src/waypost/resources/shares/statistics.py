@@ -37,11 +37,15 @@ def offered_filters(share: Share) -> Collection[FilterName]:
     return [name for name in offered if name in hiding.LISTS] if share.hides else offered
 
 
+def lists_of(share: Share) -> Mapping[str, StatsList]:
+    return LINK_LISTS if share.link_id else ACCOUNT_LISTS
+
+
 class SharedStats:
     """What a visitor can see. It never says more than the share allows, whatever the query is."""
 
     def __init__(self, reader: ClickReader, share: Share, now: datetime, *, shared_domain: str) -> None:
-        self.lists: Mapping[str, StatsList] = LINK_LISTS if share.link_id else ACCOUNT_LISTS
+        self.lists = lists_of(share)
         self._reader = reader
         self._share = share
         self._now = time_of_reading(share, now)
